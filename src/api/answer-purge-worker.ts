@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Storage } from '../keys/storage.ts';
-import { type Clock, instantIn } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Context } from '../context.ts';
+import { instantIn } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { purgeAnswers } from './kept-answer-store.ts';
 
@@ -13,13 +12,8 @@ const intervalMs = 10 * 60_000;
 const chunkSize = 100;
 const restMs = 20;
 
-interface PurgeDeps extends Storage {
-  logger: Logger;
-  clock: Clock;
-}
-
 /** Deletes what acts were answered with a day ago. */
-export function createAnswerPurgeWorker(ctx: PurgeDeps): Loop {
+export function createAnswerPurgeWorker(ctx: Context): Loop {
   return createLoop({
     name: 'purge-answers',
     intervalMs,

@@ -1,19 +1,8 @@
 import type { Request, Response } from 'express';
+import type { SharedWithApi } from '../console/console-parts.ts';
 import type { Operator, Role } from '../console/operator.ts';
-import type { ConsoleTokens } from '../console/sign-in/console-tokens.ts';
-import type { RefusedToken, RefusedTokens } from '../console/sign-in/refused-tokens.ts';
-import type { SignInLimit } from '../console/sign-in/sign-in-limit.ts';
+import type { RefusedToken } from '../console/sign-in/refused-tokens.ts';
 import { AppError } from '../domain/errors.ts';
-
-/** What the API shares with the console: who may use it, and how often a token may be tried. */
-export interface ApiWay {
-  tokens: ConsoleTokens;
-  limit: SignInLimit;
-  refused: RefusedTokens;
-  hosts: readonly string[];
-  /** Who may read without a token; only where Gangway is tried out on loopback. */
-  alwaysSignedIn?: Operator | undefined;
-}
 
 /** Whose a request is, by the token it bears. */
 export interface Bearer {
@@ -23,7 +12,7 @@ export interface Bearer {
   mustHave(role: Role, request: Request, response: Response): Operator;
 }
 
-export function createBearer({ tokens, limit, refused, alwaysSignedIn }: ApiWay): Bearer {
+export function createBearer({ tokens, limit, refused, alwaysSignedIn }: SharedWithApi): Bearer {
   function mayRead(request: Request, response: Response): Operator {
     const { authorization } = request.headers;
     if (authorization === undefined && alwaysSignedIn !== undefined) return { ...alwaysSignedIn, role: 'viewer' };

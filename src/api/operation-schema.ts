@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { ConsoleParts } from '../console/console-parts.ts';
 import type { Operator, Role } from '../console/operator.ts';
 import type { By } from '../db/audit-store.ts';
-import type { ApiParts } from './api-parts.ts';
 
 /**
  * What can be asked of the API, as data: each operation has an address, who may use it, and the schemas that check a
@@ -14,7 +14,7 @@ export interface Operation extends OperationTexts {
   /** Undefined where nothing is sent. */
   body: z.ZodType<Given> | undefined;
   answer: z.ZodObject;
-  run(asked: AskedOf<Given, Given, Given>, parts: ApiParts): unknown;
+  run(asked: AskedOf<Given, Given, Given>, ctx: ConsoleParts): unknown;
 }
 
 interface OperationTexts {
@@ -60,7 +60,7 @@ interface Declared<
   role?: Role;
   run(
     asked: AskedOf<z.output<Params>, z.output<Query>, z.output<Body>>,
-    parts: ApiParts,
+    ctx: ConsoleParts,
   ): z.input<Answer> | Promise<z.input<Answer>>;
 }
 

@@ -1,16 +1,17 @@
 import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express';
 import rawBody from 'raw-body';
 import { createHostCheck } from '../console/check-origin.ts';
+import type { ConsoleParts, SharedWithApi } from '../console/console-parts.ts';
 import type { Operator } from '../console/operator.ts';
+import type { Context } from '../context.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Storage } from '../keys/storage.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import { instantIn, toInstant } from '../lib/clock.ts';
 import { isCompressed } from '../lib/is-compressed.ts';
 import type { Logger } from '../lib/logger.ts';
 import { maskText } from '../lib/mask.ts';
 import { answerKeptMs } from './answer-purge-worker.ts';
-import type { ApiParts } from './api-parts.ts';
-import { type ApiWay, createBearer } from './bearer.ts';
+import { createBearer } from './bearer.ts';
 import { beginAnswer, dropAnswer, type KeyedRequest, keepAnswer } from './kept-answer-store.ts';
 import { createDocument } from './openapi-document.ts';
 import type { Operation } from './operation-schema.ts';
@@ -18,22 +19,17 @@ import { operations } from './operations.ts';
 import { isForeseen, KeyReused, ofOperation, toApiError, toProblem } from './problem.ts';
 import { idempotencyKey } from './schemas/common-schema.ts';
 
+const patienceMs = 120_000;
+
 /**
  * The way of a request to an operation: host, token, role, what was given, and then the operation itself. No cookie
  * counts here, so no page of another site can act with what a browser keeps.
  */
-export interface ServedApi extends ApiWay {
-  parts: ApiParts;
-  logger: Logger;
-}
-
-const patienceMs = 120_000;
-
-export function createApi(served: ServedApi): Router {
-  const bearer = createBearer(served);
+export function createApi(ctx: ConsoleParts, shared: SharedWithApi): Router {
+  const bearer = createBearer(shared);
   const router = Router();
   router.use(headers);
-  router.use(createHostCheck(served.hosts));
+  router.use(createHostCheck(ctx.config.console.hosts));
   router.get('/v1/openapi.json', (request, response) => {
     bearer.mayRead(request, response);
     response.json(createDocument());
@@ -41,7 +37,7 @@ export function createApi(served: ServedApi): Router {
   // Sorted, a word comes before a part that is open: `/deliveries/replay` is no number of a delivery.
   for (const [path, some] of [...Map.groupBy(operations, ({ path }) => path)].sort(byPath)) {
     const route = `/v1${path.replaceAll(/\{(\w+)\}/g, ':$1')}`;
-    for (const operation of some) router[operation.method](route, handle(operation, served, bearer));
+    for (const operation of some) router[operation.method](route, handle(operation, ctx, bearer));
     router.all(route, refuseMethod(some, bearer));
   }
   router.all('/v1/openapi.json', refuseMethod([{ method: 'get' }], bearer));
@@ -49,7 +45,7 @@ export function createApi(served: ServedApi): Router {
     bearer.mayRead(request, response);
     throw new AppError('not_found', 'There is no such address: GET /api/v1/openapi.json names all that there are');
   });
-  router.use(createProblemHandler(served.logger));
+  router.use(createProblemHandler(ctx.logger));
   return router;
 }
 
@@ -70,7 +66,7 @@ const headers: RequestHandler = (_request, response, next) => {
 
 type Bearer = ReturnType<typeof createBearer>;
 
-function handle(operation: Operation, { parts }: ServedApi, bearer: Bearer): RequestHandler {
+function handle(operation: Operation, ctx: ConsoleParts, bearer: Bearer): RequestHandler {
   return async (request, response) => {
     const operator = bearer.mustHave(operation.role, request, response);
     const given = {
@@ -79,8 +75,8 @@ function handle(operation: Operation, { parts }: ServedApi, bearer: Bearer): Req
       body: operation.body === undefined ? {} : checkGiven(operation.body, await readJson(request), 'The body'),
     };
     const signal = patienceWith(operation, response);
-    const by = byOf(operator, request, parts);
-    const act = () => run(operation, { ...given, operator, by, signal }, parts);
+    const by = byOf(operator, request, ctx);
+    const act = () => run(operation, { ...given, operator, by, signal }, ctx);
     const key = operation.method === 'post' ? readKey(request) : undefined;
     if (key === undefined) {
       response.json(await act());
@@ -88,15 +84,15 @@ function handle(operation: Operation, { parts }: ServedApi, bearer: Bearer): Req
     }
     const asked = JSON.stringify([operation.id, given]);
     const keyed = { key: JSON.stringify([operator.name, key]), request: asked };
-    const { status, body, isReplayed } = await answerOnce(parts, keyed, act);
+    const { status, body, isReplayed } = await answerOnce(ctx, keyed, act);
     if (isReplayed) response.set('Idempotency-Replayed', 'true');
     sendJson(response, status, body);
   };
 }
 
-async function run(operation: Operation, asked: Parameters<Operation['run']>[0], parts: ApiParts): Promise<unknown> {
+async function run(operation: Operation, asked: Parameters<Operation['run']>[0], ctx: ConsoleParts): Promise<unknown> {
   try {
-    return cutToAnswer(operation, await operation.run(asked, parts));
+    return cutToAnswer(operation, await operation.run(asked, ctx));
   } catch (thrown) {
     throw ofOperation(thrown);
   }
@@ -109,7 +105,7 @@ function sendJson(response: Response, status: number, body: unknown): void {
     .send(JSON.stringify(body));
 }
 
-function byOf(operator: Operator, request: Request, { clock }: ApiParts) {
+function byOf(operator: Operator, request: Request, { clock }: ConsoleParts) {
   return { actor: operator.name, at: toInstant(clock.now()), origin: `api ${request.ip}` };
 }
 
@@ -171,10 +167,6 @@ interface Answered {
   body: unknown;
 }
 
-interface OnceDeps extends Storage {
-  clock: Clock;
-}
-
 /**
  * Acts once for each key. What was refused is kept as well as what was done. What cannot be done now is not kept, so
  * that the same request can be tried again.
@@ -182,7 +174,7 @@ interface OnceDeps extends Storage {
  * @throws AppError `conflict` while the act is under way, and a problem where the key came with another request
  */
 export async function answerOnce(
-  ctx: OnceDeps,
+  ctx: Context,
   keyed: KeyedRequest,
   act: () => Promise<unknown>,
 ): Promise<Answered & { isReplayed: boolean }> {

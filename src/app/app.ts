@@ -1,7 +1,8 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import type { Config } from '../config/config-schema.ts';
 import { createChanges } from '../console/changes.ts';
-import { type ConsoleDeps, createConsoleApp } from '../console/console-app.ts';
+import { createConsoleApp } from '../console/console-app.ts';
+import type { ConsoleParts } from '../console/console-parts.ts';
 import type { Operator } from '../console/operator.ts';
 import { usualSecondLookMs } from '../converge/converge-steps.ts';
 import { createAliveLock } from '../db/alive-lock.ts';
@@ -9,16 +10,15 @@ import { createCheckpointer } from '../db/checkpointer.ts';
 import type { DatabaseWatch } from '../db/database.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { createHeartbeat } from '../db/heartbeat.ts';
-import { listInstances } from '../db/instance-store.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { createInbox } from '../inbox/inbox.ts';
 import { appendDeliveries, checkWritable, replayUnreadDeliveries } from '../inbox/inbox-store.ts';
 import { createThreadedAppend, type ThreadedAppend } from '../inbox/threaded-append.ts';
 import { warningsOfInstalls } from '../installs/install.ts';
-import type { InstallRegistry } from '../installs/install-registry.ts';
+import { createInstallRegistry, type InstallRegistry } from '../installs/install-registry.ts';
 import { checkKey } from '../keys/secret-key.ts';
 import { type Clock, systemClock, toInstant } from '../lib/clock.ts';
-import { createHttpServer, type HttpServer } from '../lib/http-server.ts';
+import { createHttpServer } from '../lib/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Polling } from '../lib/loop.ts';
 import { createMetrics } from '../lib/metrics.ts';
@@ -26,13 +26,12 @@ import { createReadiness } from '../lib/readiness.ts';
 import { describeOpenWall, findOpenWalls } from '../memberships/wall.ts';
 import { createApprovals } from '../operator/approvals.ts';
 import { examineBridge } from '../operator/examine-bridge.ts';
-import { listRemoved } from '../removals/removal-total-store.ts';
 import { describeSharedAccounts, findLocalTools, findSharedAccounts } from '../tools/account-rules.ts';
 import { refuseTwins } from '../tools/bind-tool.ts';
 import { carryTools } from '../tools/carry-tools.ts';
 import { createReceiver, createStorageGateOf } from './listeners.ts';
 import { createLoops, type Loops } from './loops.ts';
-import { type OpenStorage, openRegistry } from './storage.ts';
+import type { OpenStorage } from './storage.ts';
 
 /** A running Gangway: two listeners and the loops behind them. */
 export interface App {
@@ -97,7 +96,7 @@ export function createApp({
     },
     onAppended: () => loops.wakeIntake(),
   });
-  const registry = openRegistry({ config, storage });
+  const registry = createInstallRegistry(storage, config);
   const storageGate = createStorageGateOf({ config, storage, clock, installs: registry.installs });
   const loops = createLoops({
     config,
@@ -132,22 +131,28 @@ export function createApp({
   });
   const changes = createChanges();
   const approvals = createApprovals(logger);
-  const operator = createOperatorListener({
-    config,
-    storage,
-    logger,
-    changes,
+  const ctx: ConsoleParts = {
+    ...loops.services,
+    registry: followed(registry, loops.loadInstalls),
     approvals,
-    alwaysSignedIn,
-    metrics,
-    readiness,
-    adapters,
-    registry,
-    machineClock: clock,
-    services: loops.services,
-    loadInstalls: loops.loadInstalls,
-    loops: loops.all,
-    clock: leaseClock,
+    reports: new Map(),
+    examine: (signal) => examineBridge({ ...loops.services, adapters, clock }, signal),
+  };
+  const { host, port } = config.console;
+  const operator = createHttpServer({
+    host,
+    port,
+    section: 'console',
+    listener: createConsoleApp(ctx, {
+      loops: loops.all,
+      readiness,
+      changes,
+      alwaysSignedIn,
+      async loadApi(shared) {
+        const { createApi } = await import('../api/serve-api.ts');
+        return createApi(ctx, shared);
+      },
+    }),
   });
   const alive = createAliveLock({
     database: storage.database,
@@ -207,46 +212,6 @@ function sayWarnings(
     logger.warn(describeSharedAccounts(shared));
   }
   for (const wall of findOpenWalls(installs)) logger.warn(describeOpenWall(wall));
-}
-
-type OperatorParts = Pick<AppDeps, 'config' | 'storage' | 'adapters'> &
-  Pick<
-    ConsoleDeps,
-    'metrics' | 'readiness' | 'loops' | 'clock' | 'logger' | 'changes' | 'approvals' | 'alwaysSignedIn'
-  > &
-  Pick<Loops, 'services' | 'loadInstalls'> & { registry: InstallRegistry; machineClock: Clock };
-
-/** The listener with the console, health, readiness and metrics. */
-function createOperatorListener({ services, loadInstalls, machineClock, ...parts }: OperatorParts): HttpServer {
-  const { config, storage, registry, adapters } = parts;
-  const { host, port } = config.console;
-  const { database, box } = storage;
-  const { installs, sources } = registry;
-  const examined = { config, installs, sources, database, box, adapters, clock: machineClock };
-  const pageParts = {
-    config,
-    adapters,
-    clock: parts.clock,
-    installs,
-    services,
-    database,
-    box,
-    customers: { ...services, registry: followed(registry, loadInstalls) },
-    examine: (signal: AbortSignal) => examineBridge(examined, signal),
-    reports: new Map(),
-    approvals: parts.approvals,
-  };
-  const listener = createConsoleApp({
-    ...parts,
-    ...pageParts,
-    async loadApi(shared) {
-      const { createApi } = await import('../api/serve-api.ts');
-      return createApi({ ...parts, ...shared, parts: pageParts, hosts: config.console.hosts });
-    },
-    listRemoved: () => listRemoved(database),
-    listInstances: () => listInstances(storage.database.kysely),
-  });
-  return createHttpServer({ host, port, section: 'console', listener });
 }
 
 /** What is loaded for a page is routed by the loop that loads installs, which is woken. */

@@ -1,4 +1,6 @@
 import { createAnswerPurgeWorker } from '../api/answer-purge-worker.ts';
+import { createBudgetWorker } from '../budget/budget-worker.ts';
+import { keepAnswer } from '../budget/keep-budget.ts';
 import { wantPaymentsRead } from '../budget/payment-store.ts';
 import { createPaymentWorker } from '../budget/payment-worker.ts';
 import { usualSchedule } from '../config/config-schema.ts';
@@ -11,11 +13,10 @@ import type { Inbox } from '../inbox/inbox.ts';
 import { createPurgeWorker } from '../inbox/purge-worker.ts';
 import { createInstallsWorker } from '../installs/installs-worker.ts';
 import { forgetSubscriptionTroubles } from '../installs/subscription/subscription-store.ts';
-import { createSubscriptionWorker, type SubscriptionWorker } from '../installs/subscription/subscription-worker.ts';
+import { createSubscriptionWorker } from '../installs/subscription/subscription-worker.ts';
 import { createTokenExpiryWorker } from '../installs/tokens/token-expiry-worker.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Loop } from '../lib/loop.ts';
-import { restBesideOthers } from '../lib/rest.ts';
 import { createMailWorker } from '../mail/mail-worker.ts';
 import { createSendMail } from '../mail/send-mail.ts';
 import { checkOrphans } from '../memberships/check-orphans.ts';
@@ -24,16 +25,16 @@ import { createAlertWorker } from '../notify/alert-worker.ts';
 import { createNoticePurgeWorker } from '../notify/notice-purge-worker.ts';
 import { createNotifyWorker } from '../notify/notify-worker.ts';
 import { createRetentionWorker } from '../privacy/retention-worker.ts';
-import { createSweep } from '../privacy/sweep.ts';
 import type { StorageGate } from '../receiver/storage-gate.ts';
 import { createClockWorker, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { createReadWorker } from '../reconcile/read/read-worker.ts';
-import { createChooseSilent } from '../reconcile/runs/choose-silent.ts';
+import { chooseSilent } from '../reconcile/runs/choose-silent.ts';
 import { createReconcileWorker } from '../reconcile/runs/reconcile-worker.ts';
 import { createScheduleWorker, silentSchedule } from '../reconcile/runs/schedule-worker.ts';
-import { createAliveWorker } from '../reconcile/runs/silence.ts';
+import { checkSilence, createAliveWorker } from '../reconcile/runs/silence.ts';
 import { postponeUnplaced } from '../reconcile/runs/unplaced-store.ts';
+import { createWorkReporters } from '../usage/create-usage.ts';
 import { createClearImportsWorker } from '../usage/import/clear-imports-worker.ts';
 import { createServices, type Services, type ServicesDeps } from './services.ts';
 
@@ -79,63 +80,39 @@ export interface StartOptions {
 }
 
 export function createLoops(deps: LoopsDeps): Loops {
-  const { config, logger, clock, pollMs } = deps;
+  const { config, clock } = deps;
   const services = createServices(deps);
   const readWorker = createReadWorker(services);
   const reconcileWorker = createReconcileWorker(services);
   services.wakes.add('reads', readWorker, reconcileWorker);
-  const onReadWanted = () => services.wake('reads');
-  const intakeWorker = createIntakeWorker({
-    ...services,
-    onReadWanted,
-    staleAfterMs: config.retention.deliveriesMs,
+  const intakeWorker = createIntakeWorker(services, {
     wantInstallRead: wantRead,
     wantPaymentsRead,
     isReceiverBusy: deps.inbox.isBusy,
-    rest: restBesideOthers,
   });
   services.wakes.add('intake', intakeWorker);
   const isSilent = (install: string) => services.sources.get(install)?.hasSilentEnds === true;
   // Where nothing can be delivered all are asked each minute, except those that tell what happens in another way.
   const isPolled = config.receiver.publicUrl === undefined && config.reconcile.schedule === usualSchedule({});
   const scheduleWorkers = [
-    createScheduleWorker({
-      ...services,
-      onReadWanted,
-      schedule: config.reconcile.schedule,
+    createScheduleWorker(services, {
+      pattern: config.reconcile.schedule,
+      tickName: 'reconcile_tick',
       choose: async () => [...services.installs.keys()].filter((install) => !isPolled || !isSilent(install)),
     }),
-    createScheduleWorker({
-      ...services,
-      onReadWanted,
-      schedule: silentSchedule,
+    createScheduleWorker(services, {
+      pattern: silentSchedule,
       tickName: 'silent_tick',
-      choose: createChooseSilent(services),
+      choose: () => chooseSilent(services),
     }),
   ];
-  const installsWorker = createInstallsWorker({
-    registry: deps.registry,
-    logger,
-    clock,
-    pollMs,
-    async onLoaded(changed) {
-      if (await rerouteInstalls(services, changed)) services.wake('intake');
-    },
+  const installsWorker = createInstallsWorker(services, deps.registry, async (changed) => {
+    if (await rerouteInstalls(services, changed)) services.wake('intake');
   });
-  const feedWorker = createFeedWorker({
-    ...services,
-    inbox: deps.inbox,
-    wouldDefer: deps.wouldDefer,
-    everyMs: config.feed.everyMs,
-    staleAfterMs: config.retention.deliveriesMs,
-  });
-  const guidelinesWorker = createGuidelinesWorker({
-    ...services.guidelines,
-    wanting: () => [...services.installs].flatMap(([install, { guidelines }]) => (guidelines ? [install] : [])),
-    everyMs: config.guidelines.everyMs,
-    pollMs,
-  });
-  const subscriptionWorker = createSubscriptionWatch(deps, services);
+  const feedWorker = createFeedWorker(services, { append: deps.inbox.append, wouldDefer: deps.wouldDefer });
+  const guidelinesWorker = createGuidelinesWorker(services);
+  // Without a public address the marketplace cannot deliver, so there is no subscription to watch.
+  const subscriptionWorker = config.receiver.publicUrl === undefined ? undefined : createSubscriptionWorker(services);
   const workers = [
     installsWorker,
     intakeWorker,
@@ -147,19 +124,19 @@ export function createLoops(deps: LoopsDeps): Loops {
     ...(subscriptionWorker === undefined ? [] : [subscriptionWorker]),
     ...services.loops,
     ...createMailWorkers(deps, services),
-    ...services.usage.reporters,
-    services.budgets.reader,
-    createPaymentWorker({ ...services }),
+    ...createWorkReporters(services, keepAnswer),
+    createBudgetWorker(services),
+    createPaymentWorker(services),
     ...createNotifyWorkers(services),
   ];
-  const clockWorker = createClockWorker({ ...services, onReadWanted });
+  const clockWorker = createClockWorker(services, clock);
   const loops = [
     clockWorker,
     ...workers,
-    createAliveWorker(services.silence, clock, logger),
+    createAliveWorker(services),
     createTokenExpiryWorker(services),
-    createAlertWorker({ ...services.announcing, pollMs, asked: { ...services.asked, deferralOf: deps.wouldDefer } }),
-    ...createHousekeeping(deps, services),
+    createAlertWorker(services, deps.wouldDefer),
+    ...createHousekeeping(services),
   ];
   return {
     all: loops,
@@ -178,26 +155,16 @@ export function createLoops(deps: LoopsDeps): Loops {
   };
 }
 
-/** Without a public address the marketplace cannot deliver, so there is no subscription to watch. */
-function createSubscriptionWatch(
-  { config, pollMs }: LoopsDeps,
-  { subscription, installs }: Services,
-): SubscriptionWorker | undefined {
-  if (config.receiver.publicUrl === undefined) return undefined;
-  const { everyMs } = config.subscription;
-  return createSubscriptionWorker({ ...subscription, installs, everyMs, pollMs });
-}
-
 /** Without mail in the configuration, invitations wait for an operator. */
 function createMailWorkers({ config }: LoopsDeps, services: Services): Loop[] {
   const style = config.mail;
   if (style === undefined) return [];
-  return [createMailWorker({ ...services, send: createSendMail(style.smtp), style })];
+  return [createMailWorker(services, { send: createSendMail(style.smtp), style })];
 }
 
 /** One for each channel, so that no channel waits for another. */
 function createNotifyWorkers(services: Services): Loop[] {
-  return services.channels.map((channel) => createNotifyWorker({ ...services, channel }));
+  return services.channels.map((channel) => createNotifyWorker(services, channel));
 }
 
 async function prepare(
@@ -205,33 +172,25 @@ async function prepare(
   services: Services,
   { acceptsOrphans, isRestored }: StartOptions,
 ): Promise<void> {
-  const { installs, subscription, silence } = services;
-  await mendAfterSetBack(services);
+  const { config, clock, installs } = services;
+  await mendAfterSetBack(services, clock.takeLatest().getTime());
   const orphaned = await checkOrphans(services, acceptsOrphans);
   if (orphaned !== null) logger.warn({ orphaned }, 'Memberships that the configuration no longer covers are kept');
   await postponeUnplaced(services, [...installs.keys()]);
-  if (subscription.publicUrl === undefined) await forgetSubscriptionTroubles(subscription);
-  await silence.check(isRestored);
+  if (config.receiver.publicUrl === undefined) await forgetSubscriptionTroubles(services);
+  await checkSilence(services, isRestored);
 }
 
 /** The loops that delete what its retention time is over for, and keep and watch the database. */
-function createHousekeeping({ config, logger, clock }: ServicesDeps, services: Services): Loop[] {
-  const { database } = services;
-  const { deliveriesMs, peopleMs } = config.retention;
-  const sweep = createSweep({
-    ...services,
-    retentionMs: peopleMs,
-  });
+function createHousekeeping(services: Services): Loop[] {
+  const { database, logger, clock } = services;
   return [
-    createPurgeWorker({ ...services, retentionMs: deliveriesMs }),
-    createRetentionWorker({ sweep, logger, clock }),
+    createPurgeWorker(services),
+    createRetentionWorker(services),
     createVacuumWorker(database, logger, clock),
-    createFileWatch({ database, alerts: services.alerts, logger, clock }),
+    createFileWatch(services),
     createClearImportsWorker(services),
     createAnswerPurgeWorker(services),
-    createNoticePurgeWorker({
-      ...services,
-      channels: services.channels.map(({ name }) => name),
-    }),
+    createNoticePurgeWorker(services),
   ];
 }

@@ -1,7 +1,5 @@
-import type { Config } from '../config/config-schema.ts';
 import { migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open-database.ts';
-import { createInstallRegistry, type InstallRegistry } from '../installs/install-registry.ts';
 import { openSecretBox, prepareKey } from '../keys/secret-key.ts';
 import type { Storage } from '../keys/storage.ts';
 
@@ -29,15 +27,4 @@ export async function openStorage(url: string, configuredKey?: Buffer): Promise<
     await database.close();
     throw error;
   }
-}
-
-/** The installs of the configuration and of the database. It is empty until it is loaded. */
-export function openRegistry({
-  config: { installs: configured, marketplace },
-  storage: { database, box },
-}: {
-  config: Config;
-  storage: Storage;
-}): InstallRegistry {
-  return createInstallRegistry({ configured, marketplace, database, box });
 }

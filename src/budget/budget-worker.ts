@@ -1,31 +1,27 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Context } from '../context.ts';
 import { inTransaction } from '../db/database.ts';
+import { type AppError, toAppError } from '../domain/errors.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { revokedGrant, statusOfLink } from '../domain/evidence-status.ts';
+import { backoffMs } from '../lib/backoff.ts';
 import { chunksOf } from '../lib/chunks.ts';
-import { toInstant } from '../lib/clock.ts';
-import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
-import { countBudgetsByState } from './budget-store.ts';
+import { instantIn, toInstant } from '../lib/clock.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
+import { maskText } from '../lib/mask.ts';
+import type { Source } from '../sources/source.ts';
+import { countBudgetsByState, type DueBudget, postponeBudget } from './budget-store.ts';
 import { type Judgement, judgeContract, type SweptContract } from './judge-contract.ts';
-import { createKeepAnswer, type KeepAnswer } from './keep-budget.ts';
-import { type ReadBudgetsDeps, readNextInstall } from './read-budgets.ts';
-import { hasBudgetDue } from './reader-store.ts';
+import { keepBudget } from './keep-budget.ts';
+import {
+  claimBudgetReader,
+  hasBudgetDue,
+  holdBudgetReader,
+  type ReaderClaim,
+  releaseBudgetReader,
+  restBudgetReader,
+} from './reader-store.ts';
 import { endBudget, linksOfSweptContracts, listGrants, pageSweptContracts, wantBudgets } from './sweep-store.ts';
-
-export interface BudgetWorkerDeps extends ReadBudgetsDeps, Polling {}
-
-/**
- * What is left of the money that a contract was funded with. Only readings set it: an event asks for a reading, and a
- * later request beats an earlier one. Nothing here changes memberships or reports.
- */
-export interface Budgets {
-  keepAnswer: KeepAnswer;
-  reader: Loop;
-}
-
-export function createBudgets(deps: BudgetWorkerDeps): Budgets {
-  return { keepAnswer: createKeepAnswer(deps), reader: createBudgetWorker(deps) };
-}
 
 /** How often the evidence is searched for contracts whose budget is to be read. */
 const sweepEveryMs = 60_000;
@@ -33,26 +29,30 @@ const sweepEveryMs = 60_000;
 const installsAtOnce = 4;
 const stallMs = 5 * 60_000;
 
-/** Reads budgets when contracts begin, when events mention a budget, and from time to time. */
-export function createBudgetWorker(deps: BudgetWorkerDeps): Loop {
-  const { sources, logger, clock } = deps;
+/**
+ * Reads budgets when contracts begin, when events mention a budget, and from time to time. A budget is what is left of
+ * the money that a contract was funded with. Only readings set it: an event asks for a reading, and a later request
+ * beats an earlier one. Nothing here changes memberships or reports.
+ */
+export function createBudgetWorker(ctx: Context): Loop {
+  const { sources, logger, clock } = ctx;
   let sweptAt = Number.NEGATIVE_INFINITY;
   return createLoop({
     name: 'budget',
-    pollMs: deps.pollMs,
+    pollMs: ctx.pollMs,
     logger,
     clock,
     stallMs,
     async run(signal, beat) {
       const now = clock.now();
       if (now.getTime() - sweptAt >= sweepEveryMs) {
-        await sweepContracts(deps, signal);
-        await showCounts(deps);
+        await sweepContracts(ctx, signal);
+        await showCounts(ctx);
         sweptAt = now.getTime();
       }
-      if (!(await hasBudgetDue(deps, toInstant(now), [...sources.keys()]))) return 'idle';
+      if (!(await hasBudgetDue(ctx, toInstant(now), [...sources.keys()]))) return 'idle';
       const readAll = async () => {
-        while (!signal.aborted && (await readNextInstall(deps, signal))) beat();
+        while (!signal.aborted && (await readNextInstall(ctx, signal))) beat();
       };
       await Promise.all(Array.from({ length: installsAtOnce }, readAll));
       return 'idle';
@@ -60,10 +60,10 @@ export function createBudgetWorker(deps: BudgetWorkerDeps): Loop {
   });
 }
 
-async function showCounts(deps: BudgetWorkerDeps): Promise<void> {
-  const counts = await countBudgetsByState(deps);
-  deps.metrics.budgets.reset();
-  for (const { install, state, count } of counts) deps.metrics.budgets.set({ install, state }, count);
+async function showCounts(ctx: Context): Promise<void> {
+  const counts = await countBudgetsByState(ctx);
+  ctx.metrics.budgets.reset();
+  for (const { install, state, count } of counts) ctx.metrics.budgets.set({ install, state }, count);
 }
 
 const pageSize = 500;
@@ -71,13 +71,13 @@ const pageSize = 500;
 const writeSize = 100;
 
 /** Searches the evidence for budgets to read, page by page, so that others are not blocked. */
-export async function sweepContracts(deps: BudgetWorkerDeps, signal: AbortSignal): Promise<void> {
-  const grants = Map.groupBy(await listGrants(deps), ({ install }) => install);
+export async function sweepContracts(ctx: Context, signal: AbortSignal): Promise<void> {
+  const grants = Map.groupBy(await listGrants(ctx), ({ install }) => install);
   const isGranted = (install: string) => revokedGrant(grants.get(install) ?? []) === null;
   let after: ContractKey | null = null;
   while (!signal.aborted) {
-    const page = await pageSweptContracts(deps, after, pageSize);
-    await judgePage(deps, page, isGranted);
+    const page = await pageSweptContracts(ctx, after, pageSize);
+    await judgePage(ctx, page, isGranted);
     const last = page.at(-1);
     if (last === undefined || page.length < pageSize) return;
     after = last;
@@ -86,13 +86,13 @@ export async function sweepContracts(deps: BudgetWorkerDeps, signal: AbortSignal
 }
 
 async function judgePage(
-  deps: BudgetWorkerDeps,
+  ctx: Context,
   page: readonly SweptContract[],
   isGranted: (install: string) => boolean,
 ): Promise<void> {
   const [first, last] = [page[0], page.at(-1)];
   if (first === undefined || last === undefined) return;
-  const links = await linksOfSweptContracts(deps, first, last);
+  const links = await linksOfSweptContracts(ctx, first, last);
   const linked = new Set(links.filter((one) => statusOfLink(one) === 'live').map(keyOf));
   const judged = page.map((contract) => {
     const isLinked = linked.has(keyOf(contract));
@@ -102,10 +102,10 @@ async function judgePage(
   const those = (wanted: Judgement) =>
     judged.flatMap(({ contract, judgement }) => (judgement === wanted ? [contract] : []));
   for (const part of chunksOf(those('read'), writeSize)) {
-    await inTransaction(deps.database, (tx) => wantBudgets(tx, part, toInstant(deps.clock.now())));
+    await inTransaction(ctx.database, (tx) => wantBudgets(tx, part, toInstant(ctx.clock.now())));
   }
   for (const part of chunksOf(those('end'), writeSize)) {
-    await inTransaction(deps.database, async (tx) => {
+    await inTransaction(ctx.database, async (tx) => {
       for (const contract of part) await endBudget(tx, contract);
     });
   }
@@ -113,4 +113,97 @@ async function judgePage(
 
 function keyOf({ install, contractId }: ContractKey): string {
   return JSON.stringify([install, contractId]);
+}
+
+/** One request with all its retries fits into it. */
+const leaseMs = 90_000;
+/** How many budgets of an install are read before the next install has its turn. */
+const batchSize = 20;
+const dayMs = 24 * 3_600_000;
+/** A refused token may be replaced in the meantime. */
+const refusedRestMs = 15 * 60_000;
+
+/**
+ * Reads the due budgets of one install, one request after the other.
+ *
+ * @returns false where nothing is due, or all that is due is being read
+ */
+export async function readNextInstall(ctx: Context, signal: AbortSignal): Promise<boolean> {
+  const { sources, clock } = ctx;
+  const claim = await claimBudgetReader(ctx, {
+    now: toInstant(clock.now()),
+    leasedUntil: instantIn(clock, leaseMs),
+    installs: [...sources.keys()],
+    limit: batchSize,
+  });
+  if (claim === null) return false;
+  const { hasAnswered, failure } = await readDue(ctx, claim, signal);
+  if (failure === null) await releaseBudgetReader(ctx, claim, hasAnswered);
+  else await rest(ctx, hasAnswered ? { ...claim, attempts: 0 } : claim, failure);
+  return true;
+}
+
+interface Answered {
+  hasAnswered: boolean;
+  /** Why the install is not asked any more for now. */
+  failure: AppError | null;
+}
+
+async function readDue(ctx: Context, claim: ReaderClaim, signal: AbortSignal): Promise<Answered> {
+  const { sources, clock } = ctx;
+  const source = sources.get(claim.install);
+  let hasAnswered = false;
+  for (const due of claim.due) {
+    const mayAsk = !signal.aborted && (await holdBudgetReader(ctx, claim, instantIn(clock, leaseMs)));
+    if (source === undefined || !mayAsk) break;
+    const failure = await readOne(ctx, source, due, signal);
+    if (signal.aborted) break;
+    if (failure !== null && concernsInstall(failure)) return { hasAnswered, failure };
+    hasAnswered ||= failure === null || failure.code === 'not_found';
+  }
+  return { hasAnswered, failure: null };
+}
+
+/** @returns why the budget is not known now */
+async function readOne(ctx: Context, source: Source, due: DueBudget, signal: AbortSignal): Promise<AppError | null> {
+  const { metrics, logger, clock } = ctx;
+  const { install, contractId, dueAt } = due;
+  const askedAt = toInstant(clock.now());
+  try {
+    const budget = await source.readBudget(contractId, signal);
+    metrics.budgetReads.inc({ install, outcome: 'read' });
+    await keepBudget(ctx, { install, contractId, budget, askedAt, dueAt });
+    return null;
+  } catch (thrown) {
+    const error = toAppError(thrown);
+    if (signal.aborted) return error;
+    metrics.budgetReads.inc({ install, outcome: 'failed' });
+    logger.warn({ err: error, install, contractId }, 'A budget could not be read');
+    await putOff(ctx, due, askedAt, error);
+    return error;
+  }
+}
+
+/** When the whole install is refused, the contract stays due: the refusal says nothing about it. */
+async function putOff(ctx: Context, due: DueBudget, askedAt: string, error: AppError): Promise<void> {
+  if (isRefused(error) || error.code === 'rate_limited') return;
+  const isNotFound = error.code === 'not_found';
+  const waitMs = isNotFound ? dayMs : backoffMs(due.attempts + 1, error.retryAfterMs);
+  const failure = isNotFound ? 'the marketplace has no such contract on a linked job' : maskText(error.message);
+  const nextReadAt = instantIn(ctx.clock, waitMs);
+  await postponeBudget(ctx, due, { askedAt, failure, nextReadAt, isNotFound });
+}
+
+async function rest(ctx: Context, claim: ReaderClaim, error: AppError): Promise<void> {
+  const waitMs = isRefused(error) ? refusedRestMs : backoffMs(claim.attempts + 1, error.retryAfterMs);
+  await restBudgetReader(ctx, claim, maskText(error.message), instantIn(ctx.clock, waitMs));
+}
+
+/** Whether the other contracts of the install need not be asked about now. */
+function concernsInstall(error: AppError): boolean {
+  return isRefused(error) || error.code === 'rate_limited' || error.code === 'unavailable';
+}
+
+function isRefused({ code }: AppError): boolean {
+  return code === 'unauthenticated' || code === 'forbidden';
 }

@@ -1,15 +1,12 @@
+import type { Context } from '../context.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
-import type { Storage } from '../keys/storage.ts';
-import type { Alerts } from '../lib/alerts.ts';
 import { backoffMs } from '../lib/backoff.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import { instantIn, toInstant } from '../lib/clock.ts';
 import { createLanes } from '../lib/lanes.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Loop, Polling } from '../lib/loop.ts';
+import type { Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import { createTurns } from '../lib/turns.ts';
 import type { PendingPayment } from '../sources/pending-payment.ts';
-import type { Source } from '../sources/source.ts';
 import {
   claimPayments,
   installsWithPaymentsDue,
@@ -19,14 +16,6 @@ import {
   releasePayments,
 } from './payment-store.ts';
 import type { TakenPayments } from './take-payments.ts';
-
-export interface PaymentDeps extends Storage, Polling {
-  /** By the name of the install. The Map always has what was loaded last. */
-  sources: ReadonlyMap<string, Pick<Source, 'listPendingPayments'>>;
-  alerts: Alerts;
-  logger: Logger;
-  clock: Clock;
-}
 
 /** How many lists are read at the same time. */
 const listsAtOnce = 4;
@@ -38,8 +27,8 @@ const stallMs = 5 * 60_000;
  * Reads what waits for money, where a source lists it. Only a list says it: an event asks for a reading, and nothing of
  * the event is believed.
  */
-export function createPaymentWorker(deps: PaymentDeps): Loop {
-  const { sources, logger, clock, pollMs } = deps;
+export function createPaymentWorker(ctx: Context): Loop {
+  const { sources, logger, clock, pollMs } = ctx;
   const turns = createTurns();
   return createLanes({
     name: 'payments',
@@ -51,32 +40,32 @@ export function createPaymentWorker(deps: PaymentDeps): Loop {
     async next(underway, signal) {
       const having = [...sources].flatMap(([install, one]) => (one.listPendingPayments === undefined ? [] : [install]));
       const free = having.filter((install) => !underway.has(install));
-      for (const install of turns.inOrder(await installsWithPaymentsDue(deps, free, toInstant(clock.now())))) {
-        const claim = await claimPayments(deps, install, toInstant(clock.now()), instantIn(clock, leaseMs));
+      for (const install of turns.inOrder(await installsWithPaymentsDue(ctx, free, toInstant(clock.now())))) {
+        const claim = await claimPayments(ctx, install, toInstant(clock.now()), instantIn(clock, leaseMs));
         if (claim === undefined) continue;
         turns.served(install);
-        return { name: install, work: () => readPayments(deps, claim, signal) };
+        return { name: install, work: () => readPayments(ctx, claim, signal) };
       }
       return null;
     },
   });
 }
 
-export async function readPayments(deps: PaymentDeps, claim: PaymentClaim, signal: AbortSignal): Promise<void> {
-  const { sources, logger, clock } = deps;
+export async function readPayments(ctx: Context, claim: PaymentClaim, signal: AbortSignal): Promise<void> {
+  const { sources, logger, clock } = ctx;
   const { install } = claim;
   const list = sources.get(install)?.listPendingPayments;
-  if (list === undefined) return await releasePayments(deps, claim);
+  if (list === undefined) return await releasePayments(ctx, claim);
   try {
     const askedAt = toInstant(clock.now());
     const nextReadAt = (taken: TakenPayments) => instantIn(clock, restAfter(taken, claim));
-    const taken = await keepPayments(deps, claim, { payments: await list(signal), askedAt, nextReadAt });
-    if (taken !== null) raise(deps, install, taken.listed);
+    const taken = await keepPayments(ctx, claim, { payments: await list(signal), askedAt, nextReadAt });
+    if (taken !== null) raise(ctx, install, taken.listed);
   } catch (thrown) {
     const error = toAppError(thrown);
-    if (signal.aborted) return await releasePayments(deps, claim);
+    if (signal.aborted) return await releasePayments(ctx, claim);
     logger.warn({ err: error, install }, 'What waits for money could not be read');
-    await postponePayments(deps, claim, maskText(error.message), instantIn(clock, restAfterFailure(error, claim)));
+    await postponePayments(ctx, claim, maskText(error.message), instantIn(clock, restAfterFailure(error, claim)));
   }
 }
 
@@ -103,7 +92,7 @@ function restAfterFailure({ code, retryAfterMs }: AppError, { attempts }: Paymen
 /** If more wait, one alert is about all of the install. */
 export const mostNamed = 20;
 
-function raise({ alerts }: PaymentDeps, install: string, listed: readonly PendingPayment[]): void {
+function raise({ alerts }: Context, install: string, listed: readonly PendingPayment[]): void {
   if (listed.length > mostNamed) {
     alerts.raise('payment_waiting', { install, count: listed.length }, 'Many payments wait for a person');
     return;

@@ -4,10 +4,10 @@ import { AppError } from '../domain/errors.ts';
 import { exitStatusOf } from '../domain/run.ts';
 import type { SourceKind } from '../domain/source-kind.ts';
 import { findConnectedInstall } from '../installs/install-store.ts';
-import { ensureEndpoint } from '../installs/subscription/ensure-endpoint.ts';
-import { type Connected, connectInstall } from '../operator/connect/connect-install.ts';
+import { type Established, establishInstall } from '../operator/connect/connect-install.ts';
 import { toWantedJobs } from '../operator/connect/link-jobs.ts';
 import { type Connecting, settleWish, toToken } from '../operator/connect/settle-wish.ts';
+import { type Reconciled, reconcileNow } from '../operator/reconcile-now.ts';
 import { askSecret, askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
 import type { ServicesSession } from './session.ts';
@@ -30,6 +30,8 @@ export interface ConnectOptions {
   wait: number;
 }
 
+export interface Connected extends Reconciled, Established {}
+
 /** `gangway connect`: from the token of a customer, or of an employer's own account, to a working installation. */
 export async function runConnect(options: ConnectOptions, session: ServicesSession): Promise<Printed> {
   const wish = await toWish(options, session);
@@ -48,14 +50,14 @@ export function printConnected(connected: Connected): Printed {
 
 async function toWish(options: ConnectOptions, session: ServicesSession): Promise<Connecting> {
   const { install, tokenFile, tool, projects } = options;
-  const { terminal, config, registry, storage } = session;
+  const { terminal, services } = session;
   const accepts = { acceptsOrphans: options.acceptOrphans, acceptsOtherCustomer: options.acceptOtherCustomer };
   const { source: wantedSource, jobs } = toAccount(options);
   const wanted = { install, source: wantedSource, jobs, hasToken: tokenFile !== undefined, tool, projects };
-  const { source, destination, configured } = settleWish({ config, installs: registry.installs }, wanted);
+  const { source, destination, configured } = settleWish(services, wanted);
   const wish = { install, source, jobs, destination, ...accepts };
   if (configured !== undefined) return { ...wish, token: configured };
-  const stored = await findConnectedInstall(storage, install);
+  const stored = await findConnectedInstall(services, install);
   const handed = readToken(tokenFile, session.line.envFile);
   return { ...wish, token: handed ?? (await findToken(terminal, wish, stored?.token)) };
 }
@@ -99,25 +101,25 @@ async function findToken(
   );
 }
 
+/** It is reconciled here and now, as there may be no running bridge. */
 async function connectAs(
   wish: Connecting,
   { yes, move, wait }: ConnectOptions,
-  { terminal, services, registry, adapters }: ServicesSession,
+  { terminal, services, registry }: ServicesSession,
 ): Promise<Connected> {
-  const { subscription } = services;
-  const canBeReached = subscription.publicUrl !== undefined;
-  const deps = {
-    ...services,
+  const connector = {
     registry,
-    adapters,
     by: decidedBy(),
-    ensureEndpoint: canBeReached
-      ? (install: string, signal: AbortSignal) => ensureEndpoint(subscription, install, { mayMove: move, signal })
-      : null,
+    mayMove: move,
     confirm: async (question: string) => yes || (await askYesNo(terminal, question)),
     onStep: (check: Parameters<typeof toCheckText>[0]) => void terminal.stderr.write(`${toCheckText(check)}\n`),
   };
-  return await connectInstall(deps, wish, toPatience(terminal, wait));
+  const established = await establishInstall(services, connector, wish, terminal.signal);
+  const patience = toPatience(terminal, services.loops, wait);
+  const { install, acceptsOrphans } = wish;
+  const [reconciled] = await reconcileNow(services, services.clock, [install], patience, acceptsOrphans);
+  if (reconciled === undefined) throw new AppError('internal', 'Nothing was reconciled');
+  return { ...reconciled, ...established };
 }
 
 function toText(connected: Connected): string {

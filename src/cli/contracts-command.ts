@@ -64,14 +64,14 @@ export async function runContractsEnd(named: ContractEnd, session: StorageSessio
   if (!named.atMarketplace) return await decide('end', named, session);
   const { storage, terminal } = session;
   const { sources } = await loadRegistry(session);
-  const deps = {
-    ...storage,
-    sources,
-    by: decidedBy(),
+  const options = {
+    follows: !named.leave,
     confirm: (contract: ContractEvidence) => confirmEnd(terminal, contract, named.confirm),
     onApproval: (approval: EndApproval) => void terminal.stderr.write(`${toApprovalText(approval)}\n`),
   };
-  return printEndedAtMarketplace(await endAtMarketplace(deps, named, !named.leave, terminal.signal));
+  return printEndedAtMarketplace(
+    await endAtMarketplace({ ...storage, sources }, decidedBy(), named, options, terminal.signal),
+  );
 }
 
 /** Its id must be typed, as nothing here can take the end back. */
@@ -116,7 +116,7 @@ async function decide(
   { contract: id, install: named }: NamedContract,
   { storage }: StorageSession,
 ): Promise<Printed> {
-  const { install } = await decideContract({ ...storage, by: decidedBy() }, decision, id, named);
+  const { install } = await decideContract(storage, decidedBy(), decision, id, named);
   return printDecided({ install, contractId: id, decision });
 }
 

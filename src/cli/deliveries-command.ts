@@ -70,7 +70,7 @@ export async function runDeliveriesReplay(
   { storage }: StorageSession,
 ): Promise<Printed> {
   for (const id of ids) found(id, await findDelivery(storage, id));
-  const { replayed, left } = await replayDeliveries({ ...storage, by: decidedBy() }, { ids, failed });
+  const { replayed, left } = await replayDeliveries(storage, decidedBy(), { ids, failed });
   return printReplayed(replayed.length, left.length);
 }
 

@@ -1,14 +1,13 @@
 import { statSync } from 'node:fs';
 import type { Adapter, Person } from '../adapters/adapter.ts';
 import { loadAdapters } from '../adapters/load-adapters.ts';
-import { openRegistry } from '../app/storage.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { listPending, refuseNewer } from '../db/migrate.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
-import { type InstallRegistry, openSources } from '../installs/install-registry.ts';
+import { createInstallRegistry, type InstallRegistry, openSources } from '../installs/install-registry.ts';
 import { createSecretBox, type SecretBox } from '../keys/secret-box.ts';
 import { checkKey, findKey } from '../keys/secret-key.ts';
 import type { Storage } from '../keys/storage.ts';
@@ -76,10 +75,11 @@ async function checkAll(
   signal: AbortSignal,
 ): Promise<Check[]> {
   const { adapters } = subject;
-  const { installs, marketplace, receiver, reconcile } = subject.loaded.config;
+  const { config } = subject.loaded;
+  const { receiver, reconcile } = config;
   // Without the right key, the results of further checks would be wrong.
   if (stored.isShut) return [...checkConfiguration(subject.loaded), ...stored.checks];
-  const sources = stored.sources ?? openSources(installs, marketplace);
+  const sources = stored.sources ?? openSources(config);
   const asked = { sources, publicUrl: receiver.publicUrl, schedule: reconcile.schedule };
   return [
     ...checkConfiguration(subject.loaded),
@@ -162,7 +162,7 @@ async function checkOpened(database: Database, subject: Subject): Promise<Stored
   const { key, box } = await examineKey(database, loaded);
   if (box === undefined) return { checks: [answers, key], isShut: true };
   const storage = { database, box };
-  const registry = openRegistry({ config, storage });
+  const registry = createInstallRegistry(storage, config);
   try {
     await registry.load();
   } catch (error) {

@@ -41,7 +41,7 @@ export type Described = Partial<DescribedSubscription> & { install: string; fail
 
 async function describe(install: string, { terminal, services }: ServicesSession): Promise<Described> {
   try {
-    return { ...(await describeSubscription(services.subscription, install, terminal.signal)), failure: null };
+    return { ...(await describeSubscription(services, install, terminal.signal)), failure: null };
   } catch (error) {
     return { install, failure: maskText(toAppError(error).message) };
   }
@@ -69,7 +69,7 @@ function toText({ install, failure, trouble, action, ...of }: Described): string
 export async function runEndpointRotate({ install: named }: NamedInstall, session: ServicesSession): Promise<Printed> {
   const { terminal, services } = session;
   const install = pickInstall(session, services.installs, named);
-  const rotated = await rotateSecret({ ...services, by: decidedBy() }, install, terminal.signal);
+  const rotated = await rotateSecret(services, decidedBy(), install, terminal.signal);
   return printRotated(install, rotated);
 }
 
@@ -92,7 +92,7 @@ export async function runEndpointRedeliver(
 ): Promise<Printed> {
   const { terminal, services, storage } = session;
   const install = pickInstall(session, services.installs, named);
-  const asked = await redeliver(services.subscription, install, delivery, terminal.signal);
+  const asked = await redeliver(services, install, delivery, terminal.signal);
   await noteAct(storage.database, 'endpoint redeliver', install);
   return printRedelivered(install, asked);
 }

@@ -17,9 +17,8 @@ export async function runExplain({ subject }: { subject: string }, session: Stor
   const { config, storage } = session;
   const { installs } = await loadRegistry(session);
   const adapters = await loadAdapters(config);
-  const { managedDomains } = config.marketplace;
   const { instances, tools, attention } = await loadRunning(storage, systemClock);
-  const { explanations } = await explainSubject({ ...storage, installs, adapters, managedDomains, tools }, subject);
+  const { explanations } = await explainSubject({ ...storage, config, installs, adapters }, subject, tools);
   if (explanations.length === 0) {
     throw new AppError('not_found', 'Nothing is known of such a person or contract: no event named it, and no read');
   }

@@ -1,4 +1,3 @@
-import { systemClock } from '../lib/clock.ts';
 import { type Forgotten, forgetPerson } from '../privacy/forget-person.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
@@ -15,8 +14,7 @@ export async function runForget(
   { person, install, dryRun }: ForgetOptions,
   { terminal, storage }: StorageSession,
 ): Promise<Printed> {
-  const deps = { ...storage, clock: systemClock, signal: terminal.signal };
-  const forgotten = await forgetPerson(deps, person, { dryRun, by: decidedBy(), install });
+  const forgotten = await forgetPerson(storage, person, { dryRun, by: decidedBy(), install }, terminal.signal);
   return printForgotten(forgotten, dryRun);
 }
 

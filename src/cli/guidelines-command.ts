@@ -87,19 +87,19 @@ export async function runGuidelinesSync(
 ): Promise<Printed> {
   const { services, terminal } = session;
   const wish = { project, overwrites, by: decidedBy() };
-  return printSynced(await syncGuidelines(services.guidelines, pick(session, given), wish, terminal.signal));
+  return printSynced(await syncGuidelines(services, pick(session, given), wish, terminal.signal));
 }
 
 async function compare(given: OfProject, session: ServicesSession): Promise<ComparedGuidelines> {
   const { services, terminal } = session;
-  return await compareGuidelines(services.guidelines, pick(session, given), given.project, terminal.signal);
+  return await compareGuidelines(services, pick(session, given), given.project, terminal.signal);
 }
 
 /** @throws AppError `conflict` if no install can have any */
 function pick(session: ServicesSession, { install }: Pick<OfProject, 'install'>): string[] {
   const { services } = session;
   if (install !== undefined) return pickInstalls(session, services.installs, install);
-  const installs = installsWithGuidelines(services.guidelines);
+  const installs = installsWithGuidelines(services);
   if (installs.length > 0) return installs;
   const message = 'No install can have guidelines: it takes an account of your own, and a tool that shows them';
   throw new AppError('conflict', message);

@@ -34,7 +34,7 @@ export async function runInstallsRemove(
 ): Promise<Printed> {
   const { services } = session;
   const install = pickInstall(session, services.installs, named);
-  await removeInstall({ ...services, by: decidedBy() }, install, acceptOrphans);
+  await removeInstall(services, decidedBy(), install, acceptOrphans);
   return printRemoved(install);
 }
 

@@ -3,7 +3,6 @@ import { AppError } from '../domain/errors.ts';
 import { addLink, findLink, removeLink } from '../operator/links/change-links.ts';
 import { examineLink } from '../operator/links/examine-link.ts';
 import { type ListedLinks, listLinks } from '../operator/links/list-links.ts';
-import { listScopes } from '../usage/read/scope-store.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstall, pickInstalls } from './pick-install.ts';
 import type { ServicesSession } from './session.ts';
@@ -16,18 +15,8 @@ export async function runLinksList(
   { install }: { install: string | undefined },
   session: ServicesSession,
 ): Promise<Printed> {
-  const { services, adapters, terminal } = session;
-  const { installs, sources, rules } = services;
-  const { scopeOf } = services.usage.deps;
-  const deps = {
-    installs,
-    adapters,
-    sources,
-    routeLink: rules.routeLink,
-    scopeOf,
-    scopes: await listScopes(services),
-  };
-  const listed = await listLinks(deps, pickInstalls(session, installs, install), terminal.signal);
+  const { services, terminal } = session;
+  const listed = await listLinks(services, pickInstalls(session, services.installs, install), terminal.signal);
   return printLinks(listed);
 }
 
@@ -81,7 +70,7 @@ export async function runLinksAdd(
   { project, install: named, job, name, url, managed }: NewLink,
   session: ServicesSession,
 ): Promise<Printed> {
-  const { services, adapters, terminal } = session;
+  const { services, terminal } = session;
   const install = pickInstall(session, services.installs, named);
   const wanted = {
     externalProjectId: project,
@@ -90,10 +79,9 @@ export async function runLinksAdd(
     ...(url !== undefined && { externalProjectUrl: url }),
     ...(managed && { provisioningMode: 'MANAGED_ADAPTER' as const }),
   };
-  const deps = { ...services, adapters, by: decidedBy() };
   const source = sourceOf(services, install);
-  const link = await addLink(deps, source, install, wanted, terminal.signal);
-  const warnings = await examineLink(deps, source, install, link, terminal.signal);
+  const link = await addLink(services, decidedBy(), source, install, wanted, terminal.signal);
+  const warnings = await examineLink(services, source, install, link, terminal.signal);
   return printLinked({ install, linkId: link.id, project, warnings });
 }
 
@@ -124,7 +112,7 @@ export async function runLinksRemove(
   const source = sourceOf(services, install);
   const found = await findLink(source, link, signal);
   const { id, externalProjectId: project } = found;
-  if (yes) await removeLink({ ...services, by: decidedBy() }, source, install, found, signal);
+  if (yes) await removeLink(services, decidedBy(), source, install, found, signal);
   return printUnlinked({ install, linkId: id, project }, yes);
 }
 

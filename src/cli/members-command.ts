@@ -90,7 +90,7 @@ export async function runMembersAdopt(adoption: Adoption, { storage }: StorageSe
 export async function runMembersRelease(releasing: Releasing, { config, storage }: StorageSession): Promise<Printed> {
   const { managedDomains } = config.marketplace;
   return await decideEach(releasing, 'release', listUndecided(storage), (membership) =>
-    releaseMembership({ ...storage, managedDomains }, { ...releasing, membership }, decidedBy()),
+    releaseMembership(storage, decidedBy(), { ...releasing, membership }, managedDomains),
   );
 }
 

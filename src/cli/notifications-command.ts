@@ -1,8 +1,8 @@
-import { createConfiguredChannels } from '../app/services.ts';
 import { AppError } from '../domain/errors.ts';
 import type { DispatchState } from '../domain/notice.ts';
 import { systemClock } from '../lib/clock.ts';
 import { type Channel, type Trial, tryChannels } from '../notify/channel.ts';
+import { createChannels } from '../notify/create-channels.ts';
 import { type ListedDispatch, listDispatches } from '../notify/dispatch-store.ts';
 import type { Printed } from './define-command.ts';
 import type { Session, StorageSession } from './session.ts';
@@ -32,7 +32,7 @@ export async function runNotificationsTest(
 ): Promise<Printed> {
   const uses = channel === undefined ? ['notifications'] : [`notifications.channels.${channel}`];
   const { config } = loadCommandConfig(session, [...uses, 'mail']);
-  const channels = createConfiguredChannels({ config, clock: systemClock });
+  const channels = createChannels(config, systemClock);
   const trials = await tryChannels(pick(channels, channel), systemClock, session.terminal.signal);
   return printTrials(trials);
 }

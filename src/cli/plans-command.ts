@@ -95,10 +95,8 @@ export async function runPlansApprove(
   { plan, only, withoutReading, wait }: Approval,
   { terminal, services }: ServicesSession,
 ): Promise<Printed> {
-  const deps = { ...services, by: decidedBy() };
-  const patience = toPatience(terminal, wait);
-  const approved = await approvePlan(deps, plan, [...services.installs.keys()], {
-    patience,
+  const approved = await approvePlan(services, decidedBy(), plan, {
+    patience: toPatience(terminal, services.loops, wait),
     only: toOnly(only),
     isUnread: withoutReading,
   });
@@ -142,7 +140,7 @@ export async function runPlansReject(
   { plan, only }: { plan: number; only: number[] },
   { storage }: StorageSession,
 ): Promise<Printed> {
-  const rejected = await decidePlan({ ...storage, by: decidedBy() }, 'reject', plan, { only: toOnly(only) });
+  const rejected = await decidePlan(storage, decidedBy(), 'reject', plan, { only: toOnly(only) });
   return printRejected(plan, rejected);
 }
 

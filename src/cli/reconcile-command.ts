@@ -24,7 +24,8 @@ export async function runReconcile(
   if (dryRun) {
     return printPreviewed(await previewAll(services, chosen, terminal.signal, createProgress(terminal)));
   }
-  return printReconciled(await reconcileNow(services, chosen, toPatience(terminal, wait)));
+  const patience = toPatience(terminal, services.loops, wait);
+  return printReconciled(await reconcileNow(services, services.clock, chosen, patience));
 }
 
 export function printPreviewed(previewed: readonly Previewed[]): Printed {

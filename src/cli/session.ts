@@ -1,4 +1,3 @@
-import type { Adapter } from '../adapters/adapter.ts';
 import type { Services } from '../app/services.ts';
 import type { OpenStorage } from '../app/storage.ts';
 import type { Config } from '../config/config-schema.ts';
@@ -25,7 +24,6 @@ export interface StorageSession extends Session {
 export interface ServicesSession extends StorageSession {
   services: Services;
   registry: InstallRegistry;
-  adapters: ReadonlyMap<string, Adapter>;
 }
 
 /** A running instance answers instead of the database here. */

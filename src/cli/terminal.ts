@@ -1,3 +1,6 @@
+import type { Loop } from '../lib/loop.ts';
+import type { Patience } from '../operator/do-work.ts';
+
 /**
  * What a command sees of the process it runs in. stdout is data, stderr is for people; `signal` is
  * aborted when the command is asked to stop.
@@ -21,7 +24,7 @@ export function createProgress({ stderr }: Terminal): (line: string) => void {
   };
 }
 
-/** How long a command waits for work, what stops the wait, and where its progress is printed. */
-export function toPatience(terminal: Terminal, waitMs: number) {
-  return { waitMs, signal: terminal.signal, onProgress: createProgress(terminal) };
+/** How long a command waits for work, what does it meanwhile, what stops the wait, and where its progress is printed. */
+export function toPatience(terminal: Terminal, loops: readonly Loop[], waitMs: number): Patience {
+  return { loops, waitMs, signal: terminal.signal, onProgress: createProgress(terminal) };
 }

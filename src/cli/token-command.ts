@@ -14,7 +14,7 @@ export async function runTokenList(
 ): Promise<Printed> {
   const { services, terminal } = session;
   const chosen = pickInstalls(session, services.installs, install);
-  return printTokens(await listTokens(services.sources, chosen, terminal.signal));
+  return printTokens(await listTokens(services, chosen, terminal.signal));
 }
 
 export function printTokens(listed: ListedTokens): Printed {
@@ -49,7 +49,7 @@ export async function runTokenRotate(
   const install = pickInstall(session, services.installs, named);
   return printRotatedToken(
     install,
-    await rotateToken(services.rotation, install, { keep, by: decidedBy() }, terminal.signal),
+    await rotateToken(services, session.registry, install, { keep, by: decidedBy() }, terminal.signal),
   );
 }
 

@@ -24,14 +24,13 @@ const columns: Columns<ToolServer> = [
 
 export async function runToolsAccept(
   { tool }: { tool: string },
-  { terminal, services, config, adapters, misuse }: ServicesSession,
+  { terminal, services, config, misuse }: ServicesSession,
 ): Promise<Printed> {
-  const [adapter, settings] = [adapters.get(tool), config.tools.get(tool)?.settings];
+  const [adapter, settings] = [services.adapters.get(tool), config.tools.get(tool)?.settings];
   if (adapter === undefined || settings === undefined) {
-    return misuse(`there is no tool "${tool}"; there is: ${[...adapters.keys()].join(', ')}`);
+    return misuse(`there is no tool "${tool}"; there is: ${[...services.adapters.keys()].join(', ')}`);
   }
-  const deps = { database: services.database, by: decidedBy() };
-  const server = await acceptServer(deps, { tool, adapter, settings }, terminal.signal);
+  const server = await acceptServer(services, decidedBy(), { tool, adapter, settings }, terminal.signal);
   return printAccepted(tool, server);
 }
 

@@ -24,15 +24,14 @@ export interface ReportOptions {
 /** `gangway usage report`: reads the work in the tools, and reports what has changed. */
 export async function runUsageReport(options: ReportOptions, session: ServicesSession): Promise<Printed> {
   const { services, terminal } = session;
-  const { database, usage } = services;
   const { install, contract: contractId, from, to, acceptLowered: acceptsLowered } = options;
   const installs = pickInstalls(session, services.installs, install);
-  await refuseUnknownContract(database, contractId, install);
+  await refuseUnknownContract(services, contractId, install);
   const wanted: ReportWanted = { installs, contractId, from, to, acceptsLowered };
-  if (options.dryRun) return printPlanned(await previewReport(usage.deps, wanted), await listReadings(usage.deps));
+  if (options.dryRun) return printPlanned(await previewReport(services, wanted), await listReadings(services));
   const patience = { waitMs: options.wait, signal: terminal.signal };
   const by = acceptsLowered ? decidedBy() : null;
-  return printReported(await reportWork({ database, usage, by }, wanted, patience));
+  return printReported(await reportWork(services, by, wanted, patience));
 }
 
 export function printReported({ installs, unread }: ReportedWork): Printed {

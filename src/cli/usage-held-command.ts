@@ -19,9 +19,9 @@ export async function runUsageHeld({ id, assign }: HeldOptions, session: Service
   return id === undefined ? await list(session) : await decide(session, id, assign);
 }
 
-async function list({ services: { usage, installs } }: ServicesSession): Promise<Printed> {
-  const held = await Array.fromAsync(listHeld(usage.deps));
-  const lowerings = await listLowerings(usage.deps, [...installs.keys()]);
+async function list({ services }: ServicesSession): Promise<Printed> {
+  const held = await Array.fromAsync(listHeld(services));
+  const lowerings = await listLowerings(services, [...services.installs.keys()]);
   return printHeld(held, lowerings);
 }
 
@@ -32,12 +32,8 @@ export function printHeld(held: readonly ListedHeld[], lowerings: readonly Lower
   };
 }
 
-async function decide(
-  { services: { usage, database } }: ServicesSession,
-  id: string,
-  contractId: string | undefined,
-): Promise<Printed> {
-  await decideHeldWork({ database, usage: usage.deps, by: decidedBy() }, id, contractId ?? null);
+async function decide({ services }: ServicesSession, id: string, contractId: string | undefined): Promise<Printed> {
+  await decideHeldWork(services, decidedBy(), id, contractId ?? null);
   return printDecision(id, contractId);
 }
 

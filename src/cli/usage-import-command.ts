@@ -1,11 +1,11 @@
 import { open } from 'node:fs/promises';
 import path from 'node:path';
-import { writeAudit } from '../db/audit-store.ts';
 import { inTransaction, limitCache } from '../db/database.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Counts } from '../domain/usage.ts';
-import { systemClock } from '../lib/clock.ts';
+import type { Storage } from '../keys/storage.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { openHeapClearing } from '../lib/small-heap.ts';
 import { stripControl } from '../lib/strip-control.ts';
@@ -13,8 +13,8 @@ import { clearImports } from '../usage/import/clear-imports-worker.ts';
 import type { ImportFormat } from '../usage/import/entry.ts';
 import { type ListedImport, listImports } from '../usage/import/import-store.ts';
 import type { ImportPreview } from '../usage/import/preview-import.ts';
-import { countImport, findUndoable, type SettleDeps, undoImport } from '../usage/import/settle-import.ts';
-import { type LineFault, type StageDeps, stageImport } from '../usage/import/stage-import.ts';
+import { countImport, findUndoable, undoImport } from '../usage/import/settle-import.ts';
+import { type LineFault, stageImport } from '../usage/import/stage-import.ts';
 import { dropStaging, type ReplacedImport } from '../usage/import/staging-store.ts';
 import { toTemplate } from '../usage/import/template.ts';
 import { askYesNo } from './ask.ts';
@@ -39,39 +39,26 @@ export interface ImportOptions extends Confirmation {
 /** `gangway usage import`: work from a file, for tools that cannot be asked. */
 export async function runUsageImport(options: ImportOptions, session: StorageSession): Promise<Printed> {
   const { file, undo, install: named } = options;
-  const deps = await createDeps(session);
+  const { terminal, storage } = session;
+  const clock = createDatabaseClock(storage.database, systemClock);
+  await clock.correct();
   if (undo !== undefined) {
-    return await confirmUndo(session.terminal, await findUndoable(deps, undo), options, () => undoImport(deps, undo));
+    const takeBack = () => undoImport(storage, clock, decidedBy(), undo);
+    return await confirmUndo(terminal, await findUndoable(storage, undo), options, takeBack);
   }
   if (file === undefined) return session.misuse('name a file');
   const { installs } = await loadRegistry(session);
   const install = pickInstall(session, installs, named);
   const format = formatOf(file);
-  return await importFile(session.terminal, deps, { install, file, format }, options);
+  return await importFile(session, clock, { install, file, format }, options);
 }
 
 export function formatOf(file: string): ImportFormat {
   return path.extname(file).toLowerCase() === '.csv' ? 'csv' : 'ndjson';
 }
 
-type Deps = StageDeps & SettleDeps;
-
 /** A small cache is enough for a file of any length with lines in any order. */
 const cacheKiB = 4 * 1024;
-
-async function createDeps({ terminal, storage }: StorageSession): Promise<Deps> {
-  const clock = createDatabaseClock(storage.database, systemClock);
-  await clock.correct();
-  return {
-    ...storage,
-    clock,
-    signal: terminal.signal,
-    onProgress: createProgress(terminal),
-    note: async (tx, action, subject) => {
-      await writeAudit(tx, decidedBy(), action, subject);
-    },
-  };
-}
 
 interface Wanted {
   install: string;
@@ -80,13 +67,14 @@ interface Wanted {
 }
 
 async function importFile(
-  terminal: Terminal,
-  deps: Deps,
+  { terminal, storage }: StorageSession,
+  clock: Clock,
   { install, file, format }: Wanted,
   options: ImportOptions,
 ): Promise<Printed> {
-  await limitCache(deps.database, cacheKiB);
-  const onProgress = clearingNowAndThen(deps.onProgress);
+  await limitCache(storage.database, cacheKiB);
+  const progress = { signal: terminal.signal, onProgress: createProgress(terminal) };
+  const clearing = { ...progress, onProgress: clearingNowAndThen(progress.onProgress) };
   const handle = await open(file).catch((error: unknown) => {
     const { code } = error as { code?: string };
     throw new AppError('invalid', `Could not open ${file} (${code ?? 'unknown'})`, {
@@ -97,7 +85,7 @@ async function importFile(
     const fileName = maskText(path.basename(file));
     const chunks = handle.createReadStream() as AsyncIterable<Buffer>;
     const { actor } = decidedBy();
-    const staged = await stageImport({ ...deps, onProgress }, { install, fileName, actor, format, chunks });
+    const staged = await stageImport(storage, clock, { install, fileName, actor, format, chunks }, clearing);
     if (staged.outcome === 'faulty') {
       return await confirmImport(
         terminal,
@@ -109,19 +97,19 @@ async function importFile(
     }
     const found = { preview: staged.preview, faults: [], faultCount: 0 };
     return await confirmImport(terminal, { install, fileName }, found, options, (isMeant) =>
-      settle(deps, staged.id, isMeant),
+      settle(storage, clock, staged.id, isMeant),
     );
   } catch (error) {
     throw terminal.signal.aborted ? stopped(error) : error;
   } finally {
     await handle.close();
-    await clearImports(deps);
+    await clearImports(storage, clock, progress);
   }
 }
 
-async function settle(deps: Deps, id: number, isMeant: boolean): Promise<number | null> {
-  if (isMeant) await countImport(deps, id);
-  else await inTransaction(deps.database, (tx) => dropStaging(tx, id));
+async function settle(ctx: Storage, clock: Clock, id: number, isMeant: boolean): Promise<number | null> {
+  if (isMeant) await countImport(ctx, clock, decidedBy(), id);
+  else await inTransaction(ctx.database, (tx) => dropStaging(tx, id));
   return isMeant ? id : null;
 }
 

@@ -50,7 +50,7 @@ export async function withServices(
     const registry = await loadRegistry({ config, storage });
     const metrics = createMetrics();
     const services = createServices({ config, storage, logger, clock, adapters, registry, metrics, isDry });
-    await work({ ...session, config, storage, registry, adapters, services }).finally(services.alertsStored);
+    await work({ ...session, config, storage, registry, services }).finally(services.alertsStored);
   } finally {
     alive?.release();
     await storage.database.close();

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { type OpenStorage, openRegistry, openStorage } from '../app/storage.ts';
+import { type OpenStorage, openStorage } from '../app/storage.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { Environment } from '../config/document.ts';
 import { readEnvironment } from '../config/environment.ts';
@@ -10,7 +10,7 @@ import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { AppError } from '../domain/errors.ts';
-import type { InstallRegistry } from '../installs/install-registry.ts';
+import { createInstallRegistry, type InstallRegistry } from '../installs/install-registry.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
 import type { Session, StorageSession } from './session.ts';
 
@@ -71,7 +71,7 @@ export async function openConfigured(loaded: LoadedConfig): Promise<OpenStorage>
 
 /** All installs: those of the configuration and those of the database. */
 export async function loadRegistry(given: { config: Config; storage: OpenStorage }): Promise<InstallRegistry> {
-  const registry = openRegistry(given);
+  const registry = createInstallRegistry(given.storage, given.config);
   await registry.load();
   return registry;
 }

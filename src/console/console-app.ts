@@ -1,43 +1,34 @@
 import { isIP } from 'node:net';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { httpStatusOf, toAppError } from '../domain/errors.ts';
-import type { Logger } from '../lib/logger.ts';
 import type { Loop } from '../lib/loop.ts';
 import { createQuiet } from '../lib/quiet.ts';
 import type { Readiness } from '../lib/readiness.ts';
 import type { Changes } from './changes.ts';
 import { createHostCheck } from './check-origin.ts';
-import type { ConsoleParts } from './console-parts.ts';
-import { type Measured, measure } from './measure.ts';
-import type { Operator } from './operator.ts';
-import { acts, views } from './pages.ts';
+import type { ConsoleParts, SharedWithApi } from './console-parts.ts';
+import { measure } from './measure.ts';
 import { createPages } from './serve-pages.ts';
-import { type ConsoleTokens, createConsoleTokens, isSameText } from './sign-in/console-tokens.ts';
+import { createConsoleTokens, isSameText } from './sign-in/console-tokens.ts';
 import { createRefusedTokens, type RefusedTokens } from './sign-in/refused-tokens.ts';
 import { createSessions } from './sign-in/session.ts';
-import { createSignInLimit, type SignInLimit } from './sign-in/sign-in-limit.ts';
+import { createSignInLimit } from './sign-in/sign-in-limit.ts';
 
-/** The listener for operators: health, readiness, metrics, and the pages where operators sign in. */
-export interface ConsoleDeps extends Measured, ConsoleParts {
+export interface ConsoleOptions {
   loops: readonly Loop[];
   readiness: Readiness;
-  logger: Logger;
   changes: Changes;
-  /** Who is signed in without a token; only where a console on loopback is tried out. */
-  alwaysSignedIn?: Operator | undefined;
+  alwaysSignedIn?: SharedWithApi['alwaysSignedIn'];
   /** Loads what answers under `/api`: when it is first asked for, as most instances never are. */
   loadApi(shared: SharedWithApi): Promise<RequestHandler>;
 }
 
-export interface SharedWithApi {
-  tokens: ConsoleTokens;
-  limit: SignInLimit;
-  refused: RefusedTokens;
-}
-
-export function createConsoleApp(deps: ConsoleDeps): Express {
-  const { token, tokens: configured, hosts, trustedProxies } = deps.config.console;
-  const refused = createRefusedTokens(deps.metrics, deps.logger, createQuiet(deps.clock));
+/** The listener for operators: health, readiness, metrics, and the pages where operators sign in. */
+export function createConsoleApp(ctx: ConsoleParts, options: ConsoleOptions): Express {
+  const { token, tokens: configured, hosts, trustedProxies } = ctx.config.console;
+  const { metrics, box, clock } = ctx;
+  const { changes, alwaysSignedIn } = options;
+  const refused = createRefusedTokens(metrics, ctx.logger, createQuiet(clock));
   const app = express();
   app.disable('x-powered-by');
   // Nothing is kept by browsers but the assets.
@@ -46,34 +37,32 @@ export function createConsoleApp(deps: ConsoleDeps): Express {
   app.use(dropForwardedPorts);
 
   app.get('/healthz', (_request, response) => {
-    const stalled = deps.loops.filter((loop) => !loop.isHealthy()).map((loop) => loop.name);
+    const stalled = options.loops.filter((loop) => !loop.isHealthy()).map((loop) => loop.name);
     if (stalled.length === 0) response.json({ status: 'ok' });
     else response.status(503).json({ status: 'stalled', stalled });
   });
   // It answers as the public listener does. An instance with a stalled loop still stores deliveries, and must stay in
   // service.
   app.get('/readyz', async (_request, response) => {
-    const status = await deps.readiness.ask();
+    const status = await options.readiness.ask();
     response.status(status === 'ok' ? 200 : 503).json({ status });
   });
   // Who has the token may come by any name. Without one, a page of a stranger must not get them by a name of its own.
   const mayMeasure = token === undefined ? createHostCheck(hosts) : requireToken(token, refused);
   app.get('/metrics', mayMeasure, async (_request, response) => {
-    await measure(deps);
-    response.type(deps.metrics.registry.contentType).send(await deps.metrics.registry.metrics());
+    await measure(ctx);
+    response.type(metrics.registry.contentType).send(await metrics.registry.metrics());
   });
 
-  const tokens = createConsoleTokens(configured, deps.box);
-  if (!tokens.isEmpty || deps.alwaysSignedIn !== undefined) {
-    const { logger, clock, changes, alwaysSignedIn } = deps;
-    const sessions = createSessions(tokens, deps.box, clock);
+  const tokens = createConsoleTokens(configured, box);
+  if (!tokens.isEmpty || alwaysSignedIn !== undefined) {
+    const sessions = createSessions(tokens, box, clock);
     const limit = createSignInLimit(clock);
     app.use(
       '/api',
-      loadedOnce(() => deps.loadApi({ tokens, limit, refused })),
+      loadedOnce(() => options.loadApi({ tokens, limit, refused, alwaysSignedIn })),
     );
-    const signIn = { tokens, limit, refused, sessions, alwaysSignedIn };
-    app.use(createPages({ ...signIn, views, acts, parts: deps, hosts, changes, logger, clock }));
+    app.use(createPages(ctx, { tokens, limit, refused, sessions, changes, alwaysSignedIn }));
   }
   app.use((_request, response) => {
     const error = 'There is nothing at this address; without console.tokens there are no pages';

@@ -1,34 +1,12 @@
-import type { Adapter } from '../adapters/adapter.ts';
-import type { Config } from '../config/config-schema.ts';
-import type { Install } from '../domain/install.ts';
-import type { SyncInstallDeps } from '../guidelines/sync-install.ts';
+import type { Context } from '../context.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
-import type { SubscriptionDeps } from '../installs/subscription/look-at-subscription.ts';
-import type { RotateDeps } from '../installs/tokens/rotate-token.ts';
-import type { Storage } from '../keys/storage.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { OrphanDeps } from '../memberships/find-orphans.ts';
+import type { Channel } from '../notify/channel.ts';
 import type { Approvals } from '../operator/approvals.ts';
-import type { WorkDeps } from '../operator/do-work.ts';
 import type { Check } from '../operator/doctor-checks.ts';
-import type { ReconcileDeps } from '../reconcile/runs/reconcile-install.ts';
-import type { Silence } from '../reconcile/runs/silence.ts';
-import type { Usage } from '../usage/create-usage.ts';
-
-/** What the loops of this process act with, as far as operators decide about it. */
-export interface ConsoleServices extends WorkDeps, ReconcileDeps {
-  silence: Silence;
-  usage: Pick<Usage, 'deps'>;
-  guidelines: SyncInstallDeps;
-}
-
-/** What a customer is connected with, and what changes their links and their webhook endpoint. */
-export interface CustomerServices extends OrphanDeps {
-  /** To load has the loops follow what has changed. */
-  registry: InstallRegistry;
-  subscription: SubscriptionDeps;
-  rotation: RotateDeps;
-}
+import type { Operator } from './operator.ts';
+import type { ConsoleTokens } from './sign-in/console-tokens.ts';
+import type { RefusedTokens } from './sign-in/refused-tokens.ts';
+import type { SignInLimit } from './sign-in/sign-in-limit.ts';
 
 /** What was found when an operator asked, kept by this instance until the next one asks. */
 export interface Report {
@@ -37,21 +15,25 @@ export interface Report {
   checks: readonly Check[];
 }
 
-/** What pages read from and act with. */
-export interface ConsoleParts extends Storage {
-  config: Config;
-  /** All installs that are configured or connected, always current. */
-  installs: ReadonlyMap<string, Install>;
-  /** By the name of the tool. */
-  adapters: ReadonlyMap<string, Adapter>;
-  services: ConsoleServices;
-  customers: CustomerServices;
+/** What the pages and the operations of the API read from and act with. */
+export interface ConsoleParts extends Context {
+  /** To load has the loops follow what has changed. */
+  registry: InstallRegistry;
+  /** Where notifications are sent. */
+  channels: readonly Channel[];
   /** Looks at everything, as `gangway doctor` does. */
   examine(signal: AbortSignal): Promise<Check[]>;
   /** Plans that are being approved, and lately were. */
   approvals: Approvals;
   /** By what was asked. */
   reports: Map<string, Report>;
-  /** The clock of the database. */
-  clock: Clock;
+}
+
+/** Who may use the console and the API, and how often a token may be tried. */
+export interface SharedWithApi {
+  tokens: ConsoleTokens;
+  limit: SignInLimit;
+  refused: RefusedTokens;
+  /** Who may read without a token; only where a console on loopback is tried out. */
+  alwaysSignedIn: Operator | undefined;
 }

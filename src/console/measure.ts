@@ -1,36 +1,23 @@
+import type { Context } from '../context.ts';
 import { readDatabaseSize } from '../db/database-size.ts';
-import type { Install } from '../domain/install.ts';
+import { listInstances } from '../db/instance-store.ts';
 import { type Instance, isInstanceRunning } from '../domain/instance.ts';
 import { countDueDeliveries } from '../inbox/inbox-store.ts';
-import type { Storage } from '../keys/storage.ts';
 import { alertKinds } from '../lib/alerts.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { countByState } from '../memberships/membership-list-store.ts';
 import { countStandingAlerts } from '../notify/alert-store.ts';
+import { listRemoved } from '../removals/removal-total-store.ts';
 import { listOldestWaiting, listReadBegan, waitingKinds } from './waiting-store.ts';
 
-/** Where the metrics that are rows of the database come from. */
-export interface Measured extends Storage {
-  metrics: Metrics;
-  /** All installs that are configured or connected, always current. */
-  installs: ReadonlyMap<string, Install>;
-  /** The instances that run on the database, or did so lately. */
-  listInstances(): Promise<Instance[]>;
-  /** How many members were removed in total. */
-  listRemoved(): Promise<{ install: string; removed: number }[]>;
-  /** The clock of the database. */
-  clock: Clock;
-}
-
 /** Rows of the database are counted when the metrics are requested. */
-export async function measure(deps: Measured): Promise<void> {
-  const { metrics, database, clock, listRemoved, listInstances } = deps;
+export async function measure(ctx: Context): Promise<void> {
+  const { metrics, database, clock } = ctx;
   const [due, counts, totals, instances] = await Promise.all([
-    countDueDeliveries(deps),
+    countDueDeliveries(ctx),
     countByState(database.kysely),
-    listRemoved(),
-    listInstances(),
+    listRemoved(database),
+    listInstances(database.kysely),
   ]);
   metrics.dueDeliveries.set(due);
   metrics.memberships.reset();
@@ -38,12 +25,12 @@ export async function measure(deps: Measured): Promise<void> {
   measureInstances(metrics, instances, clock.now());
   metrics.removals.reset();
   for (const { install, removed } of totals) metrics.removals.inc({ install }, removed);
-  await measureAlerts(deps);
-  await measureAges(deps);
+  await measureAlerts(ctx);
+  await measureAges(ctx);
   metrics.databaseBytes.set(await readDatabaseSize(database));
 }
 
-async function measureAlerts(ctx: Measured): Promise<void> {
+async function measureAlerts(ctx: Context): Promise<void> {
   for (const kind of alertKinds) ctx.metrics.alertsActive.set({ kind }, 0);
   for (const { kind, count } of await countStandingAlerts(ctx)) {
     ctx.metrics.alertsActive.set({ kind }, count);
@@ -51,7 +38,7 @@ async function measureAlerts(ctx: Measured): Promise<void> {
 }
 
 /** What waits for an install that is gone waits for ever, so it is not counted. */
-async function measureAges({ metrics, database, installs, clock }: Measured): Promise<void> {
+async function measureAges({ metrics, database, installs, clock }: Context): Promise<void> {
   const now = clock.now().getTime();
   const ageOf = (since: string) => Math.max(0, (now - Date.parse(since)) / 1000);
   const ages = new Map<string, number>(waitingKinds.map((kind) => [kind, 0]));

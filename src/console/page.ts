@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { By } from '../db/audit-store.ts';
+import type { ConsoleParts } from './console-parts.ts';
 import type { Operator } from './operator.ts';
 
 /**
@@ -48,16 +49,16 @@ export interface Download {
 }
 
 /** A page with an address. It changes nothing. */
-export interface View<Parts> {
+export interface View {
   /** As Express writes it, such as `/plans/:id`. */
   path: string;
-  show(asked: Asked, parts: Parts): Answer | Promise<Answer>;
+  show(asked: Asked, ctx: ConsoleParts): Answer | Promise<Answer>;
 }
 
 /** Something that operators can do, and viewers cannot. */
-export interface Act<Parts> {
+export interface Act {
   path: string;
-  act(asked: Asked, parts: Parts): Answer | Promise<Answer>;
+  act(asked: Asked, ctx: ConsoleParts): Answer | Promise<Answer>;
 }
 
 /** A form that is sent to an act. A viewer gets none. */

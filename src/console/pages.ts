@@ -1,4 +1,3 @@
-import type { ConsoleParts } from './console-parts.ts';
 import type { Act, View } from './page.ts';
 import { accessViews } from './pages/access-page.ts';
 import { actsViews } from './pages/acts-page.ts';
@@ -22,7 +21,7 @@ import { settingsViews } from './pages/settings-page.ts';
 import { workViews } from './pages/work-page.ts';
 
 /** Every page of the console, and everything that can be done there. */
-export const views: readonly View<ConsoleParts>[] = [
+export const views: readonly View[] = [
   ...homeViews,
   ...accessViews,
   ...contractViews,
@@ -45,7 +44,7 @@ export const views: readonly View<ConsoleParts>[] = [
   ...settingsViews,
 ];
 
-export const acts: readonly Act<ConsoleParts>[] = [
+export const acts: readonly Act[] = [
   ...homeActs,
   ...connectActs,
   ...installActs,

@@ -3,55 +3,39 @@ import { type ErrorRequestHandler, type Request, Router } from 'express';
 import helmet from 'helmet';
 import { html } from 'hono/html';
 import { AppError, httpStatusOf, toAppError } from '../domain/errors.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createAssets } from './assets.ts';
 import type { Changes } from './changes.ts';
 import { createHostCheck } from './check-origin.ts';
-import type { Operator } from './operator.ts';
-import type { Act, View } from './page.ts';
+import type { ConsoleParts, SharedWithApi } from './console-parts.ts';
+import { acts, views } from './pages.ts';
 import { askedBy, needSession, readForm, refuseForged } from './request.ts';
 import { send } from './send.ts';
-import type { ConsoleTokens } from './sign-in/console-tokens.ts';
-import type { RefusedTokens } from './sign-in/refused-tokens.ts';
 import type { Session, Sessions } from './sign-in/session.ts';
-import type { SignInLimit } from './sign-in/sign-in-limit.ts';
 import { addSignIn } from './sign-in/sign-in-routes.ts';
 
 /** The way of a request to a page: host, session, role, token of the form, and then the page itself. */
-export interface Served<Parts> {
-  views: readonly View<Parts>[];
-  acts: readonly Act<Parts>[];
-  parts: Parts;
-  hosts: readonly string[];
-  tokens: ConsoleTokens;
-  /** This and what is refused are shared with the API. */
-  limit: SignInLimit;
-  refused: RefusedTokens;
+interface Way extends SharedWithApi {
   sessions: Sessions;
   changes: Changes;
-  /** Who is signed in without a token, for a console on loopback that tries Gangway out. */
-  alwaysSignedIn: Operator | undefined;
-  logger: Logger;
-  clock: Clock;
 }
 
-export function createPages<Parts>(served: Served<Parts>): Router {
-  const { views, acts, parts, clock, changes } = served;
-  const sessionOf = createSessionOf(served);
+export function createPages(ctx: ConsoleParts, way: Way): Router {
+  const { clock } = ctx;
+  const sessionOf = createSessionOf(way);
   const router = Router();
   router.use(securityHeaders);
-  router.use(createHostCheck(served.hosts));
+  router.use(createHostCheck(ctx.config.console.hosts));
   router.use(createAssets());
   router.use((_request, response, next) => {
     response.set('Cache-Control', 'no-store');
     next();
   });
-  addSignIn(router, { ...served, sessionOf });
+  addSignIn(router, { ...way, sessionOf });
 
   router.get('/changes', (request, response) => {
     needSession(sessionOf(request));
-    changes.follow(request, response);
+    way.changes.follow(request, response);
   });
   for (const { path, show } of views) {
     router.get(path, async (request, response) => {
@@ -61,7 +45,7 @@ export function createPages<Parts>(served: Served<Parts>): Router {
         return;
       }
       const asked = askedBy(request, session, clock, new URLSearchParams());
-      await send(response, await show(asked, parts), { path: request.path, isLive: true, session });
+      await send(response, await show(asked, ctx), { path: request.path, isLive: true, session });
     });
   }
   for (const { path, act } of acts) {
@@ -71,19 +55,19 @@ export function createPages<Parts>(served: Served<Parts>): Router {
       refuseForged(request, session, form);
       if (session.operator.role !== 'operator') throw new AppError('forbidden', 'A viewer cannot do this');
       const asked = askedBy(request, session, clock, form);
-      await send(response, await act(asked, parts), { path: request.path, session });
+      await send(response, await act(asked, ctx), { path: request.path, session });
     });
   }
   router.use(() => {
     throw new AppError('not_found', 'There is no such page');
   });
-  router.use(createErrorPage(served.logger, sessionOf));
+  router.use(createErrorPage(ctx.logger, sessionOf));
   return router;
 }
 
 type SessionOf = (request: Request) => Session | undefined;
 
-function createSessionOf<Parts>({ sessions, alwaysSignedIn }: Served<Parts>): SessionOf {
+function createSessionOf({ sessions, alwaysSignedIn }: Way): SessionOf {
   // The host check keeps out names that strangers point here, so no page of another site can read it.
   const csrf = randomBytes(16).toString('hex');
   return alwaysSignedIn === undefined ? sessions.read : () => ({ operator: alwaysSignedIn, csrf });

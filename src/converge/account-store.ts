@@ -1,5 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Member } from '../adapters/adapter.ts';
+import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
@@ -8,7 +9,7 @@ import { bindAccount, isAccountOurs } from '../memberships/account-owner-store.t
 import { dueIfWorkable } from '../memberships/look-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
-import { managedGroups, type RoutedStorage } from './managed-group-store.ts';
+import { managedGroups } from './managed-group-store.ts';
 import { isAccountMadeByUs } from './ownership.ts';
 
 /** The SQL of accounts: several memberships, and several trainers, may share one (docs/design.md, Memberships). */
@@ -37,7 +38,7 @@ export const unsharedAccount: AccountUse = {
 
 /** Checks whether any other membership of the account is still in use. */
 export async function findAccountUse(
-  ctx: RoutedStorage,
+  ctx: Context,
   tx: Transaction,
   claim: Claim,
   found: Member | null,

@@ -1,13 +1,22 @@
 import type { Added, Member, Person } from '../adapters/adapter.ts';
+import type { Context } from '../context.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
-import { isProtected } from '../tools/account-rules.ts';
-import { callTool } from '../tools/call-tool.ts';
+import { mayChange } from '../tools/account-rules.ts';
 import { createPassword } from '../tools/new-password.ts';
 import { findOthersAdded } from './access-store.ts';
 import { isAccountKnownAsOurs } from './account-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
-import { beginCall, type ConvergeDeps, maxListAgeMs, readUntil, settledAs, toFailure } from './converge-steps.ts';
+import {
+  askTool,
+  beginCall,
+  isProtectedIn,
+  maxListAgeMs,
+  readUntil,
+  settledAs,
+  toFailure,
+  toolOf,
+} from './converge-steps.ts';
 import { refuseAccountOfAnother } from './doubted-account.ts';
 import { isAccountMadeByUs, toMadeAt } from './ownership.ts';
 import { toNewInvitation } from './renew-invitation.ts';
@@ -19,31 +28,31 @@ import { toNewInvitation } from './renew-invitation.ts';
  * @returns null if the claim no longer holds and nothing was done
  */
 export async function addMembership(
-  deps: ConvergeDeps,
+  ctx: Context,
   claim: Claim,
   person: Person,
   signal: AbortSignal,
 ): Promise<ConvergeResult | null> {
-  const account = await lookAtAccount(deps, person, signal);
-  const isOursBefore = await isAccountKnownAsOurs(deps, claim, account);
-  const password = passwordFor(deps, claim);
+  const account = await lookAtAccount(ctx, claim.tool, person, signal);
+  const isOursBefore = await isAccountKnownAsOurs(ctx, claim, account);
+  const password = passwordFor(ctx, claim);
   const isAccountAbsent = account === undefined ? null : account === null;
   const intent = { operation: 'add', found: null, isAccountAbsent, password } as const;
-  if ((await beginCall(deps, claim, intent)) === null) return null;
-  const { exclusive } = deps.adapter.capabilities;
-  const othersAdded = exclusive === 'membership' ? undefined : await findOthersAdded(deps.database.kysely, claim);
+  if ((await beginCall(ctx, claim, intent)) === null) return null;
+  const { exclusive } = toolOf(ctx, claim.tool).adapter.capabilities;
+  const othersAdded = exclusive === 'membership' ? undefined : await findOthersAdded(ctx.database.kysely, claim);
   const newcomer: Person = {
     ...person,
-    isAccountOurs: isOursBefore && deps.mayChangeAccounts(),
-    maxListAgeMs: maxListAgeMs(deps, claim),
+    isAccountOurs: isOursBefore && mayChange(ctx, claim.tool),
+    maxListAgeMs: maxListAgeMs(ctx, claim),
     ...(othersAdded !== undefined && { othersAdded }),
     ...(password !== null && { newPassword: password }),
   };
-  const added = await callTool(deps.timeoutMs, signal, (callSignal) =>
-    deps.adapter.addMember(claim.groupId, newcomer, callSignal),
+  const added = await askTool(ctx, claim.tool, signal, (adapter, callSignal) =>
+    adapter.addMember(claim.groupId, newcomer, callSignal),
   );
-  await refuseProtected(deps, claim, added, signal);
-  await refuseAccountOfAnother(deps, claim, added);
+  await refuseProtected(ctx, claim, added, signal);
+  await refuseAccountOfAnother(ctx, claim, added);
   const isMade = added.account === 'made' || (added.account === undefined && isAccountAbsent);
   const learnt = {
     isOurs: true,
@@ -57,9 +66,9 @@ export async function addMembership(
   };
   if (added.isUnlisted === true) {
     const invited = { ...learnt, isAccountOurs: false, memberId: added.id, ...invitation };
-    return { operation: 'add', outcome: 'invited', ...invited, ...settledAs(deps.clock, 'invited') };
+    return { operation: 'add', outcome: 'invited', ...invited, ...settledAs(ctx.clock, 'invited') };
   }
-  return await readBack(deps, claim, { person, added, learnt: { ...learnt, ...invitation } }, signal);
+  return await readBack(ctx, claim, { person, added, learnt: { ...learnt, ...invitation } }, signal);
 }
 
 /**
@@ -68,21 +77,21 @@ export async function addMembership(
  * @returns the result with what was learnt if the member is listed, otherwise a failure
  */
 async function readBack(
-  deps: ConvergeDeps,
+  ctx: Context,
   claim: Claim,
   { person, added, learnt }: { person: Person; added: Added; learnt: Partial<ConvergeResult> },
   signal: AbortSignal,
 ): Promise<ConvergeResult> {
-  const { adapter, clock } = deps;
+  const { clock } = ctx;
   try {
-    const seen = await readUntil(deps, claim, { ...person, memberId: added.id }, signal);
+    const seen = await readUntil(ctx, claim, { ...person, memberId: added.id }, signal);
     const shown = seen ?? added;
     const { id: memberId, isInvited } = shown;
     const [outcome, state] = isInvited ? (['invited', 'invited'] as const) : (['added', 'active'] as const);
     const settled = { ...learnt, ...toMadeAt(shown), memberId };
     return { ...settled, operation: 'add', outcome, ...settledAs(clock, state) };
   } catch (thrown) {
-    if (signal.aborted || !adapter.capabilities.removesUnseen) throw thrown;
+    if (signal.aborted || !toolOf(ctx, claim.tool).adapter.capabilities.removesUnseen) throw thrown;
     // The tool accepted the member but does not list it. The member may be in, and can be removed by this id.
     const { isUnanswered: _, ...failed } = toFailure(claim, toAppError(thrown), clock);
     return { ...failed, memberId: added.id };
@@ -91,26 +100,29 @@ async function readBack(
 
 /** Undefined if the tool cannot tell. */
 async function lookAtAccount(
-  { adapter, timeoutMs, protectedAccounts }: ConvergeDeps,
+  ctx: Context,
+  tool: string,
   person: Person,
   signal: AbortSignal,
 ): Promise<Member | null | undefined> {
-  const { findAccount } = adapter;
+  const { findAccount } = toolOf(ctx, tool).adapter;
   if (findAccount === undefined) return undefined;
-  const account = await callTool(timeoutMs, signal, (callSignal) => findAccount.call(adapter, person, callSignal));
-  if (account !== null && isProtected(protectedAccounts, account)) throw protectedError();
+  const account = await askTool(ctx, tool, signal, (adapter, callSignal) =>
+    findAccount.call(adapter, person, callSignal),
+  );
+  if (account !== null && isProtectedIn(ctx, tool, account)) throw protectedError();
   return account;
 }
 
 /** If the tool could not show the account before, a protected account is removed again at once. */
 async function refuseProtected(
-  { adapter, timeoutMs, protectedAccounts }: ConvergeDeps,
-  { groupId }: Claim,
+  ctx: Context,
+  { tool, groupId }: Claim,
   added: Added,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!isProtected(protectedAccounts, added)) return;
-  await callTool(timeoutMs, signal, (callSignal) => adapter.removeMember(groupId, added, callSignal));
+  if (!isProtectedIn(ctx, tool, added)) return;
+  await askTool(ctx, tool, signal, (adapter, callSignal) => adapter.removeMember(groupId, added, callSignal));
   throw protectedError();
 }
 
@@ -119,8 +131,8 @@ function protectedError(): AppError {
 }
 
 /** Every try uses the same password, because any of them may have made the login. */
-function passwordFor({ adapter }: ConvergeDeps, { password }: Claim): string | null {
-  if (adapter.capabilities.invitation !== 'password') return null;
+function passwordFor(ctx: Context, { tool, password }: Claim): string | null {
+  if (toolOf(ctx, tool).adapter.capabilities.invitation !== 'password') return null;
   return password ?? createPassword();
 }
 

@@ -1,25 +1,28 @@
 import type { Member, Person } from '../adapters/adapter.ts';
+import type { Context } from '../context.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { type ConvergeStep, decideStep, type MembershipState } from '../domain/membership.ts';
 import { toInstant } from '../lib/clock.ts';
 import type { GivenAddress } from '../memberships/address-store.ts';
 import { dueEndedProjects, recordAssignmentsEnded } from '../memberships/ended-project-store.ts';
-import { isProtected } from '../tools/account-rules.ts';
 import { addMembership, invitationOfLostTry } from './add-membership.ts';
 import { type Claim, putBackClaim } from './claim-store.ts';
 import { confirmResult } from './confirm-result.ts';
 import { type ConvergeResult, metAfterOf, type SettledResult } from './converge-result.ts';
 import {
   beginCall,
-  type ConvergeDeps,
   endAssignments,
+  isOwnMembership,
+  isProtectedIn,
   isUnlisted,
   type LookResult,
   look,
   maxListAgeMs,
   settledAs,
   toFailure,
+  toolOf,
+  usualSecondLookMs,
 } from './converge-steps.ts';
 import {
   disownAccount,
@@ -29,7 +32,7 @@ import {
   resolveDoubt,
 } from './doubted-account.ts';
 import { followAddress, isToFollow } from './follow-address.ts';
-import { formerAddresses, isAccountMadeByUs, isMembershipOurs, toMadeAt } from './ownership.ts';
+import { formerAddresses, isAccountMadeByUs, toMadeAt } from './ownership.ts';
 import { proveAbsence } from './prove-absence.ts';
 import { removeFormerAddresses, removeMembership } from './remove-membership.ts';
 import { renewWantedInvitation, withReset } from './renew-invitation.ts';
@@ -40,68 +43,72 @@ import { settleMembership } from './settle-store.ts';
  * tool decides what is true: a 2xx proves nothing, but finding the member (or not) does.
  */
 export async function convergeMembership(
-  deps: ConvergeDeps,
+  ctx: Context,
   claim: Claim,
   signal: AbortSignal,
+  secondLookMs = usualSecondLookMs,
 ): Promise<SettledResult | null> {
-  const { clock } = deps;
-  const result = await attempt(deps, claim, signal).catch((error: unknown) =>
+  const { clock } = ctx;
+  const result = await attempt(ctx, claim, signal, secondLookMs).catch((error: unknown) =>
     signal.aborted ? null : toFailure(claim, toAppError(error), clock),
   );
   const now = clock.now();
   if (result === null) {
-    await putBackClaim(deps, claim, toInstant(now));
+    await putBackClaim(ctx, claim, toInstant(now));
     return null;
   }
-  const isHeld = await settleMembership(deps, claim, result, toInstant(now));
+  const isHeld = await settleMembership(ctx, claim, result, toInstant(now));
   const metAfterMs = metAfterOf(claim, result, toInstant(now));
   return isHeld && metAfterMs !== null ? { ...result, metAfterMs } : result;
 }
 
 /** @returns null if the claim no longer holds and nothing was done */
-async function attempt(deps: ConvergeDeps, given: Claim, signal: AbortSignal): Promise<ConvergeResult | null> {
-  const lookedAt = toInstant(deps.clock.now());
-  const sought = await findPerson(deps, given, signal);
+async function attempt(
+  ctx: Context,
+  given: Claim,
+  signal: AbortSignal,
+  secondLookMs: number,
+): Promise<ConvergeResult | null> {
+  const lookedAt = toInstant(ctx.clock.now());
+  const sought = await findPerson(ctx, given, signal);
   const { claim, found } = sought;
-  if (found !== null && claim.wanted) await refuseAccountOfAnother(deps, claim, found);
-  const result = await decideAndCall(deps, sought, signal);
+  if (found !== null && claim.wanted) await refuseAccountOfAnother(ctx, claim, found);
+  const result = await decideAndCall(ctx, sought, signal);
   if (result === null) return null;
-  const { secondLookMs } = deps;
   const isOut = result.state === 'removed' || result.state === 'released';
   if (!isOut || claim.wanted) {
     return confirmResult(claim, result, { lookedAt, isCalled: false, secondLookMs });
   }
-  const removed = await removeFormerAddresses(deps, claim, result, signal);
+  const removed = await removeFormerAddresses(ctx, claim, result, signal);
   if (removed.result.state === 'removing') return removed.result;
-  const resolved = await resolveDoubt(deps, claim, removed.result, signal);
+  const resolved = await resolveDoubt(ctx, claim, removed.result, signal);
   if (resolved === null) return null;
   const isCalled = result.outcome === 'removed' && removed.isCalled && resolved.isSeen;
   return confirmResult(claim, resolved.result, { lookedAt, isCalled, secondLookMs });
 }
 
 async function decideAndCall(
-  deps: ConvergeDeps,
+  ctx: Context,
   { claim, person, found, isUnseen = false }: SoughtMember,
   signal: AbortSignal,
 ): Promise<ConvergeResult | null> {
-  if (found === null && claim.wanted && isUnlisted(deps.adapter, claim))
-    return await renewWantedInvitation(deps, claim, signal);
+  if (found === null && claim.wanted && isUnlisted(ctx, claim)) return await renewWantedInvitation(ctx, claim, signal);
   const step = decideStep(claim.wanted, {
     isFound: found !== null,
     isInvited: found?.isInvited === true,
-    isOurs: found !== null && isMembershipOurs(claim, found, deps.managedDomains),
-    isProtected: found !== null && isProtected(deps.protectedAccounts, found),
+    isOurs: found !== null && isOwnMembership(ctx, claim, found),
+    isProtected: found !== null && isProtectedIn(ctx, claim.tool, found),
   });
   if (step.act === 'call') {
     return found === null
-      ? await addMembership(deps, claim, person, signal)
-      : await removeMembership(deps, claim, { person, found, isUnseen }, signal);
+      ? await addMembership(ctx, claim, person, signal)
+      : await removeMembership(ctx, claim, { person, found, isUnseen }, signal);
   }
-  const settled = toSettled(deps, claim, step, found);
-  if (found === null) return await settleAbsent(deps, claim, settled, signal);
-  const ended = await endAssignmentsInProjects(deps, claim, { person, found, state: step.state }, signal);
+  const settled = toSettled(ctx, claim, step, found);
+  if (found === null) return await settleAbsent(ctx, claim, settled, signal);
+  const ended = await endAssignmentsInProjects(ctx, claim, { person, found, state: step.state }, signal);
   if (ended !== 'unchanged') return ended;
-  const maintained = await maintainMember(deps, claim, { person, found, state: step.state }, signal);
+  const maintained = await maintainMember(ctx, claim, { person, found, state: step.state }, signal);
   return maintained === 'unchanged' ? settled : maintained;
 }
 
@@ -114,51 +121,42 @@ interface SoughtMember {
 }
 
 /** Finds the member in the tool. If the known id belongs to another account now, it searches without the id. */
-async function findPerson(deps: ConvergeDeps, claim: Claim, signal: AbortSignal): Promise<SoughtMember> {
+async function findPerson(ctx: Context, claim: Claim, signal: AbortSignal): Promise<SoughtMember> {
   const person = toPerson(claim);
-  refuseProtected(deps, claim, person);
-  const inList = { ...person, maxListAgeMs: maxListAgeMs(deps, claim) };
-  const looked = await lookForMember(deps, claim, inList, signal);
-  const sought = { claim, person, found: keepIfOfMembership(deps, claim, looked.found) };
-  const known = await findByFormerAddress(deps, await disownStray(deps, sought, looked.stray), signal);
-  if (claim.wanted) return await disownUnseen(deps, known);
+  refuseProtected(ctx, claim, person);
+  const inList = { ...person, maxListAgeMs: maxListAgeMs(ctx, claim) };
+  const looked = await lookForMember(ctx, claim, inList, signal);
+  const sought = { claim, person, found: keepIfOfMembership(ctx, claim, looked.found) };
+  const known = await findByFormerAddress(ctx, await disownStray(ctx, sought, looked.stray), signal);
+  if (claim.wanted) return await disownUnseen(ctx, known);
   if (known.found !== null) return known;
-  const { found, stray } = await findHiddenAccount(deps, known.claim, known.person, signal);
-  const hidden = await disownStray(deps, { ...known, found }, stray);
+  const { found, stray } = await findHiddenAccount(ctx, known.claim, known.person, signal);
+  const hidden = await disownStray(ctx, { ...known, found }, stray);
   if (hidden.found !== null) return { ...hidden, isUnseen: true };
-  const presumed = await presumePresent(deps, hidden.claim, hidden.person, signal);
-  return await disownStray(deps, { ...hidden, found: presumed.found, isUnseen: true }, presumed.stray);
+  const presumed = await presumePresent(ctx, hidden.claim, hidden.person, signal);
+  return await disownStray(ctx, { ...hidden, found: presumed.found, isUnseen: true }, presumed.stray);
 }
 
 /** One look may miss a member who is in. Added again, they could get a second account. */
-async function lookForMember(
-  deps: ConvergeDeps,
-  claim: Claim,
-  person: Person,
-  signal: AbortSignal,
-): Promise<LookResult> {
-  const looked = await look(deps, claim, person, signal);
+async function lookForMember(ctx: Context, claim: Claim, person: Person, signal: AbortSignal): Promise<LookResult> {
+  const looked = await look(ctx, claim, person, signal);
   const isMissed = looked.found === null && looked.stray === null;
   const isKnownToBeIn = claim.wanted && claim.state === 'active' && claim.memberId !== null;
-  return isMissed && isKnownToBeIn ? await look(deps, claim, person, signal) : looked;
+  return isMissed && isKnownToBeIn ? await look(ctx, claim, person, signal) : looked;
 }
 
 /**
  * The member may be in under a former address, if the tool finds members by address only or never gave us the id. A
  * member who is only invited under a former address cannot accept, so that does not count.
  */
-async function findByFormerAddress(
-  deps: ConvergeDeps,
-  sought: SoughtMember,
-  signal: AbortSignal,
-): Promise<SoughtMember> {
+async function findByFormerAddress(ctx: Context, sought: SoughtMember, signal: AbortSignal): Promise<SoughtMember> {
   const { claim, person } = sought;
   if (sought.found !== null) return sought;
-  for (const { address: email } of addressesToSearch(deps, claim)) {
+  for (const { address: email } of addressesToSearch(ctx, claim)) {
     const former = { ...claim, email };
-    const { found } = await look(deps, former, { ...person, email }, signal);
+    const { found } = await look(ctx, former, { ...person, email }, signal);
     if (found === null || (claim.wanted && found.isInvited === true)) continue;
-    const isOurs = isMembershipOurs(former, found, deps.managedDomains);
+    const isOurs = isOwnMembership(ctx, former, found);
     if (found.id !== claim.memberId && !isOurs) continue;
     // A wanted member may get the current address. A member to remove is read back under the former one.
     const of = claim.wanted ? person : { ...person, email };
@@ -168,14 +166,14 @@ async function findByFormerAddress(
 }
 
 /** If the member's id is known, any former address may find it, even one under which we gave no access. */
-function addressesToSearch({ managedDomains }: ConvergeDeps, claim: Claim): GivenAddress[] {
-  if (claim.memberId === null) return formerAddresses(claim, managedDomains);
+function addressesToSearch({ config }: Context, claim: Claim): GivenAddress[] {
+  if (claim.memberId === null) return formerAddresses(claim, config.marketplace.managedDomains);
   return claim.addresses.filter(({ address }) => address !== claim.email);
 }
 
-async function disownStray(deps: ConvergeDeps, sought: SoughtMember, stray: Member | null): Promise<SoughtMember> {
+async function disownStray(ctx: Context, sought: SoughtMember, stray: Member | null): Promise<SoughtMember> {
   if (stray === null) return sought;
-  const disowned = await disownAccount(deps, sought.claim, stray);
+  const disowned = await disownAccount(ctx, sought.claim, stray);
   return { ...sought, claim: disowned, person: { ...sought.person, memberId: null } };
 }
 
@@ -183,24 +181,24 @@ async function disownStray(deps: ConvergeDeps, sought: SoughtMember, stray: Memb
  * A list showed the member's account under an address that was never theirs, and the look does not show it. The member
  * gets another account, and may still be in by this one.
  */
-async function disownUnseen(deps: ConvergeDeps, sought: SoughtMember): Promise<SoughtMember> {
+async function disownUnseen(ctx: Context, sought: SoughtMember): Promise<SoughtMember> {
   const { memberId, doubtedId } = sought.claim;
   if (memberId === null || memberId !== doubtedId || sought.found?.id === memberId) return sought;
-  return await disownStray(deps, sought, { id: memberId, email: null });
+  return await disownStray(ctx, sought, { id: memberId, email: null });
 }
 
 /** Settles a member who is not wanted and was not found. */
 async function settleAbsent(
-  deps: ConvergeDeps,
+  ctx: Context,
   claim: Claim,
   settled: ConvergeResult,
   signal: AbortSignal,
 ): Promise<ConvergeResult | null> {
-  const unproven = await proveAbsence(deps, claim, signal);
+  const unproven = await proveAbsence(ctx, claim, signal);
   if (unproven !== null) return unproven;
   if (claim.memberId === null) return settled;
-  const isEnded = await endRemainingAssignments(deps, claim, claim.memberId, signal);
-  return isEnded ? withReset(deps, claim, settled) : null;
+  const isEnded = await endRemainingAssignments(ctx, claim, claim.memberId, signal);
+  return isEnded ? withReset(ctx, claim, settled) : null;
 }
 
 /**
@@ -209,25 +207,20 @@ async function settleAbsent(
  *
  * @returns false if the claim no longer holds
  */
-async function endRemainingAssignments(
-  deps: ConvergeDeps,
-  claim: Claim,
-  id: string,
-  signal: AbortSignal,
-): Promise<boolean> {
-  if (deps.adapter.endAssignments === undefined || !claim.isOurs) return true;
+async function endRemainingAssignments(ctx: Context, claim: Claim, id: string, signal: AbortSignal): Promise<boolean> {
+  if (toolOf(ctx, claim.tool).adapter.endAssignments === undefined || !claim.isOurs) return true;
   const member = { id, email: claim.email };
-  const begun = await beginCall(deps, claim, { operation: 'remove', found: member });
+  const begun = await beginCall(ctx, claim, { operation: 'remove', found: member });
   if (begun === null) return false;
   if (begun.isShared) return true;
-  return await endAssignments(deps, claim, { member }, signal);
+  return await endAssignments(ctx, claim, { member }, signal);
 }
 
 /** An account that only has the current address, and is not ours, does not belong to this membership. */
-function keepIfOfMembership(deps: ConvergeDeps, claim: Claim, found: Member | null): Member | null {
+function keepIfOfMembership(ctx: Context, claim: Claim, found: Member | null): Member | null {
   if (found === null || claim.wanted || claim.memberId === null) return found;
   const hasKnownId = found.id === claim.memberId;
-  return hasKnownId || isMembershipOurs(claim, found, deps.managedDomains) ? found : null;
+  return hasKnownId || isOwnMembership(ctx, claim, found) ? found : null;
 }
 
 interface PresentMember {
@@ -243,17 +236,17 @@ interface PresentMember {
  * @returns `unchanged` if there is nothing more to do for that
  */
 async function endAssignmentsInProjects(
-  deps: ConvergeDeps,
+  ctx: Context,
   claim: Claim,
   { found, state }: PresentMember,
   signal: AbortSignal,
 ): Promise<ConvergeResult | null | 'unchanged'> {
-  const { database, adapter, clock } = deps;
-  const isToLeave = claim.wanted && adapter.endAssignments !== undefined;
-  if (!isToLeave || !isMembershipOurs(claim, found, deps.managedDomains)) return 'unchanged';
+  const { database, clock } = ctx;
+  const isToLeave = claim.wanted && toolOf(ctx, claim.tool).adapter.endAssignments !== undefined;
+  if (!isToLeave || !isOwnMembership(ctx, claim, found)) return 'unchanged';
   try {
     for (const project of await dueEndedProjects(database.kysely, claim.id, toInstant(clock.now()))) {
-      const isDone = await endAssignments(deps, claim, { member: found, project }, signal);
+      const isDone = await endAssignments(ctx, claim, { member: found, project }, signal);
       if (!isDone) return null;
       const now = toInstant(clock.now());
       await inTransaction(database, (tx) => recordAssignmentsEnded(tx, claim.id, project, now));
@@ -270,21 +263,21 @@ async function endAssignmentsInProjects(
  * Keeps a present member up to date: an invited one may need a new invitation, an active one may have a new address.
  */
 async function maintainMember(
-  deps: ConvergeDeps,
+  ctx: Context,
   claim: Claim,
   { person, found, state }: PresentMember,
   signal: AbortSignal,
 ): Promise<ConvergeResult | null | 'unchanged'> {
   if (state === 'invited' && claim.isRenewalWanted) {
-    return await renewWantedInvitation(deps, { ...claim, memberId: found.id }, signal);
+    return await renewWantedInvitation(ctx, { ...claim, memberId: found.id }, signal);
   }
-  if (state !== 'active' || !isToFollow(deps, claim, person, found)) return 'unchanged';
-  return await followAddress(deps, claim, { person, found }, signal);
+  if (state !== 'active' || !isToFollow(ctx, claim, person, found)) return 'unchanged';
+  return await followAddress(ctx, claim, { person, found }, signal);
 }
 
 /** The result if no call is needed: what was found is what is wanted, or must be left alone. */
 function toSettled(
-  deps: ConvergeDeps,
+  ctx: Context,
   claim: Claim,
   { state, outcome }: Extract<ConvergeStep, { act: 'settle' }>,
   found: Member | null,
@@ -294,7 +287,7 @@ function toSettled(
     outcome,
     ...(found !== null && {
       memberId: found.id,
-      isOurs: outcome !== 'protected' && isMembershipOurs(claim, found, deps.managedDomains),
+      isOurs: outcome !== 'protected' && isOwnMembership(ctx, claim, found),
       isAccountOurs: outcome !== 'protected' && isAccountMadeByUs(claim, found),
       ...toMadeAt(found),
     }),
@@ -302,7 +295,7 @@ function toSettled(
     // of us.
     ...(outcome === 'already_absent' && claim.memberId !== null && { isOurs: false }),
     ...(outcome === 'already_member' && found !== null && invitationOfLostTry(claim, found)),
-    ...settledAs(deps.clock, state),
+    ...settledAs(ctx.clock, state),
   };
 }
 
@@ -312,7 +305,7 @@ function toPerson({ trainerId, email, displayName, memberId }: Claim): Person {
 }
 
 /** Refuses before the tool is asked: Gangway neither searches for a protected address nor invites it. */
-function refuseProtected(deps: ConvergeDeps, { wanted }: Claim, { email }: Person): void {
-  if (!wanted || !isProtected(deps.protectedAccounts, { id: '', email })) return;
+function refuseProtected(ctx: Context, { tool, wanted }: Claim, { email }: Person): void {
+  if (!wanted || !isProtectedIn(ctx, tool, { id: '', email })) return;
   throw new AppError('invalid', 'The address belongs to a protected account of the tool');
 }

@@ -1,43 +1,53 @@
 import type { Adapter, Member, Person } from '../adapters/adapter.ts';
+import type { Context } from '../context.ts';
 import { AppError, isTransient } from '../domain/errors.ts';
 import type { MembershipState } from '../domain/membership.ts';
-import type { Alerts } from '../lib/alerts.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { retry } from '../lib/retry.ts';
+import { isProtected } from '../tools/account-rules.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { AccountUse } from './account-store.ts';
 import { type Claim, convergeLeaseMs, prolongClaim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import type { Intent } from './intent-store.ts';
-import type { RoutedStorage } from './managed-group-store.ts';
-import { judgeAccountId } from './ownership.ts';
+import { isMembershipOurs, judgeAccountId } from './ownership.ts';
 import { commitIntent } from './settle-store.ts';
 
 /** The steps that bring a membership in line: a look, an intent, a call, and a read-back. */
 
-export interface ConvergeDeps extends RoutedStorage {
-  adapter: Adapter;
-  /** The longest that a call may take: half a lease at most, so that no call outlives its lease. */
-  timeoutMs: number;
-  /** Accounts that are never touched: addresses, or the tool's ids. */
-  protectedAccounts: readonly string[];
-  /** A member with an address of these domains is ours, even if others added it. */
-  managedDomains: readonly string[];
-  /**
-   * Whether accounts may be ended, renamed or activated. Not allowed if customers share the tool and any of them may
-   * name any address.
-   */
-  mayChangeAccounts(): boolean;
-  alerts: Alerts;
-  clock: Clock;
-  /** How long the second look waits after the first one that did not find an unwanted member. */
-  secondLookMs: number;
-}
-
 /** How long the second look waits, unless the app says otherwise. */
 export const usualSecondLookMs = 60_000;
+
+/** A tool that members are brought into, with what is configured about calls to it. */
+export function toolOf({ config, adapters }: Context, tool: string) {
+  const [settings, adapter] = [config.tools.get(tool), adapters.get(tool)];
+  if (settings === undefined || adapter === undefined) throw new AppError('internal', `There is no tool ${tool}`);
+  const { concurrency, protected: protectedAccounts } = settings;
+  // A look and a call must fit into the lease, whatever is configured.
+  return { adapter, concurrency, protectedAccounts, timeoutMs: Math.min(settings.timeoutMs, convergeLeaseMs / 2) };
+}
+
+/** Makes one call, which must end within the time limit of the tool. */
+export async function askTool<T>(
+  ctx: Context,
+  tool: string,
+  signal: AbortSignal,
+  ask: (adapter: Adapter, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { adapter, timeoutMs } = toolOf(ctx, tool);
+  return await callTool(timeoutMs, signal, (callSignal) => ask(adapter, callSignal));
+}
+
+export function isProtectedIn(ctx: Context, tool: string, member: Member): boolean {
+  return isProtected(toolOf(ctx, tool).protectedAccounts, member);
+}
+
+/** A member with an address of a managed domain is ours, even if others added it. */
+export function isOwnMembership({ config }: Context, claim: Claim, found: Member): boolean {
+  return isMembershipOurs(claim, found, config.marketplace.managedDomains);
+}
 
 const hourMs = 3_600_000;
 export const refusedRetryMs = hourMs;
@@ -80,7 +90,7 @@ function nextFullHour(now: Date): string {
  *
  * @returns null if the call must not be made
  */
-export async function beginCall(ctx: ConvergeDeps, claim: Claim, intent: Intent): Promise<AccountUse | null> {
+export async function beginCall(ctx: Context, claim: Claim, intent: Intent): Promise<AccountUse | null> {
   const now = toInstant(ctx.clock.now());
   const begunAt = performance.now();
   const begun = await commitIntent(ctx, claim, intent, now, instantIn(ctx.clock, convergeLeaseMs));
@@ -98,32 +108,32 @@ export interface LookResult {
  * Finds a member in the group. An id is believed only together with a current or former address of the trainer.
  * Otherwise the member is searched without the id.
  */
-export async function look(deps: ConvergeDeps, claim: Claim, person: Person, signal: AbortSignal): Promise<LookResult> {
-  const found = await findInGroup(deps, claim, person, signal);
+export async function look(ctx: Context, claim: Claim, person: Person, signal: AbortSignal): Promise<LookResult> {
+  const found = await findInGroup(ctx, claim, person, signal);
   if (found === null || found.id !== person.memberId) return { found, stray: null };
   const identity = judgeAccountId(claim, found);
   if (identity === 'confirmed' || identity === 'unverifiable') return { found, stray: null };
-  const anew = await findInGroup(deps, claim, { ...person, memberId: null }, signal);
+  const anew = await findInGroup(ctx, claim, { ...person, memberId: null }, signal);
   return { found: anew, stray: anew?.id === found.id ? null : found };
 }
 
 /** Finds a member without checking who owns the id. */
 export async function findInGroup(
-  { adapter, timeoutMs }: ConvergeDeps,
-  { groupId }: Claim,
+  ctx: Context,
+  { tool, groupId }: Claim,
   person: Person,
   signal: AbortSignal,
 ): Promise<Member | null> {
-  return await callTool(timeoutMs, signal, (callSignal) => adapter.findMember(groupId, person, callSignal));
+  return await askTool(ctx, tool, signal, (adapter, callSignal) => adapter.findMember(groupId, person, callSignal));
 }
 
 /**
  * Whether the trainer was invited by a link of which the tool does not know who has it. The tool does not list such
  * members before they use the link, so they must not be invited again.
  */
-export function isUnlisted({ capabilities }: Adapter, { state, memberId }: Claim): boolean {
+export function isUnlisted(ctx: Context, { tool, state, memberId }: Claim): boolean {
   // The tool is configured to make logins now, so a member who still waits for a link gets a login.
-  if (capabilities.invitation === 'password') return false;
+  if (toolOf(ctx, tool).adapter.capabilities.invitation === 'password') return false;
   return state === 'invited' && memberId !== null && memberId.startsWith('invited:');
 }
 
@@ -134,10 +144,10 @@ const longestListAgeMs = 15_000;
  * the same time. The list must be newer than the due time. It must be fresh if a call may have added the member, or if
  * the member is not wanted.
  */
-export function maxListAgeMs({ adapter, clock }: ConvergeDeps, claim: Claim): number {
+export function maxListAgeMs(ctx: Context, claim: Claim): number {
   const wasLetIn = claim.addresses.some(({ givenAt }) => givenAt !== null);
-  if (!claim.wanted || (wasLetIn && !isUnlisted(adapter, claim))) return 0;
-  const dueForMs = clock.now().getTime() - Date.parse(claim.dueAt);
+  if (!claim.wanted || (wasLetIn && !isUnlisted(ctx, claim))) return 0;
+  const dueForMs = ctx.clock.now().getTime() - Date.parse(claim.dueAt);
   return Math.max(0, Math.min(dueForMs, longestListAgeMs));
 }
 
@@ -157,13 +167,13 @@ export function isOfHiddenMembers(failure: string | null): boolean {
 
 /** A tool may need a moment to show a change. If it never does, the change was not made. */
 export async function readUntil(
-  deps: ConvergeDeps,
+  ctx: Context,
   claim: Claim,
   person: Person,
   signal: AbortSignal,
 ): Promise<Member | null> {
   const readBack = async () => {
-    const { found: member } = await look(deps, claim, person, signal);
+    const { found: member } = await look(ctx, claim, person, signal);
     // Another account may have the address by now, so a removed member is recognised by id.
     const isThere = member !== null && (claim.wanted || member.id === person.memberId);
     if (isThere === claim.wanted) return member;
@@ -174,13 +184,9 @@ export async function readUntil(
 }
 
 /** Checks the whole tool, because the group alone does not show an account that is only hidden. */
-export async function readUntilEnded(
-  { adapter, timeoutMs }: ConvergeDeps,
-  { id }: Member,
-  signal: AbortSignal,
-): Promise<void> {
+export async function readUntilEnded(ctx: Context, tool: string, { id }: Member, signal: AbortSignal): Promise<void> {
   await retrySoon(async () => {
-    const account = await callTool(timeoutMs, signal, (callSignal) =>
+    const account = await askTool(ctx, tool, signal, (adapter, callSignal) =>
       Promise.resolve(adapter.findAccountById?.(id, callSignal)),
     );
     if (account == null) return;
@@ -201,18 +207,18 @@ const mostParts = 1000;
  * @returns false if the claim no longer holds
  */
 export async function endAssignments(
-  ctx: ConvergeDeps,
+  ctx: Context,
   claim: Claim,
   { member, project = null }: { member: Member; project?: string | null },
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { endAssignments: end } = ctx.adapter;
+  const { endAssignments: end } = toolOf(ctx, claim.tool).adapter;
   if (end === undefined) return true;
   for (let parts = 0; parts < mostParts; parts += 1) {
     const leasedUntil = instantIn(ctx.clock, convergeLeaseMs);
     if (!(await prolongClaim(ctx, claim, toInstant(ctx.clock.now()), leasedUntil))) return false;
-    const left = await callTool(ctx.timeoutMs, signal, (callSignal) =>
-      end.call(ctx.adapter, claim.groupId, member, project, callSignal),
+    const left = await askTool(ctx, claim.tool, signal, (adapter, callSignal) =>
+      end.call(adapter, claim.groupId, member, project, callSignal),
     );
     if (left === 'done') return true;
   }

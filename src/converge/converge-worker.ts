@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import type { Context } from '../context.ts';
 import { holdLock, releaseLock } from '../db/lock-store.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Metrics } from '../lib/metrics.ts';
 import { withSpan } from '../lib/tracing.ts';
 import { createTurns } from '../lib/turns.ts';
-import { callTool } from '../tools/call-tool.ts';
+import { isShared } from '../tools/account-rules.ts';
 import { adaptPace, firstPace, type PaceSample, slotsOf } from './adapt-pace.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
 import {
@@ -23,22 +22,16 @@ import {
 } from './claim-store.ts';
 import { convergeMembership } from './converge-membership.ts';
 import type { ConvergeResult } from './converge-result.ts';
-import type { ConvergeDeps } from './converge-steps.ts';
+import { askTool, toolOf } from './converge-steps.ts';
 import { type Slots, shareSlots } from './share-slots.ts';
 import { clearToolTrouble, listToolTroubles, recordToolTrouble } from './tool-trouble-store.ts';
 
-export interface ConvergeWorkerDeps extends ConvergeDeps, Polling {
-  tool: string;
-  /** How many memberships of the tool are worked on at once, if the tool keeps up. */
-  concurrency: number;
-  /** Whether several installs are connected to the tool. */
-  isShared(): boolean;
+/** What the worker of a tool has to do with parts that it does not know. */
+export interface ConvergePorts {
   /** Runs before each claim. */
   beforeClaiming(): Promise<unknown>;
-  /** Called after a removal that wants the shared link to be reset. */
-  onResetWanted?(): void;
-  metrics: Metrics;
-  logger: Logger;
+  /** How long the look that confirms a removal waits after the first one. */
+  secondLookMs?: number | undefined;
 }
 
 /** A membership that took less than this share of the call time-out shows that the tool is quick. */
@@ -48,31 +41,30 @@ const quickShare = 0.25;
  * Brings one tool in line with the wanted memberships. It works on several memberships at once and takes the next as
  * soon as one is done, so that a slow call holds up nothing else.
  */
-export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
-  // A look and a call must fit into the lease, whatever is configured.
-  const deps = { ...given, timeoutMs: Math.min(given.timeoutMs, convergeLeaseMs / 2) };
-  const { tool, adapter, logger, clock } = deps;
+export function createConvergeWorker(ctx: Context, tool: string, ports: ConvergePorts): Loop {
+  const { pollMs, logger, clock } = ctx;
+  const { adapter } = toolOf(ctx, tool);
   const token = randomUUID();
   const isToolExclusive = adapter.capabilities.exclusive === 'tool';
-  const pacer = createPacer(deps);
+  const pacer = createPacer(ctx, tool);
   const breaker = createBreaker(clock);
   const underway: Underway = new Map();
   const turns = createTurns();
-  const watch = createWatch(deps, breaker);
+  const watch = createWatch(ctx, tool, breaker);
 
   const loop = createLoop({
     name: `converge ${tool}`,
-    pollMs: deps.pollMs,
+    pollMs,
     logger,
     clock,
     async run(signal) {
       if (await watch.isLeftAlone(signal)) return 'idle';
-      const waiting = turns.inOrder(await installsWithMembershipsDue(deps, tool, toInstant(clock.now())));
+      const waiting = turns.inOrder(await installsWithMembershipsDue(ctx, tool, toInstant(clock.now())));
       if (waiting.length === 0 && underway.size === 0) return 'idle';
       // Renew the lock in every round, so that no other instance gets it while this one lives.
-      if (isToolExclusive && !(await holdTool(deps, token))) return 'idle';
+      if (isToolExclusive && !(await holdTool(ctx, tool, token))) return 'idle';
       const slots = pacer.slots();
-      const claimed = await claimShares(deps, waiting, underway, slots);
+      const claimed = await claimShares(ctx, tool, ports, waiting, underway, slots);
       // Of an odd number of slots, two installs use one less.
       const isFull = underway.size + claimed.length >= slots.pace - (slots.pace % 2);
       for (const claim of claimed) start(claim, isFull, signal);
@@ -83,7 +75,7 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
   function start(claim: Claim, isFull: boolean, signal: AbortSignal): void {
     turns.served(claim.install);
     const begunAtMs = clock.now().getTime();
-    const work = converge(deps, claim, signal)
+    const work = converge(ctx, claim, signal, ports.secondLookMs)
       .then((result) => {
         if (result === null) return;
         if (result.isOfToolItself !== false) breaker.report(result);
@@ -101,14 +93,14 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
     async stop() {
       await loop.stop();
       await Promise.all([...underway.keys(), watch.ended()]);
-      if (isToolExclusive) await releaseLock(deps.database, lockName(tool), token);
+      if (isToolExclusive) await releaseLock(ctx.database, lockName(tool), token);
     },
   };
 }
 
 /** Decides whether the tool must be left alone. Its checks run beside the other work. */
-function createWatch(deps: ConvergeWorkerDeps, breaker: Breaker) {
-  const { tool, clock } = deps;
+function createWatch(ctx: Context, tool: string, breaker: Breaker) {
+  const { clock } = ctx;
   let checking: Promise<void> = Promise.resolve();
   let hasBegun = false;
   let isForRefused = false;
@@ -117,18 +109,18 @@ function createWatch(deps: ConvergeWorkerDeps, breaker: Breaker) {
     async isLeftAlone(signal: AbortSignal): Promise<boolean> {
       if (!hasBegun) {
         // Refused memberships may wait up to an hour, but the token may have been fixed meanwhile.
-        isForRefused = await hasRefusedMemberships(deps, tool, toInstant(clock.now()));
+        isForRefused = await hasRefusedMemberships(ctx, tool, toInstant(clock.now()));
         // The process that recorded the trouble may be gone, so this one checks the tool again.
-        const isTroubled = (await listToolTroubles(deps)).some((trouble) => trouble.tool === tool);
+        const isTroubled = (await listToolTroubles(ctx)).some((trouble) => trouble.tool === tool);
         if (isForRefused || isTroubled) breaker.report({ errorCode: 'forbidden' });
         hasBegun = true;
       }
       // A refusal for one group holds up no other group.
       if (breaker.isCheckDue()) {
-        checking = check(deps, breaker, signal, isForRefused);
+        checking = check(ctx, tool, breaker, signal, isForRefused);
         isForRefused = false;
       }
-      return breaker.isOpen() && !(await probe(deps, breaker, signal));
+      return breaker.isOpen() && !(await probe(ctx, tool, breaker, signal));
     },
     ended: () => checking,
   };
@@ -138,12 +130,14 @@ function createWatch(deps: ConvergeWorkerDeps, breaker: Breaker) {
 type Underway = Map<Promise<void>, string>;
 
 /** Decides how many memberships are worked on at once, from earlier results. */
-function createPacer({ tool, adapter, concurrency, isShared, timeoutMs, logger, clock }: ConvergeWorkerDeps) {
+function createPacer(ctx: Context, tool: string) {
+  const { installs, logger, clock } = ctx;
+  const { adapter, concurrency, timeoutMs } = toolOf(ctx, tool);
   const maxAtOnce = adapter.capabilities.exclusive === 'tool' ? 1 : concurrency;
   const limits = { maxAtOnce, quickMs: timeoutMs * quickShare };
   let pace = firstPace;
   return {
-    slots: (): Slots => ({ pace: slotsOf(pace), max: maxAtOnce, isShared: isShared() }),
+    slots: (): Slots => ({ pace: slotsOf(pace), max: maxAtOnce, isShared: isShared(tool, installs) }),
     report({ errorCode }: ConvergeResult, begun: Pick<PaceSample, 'begunAtMs' | 'isFull'>) {
       const before = slotsOf(pace);
       const isUnanswered = errorCode === 'unavailable' || errorCode === 'rate_limited';
@@ -157,7 +151,9 @@ function createPacer({ tool, adapter, concurrency, isShared, timeoutMs, logger, 
 
 /** Fills the free slots. Slots that one install cannot use go to the others. */
 async function claimShares(
-  deps: ConvergeWorkerDeps,
+  ctx: Context,
+  tool: string,
+  { beforeClaiming }: ConvergePorts,
   waiting: string[],
   underway: Underway,
   slots: Slots,
@@ -168,8 +164,8 @@ async function claimShares(
     const shares = shareSlots(candidates, counts, slots);
     const satisfied: string[] = [];
     for (const [install, limit] of shares) {
-      await deps.beforeClaiming();
-      const claims = await claimMemberships(deps, toOrder(deps, install, limit));
+      await beforeClaiming();
+      const claims = await claimMemberships(ctx, toOrder(ctx, tool, install, limit));
       claimed.push(...claims);
       counts.set(install, (counts.get(install) ?? 0) + claims.length);
       if (claims.length === limit) satisfied.push(install);
@@ -181,11 +177,14 @@ async function claimShares(
   return claimed;
 }
 
-function toOrder(deps: ConvergeWorkerDeps, install: string, limit: number): MembershipClaimOrder {
-  const { tool, clock } = deps;
+function toOrder(ctx: Context, tool: string, install: string, limit: number): MembershipClaimOrder {
+  const { clock } = ctx;
+  const { exclusive, invitation } = toolOf(ctx, tool).adapter.capabilities;
   const times = { now: toInstant(clock.now()), leasedUntil: instantIn(clock, convergeLeaseMs) };
-  const exclusiveBy = toExclusiveBy(deps);
-  const makesLogins = deps.adapter.capabilities.invitation === 'password';
+  // What two calls must not change at the same time, beside the membership itself. A trainer has one account, however
+  // many installs and groups want it.
+  const exclusiveBy = exclusive === 'group' ? (['groupId', 'trainerId'] as const) : (['trainerId'] as const);
+  const makesLogins = invitation === 'password';
   return { tool, install, token: randomUUID(), limit, exclusiveBy, makesLogins, ...times };
 }
 
@@ -194,69 +193,61 @@ function toOrder(deps: ConvergeWorkerDeps, install: string, limit: number): Memb
  * is fixed by now. Then refused memberships are retried once, and after a start all of them.
  */
 async function check(
-  deps: ConvergeWorkerDeps,
+  ctx: Context,
+  tool: string,
   breaker: Breaker,
   signal: AbortSignal,
   isForRefused: boolean,
 ): Promise<void> {
-  const { tool, adapter, timeoutMs, alerts, logger } = deps;
+  const { alerts, logger } = ctx;
   breaker.checking();
   try {
-    await callTool(timeoutMs, signal, (callSignal) => adapter.check(callSignal));
+    await askTool(ctx, tool, signal, (adapter, callSignal) => adapter.check(callSignal));
     breaker.checked({});
-    await retryRefusedOfTool(deps, tool, toInstant(deps.clock.now()), isForRefused ? undefined : 1);
-    await recordTrouble(deps, breaker, null);
+    await retryRefusedOfTool(ctx, tool, toInstant(ctx.clock.now()), isForRefused ? undefined : 1);
+    await recordTrouble(ctx, tool, breaker, null);
     logger.info({ tool }, 'The check of a tool passes: its refusals concern single memberships');
   } catch (thrown) {
     if (signal.aborted) return;
     const { code: errorCode, retryAfterMs, message } = toAppError(thrown);
     if (!breaker.checked({ errorCode, retryAfterMs })) return;
-    await recordTrouble(deps, breaker, toAppError(thrown));
+    await recordTrouble(ctx, tool, breaker, toAppError(thrown));
     const fields = { tool, errorCode, message: maskText(message).slice(0, 300) };
     alerts.raise('tool_left_alone', fields, 'A tool is left alone for a while');
   }
 }
 
 /** @returns whether the tool answers again */
-async function probe(deps: ConvergeWorkerDeps, breaker: Breaker, signal: AbortSignal): Promise<boolean> {
-  const { tool, adapter, timeoutMs, logger, clock } = deps;
+async function probe(ctx: Context, tool: string, breaker: Breaker, signal: AbortSignal): Promise<boolean> {
+  const { logger, clock } = ctx;
   if (!breaker.isProbeDue()) return false;
   try {
-    await callTool(timeoutMs, signal, (callSignal) => adapter.check(callSignal));
+    await askTool(ctx, tool, signal, (adapter, callSignal) => adapter.check(callSignal));
   } catch (error) {
     breaker.probed(false);
     logger.warn({ tool, err: toAppError(error) }, 'A tool is still left alone');
-    if (!signal.aborted) await recordTrouble(deps, breaker, toAppError(error));
+    if (!signal.aborted) await recordTrouble(ctx, tool, breaker, toAppError(error));
     return false;
   }
   // Retry before closing the breaker. If the database is down, the next probe tries again.
-  await retryFailedOfTool(deps, tool, toInstant(clock.now()));
+  await retryFailedOfTool(ctx, tool, toInstant(clock.now()));
   breaker.probed(true);
-  await recordTrouble(deps, breaker, null);
+  await recordTrouble(ctx, tool, breaker, null);
   logger.info({ tool }, 'A tool answers again');
   return true;
 }
 
 /** Records the trouble for other processes. Only what operators see depends on it. */
-async function recordTrouble(ctx: ConvergeWorkerDeps, breaker: Breaker, error: AppError | null): Promise<void> {
+async function recordTrouble(ctx: Context, tool: string, breaker: Breaker, error: AppError | null): Promise<void> {
   const asksAgainAt = breaker.probesAt();
   try {
-    if (error === null || asksAgainAt === null) return await clearToolTrouble(ctx, ctx.tool);
+    if (error === null || asksAgainAt === null) return await clearToolTrouble(ctx, tool);
     const message = maskText(error.message).slice(0, 300);
     const times = { since: toInstant(ctx.clock.now()), asksAgainAt: toInstant(asksAgainAt) };
-    await recordToolTrouble(ctx, { tool: ctx.tool, errorCode: error.code, message, ...times });
+    await recordToolTrouble(ctx, { tool, errorCode: error.code, message, ...times });
   } catch (thrown) {
-    ctx.logger.warn({ tool: ctx.tool, err: thrown }, 'The state of a tool could not be stored');
+    ctx.logger.warn({ tool, err: thrown }, 'The state of a tool could not be stored');
   }
-}
-
-/** What two calls must not change at the same time, beside the membership itself. */
-function toExclusiveBy({ adapter }: ConvergeWorkerDeps): MembershipClaimOrder['exclusiveBy'] {
-  return [
-    ...(adapter.capabilities.exclusive === 'group' ? (['groupId'] as const) : []),
-    // A trainer has one account, however many installs and groups want it.
-    'trainerId',
-  ];
 }
 
 function countByInstall(underway: Underway): Map<string, number> {
@@ -270,21 +261,27 @@ function lockName(tool: string): string {
 }
 
 /** If two calls at once could undo each other (for example in a file), one instance at a time works on the tool. */
-async function holdTool({ database, tool, clock }: ConvergeWorkerDeps, token: string): Promise<boolean> {
+async function holdTool({ database, clock }: Context, tool: string, token: string): Promise<boolean> {
   const now = toInstant(clock.now());
   return await holdLock(database, lockName(tool), token, now, instantIn(clock, convergeLeaseMs));
 }
 
-async function converge(deps: ConvergeWorkerDeps, claim: Claim, signal: AbortSignal): Promise<ConvergeResult | null> {
-  const { tool, metrics, alerts, logger } = deps;
+async function converge(
+  ctx: Context,
+  claim: Claim,
+  signal: AbortSignal,
+  secondLookMs: number | undefined,
+): Promise<ConvergeResult | null> {
+  const { metrics, alerts, logger } = ctx;
+  const { tool } = claim;
   const subject = { tool, membership: claim.id, group: claim.groupId, trainer: claim.trainerId };
   try {
     const { install, traceContext: parent } = claim;
     const attributes = { 'gangway.tool': tool, 'gangway.install': install, 'gangway.membership': claim.id };
-    const work = () => convergeMembership(deps, claim, signal);
+    const work = () => convergeMembership(ctx, claim, signal, secondLookMs);
     const result = await withSpan('converge membership', { parent, attributes }, work);
     if (result === null) return null;
-    if (result.wantsReset) deps.onResetWanted?.();
+    if (result.wantsReset) ctx.wake('resets');
     const { operation, outcome, message, nextAttemptAt, mayBeIn, metAfterMs } = result;
     metrics.toolCalls.inc({ tool, operation, outcome });
     if (metAfterMs !== undefined) {

@@ -1,14 +1,15 @@
-import type { Member, Person } from '../adapters/adapter.ts';
+import type { Adapter, Member, Person } from '../adapters/adapter.ts';
+import type { Context } from '../context.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
-import { callTool } from '../tools/call-tool.ts';
+import { mayChange } from '../tools/account-rules.ts';
 import { forgetMemberId, isBoundToAnother } from './access-store.ts';
 import { isAccountKnownAsOurs } from './account-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
-import { type ConvergeDeps, findInGroup, type LookResult } from './converge-steps.ts';
+import { askTool, findInGroup, type LookResult, toolOf } from './converge-steps.ts';
 import { isMembershipOurs, judgeAccountId } from './ownership.ts';
 import { wasSeenSinceAdded } from './receipt-store.ts';
 import { removeMembership } from './remove-membership.ts';
@@ -21,7 +22,7 @@ import { removeMembership } from './remove-membership.ts';
 const heldRetryMs = 3_600_000;
 
 /** Forgets the id. The account with that id is neither removed nor taken for the trainer's. */
-export async function disownAccount(ctx: ConvergeDeps, claim: Claim, stray: Member): Promise<Claim> {
+export async function disownAccount(ctx: Context, claim: Claim, stray: Member): Promise<Claim> {
   // A member that we did not add need not be removed.
   const isInDoubt = claim.isOurs && judgeAccountId(claim, stray) !== 'other_account';
   const disowned = isInDoubt ? { ...claim, doubtedId: stray.id } : claim;
@@ -44,7 +45,7 @@ export async function disownAccount(ctx: ConvergeDeps, claim: Claim, stray: Memb
  * Refuses an account without an address if its id is known as another trainer's, because nothing could tell the two
  * apart.
  */
-export async function refuseAccountOfAnother(ctx: ConvergeDeps, claim: Claim, { id, email }: Member): Promise<void> {
+export async function refuseAccountOfAnother(ctx: Context, claim: Claim, { id, email }: Member): Promise<void> {
   if (email !== null || id === claim.memberId) return;
   if (!(await isBoundToAnother(ctx.database.kysely, claim, id))) return;
   const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
@@ -69,14 +70,14 @@ const noAccount: LookResult = { found: null, stray: null };
  * still get in by it. Only needed if a removal also ends the account.
  */
 export async function findHiddenAccount(
-  deps: ConvergeDeps,
+  ctx: Context,
   claim: Claim,
   person: Person,
   signal: AbortSignal,
 ): Promise<LookResult> {
-  if (deps.adapter.removeAccount === undefined || !deps.mayChangeAccounts()) return noAccount;
-  const isOurs = (account: Member) => isAccountKnownAsOurs(deps, claim, account);
-  return await findAccountOf(deps, claim, person, signal, isOurs);
+  if (toolOf(ctx, claim.tool).adapter.removeAccount === undefined || !mayChange(ctx, claim.tool)) return noAccount;
+  const isOurs = (account: Member) => isAccountKnownAsOurs(ctx, claim, account);
+  return await findAccountOf(ctx, claim, person, signal, isOurs);
 }
 
 /**
@@ -84,46 +85,43 @@ export async function findHiddenAccount(
  * Where nothing tells whose an id is, it may belong to another person since a look has found the member.
  */
 export async function presumePresent(
-  deps: ConvergeDeps,
+  ctx: Context,
   claim: Claim,
   person: Person,
   signal: AbortSignal,
 ): Promise<LookResult> {
   const { isOurs, memberId, email } = claim;
-  const { removesUnseen = false } = deps.adapter.capabilities;
+  const { capabilities, findAccountById } = toolOf(ctx, claim.tool).adapter;
+  const { removesUnseen = false } = capabilities;
   if (!removesUnseen) return noAccount;
-  if (removesUnseen === 'if_never_seen' && (await wasSeenSinceAdded(deps.database.kysely, claim.id))) return noAccount;
-  if (deps.adapter.findAccountById !== undefined) {
+  if (removesUnseen === 'if_never_seen' && (await wasSeenSinceAdded(ctx.database.kysely, claim.id))) return noAccount;
+  if (findAccountById !== undefined) {
     const isOurs = async (account: Member) =>
-      isMembershipOurs(claim, account, []) && (await lookById(deps, account.id, signal)) !== null;
-    return await findAccountOf(deps, claim, person, signal, isOurs);
+      isMembershipOurs(claim, account, []) && (await lookById(ctx, claim.tool, account.id, signal)) !== null;
+    return await findAccountOf(ctx, claim, person, signal, isOurs);
   }
   return isOurs && memberId !== null ? { found: { id: memberId, email }, stray: null } : noAccount;
 }
 
 /** Finds the trainer's account in the whole tool, in a group or in none. */
 async function findAccountOf(
-  deps: ConvergeDeps,
+  ctx: Context,
   claim: Claim,
   person: Person,
   signal: AbortSignal,
   isOurs: (account: Member) => Promise<boolean>,
 ): Promise<LookResult> {
-  const account = await searchAccount(deps, person, signal);
+  const account = await searchAccount(ctx, claim.tool, person, signal);
   if (account === null || !(await isOurs(account))) return noAccount;
   const isSameAccount = account.id !== person.memberId || judgeAccountId(claim, account) === 'confirmed';
   return isSameAccount ? { found: account, stray: null } : { found: null, stray: account };
 }
 
 /** The strongest look: by id if it is known, otherwise by address. */
-async function searchAccount(
-  { adapter, timeoutMs }: ConvergeDeps,
-  person: Person,
-  signal: AbortSignal,
-): Promise<Member | null> {
-  const { findAccount, findAccountById } = adapter;
+async function searchAccount(ctx: Context, tool: string, person: Person, signal: AbortSignal): Promise<Member | null> {
   const { memberId } = person;
-  return await callTool(timeoutMs, signal, async (callSignal) => {
+  return await askTool(ctx, tool, signal, async (adapter, callSignal) => {
+    const { findAccount, findAccountById } = adapter;
     const known = memberId === null ? undefined : await findAccountById?.call(adapter, memberId, callSignal);
     return known ?? (await findAccount?.call(adapter, person, callSignal)) ?? null;
   });
@@ -142,7 +140,7 @@ interface ResolvedDoubt {
  * @returns null if the claim no longer holds
  */
 export async function resolveDoubt(
-  deps: ConvergeDeps,
+  ctx: Context,
   claim: Claim,
   result: ConvergeResult,
   signal: AbortSignal,
@@ -155,26 +153,24 @@ export async function resolveDoubt(
     email,
     memberId: id,
   };
-  const inGroup = await findInGroup(deps, claim, person, signal);
-  const found = inGroup?.id === id ? inGroup : await lookById(deps, id, signal);
+  const inGroup = await findInGroup(ctx, claim, person, signal);
+  const found = inGroup?.id === id ? inGroup : await lookById(ctx, claim.tool, id, signal);
   if (found === null) return { result: { ...result, isDoubtSettled: true }, isSeen: false };
   const identity = judgeAccountId(claim, found);
   if (identity === 'other_account') return { result: { ...result, isDoubtSettled: true }, isSeen: true };
   if (identity === 'confirmed') {
     const own = { ...claim, memberId: id };
-    const removed = await removeMembership(deps, own, { person, found }, signal);
+    const removed = await removeMembership(ctx, own, { person, found }, signal);
     return removed && { result: { ...removed, isDoubtSettled: true }, isSeen: true };
   }
   const message = `An account of the trainer now shows an address that no install named, and may still be the trainer's: ${adviseOnDoubt(claim.id)}`;
   if (result.outcome !== 'removed') throw new AppError('conflict', message);
-  const held = { ...result, state: 'failed', nextAttemptAt: instantIn(deps.clock, heldRetryMs), message } as const;
+  const held = { ...result, state: 'failed', nextAttemptAt: instantIn(ctx.clock, heldRetryMs), message } as const;
   return { result: held, isSeen: true };
 }
 
-async function lookById({ adapter, timeoutMs }: ConvergeDeps, id: string, signal: AbortSignal): Promise<Member | null> {
-  return await callTool(
-    timeoutMs,
-    signal,
-    async (callSignal) => (await adapter.findAccountById?.(id, callSignal)) ?? null,
-  );
+async function lookById(ctx: Context, tool: string, id: string, signal: AbortSignal): Promise<Member | null> {
+  const ask = async (adapter: Adapter, callSignal: AbortSignal) =>
+    (await adapter.findAccountById?.(id, callSignal)) ?? null;
+  return await askTool(ctx, tool, signal, ask);
 }

@@ -1,30 +1,28 @@
-import type { Adapter, Member, Person } from '../adapters/adapter.ts';
+import type { Member, Person } from '../adapters/adapter.ts';
+import type { Context } from '../context.ts';
 import { AppError } from '../domain/errors.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import { isSameAddress } from '../lib/same-address.ts';
-import { callTool } from '../tools/call-tool.ts';
+import { mayChange } from '../tools/account-rules.ts';
 import { isAccountKnownAsOurs } from './account-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
-import { beginCall, type ConvergeDeps, readUntil, settledAs } from './converge-steps.ts';
+import { askTool, beginCall, readUntil, settledAs, toolOf } from './converge-steps.ts';
 import { isAmong } from './ownership.ts';
-
-type FollowRules = Pick<ConvergeDeps, 'managedDomains' | 'mayChangeAccounts'> & {
-  adapter: Pick<Adapter, 'updateEmail'>;
-};
 
 /**
  * Whether an account should get the trainer's current address: it is known by its id, and it may be changed. A member
  * who is only invited, or shows no address, is left as it is.
  */
 export function isToFollow(
-  { adapter, managedDomains, mayChangeAccounts }: FollowRules,
-  { memberId, isOurs, addresses }: Pick<Claim, 'memberId' | 'isOurs' | 'addresses'>,
-  { email }: Pick<Person, 'email'>,
+  ctx: Context,
+  { tool, memberId, isOurs, addresses }: Claim,
+  { email }: Person,
   found: Member,
 ): boolean {
-  if (adapter.updateEmail === undefined || found.isInvited === true) return false;
-  if (!isOurs || !mayChangeAccounts()) return false;
+  const { managedDomains } = ctx.config.marketplace;
+  if (toolOf(ctx, tool).adapter.updateEmail === undefined || found.isInvited === true) return false;
+  if (!isOurs || !mayChange(ctx, tool)) return false;
   if (found.id !== memberId || found.email === null) return false;
   if (isSameAddress(found.email, email)) return false;
   // No install named this address: a person changed it, or the tool gave the id to another account.
@@ -46,23 +44,22 @@ interface Followed {
  * made
  */
 export async function followAddress(
-  deps: ConvergeDeps,
+  ctx: Context,
   claim: Claim,
   { person, found }: Followed,
   signal: AbortSignal,
 ): Promise<ConvergeResult | null | 'unchanged'> {
-  const { adapter, timeoutMs } = deps;
-  if (!(await isAccountKnownAsOurs(deps, claim, found))) return 'unchanged';
-  const begun = await beginCall(deps, claim, { operation: 'update', found });
+  if (!(await isAccountKnownAsOurs(ctx, claim, found))) return 'unchanged';
+  const begun = await beginCall(ctx, claim, { operation: 'update', found });
   if (begun === null) return null;
   if (begun.isOfAnother) return 'unchanged';
-  await callTool(timeoutMs, signal, async (callSignal) =>
+  await askTool(ctx, claim.tool, signal, async (adapter, callSignal) =>
     adapter.updateEmail?.(claim.groupId, found, person.email, callSignal),
   );
-  const readBack = await readUntil(deps, claim, { ...person, memberId: found.id }, signal);
+  const readBack = await readUntil(ctx, claim, { ...person, memberId: found.id }, signal);
   if (readBack !== null && isSameAddress(readBack.email, person.email)) {
     const learnt = { memberId: readBack.id, isOurs: true, isAccountOurs: true };
-    return { operation: 'update', outcome: 'updated', ...learnt, ...settledAs(deps.clock, 'active') };
+    return { operation: 'update', outcome: 'updated', ...learnt, ...settledAs(ctx.clock, 'active') };
   }
   const says = 'The tool says it changed the address but shows another';
   throw new AppError('unavailable', says);

@@ -1,24 +1,19 @@
 import { sql } from 'kysely';
+import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { leftSince, movedSince, statusOfLink } from '../domain/evidence-status.ts';
-import type { Route, RouteLink } from '../domain/route.ts';
-import type { Storage } from '../keys/storage.ts';
+import type { Route } from '../domain/route.ts';
 import { linkedParticipations } from '../memberships/membership-store.ts';
 import type { Claim } from './claim-store.ts';
 
 /** The SQL of projects that the marketplace itself provisions, or may provision. */
-
-/** Storage, and where the configuration leads a link. */
-export interface RoutedStorage extends Storage {
-  routeLink: RouteLink;
-}
 
 /**
  * The groups of the tool where the marketplace itself adds the trainer. The account is in use there, whatever else we
  * know about it.
  */
 export async function managedGroups(
-  { box, routeLink }: RoutedStorage,
+  { box, routeLink }: Context,
   tx: Transaction,
   { tool, install, trainerId, addresses }: Claim,
 ): Promise<Route[]> {

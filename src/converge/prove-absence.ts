@@ -1,12 +1,11 @@
 import type { Member } from '../adapters/adapter.ts';
+import type { Context } from '../context.ts';
 import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { findKnownMembers } from '../memberships/account-owner-store.ts';
-import { isProtected } from '../tools/account-rules.ts';
-import { callTool } from '../tools/call-tool.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
-import { type ConvergeDeps, refusedRetryMs } from './converge-steps.ts';
+import { askTool, isProtectedIn, refusedRetryMs } from './converge-steps.ts';
 
 /**
  * Proves that a member is out after a look that found none. If a call to add the member got no answer, or the tool
@@ -15,21 +14,17 @@ import { type ConvergeDeps, refusedRetryMs } from './converge-steps.ts';
  *
  * @returns null if the member is out; otherwise the result to settle instead
  */
-export async function proveAbsence(
-  deps: ConvergeDeps,
-  claim: Claim,
-  signal: AbortSignal,
-): Promise<ConvergeResult | null> {
+export async function proveAbsence(ctx: Context, claim: Claim, signal: AbortSignal): Promise<ConvergeResult | null> {
   const since = unansweredSince(claim);
   if (since === null) return null;
-  const strangers = await findStrangers(deps, claim, since, signal);
+  const strangers = await findStrangers(ctx, claim, since, signal);
   if (strangers.length === 0) return null;
   return {
     operation: 'remove',
     outcome: 'refused',
     state: 'failed',
     errorCode: 'conflict',
-    nextAttemptAt: instantIn(deps.clock, refusedRetryMs),
+    nextAttemptAt: instantIn(ctx.clock, refusedRetryMs),
     message: describeStrangers(claim, strangers),
     mayBeIn: strangers.map(({ id, name }) => (name === undefined ? id : `${id} ${maskText(name)}`)),
   };
@@ -42,13 +37,13 @@ function unansweredSince({ memberId, addresses }: Claim): string | null {
 }
 
 /** Newcomers that belong to no known membership. */
-async function findStrangers(ctx: ConvergeDeps, claim: Claim, since: string, signal: AbortSignal): Promise<Member[]> {
-  const newcomers = await callTool(ctx.timeoutMs, signal, (callSignal) =>
-    Array.fromAsync(ctx.adapter.listNewcomers?.(claim.groupId, since, callSignal) ?? []),
+async function findStrangers(ctx: Context, claim: Claim, since: string, signal: AbortSignal): Promise<Member[]> {
+  const newcomers = await askTool(ctx, claim.tool, signal, (adapter, callSignal) =>
+    Array.fromAsync(adapter.listNewcomers?.(claim.groupId, since, callSignal) ?? []),
   );
   const ids = newcomers.map(({ id }) => id);
   const known = await findKnownMembers(ctx.database.kysely, claim, ids);
-  return newcomers.filter((newcomer) => !known.has(newcomer.id) && !isProtected(ctx.protectedAccounts, newcomer));
+  return newcomers.filter((newcomer) => !known.has(newcomer.id) && !isProtectedIn(ctx, claim.tool, newcomer));
 }
 
 const mostShown = 5;

@@ -1,26 +1,29 @@
 import type { Adapter, Member, Person } from '../adapters/adapter.ts';
+import type { Context } from '../context.ts';
 import { toAppError } from '../domain/errors.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import type { GivenAddress } from '../memberships/address-store.ts';
-import { isProtected } from '../tools/account-rules.ts';
-import { callTool } from '../tools/call-tool.ts';
+import { mayChange } from '../tools/account-rules.ts';
 import type { AccountUse } from './account-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import {
+  askTool,
   beginCall,
-  type ConvergeDeps,
   endAssignments,
+  isOwnMembership,
+  isProtectedIn,
   look,
   readUntil,
   readUntilEnded,
   refusedRetryMs,
   sayUnproven,
   settledAs,
+  toolOf,
 } from './converge-steps.ts';
-import { formerAddresses, isAccountMadeByUs, isMembershipOurs } from './ownership.ts';
+import { formerAddresses, isAccountMadeByUs } from './ownership.ts';
 import { wasSeenSinceAdded } from './receipt-store.ts';
 import { withReset } from './renew-invitation.ts';
 
@@ -38,38 +41,38 @@ interface Removal {
  * @returns null if the claim no longer holds and nothing was done
  */
 export async function removeMembership(
-  deps: ConvergeDeps,
+  ctx: Context,
   claim: Claim,
   { person, found, isUnseen = false }: Removal,
   signal: AbortSignal,
 ): Promise<ConvergeResult | null> {
-  const begun = await beginCall(deps, claim, { operation: 'remove', found });
+  const begun = await beginCall(ctx, claim, { operation: 'remove', found });
   if (begun === null) return null;
   if (begun.isShared) {
     const learnt = { memberId: found.id, isOurs: false };
     const outcome = 'kept_for_another';
-    return { operation: 'remove', outcome, ...learnt, ...settledAs(deps.clock, 'removed') };
+    return { operation: 'remove', outcome, ...learnt, ...settledAs(ctx.clock, 'removed') };
   }
   const isOurs = begun.isAccountOurs || isAccountMadeByUs(claim, found);
-  const { removeAccount } = deps.adapter;
-  const endsAccount = removeAccount !== undefined && begun.isLastOfAccount && isOurs && deps.mayChangeAccounts();
-  const answer = await callTool(deps.timeoutMs, signal, async (callSignal) => {
+  const { removeAccount } = toolOf(ctx, claim.tool).adapter;
+  const endsAccount = removeAccount !== undefined && begun.isLastOfAccount && isOurs && mayChange(ctx, claim.tool);
+  const answer = await askTool(ctx, claim.tool, signal, async (adapter, callSignal) => {
     if (!endsAccount) {
-      return await deps.adapter.removeMember(claim.groupId, found, callSignal);
+      return await adapter.removeMember(claim.groupId, found, callSignal);
     }
     // Leave the other groups first: an ended account can no longer be found in them.
     for (const groupId of begun.groupsToLeave) {
-      await deps.adapter.removeMember(groupId, found, callSignal);
+      await adapter.removeMember(groupId, found, callSignal);
     }
-    await removeAccount.call(deps.adapter, claim.groupId, found, callSignal);
+    await removeAccount.call(adapter, claim.groupId, found, callSignal);
   });
-  await readUntil(deps, claim, { ...person, memberId: found.id }, signal);
-  if (endsAccount) await readUntilEnded(deps, found, signal);
-  if (!(await endAssignments(deps, claim, { member: found }, signal))) return null;
-  if (answer === 'unproven' && isUnseen) return unproven(deps, claim, found);
+  await readUntil(ctx, claim, { ...person, memberId: found.id }, signal);
+  if (endsAccount) await readUntilEnded(ctx, claim.tool, found, signal);
+  if (!(await endAssignments(ctx, claim, { member: found }, signal))) return null;
+  if (answer === 'unproven' && isUnseen) return unproven(ctx, claim, found);
   const said = [
-    isUnseen && !endsAccount ? await describeProof(deps, claim) : null,
-    describeRemainingAccess(deps, begun, endsAccount, isOurs),
+    isUnseen && !endsAccount ? await describeProof(ctx, claim) : null,
+    describeRemainingAccess(ctx, claim.tool, begun, endsAccount, isOurs),
   ].filter((part) => part !== null);
   const removed: ConvergeResult = {
     operation: 'remove',
@@ -78,13 +81,13 @@ export async function removeMembership(
     // If the member is found again after a removal, we did not add it.
     isOurs: false,
     ...(said.length > 0 && { message: said.join('. ') }),
-    ...settledAs(deps.clock, 'removed'),
+    ...settledAs(ctx.clock, 'removed'),
   };
-  return withReset(deps, claim, removed);
+  return withReset(ctx, claim, removed);
 }
 
 /** The tool shows no members, so that not being shown proves nothing. The removal is sent again every hour. */
-function unproven({ clock }: ConvergeDeps, { tool }: Claim, { id }: Member): ConvergeResult {
+function unproven({ clock }: Context, { tool }: Claim, { id }: Member): ConvergeResult {
   return {
     operation: 'remove',
     outcome: 'unproven',
@@ -97,23 +100,25 @@ function unproven({ clock }: ConvergeDeps, { tool }: Claim, { id }: Member): Con
 }
 
 /** Null if the tool had shown the member in the group before. Only then it proves something that it does not now. */
-async function describeProof(ctx: ConvergeDeps, claim: Claim): Promise<string | null> {
+async function describeProof(ctx: Context, claim: Claim): Promise<string | null> {
   if (await wasSeenSinceAdded(ctx.database.kysely, claim.id)) return null;
   return 'Unproven: the tool took the removal, but no look has ever shown the member in the group';
 }
 
 /** How a removed member could still get in; null if that is impossible. */
 function describeRemainingAccess(
-  { adapter: { capabilities, removeAccount }, mayChangeAccounts }: ConvergeDeps,
+  ctx: Context,
+  tool: string,
   { isLastOfAccount }: AccountUse,
   endsAccount: boolean,
   isOurs: boolean,
 ): string | null {
+  const { capabilities, removeAccount } = toolOf(ctx, tool).adapter;
   const removal =
     endsAccount || removeAccount === undefined ? capabilities.removal : removalKeepingAccount(capabilities);
   // Something else uses the account, so it must stay.
   if (removal.effect === 'locks_out' || !isLastOfAccount) return null;
-  const why = mayChangeAccounts() ? '' : ' (customers share the tool, and no account is ended in it)';
+  const why = mayChange(ctx, tool) ? '' : ' (customers share the tool, and no account is ended in it)';
   const ownership =
     endsAccount || isOurs || removeAccount === undefined ? '' : ' (their account is not known to be made by Gangway)';
   return `They may still get in: ${removal.reason}${why || ownership}`;
@@ -134,16 +139,16 @@ interface FormerRemoved {
  * here holds up nothing else.
  */
 export async function removeFormerAddresses(
-  deps: ConvergeDeps,
+  ctx: Context,
   claim: Claim,
   result: ConvergeResult,
   signal: AbortSignal,
 ): Promise<FormerRemoved> {
   let settled = result;
   let isCalled = true;
-  for (const given of formerAddresses(claim, deps.managedDomains)) {
+  for (const given of formerAddresses(claim, ctx.config.marketplace.managedDomains)) {
     try {
-      const removed = await removeUnder(deps, claim, given, signal);
+      const removed = await removeUnder(ctx, claim, given, signal);
       isCalled &&= removed?.outcome === 'removed' || given.givenAt === null;
       if (removed?.wantsReset) settled = { ...settled, wantsReset: true };
     } catch (thrown) {
@@ -153,7 +158,7 @@ export async function removeFormerAddresses(
       const failed: ConvergeResult = {
         ...settled,
         state: 'removing',
-        nextAttemptAt: instantIn(deps.clock, waitMs),
+        nextAttemptAt: instantIn(ctx.clock, waitMs),
         isUnanswered: true,
         message: maskText(`A former address of the trainer is not removed yet: ${message}`).slice(0, 300),
       };
@@ -164,7 +169,7 @@ export async function removeFormerAddresses(
 }
 
 async function removeUnder(
-  deps: ConvergeDeps,
+  ctx: Context,
   claim: Claim,
   { address: email }: GivenAddress,
   signal: AbortSignal,
@@ -172,8 +177,8 @@ async function removeUnder(
   const { trainerId, displayName } = claim;
   const person = { trainerId, displayName, email, memberId: null };
   const former = { ...claim, email, memberId: null, isOurs: false };
-  const { found } = await look(deps, former, person, signal);
-  if (found === null || isProtected(deps.protectedAccounts, found)) return null;
-  if (!isMembershipOurs(former, found, deps.managedDomains)) return null;
-  return await removeMembership(deps, former, { person, found }, signal);
+  const { found } = await look(ctx, former, person, signal);
+  if (found === null || isProtectedIn(ctx, claim.tool, found)) return null;
+  if (!isOwnMembership(ctx, former, found)) return null;
+  return await removeMembership(ctx, former, { person, found }, signal);
 }

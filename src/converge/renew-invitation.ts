@@ -1,36 +1,31 @@
 import type { Invitation } from '../adapters/adapter.ts';
+import type { Context } from '../context.ts';
 import { toAppError } from '../domain/errors.ts';
-import { callTool } from '../tools/call-tool.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
-import { type ConvergeDeps, settledAs, toFailure } from './converge-steps.ts';
+import { askTool, settledAs, toFailure, toolOf } from './converge-steps.ts';
 import type { NewInvitation } from './invitation-store.ts';
 
 /**
  * Renews the invitation of an invited member, if that is requested. If the tool refuses or is slow, only this
  * membership waits, because additions and removals do not depend on it.
  */
-export async function renewWantedInvitation(
-  deps: ConvergeDeps,
-  claim: Claim,
-  signal: AbortSignal,
-): Promise<ConvergeResult> {
-  const { adapter, timeoutMs } = deps;
-  const waiting = { operation: 'add', ...settledAs(deps.clock, 'invited') } as const;
-  const { renewInvitation } = adapter;
+export async function renewWantedInvitation(ctx: Context, claim: Claim, signal: AbortSignal): Promise<ConvergeResult> {
+  const waiting = { operation: 'add', ...settledAs(ctx.clock, 'invited') } as const;
+  const { renewInvitation } = toolOf(ctx, claim.tool).adapter;
   if (!claim.isRenewalWanted || renewInvitation === undefined || claim.memberId === null) {
     return { ...waiting, outcome: 'already_member' };
   }
   const member = { id: claim.memberId, email: claim.email };
   try {
-    const renewed = await callTool(timeoutMs, signal, (callSignal) =>
+    const renewed = await askTool(ctx, claim.tool, signal, (adapter, callSignal) =>
       renewInvitation.call(adapter, claim.groupId, member, callSignal),
     );
     const invitation = toNewInvitation(renewed, null);
     return { ...waiting, outcome: 'invited', ...(invitation !== undefined && { invitation }) };
   } catch (error) {
     if (signal.aborted) throw error;
-    return { ...toFailure(claim, toAppError(error), deps.clock), isOfToolItself: false };
+    return { ...toFailure(claim, toAppError(error), ctx.clock), isOfToolItself: false };
   }
 }
 
@@ -40,12 +35,12 @@ export async function renewWantedInvitation(
  * no other reset.
  */
 export function withReset(
-  { adapter }: ConvergeDeps,
-  { state, missedAt }: Pick<Claim, 'state' | 'missedAt'>,
+  ctx: Context,
+  { tool, state, missedAt }: Pick<Claim, 'tool' | 'state' | 'missedAt'>,
   result: ConvergeResult,
 ): ConvergeResult {
   const isLastLook = state === 'removed' || missedAt !== null;
-  if (adapter.resetInvitations === undefined || isLastLook) return result;
+  if (toolOf(ctx, tool).adapter.resetInvitations === undefined || isLastLook) return result;
   return { ...result, wantsReset: true };
 }
 

@@ -1,64 +1,53 @@
-import type { Adapter } from '../adapters/adapter.ts';
+import type { Context } from '../context.ts';
 import { isTransient, toAppError } from '../domain/errors.ts';
-import type { Storage } from '../keys/storage.ts';
 import { backoffMs } from '../lib/backoff.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
+import { instantIn, toInstant } from '../lib/clock.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
-import { callTool } from '../tools/call-tool.ts';
 import { convergeLeaseMs } from './claim-store.ts';
+import { askTool } from './converge-steps.ts';
 import { claimResets, postponeReset, type ResetClaim, settleResets } from './reset-store.ts';
-
-export interface ResetDeps extends Storage, Polling {
-  tool: string;
-  adapter: Adapter;
-  /** The longest that a call may take. */
-  timeoutMs: number;
-  /** Called when invitations must be renewed. */
-  onMembershipDue(): void;
-  logger: Logger;
-  clock: Clock;
-}
 
 /** A refused reset is refused again until something is changed. */
 const refusedRetryMs = 3_600_000;
 
 /** Resets the shared link of a tool after removals, once for all of them. */
-export function createResetWorker(deps: ResetDeps): Loop {
-  const { tool, logger, clock } = deps;
-  const run = createResetting(deps);
-  return createLoop({ name: `reset ${tool}`, pollMs: deps.pollMs, logger, clock, run });
+export function createResetWorker(ctx: Context, tool: string): Loop {
+  const { pollMs, logger, clock } = ctx;
+  return createLoop({
+    name: `reset ${tool}`,
+    pollMs,
+    logger,
+    clock,
+    async run(signal) {
+      await resetInvitations(ctx, tool, signal);
+      return 'idle';
+    },
+  });
 }
 
 /** Resets all links that are due, then has the invitations renewed once. */
-export function createResetting(deps: ResetDeps): (signal: AbortSignal) => Promise<'idle'> {
-  const { tool, clock, logger, onMembershipDue } = deps;
-  return async (signal) => {
-    const now = toInstant(clock.now());
-    const claims = await claimResets(deps, tool, now, instantIn(clock, convergeLeaseMs));
-    const done: ResetClaim[] = [];
-    const endsAt = instantIn(clock, convergeLeaseMs / 2);
-    for (const claim of claims) {
-      // What does not fit into the time is claimed again after the lease.
-      if (toInstant(clock.now()) >= endsAt) break;
-      if (await reset(deps, claim, signal)) done.push(claim);
-    }
-    if (done.length === 0) return 'idle';
-    await settleResets(deps, done, toInstant(clock.now()));
-    logger.info({ tool, groups: done.map(({ groupId }) => groupId) }, 'A sign-up link was reset');
-    onMembershipDue();
-    return 'idle';
-  };
+export async function resetInvitations(ctx: Context, tool: string, signal: AbortSignal): Promise<void> {
+  const { clock, logger } = ctx;
+  const claims = await claimResets(ctx, tool, toInstant(clock.now()), instantIn(clock, convergeLeaseMs));
+  const done: ResetClaim[] = [];
+  const endsAt = instantIn(clock, convergeLeaseMs / 2);
+  for (const claim of claims) {
+    // What does not fit into the time is claimed again after the lease.
+    if (toInstant(clock.now()) >= endsAt) break;
+    if (await reset(ctx, claim, signal)) done.push(claim);
+  }
+  if (done.length === 0) return;
+  await settleResets(ctx, done, toInstant(clock.now()));
+  logger.info({ tool, groups: done.map(({ groupId }) => groupId) }, 'A sign-up link was reset');
+  ctx.wake('memberships');
 }
 
 /** @returns whether the link is worthless now; if that is unknown, the reset is repeated */
-async function reset(ctx: ResetDeps, claim: ResetClaim, signal: AbortSignal): Promise<boolean> {
+async function reset(ctx: Context, claim: ResetClaim, signal: AbortSignal): Promise<boolean> {
   const { tool, groupId, attempts } = claim;
   try {
-    await callTool(Math.min(ctx.timeoutMs, convergeLeaseMs / 2), signal, async (callSignal) =>
-      ctx.adapter.resetInvitations?.(groupId, callSignal),
-    );
+    await askTool(ctx, tool, signal, async (adapter, callSignal) => adapter.resetInvitations?.(groupId, callSignal));
     return true;
   } catch (thrown) {
     // The lease expires, and the reset is claimed again.

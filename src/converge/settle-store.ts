@@ -1,3 +1,4 @@
+import type { Context } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { onSame } from '../db/on-same.ts';
 import type { Row } from '../db/schema.ts';
@@ -15,7 +16,6 @@ import { type Claim, noLease } from './claim-store.ts';
 import { type ConvergeResult, metAfterOf, type Unconfirmed } from './converge-result.ts';
 import { forgetPasswords, type Intent, insertIntent, prolong } from './intent-store.ts';
 import { dropInvitation, dropInvitationLink, keepInvitation, wantRenewal } from './invitation-store.ts';
-import type { RoutedStorage } from './managed-group-store.ts';
 import { addReceipt } from './receipt-store.ts';
 import { isOutdated, wantReset } from './reset-store.ts';
 
@@ -28,7 +28,7 @@ import { isOutdated, wantReset } from './reset-store.ts';
  * @throws AppError `conflict` before an addition where the configuration leads to the group no more
  */
 export async function commitIntent(
-  ctx: RoutedStorage,
+  ctx: Context,
   claim: Claim,
   intent: Intent,
   now: string,

@@ -15,11 +15,6 @@ export interface Hold {
   renew(): Promise<void>;
 }
 
-interface HoldDeps {
-  database: Database;
-  clock: Clock;
-}
-
 interface HoldOptions {
   /** The name of the lock, and what it keeps for one holder, for errors. */
   name: string;
@@ -34,7 +29,7 @@ const retryEveryMs = 200;
 
 /** @returns null if another process has it until the patience ends */
 export async function withLock<T>(
-  { database, clock }: HoldDeps,
+  { database, clock }: { database: Database; clock: Clock },
   { name, what, leaseMs, patienceMs, signal }: HoldOptions,
   work: (hold: Hold) => Promise<T>,
 ): Promise<T | null> {

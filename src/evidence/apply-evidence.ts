@@ -1,7 +1,8 @@
+import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Evidence } from '../domain/evidence.ts';
 import { countContractsOf, dropPostponed, takePostponed } from '../memberships/derivation-store.ts';
-import { type DeriveDeps, type DerivedWork, deriveMemberships } from '../memberships/derive-memberships.ts';
+import { type DerivedWork, deriveMemberships } from '../memberships/derive-memberships.ts';
 import { postponeTouchedTrainers } from '../memberships/touched-store.ts';
 import { mergeEvidence } from './evidence-store.ts';
 import { type HeldEvidence, holdEvidence } from './hold-evidence.ts';
@@ -39,24 +40,24 @@ export interface NamedTrainer {
  * @param named few enough for one transaction to derive them all
  */
 export async function applyEvidence(
-  deps: DeriveDeps,
+  ctx: Context,
   tx: Transaction,
   evidence: Evidence,
   now: string,
   named: readonly NamedTrainer[] = [],
 ): Promise<AppliedEvidence> {
   const { kept, held } = await holdEvidence(tx, evidence);
-  const changed = await mergeEvidence(deps, tx, kept);
+  const changed = await mergeEvidence(ctx, tx, kept);
   await postponeTouchedTrainers(tx, changed, now);
   const first = findTouched(named, changed);
   const trainers = [...first.keys()];
   await dropPostponed(tx, trainers);
   const used = await countContractsOf(tx, trainers);
   const room = maxContractsAtOnce - [...used.values()].reduce((sum, count) => sum + count, 0);
-  const others = await takePostponed(deps, tx, maxTrainersAtOnce, Math.max(room, minRoom));
+  const others = await takePostponed(ctx, tx, maxTrainersAtOnce, Math.max(room, minRoom));
   const received = new Map([...others, ...mapValues(first, ({ receivedAt }) => receivedAt)]);
   const traces = new Map(mapValues(first, ({ traceContext = null }) => traceContext));
-  const derived = await deriveMemberships(deps, tx, { received, traces }, now);
+  const derived = await deriveMemberships(ctx, tx, { received, traces }, now);
   return { ...derived, changed, held };
 }
 

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { inParts, keyIn } from '../db/key-in.ts';
-import { takeTurn } from '../db/lease.ts';
 import type { Row as RowOf } from '../db/schema.ts';
 import { workEmailContext } from '../db/seal-contexts.ts';
 import {
@@ -21,14 +20,6 @@ import type { Storage } from '../keys/storage.ts';
 
 type Table = 'contract' | 'link' | 'installGrant' | 'contractLink' | 'participation' | 'person';
 type Row = Record<string, unknown>;
-
-/**
- * Lets one instance at a time change evidence, until the transaction ends. Otherwise two instances that derive
- * memberships at the same time could each count on a reason that the other one ends.
- */
-export function lockEvidence(ctx: Storage, tx: Transaction): Promise<void> {
-  return takeTurn(ctx.database, tx, 'evidence');
-}
 
 /** @returns only the rows that change what follows from them */
 export async function mergeEvidence(ctx: Storage, tx: Transaction, evidence: Evidence): Promise<Evidence> {

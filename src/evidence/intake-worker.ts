@@ -1,3 +1,4 @@
+import type { Context } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
 import type { DueDelivery } from '../inbox/due-store.ts';
@@ -11,41 +12,27 @@ import {
   settleUnreadDelivery,
 } from '../inbox/inbox-store.ts';
 import { backoffMs } from '../lib/backoff.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
-import type { Metrics } from '../lib/metrics.ts';
-import type { Rest } from '../lib/rest.ts';
+import { instantIn, toInstant } from '../lib/clock.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
+import { type Rest, restBesideOthers } from '../lib/rest.ts';
 import { noteSpan } from '../lib/tracing.ts';
 import { countContractsOf, hasPostponed } from '../memberships/derivation-store.ts';
-import type { DeriveDeps } from '../memberships/derive-memberships.ts';
+import { lockEvidence } from '../memberships/lock-evidence.ts';
 import { applyEvidence, maxContractsAtOnce } from './apply-evidence.ts';
-import { lockEvidence } from './evidence-store.ts';
 import { describeHold, evidenceKey, type HeldEvidence } from './hold-evidence.ts';
 import { collectDeliveries, type ReadDelivery, readDelivery } from './read-delivery.ts';
 import { requestReads } from './read-request-store.ts';
-import type { ReportEvidence } from './report-evidence.ts';
+import { reportEvidence } from './report-evidence.ts';
 
-export interface IntakeDeps extends DeriveDeps, Polling {
+/** What intake has to do with parts that it does not know. */
+export interface IntakePorts {
   /** Requests a reading of whole installs, in the transaction that takes in the cause. */
   wantInstallRead(tx: Transaction, installs: string[], now: string): Promise<void>;
   /** The same for what waits for money. */
   wantPaymentsRead(tx: Transaction, installs: string[], now: string): Promise<void>;
-  report: ReportEvidence;
-  /** An event that was older than this when it was received gives no access by itself. */
-  staleAfterMs: number;
-  metrics: Metrics;
-  logger: Logger;
-  clock: Clock;
   /** Whether deliveries are being stored right now. */
   isReceiverBusy(): boolean;
-  rest: Rest;
-  /** Called when a tool must be called. */
-  onMembershipDue(): void;
-  /** Called when the brake must decide. */
-  onRemovalDue(): void;
-  /** Called when the marketplace must be read. */
-  onReadWanted(): void;
+  rest?: Rest;
 }
 
 /** Small enough for a transaction to stay well under 50 ms. */
@@ -61,31 +48,32 @@ const checkEveryMs = 25;
 const rememberedMs = 200;
 
 /** Turns stored deliveries into evidence, once each: both happen in one transaction. */
-export function createIntakeWorker(deps: IntakeDeps): Loop {
-  const { logger, clock } = deps;
+export function createIntakeWorker(ctx: Context, ports: IntakePorts): Loop {
+  const { logger, clock } = ctx;
+  const { isReceiverBusy, rest: restNow = restBesideOthers } = ports;
   let usedByOthers = 0;
   let isBehind = false;
 
   async function rest(ms: number, signal: AbortSignal): Promise<void> {
-    const used = await deps.rest(ms, signal);
+    const used = await restNow(ms, signal);
     const weight = Math.min(1, ms / rememberedMs);
     usedByOthers += (used - usedByOthers) * weight;
   }
 
   return createLoop({
     name: 'intake',
-    pollMs: deps.pollMs,
+    pollMs: ctx.pollMs,
     logger,
     clock,
     async run(signal) {
       const now = toInstant(clock.now());
-      const isNeeded = (await hasDueDeliveries(deps, now)) || (await hasPostponed(deps));
+      const isNeeded = (await hasDueDeliveries(ctx, now)) || (await hasPostponed(ctx));
       if (!isNeeded) return 'idle';
       const beganAt = performance.now();
-      const { count, installs, oldestAt } = await takeBatch(deps);
+      const { count, installs, oldestAt } = await takeBatch(ctx, ports);
       const tookMs = performance.now() - beganAt;
       const waitedMs = Date.parse(now) - Date.parse(oldestAt ?? now);
-      const isCrowded = count >= manyAtOnce && deps.isReceiverBusy();
+      const isCrowded = count >= manyAtOnce && isReceiverBusy();
       isBehind = isStillBehind(isBehind, isCrowded, waitedMs);
       const restMs = decideRest({ tookMs, isCrowded, usedByOthers, isBehind });
       if (isCrowded) await yieldToReceiver(restMs, installs, signal);
@@ -100,7 +88,7 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
     const until = performance.now() + ms;
     for (let left = ms; left > 0; left = until - performance.now()) {
       await rest(Math.min(left, checkEveryMs), signal);
-      if (await hasDueDeliveries(deps, toInstant(clock.now()), but)) return;
+      if (await hasDueDeliveries(ctx, toInstant(clock.now()), but)) return;
     }
   }
 }
@@ -114,27 +102,27 @@ interface TakenBatch {
   oldestAt: string | undefined;
 }
 
-async function takeBatch(deps: IntakeDeps): Promise<TakenBatch> {
+async function takeBatch(ctx: Context, ports: IntakePorts): Promise<TakenBatch> {
   try {
-    return await takeDue(deps, (tx, now) => dueDeliveries(deps, tx, now, batchSize));
+    return await takeDue(ctx, ports, (tx, now) => dueDeliveries(ctx, tx, now, batchSize));
   } catch (error) {
     if (toAppError(error).code === 'unavailable') throw error;
     // One delivery may fail the whole batch. Taken one at a time, it is found and holds up no other.
-    return await takeOneByOne(deps);
+    return await takeOneByOne(ctx, ports);
   }
 }
 
-async function takeOneByOne(deps: IntakeDeps): Promise<TakenBatch> {
-  const { database, clock } = deps;
-  const batch = await dueDeliveries(deps, database.kysely, toInstant(clock.now()), batchSize);
+async function takeOneByOne(ctx: Context, ports: IntakePorts): Promise<TakenBatch> {
+  const { database, clock } = ctx;
+  const batch = await dueDeliveries(ctx, database.kysely, toInstant(clock.now()), batchSize);
   for (const delivery of batch) {
     try {
-      await takeDue(deps, (tx, now) => dueDeliveryById(tx, now, delivery.id));
+      await takeDue(ctx, ports, (tx, now) => dueDeliveryById(tx, now, delivery.id));
     } catch (error) {
       const failure = toAppError(error);
       // If the database is unavailable, that is not the delivery's fault, so it does not count as a failure.
       if (failure.code === 'unavailable') throw failure;
-      await handleLater(deps, delivery, failure);
+      await handleLater(ctx, delivery, failure);
     }
   }
   return toTakenBatch(batch);
@@ -145,31 +133,32 @@ function toTakenBatch(batch: readonly Pick<DueDelivery, 'install' | 'receivedAt'
   return { count: batch.length, installs: new Set(batch.map(({ install }) => install)), oldestAt };
 }
 
-async function handleLater(deps: IntakeDeps, delivery: DueDelivery, error: AppError): Promise<void> {
-  const { logger, metrics, clock } = deps;
+async function handleLater(ctx: Context, delivery: DueDelivery, error: AppError): Promise<void> {
+  const { logger, metrics, clock } = ctx;
   const { id, install, attempts } = delivery;
   const isLast = attempts + 1 >= maxAttempts;
   metrics.intakes.inc({ outcome: 'failed' });
   logger.error({ err: error, delivery: id, install, isLast }, 'A delivery could not be handled');
-  await postponeDelivery(deps, id, error.message, isLast ? null : instantIn(clock, backoffMs(attempts + 1)));
+  await postponeDelivery(ctx, id, error.message, isLast ? null : instantIn(clock, backoffMs(attempts + 1)));
 }
 
 async function takeDue(
-  deps: IntakeDeps,
+  ctx: Context,
+  ports: IntakePorts,
   choose: (tx: Transaction, now: string) => Promise<DueDelivery[]>,
 ): Promise<TakenBatch> {
-  const { database, metrics, clock } = deps;
+  const { database, config, metrics, clock } = ctx;
   const now = toInstant(clock.now());
   const startTime = performance.now();
   const taken = await inTransaction(database, async (tx) => {
-    await lockEvidence(deps, tx);
-    const due = (await choose(tx, now)).map((one) => readDelivery(deps, one, deps.staleAfterMs));
+    await lockEvidence(ctx, tx);
+    const due = (await choose(tx, now)).map((one) => readDelivery(ctx, one, config.retention.deliveriesMs));
     const batch = await withinBounds(tx, due);
     const { evidence, toRead, installs, ofPayments, named } = collectDeliveries(batch);
-    const applied = await applyEvidence(deps, tx, evidence, now, named);
+    const applied = await applyEvidence(ctx, tx, evidence, now, named);
     await requestReads(tx, toRead, now);
-    await deps.wantInstallRead(tx, installs, now);
-    await deps.wantPaymentsRead(tx, ofPayments, now);
+    await ports.wantInstallRead(tx, installs, now);
+    await ports.wantPaymentsRead(tx, ofPayments, now);
     await settleAll(tx, batch, applied.held);
     return { ...applied, batch, isReadWanted: toRead.length + installs.length > 0 };
   });
@@ -179,10 +168,10 @@ async function takeDue(
     if (parent !== null) noteSpan('take in delivery', { kind: 'consumer', parent, startTime, attributes });
   }
   metrics.intakes.inc({ outcome: 'handled' }, batch.length);
-  deps.report(changed, held);
-  if (taken.isDue) deps.onMembershipDue();
-  if (taken.isRemovalDue) deps.onRemovalDue();
-  if (taken.isReadWanted) deps.onReadWanted();
+  reportEvidence(ctx, changed, held);
+  if (taken.isDue) ctx.wake('memberships');
+  if (taken.isRemovalDue) ctx.wake('removals');
+  if (taken.isReadWanted) ctx.wake('reads');
   return toTakenBatch(batch);
 }
 

@@ -1,17 +1,14 @@
+import type { Context } from '../context.ts';
 import type { NewDelivery } from '../domain/delivery.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { Inbox } from '../inbox/inbox.ts';
-import type { Storage } from '../keys/storage.ts';
-import type { Alerts } from '../lib/alerts.ts';
 import { backoffMs } from '../lib/backoff.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import { instantIn, toInstant } from '../lib/clock.ts';
 import { createLanes } from '../lib/lanes.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Loop, Polling } from '../lib/loop.ts';
+import type { Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Metrics } from '../lib/metrics.ts';
 import { createTurns } from '../lib/turns.ts';
-import type { Source, Update } from '../sources/source.ts';
+import type { Update } from '../sources/source.ts';
 import {
   type ClaimedFeed,
   claimFeed,
@@ -33,19 +30,11 @@ export interface FeedWorker extends Loop {
   ring(install: string): void;
 }
 
-export interface FeedDeps extends Storage, Polling {
-  inbox: Pick<Inbox, 'append'>;
-  /** By the name of the install. The Map always has what was loaded last. */
-  sources: ReadonlyMap<string, Pick<Source, 'readUpdates'>>;
+/** Where a feed is read into. */
+export interface FeedPorts {
+  append: Inbox['append'];
   /** Why nothing more of an install may be stored now; undefined if it may. */
   wouldDefer(install: string): Promise<string | undefined>;
-  everyMs: number;
-  /** Events that are older are counted and not stored: what they say may have been undone since. */
-  staleAfterMs: number;
-  alerts: Alerts;
-  metrics: Metrics;
-  logger: Logger;
-  clock: Clock;
 }
 
 /** How many feeds are read at the same time. */
@@ -56,28 +45,28 @@ const stallMs = 5 * 60_000;
 const deferredMs = 60_000;
 const alertAfterMs = 3_600_000;
 
-export function createFeedWorker(deps: FeedDeps): FeedWorker {
-  const { sources, logger, clock } = deps;
+export function createFeedWorker(ctx: Context, ports: FeedPorts): FeedWorker {
+  const { sources, logger, clock } = ctx;
   const turns = createTurns();
   const rung = new Set<string>();
 
   async function answerRings(): Promise<void> {
     for (const install of rung) {
       rung.delete(install);
-      await wantFeedRead(deps, install, toInstant(clock.now()));
+      await wantFeedRead(ctx, install, toInstant(clock.now()));
     }
   }
 
   async function listDue(underway: ReadonlySet<string>): Promise<Map<string, FeedName>> {
     const having = [...sources].flatMap(([install, { readUpdates }]) => (readUpdates === undefined ? [] : [install]));
     const free = having.filter((install) => !underway.has(install));
-    const due = await listDueFeeds(deps, free, toInstant(clock.now()));
+    const due = await listDueFeeds(ctx, free, toInstant(clock.now()));
     return new Map(due.map((name) => [name.install, name]));
   }
 
   const loop = createLanes({
     name: 'feed',
-    pollMs: deps.pollMs,
+    pollMs: ctx.pollMs,
     logger,
     clock,
     stallMs,
@@ -87,14 +76,14 @@ export function createFeedWorker(deps: FeedDeps): FeedWorker {
       const due = await listDue(underway);
       for (const install of turns.inOrder([...due.keys()])) {
         const claimed = await claimFeed(
-          deps,
+          ctx,
           due.get(install) as FeedName,
           toInstant(clock.now()),
           instantIn(clock, leaseMs),
         );
         if (claimed === undefined) continue;
         turns.served(install);
-        return { name: install, work: () => readFeed(deps, claimed, signal) };
+        return { name: install, work: () => readFeed(ctx, ports, claimed, signal) };
       }
       return null;
     },
@@ -113,32 +102,37 @@ export function createFeedWorker(deps: FeedDeps): FeedWorker {
  * Reads one page of a claimed feed. It stores the page, and only then moves the cursor: after a crash between the two
  * the page is read again, and each of its events is known by its digest.
  */
-export async function readFeed(deps: FeedDeps, claimed: ClaimedFeed, signal: AbortSignal): Promise<void> {
-  const { sources, clock, everyMs } = deps;
+export async function readFeed(
+  ctx: Context,
+  ports: FeedPorts,
+  claimed: ClaimedFeed,
+  signal: AbortSignal,
+): Promise<void> {
+  const { sources, clock } = ctx;
   const { install } = claimed;
   try {
     const readUpdates = sources.get(install)?.readUpdates;
     if (readUpdates === undefined) throw new AppError('not_found', `The install ${install} has no feed any more`);
-    const deferral = await deps.wouldDefer(install);
+    const deferral = await ports.wouldDefer(install);
     if (deferral !== undefined) {
       const message = `The feed is not read on while nothing more may be stored for ${install}`;
       throw new AppError('rate_limited', message, { retryAfterMs: deferredMs });
     }
     const readAt = toInstant(clock.now());
     const { updates, cursor, hasMore } = await readUpdates(claimed.cursor, signal);
-    await store(deps, install, updates, readAt);
-    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, everyMs);
-    await moveFeed(deps, claimed, cursor, { readAt, nextReadAt });
+    await store(ctx, ports, install, updates, readAt);
+    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, ctx.config.feed.everyMs);
+    await moveFeed(ctx, claimed, cursor, { readAt, nextReadAt });
   } catch (thrown) {
     const error = toAppError(thrown);
-    if (signal.aborted) return await releaseFeed(deps, claimed);
-    await postpone(deps, claimed, error);
-    if (isRefusedCursor(claimed, error)) await startFeedOver(deps, claimed);
+    if (signal.aborted) return await releaseFeed(ctx, claimed);
+    await postpone(ctx, claimed, error);
+    if (isRefusedCursor(claimed, error)) await startFeedOver(ctx, claimed);
   }
 }
 
-async function postpone(deps: FeedDeps, claimed: ClaimedFeed, error: AppError): Promise<void> {
-  const { alerts, clock, logger, everyMs } = deps;
+async function postpone(ctx: Context, claimed: ClaimedFeed, error: AppError): Promise<void> {
+  const { alerts, clock, logger, config } = ctx;
   const { install, failures } = claimed;
   logger.warn({ err: error, install }, 'The feed could not be read');
   const failingSince = claimed.failingSince ?? toInstant(clock.now());
@@ -148,8 +142,8 @@ async function postpone(deps: FeedDeps, claimed: ClaimedFeed, error: AppError): 
     alerts.raise('feed_unread', { install, reason: maskText(error.message) }, message);
   }
   const backoff = Math.min(backoffMs(failures + 1), alertInMs > 0 ? alertInMs : Number.POSITIVE_INFINITY);
-  const nextReadAt = instantIn(clock, Math.max(everyMs, backoff, error.retryAfterMs ?? 0));
-  await postponeFeed(deps, claimed, maskText(error.message), { failingSince, nextReadAt });
+  const nextReadAt = instantIn(clock, Math.max(config.feed.everyMs, backoff, error.retryAfterMs ?? 0));
+  await postponeFeed(ctx, claimed, maskText(error.message), { failingSince, nextReadAt });
 }
 
 /** The statuses by which a server refuses a cursor: it is invalid, or no longer known. */
@@ -160,16 +154,18 @@ function isRefusedCursor({ cursor }: ClaimedFeed, { status }: AppError): boolean
   return cursor !== null && cursorRefusals.has(status);
 }
 
+/** Events that are older than the retention are counted and not stored: what they say may have been undone since. */
 async function store(
-  { inbox, clock, staleAfterMs, metrics }: FeedDeps,
+  { clock, config, metrics }: Context,
+  { append }: FeedPorts,
   install: string,
   updates: readonly Update[],
   receivedAt: string,
 ): Promise<void> {
-  const oldest = toInstant(new Date(clock.now().getTime() - staleAfterMs));
+  const oldest = instantIn(clock, -config.retention.deliveriesMs);
   const isStored = ({ createdAt }: Update) => createdAt === null || createdAt >= oldest;
   const appended = await Promise.all(
-    updates.filter(isStored).map(({ body }) => inbox.append(toDelivery(install, body, receivedAt))),
+    updates.filter(isStored).map(({ body }) => append(toDelivery(install, body, receivedAt))),
   );
   for (const { status } of appended) metrics.feedEvents.inc({ install, status });
   metrics.feedEvents.inc({ install, status: 'old' }, updates.length - appended.length);

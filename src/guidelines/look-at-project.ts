@@ -1,19 +1,12 @@
+import type { Context } from '../context.ts';
 import { type AppError, isTransient, toAppError } from '../domain/errors.ts';
 import type { GuidelineState } from '../domain/guideline-state.ts';
-import type { Storage } from '../keys/storage.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Walls } from '../memberships/wall.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { decideClaim, decideGuideline, type PublicationName, type Verdict } from './decide-guideline.ts';
 import { findGuideline, type GuidelineRow } from './guideline-store.ts';
 import type { Target } from './read-targets.ts';
 import { toText } from './to-text.ts';
-
-export interface LookDeps extends Storage {
-  walls: Walls;
-  /** How long one call to a tool may take. */
-  timeoutOf(tool: string): number;
-}
 
 /** What is published for a project, what its tool shows, and what is to be done. */
 export interface ProjectLook {
@@ -36,26 +29,31 @@ export interface ProjectLook {
 /** The tool was not asked, or did not answer. */
 type Unseen = Extract<GuidelineState, 'disputed' | 'refused' | 'failing'>;
 
+/** How long one call to a tool may take. */
+export function timeoutOf({ config }: Context, tool: string): number {
+  return config.tools.get(tool)?.timeoutMs ?? 15_000;
+}
+
 /** Looks at one project. It changes nothing, and throws only where it is given up. */
 export async function lookAtProject(
-  deps: LookDeps,
+  ctx: Context,
   target: Target,
   overwrites: boolean,
   signal: AbortSignal,
 ): Promise<ProjectLook> {
   const { tool, project, claims, unread } = target;
-  const known = await findGuideline(deps, target);
+  const known = await findGuideline(ctx, target);
   const look = { target, known, publication: null, wanted: null, notes: [], found: null, retryAfterMs: undefined };
   const claim = decideClaim(claims);
   if (claim === null) return { ...look, verdict: 'disputed', says: sayDispute(claims) };
   const { manualId, publicationNumber } = claim;
   const claimed = { ...look, publication: { manualId, publicationNumber } };
   if (unread !== null) return { ...claimed, verdict: 'failing', says: `Another install leads here too: ${unread}` };
-  const adapter = deps.walls.adapters.get(tool);
+  const adapter = ctx.adapters.get(tool);
   try {
     const { text: wanted, notes } = toText(claim, adapter?.capabilities.guidelines ?? 'markdown');
     const read = async (until: AbortSignal) => (await adapter?.readGuidelines?.(project, until)) ?? '';
-    const found = await callTool(deps.timeoutOf(tool), signal, read);
+    const found = await callTool(timeoutOf(ctx, tool), signal, read);
     const verdict = decideGuideline({ known, publication: claim, wanted, found, overwrites });
     return { ...claimed, wanted, notes, found, verdict, says: sayings[verdict] ?? null };
   } catch (thrown) {

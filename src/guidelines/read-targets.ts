@@ -1,17 +1,10 @@
+import type { Context } from '../context.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { provisioningOf, statusOfLink } from '../domain/evidence-status.ts';
 import { liveLinksOf } from '../evidence/link-store.ts';
-import type { Storage } from '../keys/storage.ts';
 import { maskText } from '../lib/mask.ts';
-import { outsideOf, type Walls } from '../memberships/wall.ts';
+import { outsideOf } from '../memberships/wall.ts';
 import type { Publication } from '../sources/publication.ts';
-import type { Source } from '../sources/source.ts';
-
-export interface TargetDeps extends Storage {
-  walls: Walls;
-  /** By the name of the install. */
-  sources: ReadonlyMap<string, Pick<Source, 'readPublications'>>;
-}
 
 /** A project of an install for whose jobs something is published. */
 export interface Target {
@@ -38,20 +31,20 @@ interface JobLink {
  * @throws AppError if the publications of the install cannot be read; `conflict` if it can have no guidelines
  */
 export async function readTargets(
-  deps: TargetDeps,
+  ctx: Context,
   install: string,
   only: string | undefined,
   signal: AbortSignal,
 ): Promise<Target[]> {
-  const tool = toolOf(deps, install);
-  const own = (await linksOf(deps, install)).filter(({ project }) => only === undefined || project === only);
+  const tool = toolOf(ctx, install);
+  const own = (await linksOf(ctx, install)).filter(({ project }) => only === undefined || project === only);
   const projects = new Set(own.map(({ project }) => project));
-  const others = await listOtherLinks(deps, { tool, install, projects });
-  const published = new Map([[install, await readPublished(deps, install, own, signal)]]);
+  const others = await listOtherLinks(ctx, { tool, install, projects });
+  const published = new Map([[install, await readPublished(ctx, install, own, signal)]]);
   const failures = new Map<string, string>();
   for (const [name, links] of others) {
     try {
-      published.set(name, await readPublished(deps, name, links, signal));
+      published.set(name, await readPublished(ctx, name, links, signal));
     } catch (error) {
       signal.throwIfAborted();
       failures.set(name, maskText(toAppError(error).message));
@@ -66,47 +59,47 @@ export async function readTargets(
 }
 
 /** Whether an install has publications, and its tool shows guidelines. */
-export function takesGuidelines({ walls, sources }: TargetDeps, install: string): boolean {
-  const adapter = walls.adapters.get(walls.installs.get(install)?.tool ?? '');
+export function takesGuidelines({ installs, adapters, sources }: Context, install: string): boolean {
+  const adapter = adapters.get(installs.get(install)?.tool ?? '');
   return sources.get(install)?.readPublications !== undefined && adapter?.writeGuidelines !== undefined;
 }
 
-function toolOf(deps: TargetDeps, install: string): string {
-  const tool = deps.walls.installs.get(install)?.tool ?? '';
-  if (takesGuidelines(deps, install)) return tool;
+function toolOf(ctx: Context, install: string): string {
+  const tool = ctx.installs.get(install)?.tool ?? '';
+  if (takesGuidelines(ctx, install)) return tool;
   const message =
-    deps.sources.get(install)?.readPublications === undefined
+    ctx.sources.get(install)?.readPublications === undefined
       ? `${install} has no manuals: only an account of your own has`
       : `The tool ${tool} shows no guidelines`;
   throw new AppError('conflict', message);
 }
 
 /** The live links that give access, and that have a job. */
-async function linksOf(deps: TargetDeps, install: string): Promise<JobLink[]> {
-  return (await liveLinksOf(deps, install)).flatMap((link) => {
+async function linksOf(ctx: Context, install: string): Promise<JobLink[]> {
+  return (await liveLinksOf(ctx, install)).flatMap((link) => {
     const { externalProjectId: project, jobId } = link;
     if (project === null || jobId === null || statusOfLink(link) !== 'live') return [];
-    if (provisioningOf(link.provisioningMode) !== 'ours' || outsideOf(deps.walls, link) !== null) return [];
+    if (provisioningOf(link.provisioningMode) !== 'ours' || outsideOf(ctx, link) !== null) return [];
     return [{ install, project, jobId }];
   });
 }
 
 /** By the other installs on the tool that have manuals. */
 async function listOtherLinks(
-  deps: TargetDeps,
+  ctx: Context,
   { tool, install, projects }: { tool: string; install: string; projects: ReadonlySet<string> },
 ): Promise<Map<string, JobLink[]>> {
   const found = new Map<string, JobLink[]>();
-  for (const [name, other] of deps.walls.installs) {
-    if (name === install || other.tool !== tool || !takesGuidelines(deps, name)) continue;
-    const shared = (await linksOf(deps, name)).filter(({ project }) => projects.has(project));
+  for (const [name, other] of ctx.installs) {
+    if (name === install || other.tool !== tool || !takesGuidelines(ctx, name)) continue;
+    const shared = (await linksOf(ctx, name)).filter(({ project }) => projects.has(project));
     if (shared.length > 0) found.set(name, shared);
   }
   return found;
 }
 
 async function readPublished(
-  { sources }: TargetDeps,
+  { sources }: Context,
   install: string,
   links: readonly JobLink[],
   signal: AbortSignal,

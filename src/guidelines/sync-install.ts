@@ -1,15 +1,9 @@
+import type { Context } from '../context.ts';
 import type { GuidelineState } from '../domain/guideline-state.ts';
-import type { Alerts } from '../lib/alerts.ts';
 import { toInstant } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
 import { findGuideline, noteClaimedProjects } from './guideline-store.ts';
-import { readTargets, type Target, type TargetDeps } from './read-targets.ts';
-import { type SyncedProject, type SyncProjectDeps, type SyncWish, syncProject } from './sync-project.ts';
-
-export interface SyncInstallDeps extends TargetDeps, SyncProjectDeps {
-  alerts: Alerts;
-  logger: Logger;
-}
+import { readTargets, type Target } from './read-targets.ts';
+import { type SyncedProject, type SyncWish, syncProject } from './sync-project.ts';
 
 export interface SyncInstallWish extends SyncWish {
   install: string;
@@ -34,31 +28,31 @@ export const worryingLooks = 3;
  * @throws AppError if the publications cannot be read; then no project was looked at
  */
 export async function syncInstall(
-  deps: SyncInstallDeps,
+  ctx: Context,
   wish: SyncInstallWish,
   signal: AbortSignal,
   hasTime: () => boolean = () => true,
 ): Promise<SyncedInstall> {
   const { install, project: only } = wish;
-  const targets = await inOrder(deps, await readTargets(deps, install, only, signal));
+  const targets = await inOrder(ctx, await readTargets(ctx, install, only, signal));
   const claimed = targets.map(({ project }) => project);
-  if (only === undefined) await noteClaimedProjects(deps, install, claimed, toInstant(deps.clock.now()));
+  if (only === undefined) await noteClaimedProjects(ctx, install, claimed, toInstant(ctx.clock.now()));
   const projects: SyncedProject[] = [];
   for (const target of targets) {
     signal.throwIfAborted();
     if (!hasTime()) break;
-    const synced = await syncProject(deps, target, wish, signal);
+    const synced = await syncProject(ctx, target, wish, signal);
     projects.push(synced);
-    await tell(deps, target, synced);
+    await tell(ctx, target, synced);
     if (synced.result === 'failing' && target.unread === null) break;
   }
   return { projects, left: targets.length - projects.length };
 }
 
 /** Those that were not looked at for the longest time first, so that one that never answers holds up no other for good. */
-async function inOrder(deps: SyncInstallDeps, targets: readonly Target[]): Promise<Target[]> {
+async function inOrder(ctx: Context, targets: readonly Target[]): Promise<Target[]> {
   const lookedAt = new Map<Target, string>();
-  for (const target of targets) lookedAt.set(target, (await findGuideline(deps, target))?.lookedAt ?? '');
+  for (const target of targets) lookedAt.set(target, (await findGuideline(ctx, target))?.lookedAt ?? '');
   return [...targets].sort((one, other) => ((lookedAt.get(one) ?? '') < (lookedAt.get(other) ?? '') ? -1 : 1));
 }
 
@@ -70,11 +64,11 @@ export function isBlocked({ state, failures }: { state: GuidelineState; failures
   return blockedStates.has(state) || (state === 'failing' && failures >= worryingLooks);
 }
 
-async function tell(deps: SyncInstallDeps, target: Target, synced: SyncedProject): Promise<void> {
+async function tell(ctx: Context, target: Target, synced: SyncedProject): Promise<void> {
   const { tool, project, publication, result, says } = synced;
-  if (result === 'written') deps.logger.info({ tool, project, ...publication }, 'Guidelines were written');
-  const row = result === 'busy' ? undefined : await findGuideline(deps, target);
+  if (result === 'written') ctx.logger.info({ tool, project, ...publication }, 'Guidelines were written');
+  const row = result === 'busy' ? undefined : await findGuideline(ctx, target);
   if (row === undefined || !isBlocked(row)) return;
   const message = `The guidelines of a project are not what is published: ${says}`;
-  deps.alerts.raise('guideline_unwritten', { tool, project, reason: result }, message);
+  ctx.alerts.raise('guideline_unwritten', { tool, project, reason: result }, message);
 }

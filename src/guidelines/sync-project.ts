@@ -1,22 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { Adapter } from '../adapters/adapter.ts';
+import type { Context } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { holdLock, releaseLock } from '../db/lock-store.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { GuidelineState } from '../domain/guideline-state.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import { instantIn, toInstant } from '../lib/clock.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { judgeWritten, type PublicationName } from './decide-guideline.ts';
 import { digestOf, digestOfWords } from './digests.ts';
 import { findGuideline, type LookedAt, noteGuideline, noteGuidelineIn } from './guideline-store.ts';
-import { type LookDeps, lookAtProject, type ProjectLook, sayings, toUnseen } from './look-at-project.ts';
+import { lookAtProject, type ProjectLook, sayings, timeoutOf, toUnseen } from './look-at-project.ts';
 import type { Target } from './read-targets.ts';
-
-export interface SyncProjectDeps extends LookDeps {
-  clock: Clock;
-}
 
 export interface SyncWish {
   /** Whether a text that Gangway did not write is replaced too. */
@@ -43,48 +40,48 @@ const callsInLease = 4;
 
 /** Brings the guidelines of one project in line. One process at a time does so. */
 export async function syncProject(
-  deps: SyncProjectDeps,
+  ctx: Context,
   target: Target,
   wish: SyncWish,
   signal: AbortSignal,
 ): Promise<SyncedProject> {
-  const { clock, timeoutOf } = deps;
+  const { clock } = ctx;
   const { tool, project } = target;
   const [name, token] = [`guidelines ${JSON.stringify([tool, project])}`, randomUUID()];
   const hold = () =>
-    holdLock(deps.database, name, token, toInstant(clock.now()), instantIn(clock, callsInLease * timeoutOf(tool)));
+    holdLock(ctx.database, name, token, toInstant(clock.now()), instantIn(clock, callsInLease * timeoutOf(ctx, tool)));
   if (!(await hold())) return toSynced({ target, publication: null, notes: [] }, 'busy', busy);
   let isInDoubt = false;
   try {
-    const look = await lookAtProject(deps, target, wish.overwrites, signal);
-    if (look.verdict !== 'write') return await settleLook(deps, look);
+    const look = await lookAtProject(ctx, target, wish.overwrites, signal);
+    if (look.verdict !== 'write') return await settleLook(ctx, look);
     if (!(await hold())) return toSynced(look, 'busy', busy);
     isInDoubt = true;
-    const synced = await write(deps, look, wish.by, signal);
+    const synced = await write(ctx, look, wish.by, signal);
     isInDoubt = synced.result === 'failing';
     return synced;
   } finally {
     // A call whose answer was lost may still arrive. It does so within the lease.
-    if (!isInDoubt) await releaseLock(deps.database, name, token);
+    if (!isInDoubt) await releaseLock(ctx.database, name, token);
   }
 }
 
 const busy = 'Another process is writing it, or a call to the tool may still be under way: try again in a minute';
 
 /** Stores what the look has found. */
-async function settleLook(deps: SyncProjectDeps, look: ProjectLook): Promise<SyncedProject> {
+async function settleLook(ctx: Context, look: ProjectLook): Promise<SyncedProject> {
   const { verdict, found, wanted, publication, says } = look;
   if (verdict === 'landed' && found !== null && wanted !== null && publication !== null) {
-    await noteGuideline(deps, toLookedAt(deps, look, 'shown', null), {
+    await noteGuideline(ctx, toLookedAt(ctx, look, 'shown', null), {
       ...toSent(publication, wanted),
       beforeDigest: null,
       heldDigest: digestOf(found),
-      writtenAt: toInstant(deps.clock.now()),
+      writtenAt: toInstant(ctx.clock.now()),
     });
     return toSynced(look, 'shown', null);
   }
   const state = stateOf(verdict);
-  await noteGuideline(deps, toLookedAt(deps, look, state, says));
+  await noteGuideline(ctx, toLookedAt(ctx, look, state, says));
   return toSynced(look, state, says);
 }
 
@@ -105,50 +102,45 @@ function stateOf(verdict: ProjectLook['verdict']): SeenState {
  * Commits what is to be written, writes it, and reads it back. So after a crash at any point it is known whose the text
  * in the tool is.
  */
-async function write(
-  deps: SyncProjectDeps,
-  look: ProjectLook,
-  by: SyncWish['by'],
-  signal: AbortSignal,
-): Promise<SyncedProject> {
-  const { clock } = deps;
+async function write(ctx: Context, look: ProjectLook, by: SyncWish['by'], signal: AbortSignal): Promise<SyncedProject> {
+  const { clock } = ctx;
   const { wanted, found, publication } = look;
   const isReady = wanted !== null && found !== null && publication !== null;
   if (!isReady) throw new AppError('internal', 'Nothing is to be written');
   const intent = { ...toSent(publication, wanted), beforeDigest: digestOf(found), heldDigest: null };
-  await commitIntent(deps, look, intent, by);
-  const known = await findGuideline(deps, look.target);
+  await commitIntent(ctx, look, intent, by);
+  const known = await findGuideline(ctx, look.target);
   const written = { ...look, known };
   try {
-    const after = await replace(deps, look.target, wanted, signal);
+    const after = await replace(ctx, look.target, wanted, signal);
     const outcome = judgeWritten(found, wanted, after);
     if (outcome === 'untouched') throw new AppError('conflict', 'The tool took the text, and does not show it');
     const isCut = outcome === 'cut';
     const says = isCut ? (sayings.cut ?? null) : null;
     const settled = { beforeDigest: null, heldDigest: digestOf(after), writtenAt: toInstant(clock.now()) };
-    await noteGuideline(deps, toLookedAt(deps, written, isCut ? 'refused' : 'shown', says), settled);
+    await noteGuideline(ctx, toLookedAt(ctx, written, isCut ? 'refused' : 'shown', says), settled);
     return toSynced(look, isCut ? 'refused' : 'written', says);
   } catch (thrown) {
     signal.throwIfAborted();
     const failed = toUnseen(toAppError(thrown));
-    await noteGuideline(deps, toLookedAt(deps, written, failed.verdict, failed.says));
+    await noteGuideline(ctx, toLookedAt(ctx, written, failed.verdict, failed.says));
     return { ...toSynced(look, failed.verdict, failed.says), retryAfterMs: failed.retryAfterMs };
   }
 }
 
 async function commitIntent(
-  deps: SyncProjectDeps,
+  ctx: Context,
   look: ProjectLook,
   intent: Partial<Row<'guideline'>>,
   by: SyncWish['by'],
 ): Promise<void> {
   const { target, known, publication } = look;
-  const at = toInstant(deps.clock.now());
+  const at = toInstant(ctx.clock.now());
   const { state = 'failing', since = at, says = null, failures = 0 } = known ?? {};
   const { tool, project, install } = target;
   const change = { before: describe(known), after: describe(publication) };
   await inTransaction(
-    deps.database,
+    ctx.database,
     async (tx) => {
       const found = { tool, project, install, lookedAt: at, state, since, says, failures };
       await noteGuidelineIn(tx, found, intent);
@@ -158,15 +150,10 @@ async function commitIntent(
   );
 }
 
-async function replace(
-  { walls, timeoutOf }: SyncProjectDeps,
-  { tool, project }: Target,
-  text: string,
-  signal: AbortSignal,
-): Promise<string> {
-  const { readGuidelines, writeGuidelines } = walls.adapters.get(tool) as Adapter;
-  await callTool(timeoutOf(tool), signal, async (until) => await writeGuidelines?.(project, text, until));
-  return (await callTool(timeoutOf(tool), signal, async (until) => await readGuidelines?.(project, until))) ?? '';
+async function replace(ctx: Context, { tool, project }: Target, text: string, signal: AbortSignal): Promise<string> {
+  const { readGuidelines, writeGuidelines } = ctx.adapters.get(tool) as Adapter;
+  await callTool(timeoutOf(ctx, tool), signal, async (until) => await writeGuidelines?.(project, text, until));
+  return (await callTool(timeoutOf(ctx, tool), signal, async (until) => await readGuidelines?.(project, until))) ?? '';
 }
 
 function toSent({ manualId, publicationNumber }: PublicationName, text: string) {
@@ -174,7 +161,7 @@ function toSent({ manualId, publicationNumber }: PublicationName, text: string) 
 }
 
 function toLookedAt(
-  { clock }: SyncProjectDeps,
+  { clock }: Context,
   { target: { tool, project, install }, known }: ProjectLook,
   state: GuidelineState,
   says: string | null,

@@ -4,7 +4,6 @@ import { stripControl } from '../lib/strip-control.ts';
 import type { Publication } from '../sources/publication.ts';
 import { type CanonicalMark, type CanonicalNode, readCanonical } from './canonical-schema.ts';
 import { type Block, type Inline, type Style, styles, type TextRun } from './guideline.ts';
-import { createLossNotes, type LossNotes } from './loss-notes.ts';
 
 export interface Guideline {
   blocks: Block[];
@@ -259,4 +258,37 @@ function toNumber(value: unknown): number {
 
 function toLevel(depth: number): number {
   return Math.min(Math.max(depth, 1), 6);
+}
+
+/** What a conversion left out. */
+interface LossNotes {
+  add(what: 'node' | 'mark', type: string): void;
+  add(what: 'link' | 'image'): void;
+  /** A sentence for each kind, in the order in which they came first. */
+  list(): string[];
+}
+
+const sentences: Record<'node' | 'mark' | 'link' | 'image', (type: string) => string> = {
+  node: (type: string) => `${describeType('node', type)} is not known: only its text was kept`,
+  mark: (type: string) => `${describeType('mark', type)} was left out`,
+  link: () => 'A link that is not http or https was left out: only its text was kept',
+  image: () => 'An image was left out',
+};
+
+const maxKinds = 50;
+
+function createLossNotes(): LossNotes {
+  const times = new Map<string, number>();
+  return {
+    add(what: 'node' | 'mark' | 'link' | 'image', type?: string) {
+      const sentence = sentences[what](type ?? '');
+      if (times.has(sentence) || times.size < maxKinds) times.set(sentence, (times.get(sentence) ?? 0) + 1);
+    },
+    list: () => [...times].map(([sentence, count]) => (count === 1 ? sentence : `${sentence} (${count} times)`)),
+  };
+}
+
+/** Types are written by strangers. */
+function describeType(what: string, type: string): string {
+  return /^\w{1,40}$/.test(type) ? `The ${what} "${type}"` : `A ${what}`;
 }

@@ -1,3 +1,4 @@
+import type { Config } from '../config/config-schema.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Install } from '../domain/install.ts';
 import type { Storage } from '../keys/storage.ts';
@@ -5,7 +6,7 @@ import { fixedLinks } from '../sources/job-links.ts';
 import type { Grant, Source } from '../sources/source.ts';
 import type { Token } from '../sources/token.ts';
 import { checkBinding } from './binding-store.ts';
-import { createSource, type Marketplace } from './create-source.ts';
+import { createSource } from './create-source.ts';
 import { listEndpoints, type StoredEndpoint } from './endpoint-store.ts';
 import { type ConnectedInstall, listConnectedInstalls } from './install-store.ts';
 import { readRevision } from './installs-revision.ts';
@@ -33,22 +34,18 @@ export interface InstallRegistry {
   load(): Promise<string[]>;
 }
 
-interface RegistryDeps extends Storage {
-  /** The installs of the configuration. */
-  configured: ReadonlyMap<string, Omit<Install, 'livesIn'>>;
-  marketplace: Marketplace;
-}
-
-export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
-  const { database, marketplace } = deps;
+/** It is empty until it is loaded. */
+export function createInstallRegistry(ctx: Storage, config: Config): InstallRegistry {
+  const { database } = ctx;
+  const { marketplace } = config;
   const installs = new Map<string, Install>();
   const sources = new Map<string, Source>();
   const open = (name: string, { source, jobs }: Pick<Install, 'source' | 'jobs'>, token: Token) =>
     createSource(marketplace, { source, token }, createJobLinks(database, name, jobs));
   const openBound = (name: string, install: Install) =>
     bindSource(
-      open(name, install, () => currentToken(deps, install.token)),
-      (grant) => checkBinding(deps, name, grant, new Set(installs.keys())),
+      open(name, install, () => currentToken(ctx, install.token)),
+      (grant) => checkBinding(ctx, name, grant, new Set(installs.keys())),
     );
   let revision: string | undefined;
 
@@ -75,7 +72,7 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
     installs,
     sources,
     openSource: ({ source, token }, jobs) =>
-      createSource(marketplace, { source, token: () => currentToken(deps, token) }, fixedLinks(jobs)),
+      createSource(marketplace, { source, token: () => currentToken(ctx, token) }, fixedLinks(jobs)),
     openWith(name, token) {
       const install = installs.get(name);
       if (install === undefined) throw new AppError('not_found', `There is no install ${name}`);
@@ -84,8 +81,8 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
     async load() {
       const found = await readRevision(database.kysely);
       if (found === revision) return [];
-      const connected = await listConnectedInstalls(deps);
-      const changed = adopt(joinInstalls(deps.configured, connected, await listEndpoints(deps)));
+      const connected = await listConnectedInstalls(ctx);
+      const changed = adopt(joinInstalls(config.installs, connected, await listEndpoints(ctx)));
       revision = found;
       return changed;
     },
@@ -98,7 +95,7 @@ function isRoutedDifferently(before: Install | undefined, after: Install | undef
 }
 
 function joinInstalls(
-  configured: RegistryDeps['configured'],
+  configured: Config['installs'],
   connected: ConnectedInstall[],
   endpoints: StoredEndpoint[],
 ): Map<string, Install> {
@@ -131,7 +128,7 @@ function configuredAndConnected(names: string[]): AppError {
 }
 
 /** The source of each install, for when only the configuration is available. */
-export function openSources(installs: RegistryDeps['configured'], marketplace: Marketplace): Map<string, Source> {
+export function openSources({ installs, marketplace }: Config): Map<string, Source> {
   return new Map(
     [...installs].map(([name, install]) => [name, createSource(marketplace, install, fixedLinks(install.jobs))]),
   );

@@ -1,6 +1,5 @@
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
+import type { Context } from '../context.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
 import { shareReading } from '../lib/share-reading.ts';
 import type { InstallRegistry } from './install-registry.ts';
 
@@ -12,16 +11,16 @@ export interface InstallsWorker extends Loop {
   load(signal: AbortSignal): Promise<void>;
 }
 
-interface InstallsWorkerDeps extends Polling {
-  registry: InstallRegistry;
-  logger: Logger;
-  clock: Clock;
-  /** Called after each load, with the installs that may be routed differently. */
-  onLoaded(changed: string[]): Promise<void>;
-}
-
-/** Loads the installs that a command or another instance changed. */
-export function createInstallsWorker({ registry, ...deps }: InstallsWorkerDeps): InstallsWorker {
+/**
+ * Loads the installs that a command or another instance changed.
+ *
+ * @param onLoaded called after each load, with the installs that may be routed differently
+ */
+export function createInstallsWorker(
+  ctx: Context,
+  registry: InstallRegistry,
+  onLoaded: (changed: string[]) => Promise<void>,
+): InstallsWorker {
   /** Loaded but not passed on yet. The registry returns each change once, even if `onLoaded` fails. */
   const pending = new Set<string>();
   const loading = shareReading(async () => {
@@ -29,13 +28,13 @@ export function createInstallsWorker({ registry, ...deps }: InstallsWorkerDeps):
   });
   const loop = createLoop({
     name: 'installs',
-    pollMs: deps.pollMs,
-    logger: deps.logger,
-    clock: deps.clock,
+    pollMs: ctx.pollMs,
+    logger: ctx.logger,
+    clock: ctx.clock,
     async run(signal) {
       await loading.read(0, signal);
       const changed = [...pending];
-      await deps.onLoaded(changed);
+      await onLoaded(changed);
       for (const name of changed) pending.delete(name);
       return 'idle';
     },

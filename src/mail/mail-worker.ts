@@ -1,41 +1,34 @@
-import type { Storage } from '../keys/storage.ts';
-import type { Alerts } from '../lib/alerts.ts';
+import type { Context } from '../context.ts';
 import { backoffMs } from '../lib/backoff.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
-import type { Metrics } from '../lib/metrics.ts';
+import { instantIn, toInstant } from '../lib/clock.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
 import { createOutbox } from '../lib/outbox.ts';
 import { composeInvitation, type MailStyle } from './compose-invitation.ts';
 import { claimMail, type MailClaim, purgeMails, settleSentMail, settleUnsentMail } from './mail-store.ts';
 import { longestSendMs, type MailResult, type SendMail } from './send-mail.ts';
 
-export interface MailDeps extends Storage, Polling {
-  send: SendMail;
-  style: MailStyle;
-  managedDomains: readonly string[];
-  metrics: Metrics;
-  alerts: Alerts;
-  logger: Logger;
-  clock: Clock;
-}
-
 const purgeMs = 3_600_000;
 
+/** How invitations are mailed. */
+export interface Mailing {
+  send: SendMail;
+  style: MailStyle;
+}
+
 /** Mails invitations one after the other; any instance may. */
-export function createMailWorker(deps: MailDeps): Loop {
-  const { logger, clock } = deps;
-  const mailNext = createMailing(deps);
+export function createMailWorker(ctx: Context, mailing: Mailing): Loop {
+  const { logger, clock } = ctx;
+  const mailNext = createMailing(ctx, mailing);
   let purgeAt = '';
   return createLoop({
     name: 'mail',
-    pollMs: deps.pollMs,
+    pollMs: ctx.pollMs,
     logger,
     clock,
     async run(signal) {
       const now = toInstant(clock.now());
       if (now >= purgeAt) {
-        await purgeMails(deps, now);
+        await purgeMails(ctx, now);
         purgeAt = instantIn(clock, purgeMs);
       }
       return await mailNext(signal);
@@ -44,36 +37,37 @@ export function createMailWorker(deps: MailDeps): Loop {
 }
 
 /** Mails what is due, one mail per call. */
-export function createMailing(deps: MailDeps): (signal: AbortSignal) => Promise<'more' | 'idle'> {
-  const { managedDomains, clock } = deps;
+export function createMailing(ctx: Context, mailing: Mailing): (signal: AbortSignal) => Promise<'more' | 'idle'> {
+  const { clock } = ctx;
+  const { managedDomains } = ctx.config.marketplace;
   return createOutbox<MailClaim, MailResult>({
-    claim: (lease) => claimMail(deps, { ...lease, managedDomains }),
-    send: (claim, signal) => mail(deps, claim, signal),
-    settle: (claim, sent) => settle(deps, claim, sent),
+    claim: (lease) => claimMail(ctx, { ...lease, managedDomains }),
+    send: (claim, signal) => mail(mailing, claim, clock.now(), signal),
+    settle: (claim, sent) => settle(ctx, claim, sent),
     isDown: ({ outcome }) => outcome === 'unusable',
     longestSendMs,
     clock,
   });
 }
 
-async function mail({ send, style, clock }: MailDeps, claim: MailClaim, signal: AbortSignal): Promise<MailResult> {
-  const composed = composeInvitation(style, claim, clock.now());
+async function mail({ send, style }: Mailing, claim: MailClaim, now: Date, signal: AbortSignal): Promise<MailResult> {
+  const composed = composeInvitation(style, claim, now);
   if (composed === null) return { outcome: 'refused', failure: 'the tool gave no http(s) link' };
   return await send(composed, signal);
 }
 
-async function settle(deps: MailDeps, claim: MailClaim, sent: MailResult): Promise<void> {
+async function settle(ctx: Context, claim: MailClaim, sent: MailResult): Promise<void> {
   const subject = { tool: claim.tool, membership: claim.membershipId };
-  deps.metrics.invitations.inc({ outcome: sent.outcome });
+  ctx.metrics.invitations.inc({ outcome: sent.outcome });
   if (sent.outcome === 'sent') {
-    await settleSentMail(deps, claim, toInstant(deps.clock.now()));
-    deps.logger.info(subject, 'An invitation was mailed');
+    await settleSentMail(ctx, claim, toInstant(ctx.clock.now()));
+    ctx.logger.info(subject, 'An invitation was mailed');
     return;
   }
   const { outcome, failure } = sent;
-  const nextAttemptAt = outcome === 'refused' ? null : instantIn(deps.clock, backoffMs(claim.attempts));
-  await settleUnsentMail(deps, claim, failure, nextAttemptAt);
+  const nextAttemptAt = outcome === 'refused' ? null : instantIn(ctx.clock, backoffMs(claim.attempts));
+  await settleUnsentMail(ctx, claim, failure, nextAttemptAt);
   const fields = { ...subject, failure, nextAttemptAt };
-  if (outcome === 'refused') deps.alerts.raise('invitation_refused', fields, 'The mail server refused an invitation');
-  else deps.logger.warn(fields, 'An invitation could not be mailed yet');
+  if (outcome === 'refused') ctx.alerts.raise('invitation_refused', fields, 'The mail server refused an invitation');
+  else ctx.logger.warn(fields, 'An invitation could not be mailed yet');
 }

@@ -1,9 +1,10 @@
+import type { Context } from '../context.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { RouteLink } from '../domain/route.ts';
 import { sayCount } from '../lib/say-count.ts';
 import { postponeDerivation } from './derivation-store.ts';
-import { findOrphans, findUnrouted, type Orphan, type OrphanDeps } from './find-orphans.ts';
+import { findOrphans, findUnrouted, type Orphan } from './find-orphans.ts';
 import { postponeOrphans } from './orphan-store.ts';
 
 /**
@@ -13,8 +14,8 @@ import { postponeOrphans } from './orphan-store.ts';
  * @returns the number of orphans by install and tool, as text; null if there are none
  * @throws AppError `conflict`, with the orphans and what to do
  */
-export async function checkOrphans(deps: OrphanDeps, isAccepted: boolean): Promise<string | null> {
-  const { orphans, waiting } = await findUnrouted(deps);
+export async function checkOrphans(ctx: Context, isAccepted: boolean): Promise<string | null> {
+  const { orphans, waiting } = await findUnrouted(ctx, ctx.config, ctx.routeLink);
   const summary = orphans.length === 0 ? null : summarise(orphans);
   if (summary !== null && !isAccepted) {
     throw new AppError(
@@ -24,7 +25,7 @@ export async function checkOrphans(deps: OrphanDeps, isAccepted: boolean): Promi
         'they are then kept as they are and reported, until "gangway retire"',
     );
   }
-  await inTransaction(deps.database, async (tx) => {
+  await inTransaction(ctx.database, async (tx) => {
     await postponeDerivation(tx, [...orphans, ...waiting]);
     await postponeOrphans(tx);
   });
@@ -37,8 +38,8 @@ export async function checkOrphans(deps: OrphanDeps, isAccepted: boolean): Promi
  * @param routeLink the new routing
  * @throws AppError `conflict`, with the orphans and what to do
  */
-export async function refuseOrphaning(deps: OrphanDeps, routeLink: RouteLink): Promise<void> {
-  const orphans = await findOrphans({ ...deps, rules: { ...deps.rules, routeLink } });
+export async function refuseOrphaning(ctx: Context, routeLink: RouteLink): Promise<void> {
+  const orphans = await findOrphans(ctx, ctx.config, routeLink);
   if (orphans.length === 0) return;
   throw new AppError(
     'conflict',

@@ -29,15 +29,6 @@ export interface TrainerFacts {
   addressInstalls: ReadonlyMap<number, ReadonlySet<string>>;
 }
 
-export interface MembershipRules {
-  routeLink: RouteLink;
-  gracePeriods: GracePeriods;
-  /**
-   * Whether a tool leaves assignments with a removed member, so that Gangway must end them. Undefined if no tool does.
-   */
-  endsAssignments?: (tool: string) => boolean;
-}
-
 /** A membership that exists, or may come to exist, with all reasons that stand for it or did. */
 export interface MembershipCandidate {
   seat: Seat;
@@ -53,7 +44,8 @@ export interface MembershipCandidate {
  */
 export function collectCandidates(
   known: TrainerFacts,
-  { routeLink, gracePeriods }: MembershipRules,
+  routeLink: RouteLink,
+  gracePeriods: GracePeriods,
 ): MembershipCandidate[] {
   const candidates = candidatesOf(known);
   const grantsBy = Map.groupBy(known.grants, (grant) => grant.install);

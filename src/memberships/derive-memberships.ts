@@ -1,3 +1,4 @@
+import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
 import type { Instant } from '../domain/evidence.ts';
@@ -5,7 +6,6 @@ import { statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipCore } from '../domain/membership.ts';
 import { isExplicit } from '../domain/standing.ts';
 import type { Storage } from '../keys/storage.ts';
-import type { Alerts } from '../lib/alerts.ts';
 import { toInstant } from '../lib/clock.ts';
 import {
   addressesOfMemberships,
@@ -15,13 +15,7 @@ import {
   setCurrentAddress,
 } from './address-store.ts';
 import { retractRemovals } from './clearance-store.ts';
-import {
-  collectCandidates,
-  type MembershipCandidate,
-  type MembershipRules,
-  reasonKey,
-  type TrainerFacts,
-} from './collect-candidates.ts';
+import { collectCandidates, type MembershipCandidate, reasonKey, type TrainerFacts } from './collect-candidates.ts';
 import { type EndedProjects, recordEndedProjects } from './ended-project-store.ts';
 import { findDisagreements } from './find-disagreements.ts';
 import { isOurReason, type Reason } from './judge-membership.ts';
@@ -38,13 +32,6 @@ import {
   updateMembership,
 } from './membership-store.ts';
 import { type MembershipChange, planMemberships } from './plan-memberships.ts';
-
-export interface DeriveDeps extends Storage {
-  alerts: Alerts;
-  rules: MembershipRules;
-  /** If not empty, only addresses of these domains are used. */
-  managedDomains: readonly string[];
-}
 
 export interface DerivedWork {
   /** Whether a tool must be called now. */
@@ -66,20 +53,20 @@ export interface DerivedTrainers {
  * the trainers and writes only differences.
  */
 export async function deriveMemberships(
-  deps: DeriveDeps,
+  ctx: Context,
   tx: Transaction,
   { received, traces }: DerivedTrainers,
   now: string,
 ): Promise<DerivedWork> {
   if (received.size === 0) return { isDue: false, isRemovalDue: false };
-  const known = await loadTrainerFacts(deps, tx, [...received.keys()]);
-  const changes = planMemberships(known, deps.rules);
+  const known = await loadTrainerFacts(ctx, tx, [...received.keys()], ctx.config.marketplace.managedDomains);
+  const changes = planMemberships(known, ctx.routeLink, ctx.config.removals);
   const receivedAt = ({ seat }: MembershipChange) => received.get(seat.trainerId) || now;
   const traceOf = ({ seat }: MembershipChange) => traces.get(seat.trainerId) ?? null;
-  await store(deps, tx, changes, { receivedAt, traceOf, now });
-  const isLeft = await noteEndedProjects(deps.rules, tx, known, now);
+  await store(ctx, tx, changes, { receivedAt, traceOf, now });
+  const isLeft = await noteEndedProjects(ctx, tx, known, now);
   for (const disagreement of findDisagreements(known, changes)) {
-    deps.alerts.raise('address_disagreement', disagreement, disagreementMessage);
+    ctx.alerts.raise('address_disagreement', disagreement, disagreementMessage);
   }
   return {
     isDue: isLeft || changes.some(({ after }) => isDue(after)),
@@ -92,15 +79,16 @@ export async function deriveMemberships(
  * end before it.
  */
 async function noteEndedProjects(
-  { endsAssignments, ...rules }: MembershipRules,
+  { adapters, routeLink, config }: Context,
   tx: Transaction,
   known: TrainerFacts,
   now: string,
 ): Promise<boolean> {
-  if (endsAssignments === undefined) return false;
-  const candidates = collectCandidates(known, rules);
-  const left = findEndedProjects(candidates.filter(({ seat }) => endsAssignments(seat.tool)));
-  const dueAt = toInstant(new Date(Date.parse(now) + rules.gracePeriods.graceMs));
+  const tools = new Set([...adapters].flatMap(([tool, { endAssignments }]) => (endAssignments ? [tool] : [])));
+  if (tools.size === 0) return false;
+  const candidates = collectCandidates(known, routeLink, config.removals);
+  const left = findEndedProjects(candidates.filter(({ seat }) => tools.has(seat.tool)));
+  const dueAt = toInstant(new Date(Date.parse(now) + config.removals.graceMs));
   return await recordEndedProjects(tx, left, dueAt);
 }
 
@@ -131,11 +119,16 @@ function hasEnded({ standing }: Reason): boolean {
 const disagreementMessage =
   'Customers know different addresses for one trainer in one tool: each address has an access of its own';
 
-/** Loads all that planning needs to know about some trainers. */
+/**
+ * Loads all that planning needs to know about some trainers.
+ *
+ * @param managedDomains if not empty, only addresses of these domains are used
+ */
 export async function loadTrainerFacts(
-  ctx: Storage & { managedDomains: readonly string[] },
+  ctx: Storage,
   tx: Transaction,
   trainerIds: string[],
+  managedDomains: readonly string[],
 ): Promise<TrainerFacts> {
   const participations = await participationsOf(tx, trainerIds);
   const rows = await membershipsOf(ctx, tx, trainerIds);
@@ -146,7 +139,7 @@ export async function loadTrainerFacts(
     reasonRows: await reasonsOf(tx, ids),
     grants: await grantsOf(tx, [...new Set(participations.map((one) => one.install))]),
     successorLinks: await successorLinksOf(tx, goneProjects(participations)),
-    addresses: await knownAddresses(ctx, tx, trainerIds, ctx.managedDomains),
+    addresses: await knownAddresses(ctx, tx, trainerIds, managedDomains),
     ...toGiven(await addressesOfMemberships(ctx, tx, ids)),
   };
 }
@@ -179,7 +172,7 @@ interface Origins {
 }
 
 async function store(
-  ctx: DeriveDeps,
+  ctx: Storage,
   tx: Transaction,
   changes: MembershipChange[],
   { receivedAt, traceOf, now }: Origins,

@@ -1,6 +1,9 @@
+import type { Config } from '../config/config-schema.ts';
 import { inTransaction } from '../db/database.ts';
+import type { RouteLink } from '../domain/route.ts';
+import type { Storage } from '../keys/storage.ts';
 import { chunksOf } from '../lib/chunks.ts';
-import { type DeriveDeps, loadTrainerFacts } from './derive-memberships.ts';
+import { loadTrainerFacts } from './derive-memberships.ts';
 import { type LinkedGroup, listLinkedGroups, trainersInGroups } from './orphan-store.ts';
 import { planMemberships } from './plan-memberships.ts';
 
@@ -10,8 +13,6 @@ export interface Orphan {
   install: string;
   trainerId: string;
 }
-
-export type OrphanDeps = Omit<DeriveDeps, 'alerts'>;
 
 /** Trainers per transaction, as in deriving. */
 const chunkSize = 100;
@@ -24,8 +25,8 @@ export interface Unrouted {
   waiting: Orphan[];
 }
 
-export async function findOrphans(deps: OrphanDeps): Promise<Orphan[]> {
-  return (await findUnrouted(deps)).orphans;
+export async function findOrphans(ctx: Storage, config: Config, routeLink: RouteLink): Promise<Orphan[]> {
+  return (await findUnrouted(ctx, config, routeLink)).orphans;
 }
 
 /**
@@ -33,16 +34,16 @@ export async function findOrphans(deps: OrphanDeps): Promise<Orphan[]> {
  * no longer wait to be added. It changes nothing: configuration is not evidence and removes no member (docs/design.md,
  * Memberships).
  */
-export async function findUnrouted(deps: OrphanDeps): Promise<Unrouted> {
-  const { database, rules } = deps;
+export async function findUnrouted(ctx: Storage, config: Config, routeLink: RouteLink): Promise<Unrouted> {
+  const { managedDomains } = config.marketplace;
   const found: Unrouted = { orphans: [], waiting: [] };
-  const groups = await listLinkedGroups(deps);
-  const lost = groups.filter((group) => !isRouted(group, rules.routeLink(group)));
+  const groups = await listLinkedGroups(ctx);
+  const lost = groups.filter((group) => !isRouted(group, routeLink(group)));
   if (lost.length === 0) return found;
-  const trainerIds = await trainersInGroups(deps, lost);
+  const trainerIds = await trainersInGroups(ctx, lost);
   for (const chunk of chunksOf(trainerIds, chunkSize)) {
-    const changes = await inTransaction(database, async (tx) =>
-      planMemberships(await loadTrainerFacts(deps, tx, chunk), rules),
+    const changes = await inTransaction(ctx.database, async (tx) =>
+      planMemberships(await loadTrainerFacts(ctx, tx, chunk, managedDomains), routeLink, config.removals),
     );
     for (const { seat, before, after } of changes) {
       const { tool, trainerId } = seat;

@@ -1,7 +1,7 @@
 import type { Adapter } from '../adapters/adapter.ts';
+import type { Context } from '../context.ts';
 import { inTransaction } from '../db/database.ts';
 import type { Route, RoutedLink, RouteLink } from '../domain/route.ts';
-import type { Storage } from '../keys/storage.ts';
 import { postponeInstalls } from './derivation-store.ts';
 import { crossingOf, groupOf, type RoutedInstalls } from './wall.ts';
 
@@ -22,28 +22,24 @@ export function createLinkRouter(installs: RoutedInstalls, adapters: ReadonlyMap
  * The installs whose trainers may be in a group: those that lead to it with one of the given projects, and those whose
  * every project leads to it.
  */
-export type InstallsReaching = (group: Route, projects: readonly Omit<RoutedLink, 'install'>[]) => ReadonlySet<string>;
-
-export function createInstallsReaching(installs: RoutedInstalls, routeLink: RouteLink): InstallsReaching {
-  return ({ tool, groupId }, projects) => {
-    const leadsThere = (link: RoutedLink) => routeLink(link)?.groupId === groupId;
-    const reaching = [...installs].filter(
-      ([install, one]) =>
-        one.tool === tool &&
-        [...projects, ...one.projects.map(toExample)].some((project) => leadsThere({ install, ...project })),
-    );
-    return new Set(reaching.map(([install]) => install));
-  };
+export function installsReaching(
+  installs: RoutedInstalls,
+  routeLink: RouteLink,
+  { tool, groupId }: Route,
+  projects: readonly Omit<RoutedLink, 'install'>[],
+): ReadonlySet<string> {
+  const leadsThere = (link: RoutedLink) => routeLink(link)?.groupId === groupId;
+  const reaching = [...installs].filter(
+    ([install, one]) =>
+      one.tool === tool &&
+      [...projects, ...one.projects.map(toExample)].some((project) => leadsThere({ install, ...project })),
+  );
+  return new Set(reaching.map(([install]) => install));
 }
 
 /** An example project of a pattern. If a tool has one group for all projects, any example leads there. */
 function toExample(pattern: string): Omit<RoutedLink, 'install'> {
   return { externalProjectId: pattern.replace(/\*$/, '1'), externalProjectName: null };
-}
-
-interface RerouteDeps extends Storage {
-  /** The current configuration. */
-  installs: RoutedInstalls;
 }
 
 /**
@@ -52,7 +48,7 @@ interface RerouteDeps extends Storage {
  *
  * @returns whether there is anything to derive
  */
-export async function rerouteInstalls(ctx: RerouteDeps, changed: readonly string[]): Promise<boolean> {
+export async function rerouteInstalls(ctx: Context, changed: readonly string[]): Promise<boolean> {
   if (changed.length === 0) return false;
   const tools = new Set(changed.map((name) => ctx.installs.get(name)?.tool));
   const neighbours = [...ctx.installs].filter(([, { tool }]) => tools.has(tool)).map(([name]) => name);

@@ -1,10 +1,11 @@
 import type { Row } from '../db/schema.ts';
 import { deriveMembership, type MembershipCore, type MembershipVerdict } from '../domain/membership.ts';
+import type { RouteLink } from '../domain/route.ts';
+import type { GracePeriods } from '../domain/standing.ts';
 import {
   collectCandidates,
   isTouched,
   type MembershipCandidate,
-  type MembershipRules,
   reasonKey,
   type Seat,
   type TrainerFacts,
@@ -29,8 +30,12 @@ export type ReasonRecord = Omit<Row<'reason'>, 'membershipId' | 'recordedAt'>;
  * Plans what has to change about the memberships of some trainers. A membership that the configuration no longer routes
  * to does not end: configuration is not evidence. Pure.
  */
-export function planMemberships(known: TrainerFacts, rules: MembershipRules): MembershipChange[] {
-  return collectCandidates(known, rules).flatMap((candidate) => {
+export function planMemberships(
+  known: TrainerFacts,
+  routeLink: RouteLink,
+  gracePeriods: GracePeriods,
+): MembershipChange[] {
+  return collectCandidates(known, routeLink, gracePeriods).flatMap((candidate) => {
     const { seat, before, reasons } = candidate;
     const named = nameAddress(known, candidate);
     const addressBy = (install: string) => known.addresses.get(`${install}/${seat.trainerId}`);

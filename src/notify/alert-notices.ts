@@ -1,9 +1,8 @@
+import type { Context } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import type { AlertNotice } from '../domain/notice.ts';
-import type { Storage } from '../keys/storage.ts';
 import type { AlertKind, Alerts } from '../lib/alerts.ts';
-import { type Clock, toInstant } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import { toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { alertRules, ruleOf } from './alert-rules.ts';
 import {
@@ -16,15 +15,7 @@ import {
   updateAlert,
 } from './alert-store.ts';
 import { aboutOf, digestOf, pickIds } from './alert-subject.ts';
-import type { NoticeStore } from './notice-store.ts';
-
-export interface AlertNoticesDeps extends Storage {
-  notices: NoticeStore;
-  /** After what time an alert that still stands is announced again, as a reminder. */
-  repeatMs: number;
-  logger: Logger;
-  clock: Clock;
-}
+import { addAlertNotice } from './notice-store.ts';
 
 /** Turns alerts into notices, each once, whichever process raised them. */
 export interface AlertNotices extends Alerts {
@@ -35,25 +26,27 @@ export interface AlertNotices extends Alerts {
 /** Every reading finds the same trouble again; that it was seen is written at most so often. */
 const seenEveryMs = 60_000;
 
-export function createAlertNotices(deps: AlertNoticesDeps): AlertNotices {
-  const { logger, clock } = deps;
+/** @param contextOf is asked once there is a context: its alerts, and what raises them, are created with these notices */
+export function createAlertNotices(contextOf: () => Context): AlertNotices {
   let pending: Promise<void> = Promise.resolve();
 
   /** One after the other, in the order in which they were raised. Never throws. */
   function next(kind: AlertKind, work: () => Promise<void>): void {
     pending = pending.then(work).catch((thrown: unknown) => {
-      logger.warn({ err: thrown, notStored: kind }, 'A notice of an alert could not be stored');
+      contextOf().logger.warn({ err: thrown, notStored: kind }, 'A notice of an alert could not be stored');
     });
   }
 
   return {
     raise(kind, fields, message) {
-      const found = toFound(kind, fields, message, toInstant(clock.now()));
-      next(kind, () => keepRaised(deps, found));
+      const ctx = contextOf();
+      const found = toFound(kind, fields, message, toInstant(ctx.clock.now()));
+      next(kind, () => keepRaised(ctx, found));
     },
     observe(kind, scope, standing) {
-      const observed = { kind, scope, standing, at: toInstant(clock.now()) };
-      next(kind, () => keepObserved(deps, observed));
+      const ctx = contextOf();
+      const observed = { kind, scope, standing, at: toInstant(ctx.clock.now()) };
+      next(kind, () => keepObserved(ctx, observed));
     },
     settled: () => pending,
   };
@@ -76,17 +69,17 @@ function scopeOf(kind: AlertKind, fields: object): string {
   return JSON.stringify(pickIds(fields, alertRules[kind].scope ?? []));
 }
 
-async function keepRaised(deps: AlertNoticesDeps, found: FoundAlert): Promise<void> {
-  const { database } = deps;
-  const known = await findAlert(deps, found.digest);
+async function keepRaised(ctx: Context, found: FoundAlert): Promise<void> {
+  const { database } = ctx;
+  const known = await findAlert(ctx, found.digest);
   if (known !== undefined && isKept(known, found.at)) return;
   await inTransaction(database, async (tx) => {
-    const row = await lockAlert(deps, tx, found);
+    const row = await lockAlert(ctx, tx, found);
     const { about, message, at } = found;
     const isOver = row.overAt !== null;
     const news = { about, message, seenAt: at, ...(isOver && { raisedAt: at, isAnnounced: false, overAt: null }) };
     await updateAlert(tx, row.id, news);
-    await announceStanding(deps, tx, { ...row, ...news });
+    await announceStanding(ctx, tx, { ...row, ...news });
     if (alertRules[found.kind].over === 'at_once') await updateAlert(tx, row.id, { overAt: at });
   });
 }
@@ -97,17 +90,17 @@ function isKept({ overAt, isAnnounced, seenAt }: StoredAlert, at: string): boole
 }
 
 /** Adds the notice that is due about an alert that stands. The caller has locked its row. */
-export async function announceStanding(deps: AlertNoticesDeps, tx: Transaction, row: StoredAlert): Promise<void> {
-  const { repeatMs, clock } = deps;
+export async function announceStanding(ctx: Context, tx: Transaction, row: StoredAlert): Promise<void> {
+  const { repeatMs } = ctx.config.notifications;
   const rule = ruleOf(row.kind);
   if (rule === undefined || rule.isNoticedElsewhere === true) return;
-  const now = clock.now();
+  const now = ctx.clock.now();
   const what = decideAnnouncement(row, { now, quietMs: rule.quietMs ?? 0, repeatMs });
   if (what === null) return;
   const announcedAt = toInstant(now);
   await updateAlert(tx, row.id, { isAnnounced: true, announcedAt });
   const endsAtOnce = rule.over === 'at_once';
-  await deps.notices.addAlert(tx, { ...toNotice(row, announcedAt), isRepeat: what === 'reminder', endsAtOnce });
+  await addAlertNotice(ctx, tx, { ...toNotice(row, announcedAt), isRepeat: what === 'reminder', endsAtOnce });
 }
 
 function toNotice({ kind, about, message, raisedAt }: StoredAlert, occurredAt: string): AlertNotice {
@@ -122,9 +115,9 @@ interface Observed {
   at: string;
 }
 
-async function keepObserved(deps: AlertNoticesDeps, { kind, scope, standing, at }: Observed): Promise<void> {
-  const { database } = deps;
-  const known = await listStandingAlerts(deps, { kind, scope: scopeOf(kind, scope) });
+async function keepObserved(ctx: Context, { kind, scope, standing, at }: Observed): Promise<void> {
+  const { database } = ctx;
+  const known = await listStandingAlerts(ctx, { kind, scope: scopeOf(kind, scope) });
   if (known.length === 0) return;
   const digests = new Set(
     standing.map((fields) => digestOf(kind, pickIds({ ...scope, ...fields }, alertRules[kind].subject))),
@@ -132,10 +125,10 @@ async function keepObserved(deps: AlertNoticesDeps, { kind, scope, standing, at 
   for (const row of known) {
     // Another instance has found it later.
     if (row.seenAt > at) continue;
-    if (!digests.has(row.digest)) await endAlert(deps, row);
+    if (!digests.has(row.digest)) await endAlert(ctx, row);
     else if (!isKept(row, at)) {
       await inTransaction(database, async (tx) => {
-        if ((await lockAlertAgain(deps, tx, row.id))?.overAt === null) await updateAlert(tx, row.id, { seenAt: at });
+        if ((await lockAlertAgain(ctx, tx, row.id))?.overAt === null) await updateAlert(tx, row.id, { seenAt: at });
       });
     }
   }
@@ -145,14 +138,14 @@ async function keepObserved(deps: AlertNoticesDeps, { kind, scope, standing, at 
  * Ends an alert and says so, unless another instance did, or found its trouble again meanwhile. An alert that was
  * never announced ends in silence.
  */
-export async function endAlert(deps: AlertNoticesDeps, { id, seenAt }: StoredAlert): Promise<void> {
-  const { database, notices, clock } = deps;
+export async function endAlert(ctx: Context, { id, seenAt }: StoredAlert): Promise<void> {
+  const { database, clock } = ctx;
   await inTransaction(database, async (tx) => {
-    const row = await lockAlertAgain(deps, tx, id);
+    const row = await lockAlertAgain(ctx, tx, id);
     if (row === undefined || row.overAt !== null || row.seenAt !== seenAt) return;
     const overAt = toInstant(clock.now());
     await updateAlert(tx, id, { overAt });
-    if (row.isAnnounced) await notices.addAlert(tx, { ...toNotice(row, overAt), isOver: true });
+    if (row.isAnnounced) await addAlertNotice(ctx, tx, { ...toNotice(row, overAt), isOver: true });
   });
 }
 

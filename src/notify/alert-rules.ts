@@ -1,9 +1,9 @@
+import type { Context } from '../context.ts';
 import { statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
 import { findGuideline } from '../guidelines/guideline-store.ts';
 import { isBlocked } from '../guidelines/sync-install.ts';
-import type { Storage } from '../keys/storage.ts';
 import type { AlertKind } from '../lib/alerts.ts';
-import { outsideOf, usageScopeOf, type Walls } from '../memberships/wall.ts';
+import { outsideOf, usageScopeOf } from '../memberships/wall.ts';
 import { listSuspects, suspectsAmong } from '../reconcile/runs/suspect-store.ts';
 import type { AlertSubject } from './alert-subject.ts';
 import {
@@ -44,20 +44,21 @@ export interface AlertRule {
    * Whether it still stands. Of what is observed: whether it can still be observed, as no one would say that it is over
    * if a tool is no longer configured.
    */
-  stands?(asked: Asked, subject: AlertSubject, seenAt: string): Promise<boolean>;
+  stands?(ctx: Context, subject: AlertSubject, asked: Asked): Promise<boolean>;
   /** It may come and go within minutes: after it was over, it is not announced anew for so long. */
   quietMs?: number;
   /** Whether notices of another kind announce it, and its end. */
   isNoticedElsewhere?: boolean;
 }
 
-/** What the questions are asked of. */
-export interface Asked extends Storage {
-  walls: Walls;
-  /** Why a large delivery of the install would not be stored now. */
-  deferralOf(install: string): Promise<'stored_bytes' | 'disk_reserve' | undefined>;
-  now: Date;
+/** What the questions need besides what is stored. */
+interface Asked {
+  seenAt: string;
+  deferralOf: DeferralOf;
 }
+
+/** Why a large delivery of an install would not be stored now. */
+export type DeferralOf = (install: string) => Promise<'stored_bytes' | 'disk_reserve' | undefined>;
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
@@ -69,19 +70,19 @@ const settledStates: ReadonlySet<string> = new Set([...outStates, 'active', 'inv
 const isStillToGo = membershipOf(({ wanted, state }) => !wanted && !outStates.has(state));
 
 const isInstallUnread: Question = async (ctx, { install = '' }) =>
-  ctx.walls.installs.has(install) && (await isReadingFailing(ctx, install));
+  ctx.installs.has(install) && (await isReadingFailing(ctx, install));
 
-const isInstallConfigured: Question = async ({ walls }, { install = '' }) => walls.installs.has(install);
+const isInstallConfigured: Question = async ({ installs }, { install = '' }) => installs.has(install);
 
-const isToolConfigured: Question = async ({ walls }, { tool = '' }) => walls.adapters.has(tool);
+const isToolConfigured: Question = async ({ adapters }, { tool = '' }) => adapters.has(tool);
 
 export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
   removals_held: asked(['install', 'plan'], (ctx, { plan }) => isPlanOpen(ctx, Number(plan))),
   contract_disputed: asked(['install', 'contract'], isDisputed),
   link_outside: asked(['install', 'link'], isLinkOutside),
   tool_left_alone: {
-    ...asked(['tool'], async (all, subject) => {
-      return (await isToolConfigured(all, subject, '')) && (await isToolTroubled(all, subject['tool'] ?? ''));
+    ...asked(['tool'], async (ctx, { tool = '' }) => {
+      return ctx.adapters.has(tool) && (await isToolTroubled(ctx, tool));
     }),
     quietMs: hourMs,
   },
@@ -89,7 +90,7 @@ export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
   marketplace_refuses: asked(['install'], isInstallUnread),
   job_unread: observed(['install', 'job'], ['install'], isInstallConfigured),
   feed_unread: asked(['install'], async (ctx, { install = '' }) => {
-    return ctx.walls.installs.has(install) && (await isFeedFailing(ctx, install));
+    return ctx.installs.has(install) && (await isFeedFailing(ctx, install));
   }),
   token_expires: observed(['install'], ['install'], isInstallConfigured),
   other_customer: asked(['install'], isInstallUnread),
@@ -109,7 +110,9 @@ export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
   evidence_held: observed(['install', 'contract', 'trainer'], ['install'], isInstallConfigured),
   clock_drift: {
     // A machine that is gone measures nothing more.
-    ...observed(['machine'], ['machine'], async ({ now }, _, seenAt) => now.getTime() - Date.parse(seenAt) < dayMs),
+    ...observed(['machine'], ['machine'], async ({ clock }, _, { seenAt }) => {
+      return clock.now().getTime() - Date.parse(seenAt) < dayMs;
+    }),
     quietMs: hourMs,
   },
   clock_set_back: { subject: [], over: 'at_once', quietMs: hourMs },
@@ -117,7 +120,7 @@ export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
   endpoint_disabled: { subject: ['install', 'endpointId'], over: 'at_once', quietMs: hourMs },
   endpoint_trouble: {
     ...asked(['install'], async (ctx, { install = '' }) => {
-      return ctx.walls.installs.has(install) && (await isEndpointTroubled(ctx, install));
+      return ctx.installs.has(install) && (await isEndpointTroubled(ctx, install));
     }),
     quietMs: hourMs,
   },
@@ -159,73 +162,73 @@ function membershipOf(stands: (membership: Standing) => boolean): Question {
   };
 }
 
-async function isDisputed(ctx: Asked, { install = '', contract = '' }: AlertSubject): Promise<boolean> {
+async function isDisputed(ctx: Context, { install = '', contract = '' }: AlertSubject): Promise<boolean> {
   const known = await standingContract(ctx, install, contract);
   return known !== undefined && statusOfContract(known) === 'disputed';
 }
 
 /** The question behind `link_outside`, without the links that are gone. */
-async function isLinkOutside(ctx: Asked, { install = '', link = '' }: AlertSubject): Promise<boolean> {
+async function isLinkOutside(ctx: Context, { install = '', link = '' }: AlertSubject): Promise<boolean> {
   const known = await standingLink(ctx, install, link);
-  if (known === undefined || !ctx.walls.installs.has(install)) return false;
+  if (known === undefined || !ctx.installs.has(install)) return false;
   const status = statusOfLink(known);
-  return status !== 'removed' && status !== 'absent' && outsideOf(ctx.walls, known) !== null;
+  return status !== 'removed' && status !== 'absent' && outsideOf(ctx, known) !== null;
 }
 
 /** They are added back, and must stay in for a day. */
-async function hasVanishedLately(ctx: Asked, { membership }: AlertSubject, seenAt: string): Promise<boolean> {
+async function hasVanishedLately(ctx: Context, { membership }: AlertSubject, { seenAt }: Asked): Promise<boolean> {
   const known = await standingMembership(ctx, Number(membership));
   if (known === undefined || !known.wanted || outStates.has(known.state)) return false;
-  const since = new Date(ctx.now.getTime() - dayMs).toISOString();
+  const since = new Date(ctx.clock.now().getTime() - dayMs).toISOString();
   return seenAt > since || !settledStates.has(known.state) || (await wasAddedAfter(ctx, Number(membership), since));
 }
 
-async function isConfiguredAndWanted(all: Asked, subject: AlertSubject, seenAt: string): Promise<boolean> {
+async function isConfiguredAndWanted(ctx: Context, subject: AlertSubject, asked: Asked): Promise<boolean> {
   const isWanted = membershipOf(({ wanted, state }) => wanted && !outStates.has(state));
-  return (await isToolConfigured(all, subject, seenAt)) && (await isWanted(all, subject, seenAt));
+  return (await isToolConfigured(ctx, subject, asked)) && (await isWanted(ctx, subject, asked));
 }
 
 /** An alert without a contract is about all of the install: they were too many to name each. */
-async function isSuspected(ctx: Asked, { install = '', contract }: AlertSubject): Promise<boolean> {
-  if (!ctx.walls.installs.has(install)) return false;
+async function isSuspected(ctx: Context, { install = '', contract }: AlertSubject): Promise<boolean> {
+  if (!ctx.installs.has(install)) return false;
   const found =
     contract === undefined ? listSuspects(ctx, [install], 1) : suspectsAmong(ctx, [{ install, contractId: contract }]);
   return (await found).length > 0;
 }
 
 /** Either a scope cannot be read, or a link has none. */
-async function isWorkUnread(ctx: Asked, subject: AlertSubject): Promise<boolean> {
+async function isWorkUnread(ctx: Context, subject: AlertSubject): Promise<boolean> {
   const { install, link = '', tool = '', scope } = subject;
-  const adapter = ctx.walls.adapters.get(tool);
+  const adapter = ctx.adapters.get(tool);
   if (adapter === undefined) return false;
   if (scope !== undefined) return await isScopeFailing(ctx, tool, scope);
   const known = await standingLink(ctx, install ?? '', link);
-  if (known === undefined || ctx.walls.installs.get(known.install)?.tool !== tool) return false;
+  if (known === undefined || ctx.installs.get(known.install)?.tool !== tool) return false;
   return statusOfLink(known) === 'live' && usageScopeOf(adapter, known) === undefined;
 }
 
 /** Either a project does not show what is published, or the manuals of an install cannot be read. */
-async function isGuidelineUnwritten(ctx: Asked, subject: AlertSubject): Promise<boolean> {
+async function isGuidelineUnwritten(ctx: Context, subject: AlertSubject): Promise<boolean> {
   const { install, tool = '', project = '' } = subject;
   // What no one looks at any more, because it is not wanted any more, is over.
-  const since = new Date(ctx.now.getTime() - dayMs).toISOString();
-  if (install !== undefined) return ctx.walls.installs.has(install) && (await areManualsUnread(ctx, install, since));
+  const since = new Date(ctx.clock.now().getTime() - dayMs).toISOString();
+  if (install !== undefined) return ctx.installs.has(install) && (await areManualsUnread(ctx, install, since));
   const known = await findGuideline(ctx, { tool, project });
-  return known !== undefined && ctx.walls.installs.has(known.install) && isBlocked(known) && known.lookedAt > since;
+  return known !== undefined && ctx.installs.has(known.install) && isBlocked(known) && known.lookedAt > since;
 }
 
 function budgetIs(state: 'low' | 'depleted'): AlertRule {
   return asked(['install', 'contract'], (ctx, { install = '', contract = '' }) =>
-    ctx.walls.installs.has(install) ? isBudgetNotified(ctx, install, contract, state) : Promise.resolve(false),
+    ctx.installs.has(install) ? isBudgetNotified(ctx, install, contract, state) : Promise.resolve(false),
   );
 }
 
 /** An alert without a payment is about all of the install: they were too many to name each. */
-async function isPaymentWaiting(ctx: Asked, { install = '', payment }: AlertSubject): Promise<boolean> {
-  return ctx.walls.installs.has(install) && (await isPaymentPending(ctx, install, payment));
+async function isPaymentWaiting(ctx: Context, { install = '', payment }: AlertSubject): Promise<boolean> {
+  return ctx.installs.has(install) && (await isPaymentPending(ctx, install, payment));
 }
 
 function isDeferredFor(reason: 'stored_bytes' | 'disk_reserve'): Question {
-  return async ({ walls, deferralOf }, { install = '' }) =>
-    walls.installs.has(install) && (await deferralOf(install)) === reason;
+  return async ({ installs }, { install = '' }, { deferralOf }) =>
+    installs.has(install) && (await deferralOf(install)) === reason;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { NewNotice, NoticeTopic } from '../domain/notice.ts';
+import type { NewNotice } from '../domain/notice.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 
 /**
@@ -9,22 +9,18 @@ import { type Clock, toInstant } from '../lib/clock.ts';
  */
 
 /** Sends notices to people. Two sends of one message overlap only where a lease ran out. */
-export interface Channel extends ChannelShape {
-  /** Sends a message once. Never throws. Where the send was aborted, it is not known whether it arrived. */
-  send(message: Message, signal: AbortSignal): Promise<MessageResult>;
-}
-
-export interface ChannelShape {
+export interface Channel {
   name: string;
-  /** How long a notice waits for others to share its message. */
-  gatherMs: number;
   /** How many notices a message may have. */
   maxNotices: number;
   /** No send takes longer. */
   longestSendMs: number;
-  /** The kinds of notices that it takes; all unless configured. */
-  tells?: readonly NoticeTopic[];
+  /** Sends a message once. Never throws. Where the send was aborted, it is not known whether it arrived. */
+  send(message: Message, signal: AbortSignal): Promise<MessageResult>;
 }
+
+/** How long a notice waits for others to share its message, by the type of the channel. */
+export const gatherMsOf = { webhook: 0, slack: 60_000, mail: 60_000 };
 
 export interface Message {
   /** The same at every try. */

@@ -1,31 +1,18 @@
-import type { NoticeTopic } from '../domain/notice.ts';
+import type { Config } from '../config/config-schema.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { SendMail } from '../mail/send-mail.ts';
+import { createSendMail } from '../mail/send-mail.ts';
 import type { Channel } from './channel.ts';
-import { createMailChannel, type MailSender, type MailSettings } from './mail-channel.ts';
-import { createSlackChannel, type SlackSettings } from './slack-channel.ts';
-import { createWebhookChannel, type WebhookSettings } from './webhook-channel.ts';
+import { createMailChannel } from './mail-channel.ts';
+import { createSlackChannel } from './slack-channel.ts';
+import { createWebhookChannel } from './webhook-channel.ts';
 
-export type ChannelSettings = (WebhookSettings | SlackSettings | MailSettings) & {
-  tells: readonly NoticeTopic[];
-};
-
-export interface ChannelsDeps {
-  /** By name, as configured. */
-  channels: ReadonlyMap<string, ChannelSettings>;
-  /** Undefined where no mail is configured: then no channel is of that type. */
-  mail: { sender: MailSender; send: SendMail } | undefined;
-  clock: Clock;
-}
-
-export function createChannels({ channels, mail, clock }: ChannelsDeps): Channel[] {
-  const create = (name: string, settings: ChannelSettings): Channel | undefined => {
+/** The channels of a configuration. Creating them sends nothing. */
+export function createChannels({ notifications, mail }: Config, clock: Clock): Channel[] {
+  const send = mail && createSendMail(mail.smtp);
+  return [...notifications.channels].flatMap(([name, settings]) => {
     if (settings.type === 'webhook') return createWebhookChannel(name, settings, clock);
     if (settings.type === 'slack') return createSlackChannel(name, settings);
-    return mail && createMailChannel(name, settings, mail.sender, mail.send);
-  };
-  return [...channels].flatMap(([name, settings]) => {
-    const channel = create(name, settings);
-    return channel === undefined ? [] : [{ ...channel, tells: settings.tells }];
+    // Where no mail is configured, no channel is of this type.
+    return mail && send ? createMailChannel(name, settings, mail, send) : [];
   });
 }

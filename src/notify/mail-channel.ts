@@ -25,7 +25,6 @@ export function createMailChannel(
 ): Channel {
   return {
     name,
-    gatherMs: 60_000,
     maxNotices: 500,
     longestSendMs,
     async send({ id, createdAt, notices }, signal) {

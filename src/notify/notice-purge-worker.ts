@@ -1,19 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Storage } from '../keys/storage.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Context } from '../context.ts';
+import { instantIn, toInstant } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
-import type { Metrics } from '../lib/metrics.ts';
 import { purgeAlerts } from './alert-store.ts';
 import { endUnconfiguredDispatches, purgeDispatches } from './dispatch-store.ts';
-
-export interface NoticePurgeDeps extends Storage {
-  /** The channels that are configured. */
-  channels: readonly string[];
-  metrics: Metrics;
-  logger: Logger;
-  clock: Clock;
-}
 
 const intervalMs = 10 * 60_000;
 const keptMs = 30 * 86_400_000;
@@ -24,30 +14,31 @@ const chunkSize = 100;
 const restMs = 20;
 
 /** Ends notices whose channel is gone, and deletes notices and alerts that were over long ago. */
-export function createNoticePurgeWorker(deps: NoticePurgeDeps): Loop {
-  const { logger, clock } = deps;
+export function createNoticePurgeWorker(ctx: Context): Loop {
+  const { logger, clock } = ctx;
   return createLoop({
     name: 'purge-notices',
     intervalMs,
     logger,
     clock,
     async run(signal) {
-      if ((await purgeNotices(deps)) === 'idle') return 'idle';
+      if ((await purgeNotices(ctx)) === 'idle') return 'idle';
       await wait(restMs, undefined, { signal });
       return 'more';
     },
   });
 }
 
-export async function purgeNotices(deps: NoticePurgeDeps): Promise<'more' | 'idle'> {
-  const { channels, metrics, logger, clock } = deps;
+export async function purgeNotices(ctx: Context): Promise<'more' | 'idle'> {
+  const { metrics, logger, clock } = ctx;
+  const channels = [...ctx.config.notifications.channels.keys()];
   const now = toInstant(clock.now());
   const uncaredSince = instantIn(clock, -uncaredMs);
-  for (const { channel, count } of await endUnconfiguredDispatches(deps, channels, uncaredSince, now)) {
+  for (const { channel, count } of await endUnconfiguredDispatches(ctx, channels, uncaredSince, now)) {
     metrics.notifications.inc({ channel, outcome: 'unconfigured' }, count);
     logger.warn({ channel, notices: count }, 'Notices were given up: no instance has their channel');
   }
   const before = instantIn(clock, -keptMs);
-  const purged = (await purgeDispatches(deps, before, chunkSize)) + (await purgeAlerts(deps, before, chunkSize));
+  const purged = (await purgeDispatches(ctx, before, chunkSize)) + (await purgeAlerts(ctx, before, chunkSize));
   return purged === 0 ? 'idle' : 'more';
 }

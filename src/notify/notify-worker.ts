@@ -1,36 +1,24 @@
 import { randomUUID } from 'node:crypto';
-import type { Storage } from '../keys/storage.ts';
-import type { Alerts } from '../lib/alerts.ts';
+import type { Context } from '../context.ts';
 import { backoffMs } from '../lib/backoff.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
-import type { Metrics } from '../lib/metrics.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
 import { createOutbox } from '../lib/outbox.ts';
 import type { Channel, Message, MessageResult } from './channel.ts';
 import { claimDispatch, type DispatchClaim, type Settlement, settleDispatch } from './dispatch-store.ts';
 
-export interface NotifyDeps extends Storage, Polling {
-  channel: Channel;
-  metrics: Metrics;
-  alerts: Alerts;
-  logger: Logger;
-  clock: Clock;
-}
-
 /** Sends the notices of one channel, message after message; any instance may. */
-export function createNotifyWorker(deps: NotifyDeps): Loop {
-  const { channel, logger, clock } = deps;
-  return createLoop({ name: `notify ${channel.name}`, pollMs: deps.pollMs, logger, clock, run: createNotifying(deps) });
+export function createNotifyWorker(ctx: Context, channel: Channel): Loop {
+  const { pollMs, logger, clock } = ctx;
+  return createLoop({ name: `notify ${channel.name}`, pollMs, logger, clock, run: createNotifying(ctx, channel) });
 }
 
 /** Sends what is due, one message per call. */
-export function createNotifying(deps: NotifyDeps): (signal: AbortSignal) => Promise<'more' | 'idle'> {
-  const { channel, clock } = deps;
+export function createNotifying(ctx: Context, channel: Channel): (signal: AbortSignal) => Promise<'more' | 'idle'> {
+  const { clock } = ctx;
   const { name, maxNotices, longestSendMs, send } = channel;
   return createOutbox<DispatchClaim, MessageResult>({
     claim: (lease) =>
-      claimDispatch(deps, {
+      claimDispatch(ctx, {
         ...lease,
         channel: name,
         maxNotices,
@@ -38,30 +26,31 @@ export function createNotifying(deps: NotifyDeps): (signal: AbortSignal) => Prom
         newMessageId: `msg_${randomUUID()}`,
       }),
     send,
-    settle: (claim, sent) => settle(deps, claim, sent),
+    settle: (claim, sent) => settle(ctx, name, claim, sent),
     isDown: ({ outcome }) => outcome === 'deferred' || outcome === 'refused',
     longestSendMs,
     clock,
   });
 }
 
-async function settle(deps: NotifyDeps, claim: DispatchClaim, sent: MessageResult): Promise<void> {
-  const { channel, metrics, clock } = deps;
-  metrics.notifications.inc({ channel: channel.name, outcome: sent.outcome });
+async function settle(ctx: Context, channel: string, claim: DispatchClaim, sent: MessageResult): Promise<void> {
+  const { metrics, clock } = ctx;
+  metrics.notifications.inc({ channel, outcome: sent.outcome });
   const settlement = settleMessage(claim, sent, clock.now());
-  const isOurs = await settleDispatch(deps, claim, settlement);
-  logOutcome(deps, claim, sent, isOurs ? settlement : null);
+  const isOurs = await settleDispatch(ctx, claim, settlement);
+  logOutcome(ctx, channel, claim, sent, isOurs ? settlement : null);
 }
 
 /** @param settlement null where another instance has taken the message over */
 function logOutcome(
-  { channel, alerts, logger }: NotifyDeps,
+  { alerts, logger }: Context,
+  channel: string,
   claim: DispatchClaim,
   sent: MessageResult,
   settlement: Settlement | null,
 ): void {
   const { id, attempts, notices } = claim;
-  const subject = { channel: channel.name, message: id, notices: notices.length, attempts };
+  const subject = { channel, message: id, notices: notices.length, attempts };
   if (sent.outcome === 'sent') {
     if (sent.failure === undefined) logger.info(subject, 'A notice was sent');
     else logger.warn({ ...subject, failure: sent.failure }, 'A notice was sent, in part');

@@ -14,7 +14,6 @@ const maxLength = 2000;
 export function createSlackChannel(name: string, { url }: SlackSettings, longestSendMs = longestPostMs): Channel {
   return {
     name,
-    gatherMs: 60_000,
     maxNotices: 500,
     longestSendMs,
     async send({ notices }, signal) {

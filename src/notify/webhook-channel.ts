@@ -20,7 +20,6 @@ export function createWebhookChannel(
 ): Channel {
   return {
     name,
-    gatherMs: 0,
     maxNotices: 1,
     longestSendMs,
     async send(message, signal) {

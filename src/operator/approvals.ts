@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import type { Context } from '../context.ts';
 import type { By } from '../db/audit-store.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { findOpenPlan } from '../removals/plan-store.ts';
-import { type Approval, type Approved, type ApprovePlanDeps, approvePlan } from './approve-plan.ts';
+import { type Approval, type Approved, approvePlan } from './approve-plan.ts';
 
 /**
  * Approvals of plans that no request waits for: the installs are read first, for up to a minute. What is under way, and the
@@ -11,7 +12,7 @@ import { type Approval, type Approved, type ApprovePlanDeps, approvePlan } from 
  */
 export interface Approvals {
   /** @throws AppError where the plan cannot be approved at all */
-  begin(deps: ApprovePlanDeps, planId: number, all: readonly string[], wish: ApprovalWish): Promise<BegunApproval>;
+  begin(ctx: Context, by: By, planId: number, wish: ApprovalWish): Promise<BegunApproval>;
   find(id: string): BegunApproval | undefined;
   /** Ends those that are under way. */
   stop(): Promise<void>;
@@ -46,14 +47,14 @@ export function createApprovals(logger: Logger): Approvals {
   }
 
   return {
-    async begin(deps, planId, all, wish) {
+    async begin(ctx, by, planId, wish) {
       if (wish.only?.length === 0) throw new AppError('invalid', 'Choose at least one person');
-      await findOpenPlan(deps.database.kysely, planId);
+      await findOpenPlan(ctx.database.kysely, planId);
       const id = randomBytes(8).toString('hex');
-      const approval = { id, plan: planId, by: deps.by, outcome: null, ended: Promise.resolve() };
+      const approval = { id, plan: planId, by, outcome: null, ended: Promise.resolve() };
       // The workers of this process carry it out.
-      const patience = { waitMs: 0, signal: stopping.signal, onProgress: () => undefined };
-      approval.ended = run(approval, approvePlan(deps, planId, all, { ...wish, patience }));
+      const patience = { loops: [], waitMs: 0, signal: stopping.signal, onProgress: () => undefined };
+      approval.ended = run(approval, approvePlan(ctx, by, planId, { ...wish, patience }));
       kept.set(id, approval);
       for (const oldest of [...kept.keys()].slice(0, -mostKept)) kept.delete(oldest);
       return approval;

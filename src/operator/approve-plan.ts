@@ -1,24 +1,20 @@
+import type { Context } from '../context.ts';
+import type { By } from '../db/audit-store.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { describeCause } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
-import type { ReconcileDeps } from '../reconcile/runs/reconcile-install.ts';
 import { countPlanWork, type PlanWork } from '../reconcile/runs/run-store.ts';
-import type { Silence } from '../reconcile/runs/silence.ts';
+import { checkSilence } from '../reconcile/runs/silence.ts';
 import { findOpenPlan, installsOfPlan, listPlanItems, type PlanItem, type PlanResult } from '../removals/plan-store.ts';
-import type { Acting } from './acting.ts';
 import { decidePlan } from './decide-plan.ts';
-import { type Patience, type WorkDeps, workUntil } from './do-work.ts';
+import { type Patience, workUntil } from './do-work.ts';
 import { readNow } from './reconcile-now.ts';
 
 /**
  * This folder holds what operators decide and look up from the command line. All of it can be done beside a running
  * `start`, on the same database: it stores decisions and leaves acting on them to the workers.
  */
-
-export interface ApprovePlanDeps extends Acting, WorkDeps, ReconcileDeps {
-  silence: Silence;
-}
 
 export interface Approved extends PlanResult, PlanWork {
   /** Whether the marketplace was asked before, so that its current word was considered. */
@@ -48,29 +44,22 @@ const usualReadMs = 60_000;
  * asked first: the reason of the plan may have been undone without a delivery. After a silence, no other older
  * removals are carried out with them.
  *
- * @param all the configured installs
  * @throws AppError `not_found`, or `conflict` where it was decided before; `unavailable` where the marketplace could
  *   not be asked
  */
-export async function approvePlan(
-  deps: ApprovePlanDeps,
-  planId: number,
-  all: readonly string[],
-  approval: Approval,
-): Promise<Approved> {
-  const { silence, clock } = deps;
+export async function approvePlan(ctx: Context, by: By, planId: number, approval: Approval): Promise<Approved> {
   const { patience, only, isUnread = false } = approval;
-  await findOpenPlan(deps.database.kysely, planId);
-  await silence.check();
-  const isRead = !isUnread && (await readFor(deps, planId, all, approval));
+  await findOpenPlan(ctx.database.kysely, planId);
+  await checkSilence(ctx);
+  const isRead = !isUnread && (await readFor(ctx, planId, approval));
   // The decision comes after the reading, so that it counts as newer.
-  const by = { ...deps.by, at: toInstant(clock.now()) };
+  const decidedBy = { ...by, at: toInstant(ctx.clock.now()) };
   const how = isUnread ? ' --without-reading' : '';
-  const decided = await decidePlan({ ...deps, by }, 'approve', planId, { only, how });
+  const decided = await decidePlan(ctx, decidedBy, 'approve', planId, { only, how });
   const isAsked = createIsAsked(only);
-  const dropped = (await listPlanItems(deps, planId)).filter((item) => item.isStale && isAsked(item)).map(toDropped);
-  const countPlan = () => countPlanWork(deps, planId);
-  const done = await workUntil(deps, patience, ({ left }) => left, countPlan);
+  const dropped = (await listPlanItems(ctx, planId)).filter((item) => item.isStale && isAsked(item)).map(toDropped);
+  const countPlan = () => countPlanWork(ctx, planId);
+  const done = await workUntil(ctx, patience, ({ left }) => left, countPlan);
   return { ...decided, isRead, dropped, ...done };
 }
 
@@ -81,28 +70,27 @@ export async function approvePlan(
  * @throws AppError `unavailable` where one could not be read
  */
 async function readFor(
-  deps: ApprovePlanDeps,
+  ctx: Context,
   planId: number,
-  all: readonly string[],
   { patience, only, readWithinMs = usualReadMs }: Approval,
 ): Promise<boolean> {
   const isAsked = createIsAsked(only);
-  const { install: own } = await findOpenPlan(deps.database.kysely, planId);
-  const items = (await listPlanItems(deps, planId)).filter(
+  const { install: own } = await findOpenPlan(ctx.database.kysely, planId);
+  const items = (await listPlanItems(ctx, planId)).filter(
     (item) => item.outcome === null && !item.isStale && isAsked(item),
   );
   // Retired trainers are removed because the operator decided so. No reading matters.
   if (items.every(({ cause }) => cause === 'retired')) return false;
-  const asked = (await installsOfPlan(deps, planId, only)).filter(
-    ({ install }) => install === own || all.includes(install),
+  const asked = (await installsOfPlan(ctx, planId, only)).filter(
+    ({ install }) => install === own || ctx.installs.has(install),
   );
   const revoked = new Set(asked.filter(({ isRevoked }) => isRevoked).map(({ install }) => install));
   const installs = asked.map(({ install }) => install);
   const within = AbortSignal.timeout(Math.max(patience.waitMs, readWithinMs));
   const signal = AbortSignal.any([patience.signal, within]);
-  const failures = await readNow(deps, installs, { ...patience, signal });
+  const failures = await readNow(ctx, installs, { ...patience, signal });
   for (const [install, failure] of failures) {
-    if (revoked.has(install) && (await isRefused(deps, install, signal))) continue;
+    if (revoked.has(install) && (await isRefused(ctx, install, signal))) continue;
     throw new AppError(
       'unavailable',
       `Plan ${planId} was not approved, as ${install} could not be read: ${failure}. ` +
@@ -118,7 +106,7 @@ function createIsAsked(only: readonly number[] | undefined) {
 }
 
 /** A customer who has disconnected can no longer be read: the refusal says the same as the plan. */
-async function isRefused({ sources }: ApprovePlanDeps, install: string, signal: AbortSignal): Promise<boolean> {
+async function isRefused({ sources }: Context, install: string, signal: AbortSignal): Promise<boolean> {
   try {
     await sources.get(install)?.readGrant(signal);
     return false;

@@ -1,6 +1,7 @@
 import { type By, writeAudit } from '../db/audit-store.ts';
-import { type Database, inTransaction } from '../db/database.ts';
+import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
+import type { Storage } from '../keys/storage.ts';
 import { findMembership, lookAtMemberships } from '../memberships/look-store.ts';
 
 /**
@@ -9,8 +10,8 @@ import { findMembership, lookAtMemberships } from '../memberships/look-store.ts'
  *
  * @throws AppError `not_found`, or `conflict` where it waits for something else
  */
-export async function convergeNow(database: Database, id: number, by: By): Promise<void> {
-  await inTransaction(database, async (tx) => {
+export async function convergeNow(ctx: Storage, by: By, id: number): Promise<void> {
+  await inTransaction(ctx.database, async (tx) => {
     const found = await findMembership(tx, id);
     if (found === undefined) throw new AppError('not_found', `There is no membership ${id}`);
     if (!found.isWorkable) {

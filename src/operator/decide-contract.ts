@@ -1,13 +1,14 @@
-import { writeAudit } from '../db/audit-store.ts';
+import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { type ContractEvidence, emptyContract, emptyEvidence } from '../domain/evidence.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
 import { findContracts } from '../evidence/contract-store.ts';
-import { lockEvidence, mergeEvidence } from '../evidence/evidence-store.ts';
+import { mergeEvidence } from '../evidence/evidence-store.ts';
+import type { Storage } from '../keys/storage.ts';
+import { lockEvidence } from '../memberships/lock-evidence.ts';
 import { postponeTouchedTrainers } from '../memberships/touched-store.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
-import type { Acting } from './acting.ts';
 
 export type ContractDecision = 'end' | 'reopen';
 
@@ -19,7 +20,8 @@ export type ContractDecision = 'end' | 'reopen';
  * @throws AppError `not_found`, or `conflict` where the word would change nothing
  */
 export async function decideContract(
-  ctx: Acting,
+  ctx: Storage,
+  by: By,
   decision: ContractDecision,
   contractId: string,
   install: string | undefined,
@@ -28,11 +30,11 @@ export async function decideContract(
     await lockEvidence(ctx, tx);
     const contract = await findOneContract(tx, contractId, install);
     refuseIdle(contract, decision);
-    const said = toWord(contract, decision, ctx.by.at);
+    const said = toWord(contract, decision, by.at);
     const changed = await mergeEvidence(ctx, tx, { ...emptyEvidence(), contracts: [said] });
     await postponeTouchedTrainers(tx, changed, '');
-    if (decision === 'reopen') await wantRead(tx, [contract.install], ctx.by.at, 'operator');
-    await writeAudit(tx, ctx.by, `contracts ${decision}`, `${contract.install}/${contractId}`);
+    if (decision === 'reopen') await wantRead(tx, [contract.install], by.at, 'operator');
+    await writeAudit(tx, by, `contracts ${decision}`, `${contract.install}/${contractId}`);
     return contract;
   });
 }

@@ -1,9 +1,9 @@
-import { writeAudit } from '../db/audit-store.ts';
+import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
-import { lockEvidence } from '../evidence/evidence-store.ts';
+import type { Storage } from '../keys/storage.ts';
+import { lockEvidence } from '../memberships/lock-evidence.ts';
 import { approvePlanItems, type PlanResult, rejectPlanItems } from '../removals/plan-store.ts';
-import type { Acting } from './acting.ts';
 
 export type PlanDecision = 'approve' | 'reject';
 
@@ -15,7 +15,8 @@ export type PlanDecision = 'approve' | 'reject';
  * @throws AppError `not_found`, or `conflict` where it was decided before
  */
 export async function decidePlan(
-  ctx: Acting,
+  ctx: Storage,
+  by: By,
   decision: PlanDecision,
   planId: number,
   { only, how = '' }: { only?: readonly number[] | undefined; how?: string } = {},
@@ -25,9 +26,9 @@ export async function decidePlan(
     // Deriving memberships must not change them between the look and the write.
     await lockEvidence(ctx, tx);
     const decide = decision === 'approve' ? approvePlanItems : rejectPlanItems;
-    const decided = await decide(ctx, tx, planId, ctx.by.at, only);
+    const decided = await decide(ctx, tx, planId, by.at, only);
     const which = only === undefined ? '' : `, memberships ${only.join(', ')}`;
-    await writeAudit(tx, ctx.by, `plans ${decision}${how}`, `plan ${planId}${which}`, sayChange(decision, decided));
+    await writeAudit(tx, by, `plans ${decision}${how}`, `plan ${planId}${which}`, sayChange(decision, decided));
     return decided;
   });
 }

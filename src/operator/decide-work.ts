@@ -1,18 +1,13 @@
+import { keepAnswer } from '../budget/keep-budget.ts';
+import type { Context } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
-import { type Database, inTransaction } from '../db/database.ts';
+import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { compareContract } from '../usage/compare/compare-work.ts';
 import { dropHeldDifference } from '../usage/compare/comparison-store.ts';
-import type { ReportDeps } from '../usage/report/report-deps.ts';
 import { reportUsage } from '../usage/report/report-usage.ts';
 import { decideHeld } from '../usage/show/decide-held.ts';
-
-interface DecideWorkDeps {
-  database: Database;
-  usage: ReportDeps;
-  by: By;
-}
 
 /**
  * Assigns held work to a contract, or discards it for null. The next report sends it.
@@ -22,16 +17,17 @@ interface DecideWorkDeps {
  * @throws AppError `not_found` where no such work is held, `invalid` for a contract it cannot be of
  */
 export async function decideHeldWork(
-  { database, usage, by }: DecideWorkDeps,
+  ctx: Context,
+  by: By,
   id: string,
   contractId: string | null,
   trainerId?: string,
 ): Promise<string> {
-  const { contracts } = await decideHeld(usage, id, contractId, trainerId);
+  const { contracts } = await decideHeld(ctx, id, contractId, trainerId);
   const decision = contractId === null ? 'discarded' : `assigned to ${contractId}`;
-  await inTransaction(database, (tx) => writeAudit(tx, by, 'usage held', `${id} ${decision}`));
-  await dropHeldDifference(usage, id);
-  for (const one of contracts) await compareContract(usage, one);
+  await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'usage held', `${id} ${decision}`));
+  await dropHeldDifference(ctx, id);
+  for (const one of contracts) await compareContract(ctx, one);
   return decision;
 }
 
@@ -40,15 +36,11 @@ export async function decideHeldWork(
  *
  * @throws AppError `unavailable` where the marketplace did not answer
  */
-export async function acceptLowered(
-  { database, usage, by }: DecideWorkDeps,
-  of: ContractKey,
-  signal: AbortSignal,
-): Promise<void> {
+export async function acceptLowered(ctx: Context, by: By, of: ContractKey, signal: AbortSignal): Promise<void> {
   const { install, contractId } = of;
-  await inTransaction(database, (tx) => writeAudit(tx, by, 'usage report --accept-lowered', contractId));
-  const reports = await reportUsage(usage, { installs: [install], contractId, acceptsLowered: true }, signal);
-  await compareContract(usage, of);
+  await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'usage report --accept-lowered', contractId));
+  const reports = await reportUsage(ctx, keepAnswer, { installs: [install], contractId, acceptsLowered: true }, signal);
+  await compareContract(ctx, of);
   const failure = reports.find((one) => one.failure !== null)?.failure;
   if (failure) throw new AppError('unavailable', failure);
 }

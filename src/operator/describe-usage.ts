@@ -1,13 +1,12 @@
+import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { Counts } from '../domain/usage.ts';
 import { findContracts } from '../evidence/contract-store.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Source } from '../sources/source.ts';
 import { findImport } from '../usage/import/import-store.ts';
-import type { ReportDeps } from '../usage/report/report-deps.ts';
 import { type ConsumedExplanation, explainConsumed } from '../usage/show/explain-consumed.ts';
-import { type ContractGaps, type GapDeps, showGaps } from '../usage/show/show-gaps.ts';
+import { type ContractGaps, showGaps } from '../usage/show/show-gaps.ts';
 import { type ShownContract, type ShownDay, showUsage } from '../usage/show/show-usage.ts';
 
 /** The work on one contract, as the tool, the ledger and the marketplace know it. */
@@ -20,33 +19,25 @@ export interface DescribedUsage extends Omit<ShownContract, 'ledger'>, ContractG
   explained: ConsumedExplanation | null;
 }
 
-type BudgetReaders = ReadonlyMap<string, Pick<Source, 'readBudget'>>;
-
-interface DescribeUsageDeps {
-  database: Database;
-  sources: BudgetReaders;
-  usage: { deps: ReportDeps & GapDeps };
-}
-
 /**
  * Asks the marketplace what was consumed. Changes nothing.
  *
  * @throws AppError `not_found` where there is no such contract, `conflict` where several installs have one
  */
 export async function describeUsage(
-  { database, sources, usage: { deps } }: DescribeUsageDeps,
+  ctx: Context,
   { contract: id, install: named }: { contract: string; install?: string | undefined },
   signal: AbortSignal,
 ): Promise<DescribedUsage> {
-  const [contract, other] = await findContracts(database.kysely, id, named);
+  const [contract, other] = await findContracts(ctx.database.kysely, id, named);
   if (contract === undefined) throw new AppError('not_found', `There is no contract ${id}`);
   if (other !== undefined) throw new AppError('conflict', `Several installs have a contract ${id}: name one`);
   const { install } = contract;
-  const { ledger, ...shown } = await showUsage(deps, install, id);
-  const consumed = await readConsumed(sources, { install, contractId: id }, signal);
+  const { ledger, ...shown } = await showUsage(ctx, install, id);
+  const consumed = await readConsumed(ctx, { install, contractId: id }, signal);
   const explained = typeof consumed === 'string' ? null : explainConsumed(ledger, shown.reported, consumed);
-  const gaps = await showGaps(deps, install, id);
-  return { ...shown, ...gaps, files: await nameFiles(database, shown.days), consumed, explained };
+  const gaps = await showGaps(ctx, install, id);
+  return { ...shown, ...gaps, files: await nameFiles(ctx.database, shown.days), consumed, explained };
 }
 
 async function nameFiles(database: Database, days: readonly ShownDay[]): Promise<Record<string, string>> {
@@ -61,7 +52,7 @@ async function nameFiles(database: Database, days: readonly ShownDay[]): Promise
 }
 
 async function readConsumed(
-  sources: BudgetReaders,
+  { sources }: Context,
   { install, contractId }: { install: string; contractId: string },
   signal: AbortSignal,
 ): Promise<Counts | string> {

@@ -1,23 +1,18 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Context } from '../context.ts';
+import { countDueResets } from '../converge/reset-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { emptyEvidence } from '../domain/evidence.ts';
 import { applyEvidence } from '../evidence/apply-evidence.ts';
-import { lockEvidence } from '../evidence/evidence-store.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import { instantIn, toInstant } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
 import { hasPostponed } from '../memberships/derivation-store.ts';
-import type { DeriveDeps } from '../memberships/derive-memberships.ts';
+import { lockEvidence } from '../memberships/lock-evidence.ts';
 import { countRunWork, type RunWork, type Since } from '../reconcile/runs/run-store.ts';
 
-export interface WorkDeps extends DeriveDeps {
-  clock: Clock;
-  /** The brake and the converge workers. */
-  loops: readonly Loop[];
-  /** How many shared invitation links are due to be made worthless, because trainers were removed. */
-  countDueResets(): Promise<number>;
-}
-
 export interface Patience {
+  /** The brake and the converge workers: they run while it is waited. */
+  loops: readonly Loop[];
   /** How long to wait at most until nothing is left. */
   waitMs: number;
   signal: AbortSignal;
@@ -35,16 +30,16 @@ const lookingPart = 0.1;
  * @returns what was done for each since then, and what is left
  */
 export async function doWork(
-  deps: WorkDeps,
+  ctx: Context,
   installs: readonly string[],
   since: Since,
   patience: Patience,
 ): Promise<Map<string, RunWork>> {
   const leftOf = ({ work, resets }: { work: Map<string, RunWork>; resets: number }) => countLeft(work) + resets;
-  const { work } = await workUntil(deps, patience, leftOf, async (until) => {
-    await deriveAll(deps, patience.signal);
-    const resets = await deps.countDueResets();
-    return { work: await countWork(deps, installs, since, until), resets };
+  const { work } = await workUntil(ctx, patience, leftOf, async (until) => {
+    await deriveAll(ctx, patience.signal);
+    const resets = await countDueResets(ctx, resettingTools(ctx), toInstant(ctx.clock.now()));
+    return { work: await countWork(ctx, installs, since, until), resets };
   });
   return work;
 }
@@ -55,12 +50,12 @@ export async function doWork(
  * @param count gets the time until which another try counts as left
  */
 export async function workUntil<T>(
-  deps: WorkDeps,
-  { waitMs, signal, onProgress }: Patience,
+  ctx: Context,
+  { loops, waitMs, signal, onProgress }: Patience,
   leftOf: (counted: T) => number,
   count: (until: string) => Promise<T>,
 ): Promise<T> {
-  const { clock, loops } = deps;
+  const { clock } = ctx;
   const deadline = clock.now().getTime() + waitMs;
   const until = instantIn(clock, waitMs);
   const isOver = () => signal.aborted || clock.now().getTime() >= deadline;
@@ -82,19 +77,24 @@ export async function workUntil<T>(
   return leftOf(work) === 0 ? work : await count(until);
 }
 
+/** The tools whose shared invitation links are made worthless when trainers were removed. */
+function resettingTools({ adapters }: Context): string[] {
+  return [...adapters].flatMap(([tool, { resetInvitations }]) => (resetInvitations ? [tool] : []));
+}
+
 /** What did not fit into one transaction. */
-async function deriveAll(deps: WorkDeps, signal: AbortSignal): Promise<void> {
-  const { database, clock } = deps;
-  while (!signal.aborted && (await hasPostponed(deps))) {
+async function deriveAll(ctx: Context, signal: AbortSignal): Promise<void> {
+  const { database, clock } = ctx;
+  while (!signal.aborted && (await hasPostponed(ctx))) {
     await inTransaction(database, async (tx) => {
-      await lockEvidence(deps, tx);
-      await applyEvidence(deps, tx, emptyEvidence(), toInstant(clock.now()));
+      await lockEvidence(ctx, tx);
+      await applyEvidence(ctx, tx, emptyEvidence(), toInstant(clock.now()));
     });
   }
 }
 
 async function countWork(
-  ctx: WorkDeps,
+  ctx: Context,
   installs: readonly string[],
   since: Since,
   until: string,

@@ -1,26 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { writeAudit } from '../db/audit-store.ts';
+import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ContractEvidence } from '../domain/evidence.ts';
+import type { Storage } from '../keys/storage.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { isGranted } from '../sources/scopes.ts';
 import type { EndApproval, Source } from '../sources/source.ts';
-import type { Acting } from './acting.ts';
 import { findOneContract } from './decide-contract.ts';
 
-/**
- * Asks the marketplace to end a contract, and follows the approval that a person there must confirm. What becomes of
- * the contract here follows from the reading alone, which is requested at the end.
- */
-export interface EndAtMarketplaceDeps extends Acting {
-  sources: ReadonlyMap<string, Source>;
+interface EndOptions {
+  /** Whether to wait for the decision; aborting the signal then ends the wait, not the approval. */
+  follows: boolean;
   /** Shows what is about to end. @returns whether the operator typed the id of the contract */
   confirm(contract: ContractEvidence): Promise<boolean>;
   /** Called once, where a person at the marketplace must confirm the end. */
   onApproval(approval: EndApproval): void;
-  /** Waits between two looks at the approval. */
-  rest?(ms: number, signal: AbortSignal): Promise<void>;
 }
 
 export interface EndedAtMarketplace {
@@ -37,19 +32,22 @@ const scope = 'payments:write';
 const [firstRestMs, longestRestMs] = [2000, 60_000];
 
 /**
+ * Asks the marketplace to end a contract, and follows the approval that a person there must confirm. What becomes of
+ * the contract here follows from the reading alone, which is requested at the end.
+ *
  * It may be repeated: while an approval is pending the marketplace gives the same one, so this takes the following up
  * again.
  *
- * @param follows whether to wait for the decision; aborting the signal then ends the wait, not the approval
  * @throws AppError `not_found`, `conflict` where the install cannot do so or it was not confirmed, `forbidden` without the scope
  */
 export async function endAtMarketplace(
-  deps: EndAtMarketplaceDeps,
+  ctx: Storage & { sources: ReadonlyMap<string, Source> },
+  by: By,
   { contract: id, install: named }: { contract: string; install: string | undefined },
-  follows: boolean,
+  { follows, confirm, onApproval }: EndOptions,
   signal: AbortSignal,
 ): Promise<EndedAtMarketplace> {
-  const { database, sources, by } = deps;
+  const { database, sources } = ctx;
   const contract = await findOneContract(database.kysely, id, named);
   const { install } = contract;
   const source = sources.get(install);
@@ -57,16 +55,16 @@ export async function endAtMarketplace(
     throw new AppError('conflict', `The token of ${install} cannot end contracts: its customer does that themselves`);
   }
   await requireScope(source, install, signal);
-  if (!(await deps.confirm(contract))) {
+  if (!(await confirm(contract))) {
     throw new AppError('conflict', 'Nothing was asked for: the id of the contract was not typed');
   }
   // Before the call, because its answer may be lost.
   await inTransaction(database, (tx) => writeAudit(tx, by, 'contracts end --at-marketplace', `${install}/${id}`));
   const approval = await source.endContract(id, signal);
-  if (approval !== null) deps.onApproval(approval);
-  const decided = approval === null || !follows ? approval : await follow(deps, source, approval, signal);
+  if (approval !== null) onApproval(approval);
+  const decided = approval === null || !follows ? approval : await follow(source, approval, signal);
   const outcome = decided === null ? 'ended' : toOutcome(decided);
-  if (outcome === 'ended') await wantReading(deps, install);
+  if (outcome === 'ended') await inTransaction(database, (tx) => wantRead(tx, [install], by.at));
   return { install, contractId: id, outcome, approval: decided };
 }
 
@@ -76,15 +74,10 @@ async function requireScope(source: Source, install: string, signal: AbortSignal
   throw new AppError('forbidden', `The token of ${install} lacks the scope ${scope}: ${source.remedies.scopeMissing}`);
 }
 
-async function follow(
-  { rest = usualRest }: EndAtMarketplaceDeps,
-  { readApproval }: Source,
-  first: EndApproval,
-  signal: AbortSignal,
-): Promise<EndApproval> {
+async function follow({ readApproval }: Source, first: EndApproval, signal: AbortSignal): Promise<EndApproval> {
   let approval = first;
   for (let restMs = firstRestMs; approval.status === 'pending'; restMs = Math.min(restMs * 2, longestRestMs)) {
-    await rest(restMs, signal);
+    await sleep(restMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted || readApproval === undefined) return approval;
     approval = await readApproval(approval.id, signal).catch((error: unknown) => keepFollowing(error, approval));
   }
@@ -97,15 +90,6 @@ function keepFollowing(error: unknown, approval: EndApproval): EndApproval {
   throw error;
 }
 
-/** An aborted signal ends it early. */
-async function usualRest(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined);
-}
-
 function toOutcome({ status }: EndApproval): EndedAtMarketplace['outcome'] {
   return status === 'confirmed' ? 'ended' : status;
-}
-
-async function wantReading(ctx: Acting, install: string): Promise<void> {
-  await inTransaction(ctx.database, (tx) => wantRead(tx, [install], ctx.by.at));
 }

@@ -1,22 +1,21 @@
 import { warningsOf } from '../config/cross-checks.ts';
+import type { Context } from '../context.ts';
 import { listWaitingOfTools } from '../converge/tool-trouble-store.ts';
 import type { Storage } from '../keys/storage.ts';
 import { type Check, checkChannels, checkShown, checkTool, ok, warning } from './doctor-checks.ts';
 import { type Examined, examine } from './examine.ts';
-import { type ExaminedMarketplace, examineMarketplace } from './examine-marketplace.ts';
+import { examineMarketplace } from './examine-marketplace.ts';
 import { checkServer } from './tool-servers.ts';
 
-interface ExaminedBridge extends Examined, Pick<ExaminedMarketplace, 'sources'> {}
-
 /** What `gangway doctor` checks, for a bridge that runs. Changes nothing; no question waits for long. */
-export async function examineBridge(subject: ExaminedBridge, signal: AbortSignal): Promise<Check[]> {
-  const { config, sources } = subject;
+export async function examineBridge(ctx: Context, signal: AbortSignal): Promise<Check[]> {
+  const { config, sources } = ctx;
   const { publicUrl } = config.receiver;
   const asked = { sources, publicUrl, schedule: config.reconcile.schedule };
   const [tools, marketplace, stored] = await Promise.all([
-    examineTools(subject, subject, signal),
+    examineTools(ctx, ctx, signal),
     examineMarketplace(asked, signal),
-    examine(subject),
+    examine(ctx),
   ]);
   return [
     ok('configuration', `installs in it: ${config.installs.size}, tools: ${config.tools.size}`),

@@ -25,7 +25,7 @@ export async function examine(subject: Examined): Promise<Check[]> {
   return [
     await checkClock(database, subject.clock),
     ...(await checkRunning(subject)),
-    checkOrphaned(await findOrphans(toOrphanDeps(subject))),
+    checkOrphaned(await findOrphans(subject, subject.config, createLinkRouter(installs, adapters))),
     ...checkWalls({ installs, adapters }, await listLiveLinks(subject)),
     ...checkAccounts(subject),
     ...(await checkWork(subject)),
@@ -40,14 +40,6 @@ async function checkRunning(ctx: Examined): Promise<Check[]> {
     ...(running.length === 0 ? [] : [ok('running', `instances: ${running.length}: ${names}`)]),
     ...attention.map(({ says, action }) => warning('running', says, action)),
   ];
-}
-
-function toOrphanDeps(ctx: Examined) {
-  return {
-    ...ctx,
-    managedDomains: ctx.config.marketplace.managedDomains,
-    rules: { routeLink: createLinkRouter(ctx.installs, ctx.adapters), gracePeriods: ctx.config.removals },
-  };
 }
 
 function checkAccounts({ config, installs, adapters }: Examined): Check[] {

@@ -1,6 +1,6 @@
+import type { Context } from '../context.ts';
 import { toAppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Source } from '../sources/source.ts';
 import type { TokenRecord } from '../sources/token-record.ts';
 
 export interface ListedToken extends TokenRecord {
@@ -16,7 +16,7 @@ export interface ListedTokens {
 
 /** The tokens of employers' own accounts, as the marketplace has them now. Other installs have none to list. */
 export async function listTokens(
-  sources: ReadonlyMap<string, Pick<Source, 'readGrant' | 'listTokens'>>,
+  { sources }: Context,
   installs: readonly string[],
   signal: AbortSignal,
 ): Promise<ListedTokens> {

@@ -1,5 +1,5 @@
 import { listUndelivered, type WaitingInvitation } from '../converge/handover-store.ts';
-import type { Database } from '../db/database.ts';
+import type { Storage } from '../keys/storage.ts';
 import { type ListedMembership, listMemberships } from '../memberships/membership-list-store.ts';
 
 /** A trainer who waits: for a work email, or for an invitation to be handed over. */
@@ -17,7 +17,7 @@ interface Wishes {
 }
 
 export async function listWaiting(
-  { database: { kysely } }: { database: Database },
+  { database: { kysely } }: Storage,
   { tool, limit, managedDomains, hasMail, now }: Wishes,
 ): Promise<WaitingMember[]> {
   const members = await listMemberships(kysely, { tool, isWaiting: true, limit });

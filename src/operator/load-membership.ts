@@ -1,8 +1,10 @@
+import type { Context } from '../context.ts';
 import type { PairEvidence } from '../domain/evidence.ts';
 import { type Access, listAccess } from '../memberships/access-list-store.ts';
 import { findMembership } from '../memberships/look-store.ts';
+import { loadTools } from './about-tools.ts';
 import type { Explanation } from './explain.ts';
-import { type ExplainDeps, explainSubject } from './explain-subject.ts';
+import { explainSubject } from './explain-subject.ts';
 import { loadTimeline, type Timeline } from './timeline/load-timeline.ts';
 
 /** A membership with why it is as it is, and what happened. */
@@ -18,8 +20,8 @@ export interface LoadedMembership {
 }
 
 /** Undefined where there is no such membership. */
-export async function loadMembership(deps: ExplainDeps, id: number): Promise<LoadedMembership | undefined> {
-  const { database } = deps;
+export async function loadMembership(ctx: Context, id: number): Promise<LoadedMembership | undefined> {
+  const { database } = ctx;
   const membership = await findMembership(database.kysely, id);
   if (membership === undefined) return undefined;
   const { trainerId, nextAttemptAt, isWorkable } = membership;
@@ -31,7 +33,8 @@ export async function loadMembership(deps: ExplainDeps, id: number): Promise<Loa
   const isLink = ({ install, linkId }: { install: string; linkId: string }) =>
     access.reasons.some((reason) => reason.install === install && reason.linkId === linkId);
   const isAsked = (pair: PairEvidence) => isReason(pair) && isLink(pair);
-  const { explanations, bearing } = await explainSubject(deps, trainerId, isAsked);
+  const { tools } = await loadTools(ctx, ctx.clock.now());
+  const { explanations, bearing } = await explainSubject(ctx, trainerId, tools, isAsked);
   const about = {
     contracts: bearing.contracts.filter(isReason),
     links: bearing.links.filter(isLink),

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Context } from '../context.ts';
 import { inTransaction } from '../db/database.ts';
 import type { DatabaseClock } from '../db/database-clock.ts';
 import { outcomeOfRun, type RunNumbers, type RunOutcome } from '../domain/run.ts';
@@ -7,17 +8,10 @@ import { checkOrphans } from '../memberships/check-orphans.ts';
 import { retryFailedOfInstalls } from '../memberships/membership-store.ts';
 import { mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { findInstallState, wantRead } from '../reconcile/read/install-state-store.ts';
-import { type ReconcileDeps, reconcileNext } from '../reconcile/runs/reconcile-install.ts';
+import { reconcileNext } from '../reconcile/runs/reconcile-install.ts';
 import { endRun, lastReceiptId, listOpenRuns, type Since } from '../reconcile/runs/run-store.ts';
-import { createAliveWorker, type Silence } from '../reconcile/runs/silence.ts';
-import { doWork, type Patience, type WorkDeps } from './do-work.ts';
-
-export interface ReconcileNowDeps extends ReconcileDeps, WorkDeps {
-  clock: DatabaseClock;
-  /** By name. The Map always has what was loaded last. */
-  installs: ReadonlyMap<string, unknown>;
-  silence: Silence;
-}
+import { checkSilence, createAliveWorker } from '../reconcile/runs/silence.ts';
+import { doWork, type Patience } from './do-work.ts';
 
 /** The outcome of reconciling one install. */
 export interface Reconciled extends RunNumbers {
@@ -37,45 +31,46 @@ const lookEveryMs = 100;
  * Reads installs completely and acts on the result now: alone, or beside a running bridge that may take part of the
  * work.
  *
+ * @param clock the clock of `ctx`
  * @param acceptsOrphans whether to go on although the configuration no longer leads to some members
  * @throws AppError `conflict` where the configuration no longer leads to members in a tool
  */
 export async function reconcileNow(
-  deps: ReconcileNowDeps,
+  ctx: Context,
+  clock: DatabaseClock,
   installs: readonly string[],
   patience: Patience,
   acceptsOrphans = false,
 ): Promise<Reconciled[]> {
-  const { silence, logger, clock } = deps;
-  await checkOrphans(deps, acceptsOrphans);
-  await mendAfterSetBack(deps);
-  const since = { at: toInstant(clock.now()), afterReceipt: await lastReceiptId(deps) };
+  await checkOrphans(ctx, acceptsOrphans);
+  await mendAfterSetBack(ctx, clock.takeLatest().getTime());
+  const since = { at: toInstant(clock.now()), afterReceipt: await lastReceiptId(ctx) };
   // The reading may take hours, in which this process counts as a running instance.
-  const alive = createAliveWorker(silence, clock, logger);
-  await silence.check();
+  const alive = createAliveWorker(ctx);
+  await checkSilence(ctx);
   alive.start();
   try {
-    return await reconcileAll(deps, installs, since, patience);
+    return await reconcileAll(ctx, installs, since, patience);
   } finally {
     await alive.stop();
   }
 }
 
 async function reconcileAll(
-  deps: ReconcileNowDeps,
+  ctx: Context,
   installs: readonly string[],
   since: Since,
   patience: Patience,
 ): Promise<Reconciled[]> {
-  const { database, clock } = deps;
+  const { database, clock } = ctx;
   // A refusal of a tool may be mended by now, and the operator is not to wait for the next hour.
   await inTransaction(database, (tx) => retryFailedOfInstalls(tx, installs, since.at));
-  const failures = await readNow(deps, installs, patience);
-  const work = await doWork(deps, installs, since, patience);
-  for (const run of await listOpenRuns(deps)) {
+  const failures = await readNow(ctx, installs, patience);
+  const work = await doWork(ctx, installs, since, patience);
+  for (const run of await listOpenRuns(ctx)) {
     const done = work.get(run.install);
     const isOurs = run.readAt !== null && run.beganAt >= since.at;
-    if (done !== undefined && isOurs) await endRun(deps, run.id, done, toInstant(clock.now()));
+    if (done !== undefined && isOurs) await endRun(ctx, run.id, done, toInstant(clock.now()));
   }
   return [...work].map(([install, { plan, left, ...numbers }]) => {
     const failure = failures.get(install) ?? null;
@@ -95,11 +90,11 @@ function explain({ failed }: RunNumbers, left: number): string | null {
  * @returns why installs could not be read
  */
 export async function readNow(
-  deps: ReconcileDeps,
+  ctx: Context,
   installs: readonly string[],
-  { signal, onProgress }: Omit<Patience, 'waitMs'>,
+  { signal, onProgress }: Pick<Patience, 'signal' | 'onProgress'>,
 ): Promise<Map<string, string>> {
-  const { database, clock } = deps;
+  const { database, clock } = ctx;
   const now = toInstant(clock.now());
   await inTransaction(database, (tx) => wantRead(tx, installs, now, 'command'));
   const failures = new Map<string, string>();
@@ -107,7 +102,7 @@ export async function readNow(
   let read = 0;
   async function readOn(): Promise<void> {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const failure = await readOne(deps, next, now, signal, onProgress);
+      const failure = await readOne(ctx, next, now, signal, onProgress);
       if (failure !== null) failures.set(next, failure);
       read += 1;
       onProgress(`${read} of ${installs.length} installs are read`);
@@ -119,7 +114,7 @@ export async function readNow(
 
 /** Reads an install, or waits for the instance that is reading it. @returns why not, or null */
 async function readOne(
-  deps: ReconcileDeps,
+  ctx: Context,
   install: string,
   wantedAt: string,
   signal: AbortSignal,
@@ -127,8 +122,8 @@ async function readOne(
 ): Promise<string | null> {
   while (!signal.aborted) {
     onProgress(`${install} is being read from the marketplace`);
-    const isTaken = await reconcileNext(deps, signal, { only: install });
-    const state = await findInstallState(deps, install);
+    const isTaken = await reconcileNext(ctx, signal, { only: install });
+    const state = await findInstallState(ctx, install);
     if (state?.readBeganAt && state.readBeganAt >= wantedAt) return null;
     if (state !== undefined && state.attempts > 0) return state.failure;
     if (!isTaken) await wait(lookEveryMs, undefined, { signal }).catch(() => undefined);

@@ -9,10 +9,6 @@ export interface Release {
   doubted: boolean;
 }
 
-interface ReleaseDeps extends Storage {
-  managedDomains: readonly string[];
-}
-
 /**
  * Lets an account in doubt go, or a membership.
  *
@@ -20,10 +16,11 @@ interface ReleaseDeps extends Storage {
  *   has to be decided first
  */
 export async function releaseMembership(
-  ctx: ReleaseDeps,
-  { membership, doubted }: Release,
+  ctx: Storage,
   by: By,
+  { membership, doubted }: Release,
+  managedDomains: readonly string[],
 ): Promise<'let_go' | 'released'> {
   if (doubted) return await releaseDoubted(ctx, membership, by);
-  return await releaseMember(ctx, membership, ctx.managedDomains, by);
+  return await releaseMember(ctx, membership, managedDomains, by);
 }

@@ -2,7 +2,7 @@ import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { type DeliveryFilter, listDeliveryIds } from '../inbox/delivery-list-store.ts';
 import { replayDeliveriesIn, replayFailedDeliveries } from '../inbox/inbox-store.ts';
-import type { Acting } from './acting.ts';
+import type { Storage } from '../keys/storage.ts';
 
 export interface Replayed {
   /** Deliveries that are looked at again. */
@@ -27,25 +27,26 @@ export const mostReplayed = 1000;
 const mostNoted = 50;
 
 /** Has deliveries looked at again. One that cannot be replayed stays as it is, and keeps no other from it. */
-export async function replayDeliveries(ctx: Acting, wish: ReplayWish): Promise<Replayed> {
+export async function replayDeliveries(ctx: Storage, by: By, wish: ReplayWish): Promise<Replayed> {
   return await inTransaction(ctx.database, async (tx) => {
-    const named = await replayDeliveriesIn(tx, wish.ids, ctx.by.at);
+    const named = await replayDeliveriesIn(tx, wish.ids, by.at);
     const isNamed = new Set(named);
     const left = wish.ids.filter((id) => !isNamed.has(id));
-    const failed = wish.failed === true ? await replayFailedDeliveries(tx, ctx.by.at) : [];
+    const failed = wish.failed === true ? await replayFailedDeliveries(tx, by.at) : [];
     const replayed = [...named, ...failed.filter((id) => !isNamed.has(id))];
-    return { replayed, left, act: await keepAct(tx, ctx.by, wish, { replayed, left }) };
+    return { replayed, left, act: await keepAct(tx, by, wish, { replayed, left }) };
   });
 }
 
 /** Has the newest deliveries looked at again that match a filter, 1,000 at most. */
 export async function replayMatching(
-  ctx: Acting,
+  ctx: Storage,
+  by: By,
   filter: Omit<DeliveryFilter, 'limit'>,
   chosenBy: string,
 ): Promise<Replayed> {
   const ids = await listDeliveryIds(ctx.database.kysely, { ...filter, limit: mostReplayed });
-  return await replayDeliveries(ctx, { ids, chosenBy });
+  return await replayDeliveries(ctx, by, { ids, chosenBy });
 }
 
 async function keepAct(

@@ -1,6 +1,6 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
-import { type Database, inTransaction } from '../db/database.ts';
+import { inTransaction } from '../db/database.ts';
 import { isOtherServer, type Server } from '../domain/binding.ts';
 import type { Storage } from '../keys/storage.ts';
 import { askServer, describeOtherServer, describeTwin, findTwin, locationOf } from '../tools/bind-tool.ts';
@@ -44,12 +44,13 @@ export async function listServers(
  * @throws AppError where it does not answer
  */
 export async function acceptServer(
-  { database, by }: { database: Database; by: By },
+  ctx: Storage,
+  by: By,
   { tool, adapter, settings }: ConfiguredTool,
   signal: AbortSignal,
 ): Promise<Server> {
   const server = await ask(adapter, settings, signal);
-  await inTransaction(database, async (tx) => {
+  await inTransaction(ctx.database, async (tx) => {
     await setToolBinding(tx, tool, server);
     await writeAudit(tx, by, 'tools accept', tool);
   });

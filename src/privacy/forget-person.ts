@@ -3,12 +3,11 @@ import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { workEmailContext } from '../db/seal-contexts.ts';
 import { AppError } from '../domain/errors.ts';
-import { lockEvidence } from '../evidence/evidence-store.ts';
 import { openBody, type PagedDelivery, pageDeliveries, removeDeliveries } from '../inbox/inbox-store.ts';
 import type { Storage } from '../keys/storage.ts';
-import { type Clock, toInstant } from '../lib/clock.ts';
 import { maskEmail } from '../lib/mask.ts';
 import { stripBom } from '../lib/strip-bom.ts';
+import { lockEvidence } from '../memberships/lock-evidence.ts';
 import { clearFindingTraces, countFindingTraces } from '../reconcile/drift/finding-trace-store.ts';
 import { clearWorkTraces, countWorkTraces } from '../usage/read/work-trace-store.ts';
 import {
@@ -30,11 +29,6 @@ import {
   retainedMembershipsOf,
   retainedReasonsOf,
 } from './retention-store.ts';
-
-export interface ForgetDeps extends Storage {
-  clock: Clock;
-  signal: AbortSignal;
-}
 
 /** What was cleared, or would be. */
 export interface Forgotten {
@@ -75,38 +69,38 @@ const restMs = 5;
  *   in a tool
  */
 export async function forgetPerson(
-  deps: ForgetDeps,
+  ctx: Storage,
   who: string,
   { dryRun, by, install }: ForgetWish,
+  signal: AbortSignal,
 ): Promise<Forgotten> {
-  const { database } = deps;
-  const trainerId = await findTrainer(deps, who, install);
+  const { database } = ctx;
+  const trainerId = await findTrainer(ctx, who, install);
   const foreseen = planForget(await loadPerson(database.kysely, trainerId), install);
   // Deliveries are cleared first, chunk by chunk. After a crash they are found again by the addresses, which are cleared
   // last.
-  const scope = await collectNames(deps, trainerId, { install, ...foreseen });
-  const deliveries = await clearDeliveries(deps, scope, dryRun);
+  const scope = await collectNames(ctx, trainerId, { install, ...foreseen });
+  const deliveries = await clearDeliveries(ctx, scope, dryRun, signal);
 
   const cleared = await inTransaction(database, async (tx) => {
     // The evidence must not change between the decision and the write.
-    await lockEvidence(deps, tx);
+    await lockEvidence(ctx, tx);
     const known = await loadPerson(tx, trainerId);
     // A trainer who was hired meanwhile must not be half forgotten.
     for (const one of foreseen.cleared) planForget(known, one);
     const plan = planForget(known, install);
     if (!dryRun) await writeAudit(tx, by, 'forget', `trainer ${trainerId} at ${plan.cleared.join(', ')}`);
-    return { plan, ...(await clearKnown(deps, tx, known, plan, dryRun)) };
+    return { plan, ...(await clearKnown(tx, known, plan, { dryRun, by })) };
   });
   const { plan, ...counts } = cleared;
   return { trainerId, installs: plan.cleared, neededBy: plan.neededBy, ...counts, ...deliveries };
 }
 
 async function clearKnown(
-  deps: ForgetDeps,
   tx: Transaction,
   { trainerId, contracts }: PersonOnRecord,
   { cleared, membershipIds, keptMembershipIds }: ForgetPlan,
-  dryRun: boolean,
+  { dryRun, by }: ForgetWish,
 ): Promise<Pick<Forgotten, 'people' | 'titles' | 'toolTraces'>> {
   const isCleared = ({ install }: { install: string }) => cleared.includes(install);
   const named = (await peopleOf(tx, trainerId)).filter(
@@ -124,7 +118,7 @@ async function clearKnown(
     await clearToolTraces(tx, membershipIds);
     await clearInvitations(tx, membershipIds);
     const forgotten = cleared.map((install) => ({ install, trainerId }));
-    await forgetPeople(tx, forgotten, toInstant(deps.clock.now()));
+    await forgetPeople(tx, forgotten, by.at);
   }
   return { people: named.length, titles: titled.length, toolTraces };
 }
@@ -183,28 +177,28 @@ async function collectNames(
 }
 
 /** Page by page, so that transactions stay short. Deliveries that are not handled yet are left and counted. */
-async function clearDeliveries(deps: ForgetDeps, namesIn: NamesIn, dryRun: boolean) {
+async function clearDeliveries(ctx: Storage, namesIn: NamesIn, dryRun: boolean, signal: AbortSignal) {
   let [deliveries, deliveriesLeft] = [0, 0];
   const names = new Map<string, Names | undefined>();
   for (let lastId = 0; ; ) {
-    const page = await pageDeliveries(deps, lastId, pageSize);
+    const page = await pageDeliveries(ctx, lastId, pageSize);
     const theirs = page.filter((delivery) => {
       const { install } = delivery;
       if (!names.has(install)) names.set(install, namesIn(install));
-      return isAbout(deps, delivery, names.get(install));
+      return isAbout(ctx, delivery, names.get(install));
     });
     const settled = theirs.filter(({ nextAttemptAt }) => nextAttemptAt === null);
     const removed = dryRun
       ? settled.length
       : await removeDeliveries(
-          deps,
+          ctx,
           settled.map(({ id }) => id),
         );
     deliveries += removed;
     deliveriesLeft += theirs.length - removed;
     if (page.length < pageSize) return { deliveries, deliveriesLeft };
     lastId = page.at(-1)?.id ?? 0;
-    await wait(restMs, undefined, { signal: deps.signal });
+    await wait(restMs, undefined, { signal });
   }
 }
 

@@ -1,14 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Context } from '../context.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
-import type { Sweep } from './sweep.ts';
-
-interface RetentionDeps {
-  sweep: Sweep;
-  logger: Logger;
-  clock: Clock;
-}
+import { createSweep } from './sweep.ts';
 
 /** Retention is counted in days. */
 const intervalMs = 3_600_000;
@@ -16,14 +9,15 @@ const intervalMs = 3_600_000;
 const restMs = 20;
 
 /** Clears what is known of trainers whose retention is over. */
-export function createRetentionWorker({ sweep, logger, clock }: RetentionDeps): Loop {
+export function createRetentionWorker(ctx: Context): Loop {
+  const sweep = createSweep(ctx);
   return createLoop({
     name: 'retention',
     intervalMs,
-    logger,
-    clock,
+    logger: ctx.logger,
+    clock: ctx.clock,
     async run(signal) {
-      if ((await sweep.step()) === 'done') return 'idle';
+      if ((await sweep()) === 'done') return 'idle';
       await wait(restMs, undefined, { signal });
       return 'more';
     },

@@ -1,8 +1,8 @@
+import type { Context } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import type { ContractKey } from '../domain/evidence.ts';
-import { lockEvidence } from '../evidence/evidence-store.ts';
-import type { Storage } from '../keys/storage.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import { instantIn, toInstant } from '../lib/clock.ts';
+import { lockEvidence } from '../memberships/lock-evidence.ts';
 import { isNoteStale, isOver, isPersonOver, mayBeInTool, mayBeRunning, needsNote } from './retention.ts';
 import {
   clearInvitations,
@@ -21,51 +21,39 @@ import {
   retainedMembershipsOf,
 } from './retention-store.ts';
 
-export interface SweepPeopleDeps extends Storage {
-  /** How long trainers are kept after their last contract. */
-  retentionMs: number;
-  clock: Clock;
-}
-
-/** Goes through all contracts and trainers, one chunk per step, and clears what is over. */
-export interface Sweep {
-  /** @returns whether there is more; otherwise the next step begins again */
-  step(): Promise<'more' | 'done'>;
-}
-
 /** So few that a transaction stays well under 50 ms. */
 const chunkSize = 100;
 
 /**
- * Level-triggered: what an old delivery brings back after it was cleared is cleared by the next round, as long as the
+ * Goes through all contracts and trainers, one chunk per step, and clears what is over. Level-triggered: what an old delivery brings back after it was cleared is cleared by the next round, as long as the
  * contract is over. Contracts come first, so that their ends are noted.
+ *
+ * @returns the step; it returns whether there is more; otherwise the next step begins again
  */
-export function createSweep(deps: SweepPeopleDeps): Sweep {
+export function createSweep(ctx: Context): () => Promise<'more' | 'done'> {
   let contract: ContractKey | null = null;
   let person: PersonKey | null = null;
   let phase: 'contracts' | 'people' = 'contracts';
-  return {
-    async step() {
-      if (phase === 'contracts') {
-        contract = await sweepContracts(deps, contract);
-        if (contract === null) phase = 'people';
-        return 'more';
-      }
-      person = await sweepPeople(deps, person);
-      if (person !== null) return 'more';
-      phase = 'contracts';
-      return 'done';
-    },
+  return async () => {
+    if (phase === 'contracts') {
+      contract = await sweepContracts(ctx, contract);
+      if (contract === null) phase = 'people';
+      return 'more';
+    }
+    person = await sweepPeople(ctx, person);
+    if (person !== null) return 'more';
+    phase = 'contracts';
+    return 'done';
   };
 }
 
 /** @returns where to go on; null at the end */
-async function sweepContracts(deps: SweepPeopleDeps, after: ContractKey | null): Promise<ContractKey | null> {
-  const { clock } = deps;
-  const page = await pageRetainedContracts(deps, after, chunkSize);
+async function sweepContracts(ctx: Context, after: ContractKey | null): Promise<ContractKey | null> {
+  const { clock } = ctx;
+  const page = await pageRetainedContracts(ctx, after, chunkSize);
   await changeWhereNeeded(
-    deps,
-    (tx) => planContracts(deps, tx, page),
+    ctx,
+    (tx) => planContracts(ctx, tx, page),
     async (tx, plan) => {
       await noteEnds(tx, plan.ended, toInstant(clock.now()));
       await dropEndNotes(tx, plan.resumed);
@@ -75,9 +63,9 @@ async function sweepContracts(deps: SweepPeopleDeps, after: ContractKey | null):
   return page.length < chunkSize ? null : (page.at(-1) ?? null);
 }
 
-async function planContracts(deps: SweepPeopleDeps, tx: Transaction, page: ContractKey[]) {
+async function planContracts(ctx: Context, tx: Transaction, page: ContractKey[]) {
   const contracts = await retainedContractsByKey(tx, page);
-  const before = instantIn(deps.clock, -deps.retentionMs);
+  const before = instantIn(ctx.clock, -ctx.config.retention.peopleMs);
   return {
     ended: contracts.filter(needsNote),
     resumed: contracts.filter(isNoteStale),
@@ -85,11 +73,11 @@ async function planContracts(deps: SweepPeopleDeps, tx: Transaction, page: Contr
   };
 }
 
-async function sweepPeople(deps: SweepPeopleDeps, after: PersonKey | null): Promise<PersonKey | null> {
-  const page = await pageRetainedPeople(deps, after, chunkSize);
+async function sweepPeople(ctx: Context, after: PersonKey | null): Promise<PersonKey | null> {
+  const page = await pageRetainedPeople(ctx, after, chunkSize);
   await changeWhereNeeded(
-    deps,
-    (tx) => planPeople(deps, tx, page),
+    ctx,
+    (tx) => planPeople(ctx, tx, page),
     async (tx, plan) => {
       await rememberPeople(tx, plan.remembered);
       await clearPeople(tx, plan.over);
@@ -100,7 +88,7 @@ async function sweepPeople(deps: SweepPeopleDeps, after: PersonKey | null): Prom
   return page.length < chunkSize ? null : (page.at(-1) ?? null);
 }
 
-async function planPeople(deps: SweepPeopleDeps, tx: Transaction, page: PersonKey[]) {
+async function planPeople(ctx: Context, tx: Transaction, page: PersonKey[]) {
   const trainerIds = trainersOf(page);
   const contracts = await retainedContractsOf(tx, trainerIds);
   const memberships = await retainedMembershipsOf(tx, trainerIds);
@@ -110,7 +98,7 @@ async function planPeople(deps: SweepPeopleDeps, tx: Transaction, page: PersonKe
   const inTools = new Set(memberships.filter(mayBeInTool).map(keyOf));
   const running = new Set(contracts.filter(mayBeRunning).map(keyOf));
   const isForgotten = new Set(forgotten.map(keyOf));
-  const before = instantIn(deps.clock, -deps.retentionMs);
+  const before = instantIn(ctx.clock, -ctx.config.retention.peopleMs);
   const isDue = (person: PersonKey) => {
     const key = keyOf(person);
     if (inTools.has(key)) return false;
@@ -143,7 +131,7 @@ function trainersOf(people: readonly PersonKey[]): string[] {
  * the lock.
  */
 async function changeWhereNeeded<Plan extends Record<string, readonly unknown[]>>(
-  ctx: Storage,
+  ctx: Context,
   plan: (tx: Transaction) => Promise<Plan>,
   write: (tx: Transaction, plan: Plan) => Promise<void>,
 ): Promise<void> {

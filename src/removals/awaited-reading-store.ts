@@ -1,3 +1,4 @@
+import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
 import { onSame } from '../db/on-same.ts';
@@ -9,21 +10,15 @@ import {
   type ReasonInstall,
 } from '../domain/awaited-reading.ts';
 import type { RoutedLink } from '../domain/route.ts';
-import { type GracePeriods, isExplicit } from '../domain/standing.ts';
+import { isExplicit } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
-import type { InstallsReaching } from '../memberships/link-router.ts';
+import { installsReaching } from '../memberships/link-router.ts';
 import type { DueMembership } from './brake-store.ts';
 
 /**
  * The SQL of removals that wait for the marketplace to be asked: since when each one waits, and which installs must
  * have their active contracts listed for it.
  */
-export interface AwaitedReadingStore {
-  /** @returns the removals that need not wait (any longer) for a reading after a pause */
-  afterReading(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<LoadedDue[]>;
-  /** The last wait: requests the lists that these removals need. */
-  afterLists(tx: Transaction, ready: readonly LoadedDue[], now: Date): Promise<PassingRemovals>;
-}
 
 /** A removal that is due, and what is known of the installs that have, or had, a reason for it. */
 export interface LoadedDue {
@@ -40,47 +35,45 @@ export interface PassingRemovals {
   isListWanted: boolean;
 }
 
-export interface AwaitedReadingRules {
-  gracePeriods: GracePeriods;
-  /** All configured installs, always current. */
-  installs: ReadonlyMap<string, unknown>;
-  installsReaching: InstallsReaching;
-  /** Has the active contracts of these installs listed. */
-  wantLists(tx: Transaction, installs: readonly string[], now: string): Promise<void>;
-}
+/** Has the active contracts of these installs listed. */
+export type WantLists = (tx: Transaction, installs: readonly string[], now: string) => Promise<void>;
 
-export function createAwaitedReadingStore(rules: AwaitedReadingRules): AwaitedReadingStore {
-  return {
-    async afterReading(tx, due, now) {
-      const instant = toInstant(now);
-      const ends = await loadDueEnds(tx, rules, due);
-      const { passing = [], waiting = [] } = Object.groupBy(ends, ({ end, sources, others }) =>
-        isReadingOver(end, sources, others, instant, rules.gracePeriods) ? 'passing' : 'waiting',
-      );
-      // After another pause the removal waits for lists anew.
-      const changed = waiting.filter(({ end }) => end.waitsSince === null || end.listsWaitedSince !== null);
-      await saveWaiting(tx, changed, { now: instant, listsWaitedSince: null });
-      return passing;
-    },
-
-    async afterLists(tx, ready, now) {
-      const instant = toInstant(now);
-      const waits = ready.map((one) => ({ ...one, ...findListWait(one.end, one.sources, one.others, instant) }));
-      const { passing = [], waiting = [] } = Object.groupBy(waits, ({ isOver }) => (isOver ? 'passing' : 'waiting'));
-      const changed = waiting.filter(({ end }) => end.listsWaitedSince === null);
-      await saveWaiting(tx, changed, { now: instant, listsWaitedSince: instant });
-      const toList = new Set(waiting.flatMap((wait) => wait.toList));
-      await rules.wantLists(tx, [...toList], instant);
-      return { due: passing.map((one) => one.due), isListWanted: toList.size > 0 };
-    },
-  };
-}
-
-async function loadDueEnds(
+/** @returns the removals that need not wait (any longer) for a reading after a pause */
+export async function awaitReadingsAfterPause(
+  ctx: Context,
   tx: Transaction,
-  rules: AwaitedReadingRules,
   due: readonly DueMembership[],
+  now: Date,
 ): Promise<LoadedDue[]> {
+  const instant = toInstant(now);
+  const ends = await loadDueEnds(ctx, tx, due);
+  const { passing = [], waiting = [] } = Object.groupBy(ends, ({ end, sources, others }) =>
+    isReadingOver(end, sources, others, instant, ctx.config.removals) ? 'passing' : 'waiting',
+  );
+  // After another pause the removal waits for lists anew.
+  const changed = waiting.filter(({ end }) => end.waitsSince === null || end.listsWaitedSince !== null);
+  await saveWaiting(tx, changed, { now: instant, listsWaitedSince: null });
+  return passing;
+}
+
+/** The last wait: requests the lists that these removals need. */
+export async function awaitLists(
+  tx: Transaction,
+  ready: readonly LoadedDue[],
+  now: Date,
+  wantLists: WantLists,
+): Promise<PassingRemovals> {
+  const instant = toInstant(now);
+  const waits = ready.map((one) => ({ ...one, ...findListWait(one.end, one.sources, one.others, instant) }));
+  const { passing = [], waiting = [] } = Object.groupBy(waits, ({ isOver }) => (isOver ? 'passing' : 'waiting'));
+  const changed = waiting.filter(({ end }) => end.listsWaitedSince === null);
+  await saveWaiting(tx, changed, { now: instant, listsWaitedSince: instant });
+  const toList = new Set(waiting.flatMap((wait) => wait.toList));
+  await wantLists(tx, [...toList], instant);
+  return { due: passing.map((one) => one.due), isListWanted: toList.size > 0 };
+}
+
+async function loadDueEnds(ctx: Context, tx: Transaction, due: readonly DueMembership[]): Promise<LoadedDue[]> {
   const loaded: LoadedDue[] = [];
   if (due.length === 0) return loaded;
   const readings = await loadReadings(tx);
@@ -95,8 +88,8 @@ async function loadDueEnds(
       loaded.push({
         due: one,
         end: toAskedEnd(end, one),
-        sources: toSources(rules, end.install, its, readings),
-        others: findOthers(rules, end, its, readings),
+        sources: toSources(ctx, end.install, its, readings),
+        others: findOthers(ctx, end, its, readings),
       });
     }
   }
@@ -156,7 +149,7 @@ async function loadReasons(tx: Transaction, ids: readonly number[]) {
 }
 
 function toSources(
-  { installs }: AwaitedReadingRules,
+  { installs }: Context,
   own: string,
   reasons: readonly LoadedReason[],
   readings: ReadonlyMap<string, InstallReadings>,
@@ -176,7 +169,7 @@ function toSources(
 
 /** Only held installs matter, and mostly there are none. */
 function findOthers(
-  { installsReaching }: AwaitedReadingRules,
+  ctx: Context,
   { tool, groupId, install }: LoadedEnd,
   reasons: readonly LoadedReason[],
   readings: ReadonlyMap<string, InstallReadings>,
@@ -184,7 +177,7 @@ function findOthers(
   const sources = new Set([install, ...reasons.map((reason) => reason.install)]);
   const held = [...readings.values()].filter((one) => one.removalsHeldSince !== null && !sources.has(one.install));
   if (held.length === 0) return [];
-  const reaching = installsReaching({ tool, groupId }, toProjects(reasons));
+  const reaching = installsReaching(ctx.installs, ctx.routeLink, { tool, groupId }, toProjects(reasons));
   return held.filter((one) => reaching.has(one.install));
 }
 

@@ -12,10 +12,6 @@ import type { DueMembership } from './brake-store.ts';
  * until the remaining scopes refuse to be read. Then the member is removed anyway, and the receipt names the unread
  * scopes and why they could not be read.
  */
-export interface FinalReadingStore {
-  /** @returns the removals that need not wait (any longer) */
-  mayPass(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<ReadonlySet<number>>;
-}
 
 const longestWaitMs = 5 * 60_000;
 /** Work that is saved this long after the end of a contract still counts for it. */
@@ -30,24 +26,27 @@ interface ToolScope {
   scope: string;
 }
 
-export interface FinalReadingRules {
+/** What knows where work is counted, and reads it. */
+export interface WorkReading {
   scopeOf: ToolScopeOf;
   /** Has all of these read anew. */
-  wantRead(tx: Transaction, scopes: readonly ToolScope[], now: string): Promise<void>;
+  wantScopes(tx: Transaction, scopes: readonly ToolScope[], now: string): Promise<void>;
 }
 
-export function createFinalReadingStore(rules: FinalReadingRules): FinalReadingStore {
-  return {
-    async mayPass(tx, due, now) {
-      const passing: number[] = [];
-      for (const part of inParts(due)) {
-        const awaited = await loadAwaited(tx, part);
-        const others = part.filter(({ membershipId }) => !awaited.has(membershipId));
-        passing.push(...(await findRead(tx, awaited, now)), ...(await wantWork(tx, rules, others, toInstant(now))));
-      }
-      return new Set(passing);
-    },
-  };
+/** @returns the removals that need not wait (any longer) */
+export async function awaitWork(
+  tx: Transaction,
+  due: readonly DueMembership[],
+  now: Date,
+  reading: WorkReading,
+): Promise<ReadonlySet<number>> {
+  const passing: number[] = [];
+  for (const part of inParts(due)) {
+    const awaited = await loadAwaited(tx, part);
+    const others = part.filter(({ membershipId }) => !awaited.has(membershipId));
+    passing.push(...(await findRead(tx, awaited, now)), ...(await wantWork(tx, reading, others, toInstant(now))));
+  }
+  return new Set(passing);
 }
 
 /** @returns the removals whose wait is over */
@@ -62,7 +61,7 @@ async function findRead(tx: Transaction, awaited: ReadonlyMap<number, AwaitedWor
 /** @returns the removals that need no reading */
 async function wantWork(
   tx: Transaction,
-  { scopeOf, wantRead }: FinalReadingRules,
+  { scopeOf, wantScopes }: WorkReading,
   due: readonly DueMembership[],
   now: string,
 ): Promise<number[]> {
@@ -72,7 +71,7 @@ async function wantWork(
   for (const one of due) {
     const scopes = await scopesToRead(tx, scopeOf, one.tool, reasons.get(one.membershipId) ?? []);
     if (scopes.length === 0) free.push(one.membershipId);
-    else await wantReading(tx, wantRead, one, scopes, now);
+    else await wantReading(tx, wantScopes, one, scopes, now);
   }
   return free;
 }
@@ -120,7 +119,7 @@ async function isWaitOver(
 
 async function wantReading(
   tx: Transaction,
-  wantRead: FinalReadingRules['wantRead'],
+  wantScopes: WorkReading['wantScopes'],
   { membershipId, generation }: DueMembership,
   scopes: readonly ToolScope[],
   wantedAt: string,
@@ -137,7 +136,7 @@ async function wantReading(
     .insertInto('finalReadingScope')
     .values(keys.map((key) => ({ membershipId, ...key })))
     .execute();
-  await wantRead(tx, scopes, wantedAt);
+  await wantScopes(tx, scopes, wantedAt);
 }
 
 /** What was read before a removal was reported, or is to be reported later. */

@@ -1,4 +1,5 @@
 import type { Adapter, Member } from '../adapters/adapter.ts';
+import type { Context } from '../context.ts';
 import { isSameAddress } from '../lib/same-address.ts';
 
 /** What may be done to accounts (docs/design.md, Identity). Pure. */
@@ -13,6 +14,11 @@ export function mayChangeAccounts(
   managedDomains: readonly string[],
 ): boolean {
   return managedDomains.length > 0 || !isShared(tool, installs);
+}
+
+/** The same for a tool as it is configured. */
+export function mayChange({ installs, config }: Context, tool: string): boolean {
+  return mayChangeAccounts(tool, installs, config.marketplace.managedDomains);
 }
 
 /** Whether several installs are connected to a tool. */
@@ -37,6 +43,11 @@ function capabilitiesOf(
 /** Whether a removed member can be added again, as far as is known. */
 export function canBeReadded(adapter: Adapter | undefined, mayChange: boolean): boolean {
   return adapter === undefined || capabilitiesOf(adapter, mayChange).readding !== 'no';
+}
+
+/** The same for a tool as it is configured. */
+export function canReturn(ctx: Context, tool: string): boolean {
+  return canBeReadded(ctx.adapters.get(tool), mayChange(ctx, tool));
 }
 
 /** A tool in which no account is ended or changed because several installs share it. */

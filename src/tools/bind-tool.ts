@@ -1,21 +1,11 @@
 import type { Adapter } from '../adapters/adapter.ts';
+import type { Context } from '../context.ts';
 import { isOtherServer, type Server } from '../domain/binding.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Storage } from '../keys/storage.ts';
-import type { Alerts } from '../lib/alerts.ts';
-import type { Clock } from '../lib/clock.ts';
 import { dropTrailing } from '../lib/drop-trailing.ts';
 import { isSameServer } from './same-server.ts';
 import { findToolBinding, learnToolBinding, listToolBindings } from './tool-binding-store.ts';
-
-export interface BindToolDeps extends Storage {
-  alerts: Alerts;
-  clock: Clock;
-  /** The names of the configured tools. */
-  configured: ReadonlySet<string>;
-  /** A dry run writes nothing. */
-  isDry?: boolean | undefined;
-}
 
 /** The server is asked again after this time, because another one may answer at the same address. */
 const believedForMs = 10 * 60_000;
@@ -25,29 +15,31 @@ const believedForMs = 10 * 60_000;
  * members would be missing, and Gangway would add them there. Until an operator accepts the other server, or the right
  * one is back, every call fails as `unavailable` and is retried. Meanwhile no member is removed or added.
  *
- * @param location the configured URL or path
+ * @param isDry a dry run writes nothing
  */
-export function bindTool(deps: BindToolDeps, tool: string, adapter: Adapter, location: string | null): Adapter {
+export function bindTool(ctx: Context, tool: string, adapter: Adapter, isDry = false): Adapter {
+  const { config, clock, alerts } = ctx;
+  const location = locationOf(config.tools.get(tool)?.settings ?? {});
   let believedUntilMs = Number.NEGATIVE_INFINITY;
   let isAlerted = false;
 
   async function verify(signal: AbortSignal): Promise<void> {
-    if (deps.clock.now().getTime() < believedUntilMs) return;
+    if (clock.now().getTime() < believedUntilMs) return;
     const server = await askServer(adapter, location, signal);
-    const bound = await findToolBinding(deps, tool);
+    const bound = await findToolBinding(ctx, tool);
     if (bound !== undefined && isOtherServer(bound, server)) throw refuse(describeOtherServer(tool, bound, server));
-    const twin = await findTwin(deps, deps.configured, tool, server);
+    const twin = await findTwin(ctx, new Set(config.tools.keys()), tool, server);
     if (twin !== undefined) throw refuse(describeTwin(tool, twin));
-    if (!deps.isDry) await learnToolBinding(deps, tool, server);
+    if (!isDry) await learnToolBinding(ctx, tool, server);
     isAlerted = false;
-    if (!deps.isDry) deps.alerts.observe('other_server', { tool }, []);
-    believedUntilMs = deps.clock.now().getTime() + believedForMs;
+    if (!isDry) alerts.observe('other_server', { tool }, []);
+    believedUntilMs = clock.now().getTime() + believedForMs;
   }
 
   function refuse(reason: string): AppError {
     if (!isAlerted) {
       const message = 'A tool is not the server that it should be: no member is added or removed there';
-      deps.alerts.raise('other_server', { tool, reason }, message);
+      alerts.raise('other_server', { tool, reason }, message);
     }
     isAlerted = true;
     return new AppError('unavailable', reason);

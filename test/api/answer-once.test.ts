@@ -2,24 +2,23 @@ import { beforeEach, expect, it } from 'vitest';
 import { createAnswerPurgeWorker } from '../../src/api/answer-purge-worker.ts';
 import { beginAnswer, purgeAnswers } from '../../src/api/kept-answer-store.ts';
 import { answerOnce } from '../../src/api/serve-api.ts';
+import type { Context } from '../../src/context.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import type { Storage } from '../../src/keys/storage.ts';
+import { createTestContext } from '../support/engine-harness.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
-import { createLogLines } from '../support/log-lines.ts';
-import { storageOf } from '../support/storage-of.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
 const hourMs = 3_600_000;
 
 describeAnyDatabase('an act with a key', (openFresh) => {
-  let storage: Storage;
+  let ctx: Context;
   let clock: FakeClock;
   let acts: number;
 
   beforeEach(async () => {
-    storage = storageOf(await openFresh());
     clock = createFakeClock('2026-03-15T12:00:00.000Z');
+    ctx = createTestContext(await openFresh(), { clock });
     acts = 0;
   });
 
@@ -28,12 +27,8 @@ describeAnyDatabase('an act with a key', (openFresh) => {
     return { secret: 'open sesame', number: acts };
   };
   const once = (given: { key?: string; request?: string; run?: () => Promise<unknown> } = {}) =>
-    answerOnce(
-      { ...storage, clock },
-      { key: given.key ?? 'k1', request: given.request ?? 'approve 1' },
-      given.run ?? act,
-    );
-  const rows = () => storage.database.kysely.selectFrom('keptAnswer').selectAll().orderBy('id').execute();
+    answerOnce(ctx, { key: given.key ?? 'k1', request: given.request ?? 'approve 1' }, given.run ?? act);
+  const rows = () => ctx.database.kysely.selectFrom('keptAnswer').selectAll().orderBy('id').execute();
 
   it('is done once, and answered alike for a day', async () => {
     const first = await once();
@@ -63,7 +58,7 @@ describeAnyDatabase('an act with a key', (openFresh) => {
     expect(await first).toMatchObject({ body: { number: 1 } });
     expect(await once()).toMatchObject({ body: { number: 1 }, isReplayed: true });
 
-    await beginAnswer(storage, { key: 'cut off', request: 'a' }, clock.now().toISOString(), '');
+    await beginAnswer(ctx, { key: 'cut off', request: 'a' }, clock.now().toISOString(), '');
     await expect(once({ key: 'cut off', request: 'a' })).rejects.toMatchObject({ code: 'conflict' });
     expect(acts).toBe(1);
   });
@@ -115,10 +110,10 @@ describeAnyDatabase('an act with a key', (openFresh) => {
     clock.advance(12 * hourMs);
     await once({ key: 'k2' });
     clock.advance(12 * hourMs + 1);
-    const loop = createAnswerPurgeWorker({ ...storage, logger: createLogLines().logger, clock });
+    const loop = createAnswerPurgeWorker(ctx);
     loop.start();
     await until('the first is gone', rows, ({ length }) => length === 1);
     await loop.stop();
-    expect(await purgeAnswers(storage, clock.now().toISOString(), 10)).toBe(1);
+    expect(await purgeAnswers(ctx, clock.now().toISOString(), 10)).toBe(1);
   });
 });

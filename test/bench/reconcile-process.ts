@@ -1,8 +1,9 @@
 import type { Adapter, Member } from '../../src/adapters/adapter.ts';
 import { createServices } from '../../src/app/services.ts';
-import { openRegistry, openStorage } from '../../src/app/storage.ts';
+import { openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { createDatabaseClock } from '../../src/db/database-clock.ts';
+import { createInstallRegistry } from '../../src/installs/install-registry.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
@@ -50,7 +51,7 @@ async function reconcile(order: ReconcileOrder): Promise<Reconciled> {
   });
   const tool = createInstantTool();
   const adapters = new Map([['studio', tool.adapter]]);
-  const registry = openRegistry({ config, storage });
+  const registry = createInstallRegistry(storage, config);
   await registry.load();
   const parts = { config, storage, logger, clock, adapters, registry, metrics: createMetrics() };
   const services = createServices(parts);
@@ -58,15 +59,16 @@ async function reconcile(order: ReconcileOrder): Promise<Reconciled> {
   let readMs = 0;
   const pacing = { requestsPerSecond: 1_000_000, burst: 1_000_000 };
   const api = createPlatformSource({ baseUrl, token, pacing });
-  const deps = { ...services, sources: new Map([['acme', api]]) };
+  const ctx = { ...services, sources: new Map([['acme', api]]) };
   const patience = {
+    loops: services.loops,
     waitMs: 12 * 3_600_000,
     signal: new AbortController().signal,
     onProgress(says: string) {
       if (says.includes('installs are read')) readMs = performance.now() - begunAt;
     },
   };
-  const [reconciled] = await reconcileNow(deps, ['acme'], patience);
+  const [reconciled] = await reconcileNow(ctx, clock, ['acme'], patience);
   const totalMs = performance.now() - begunAt;
   await storage.database.close();
   if (reconciled === undefined) throw new Error('nothing was reconciled');

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { migrate } from '../../src/db/migrate.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
-import { createEngine } from '../support/engine-harness.ts';
+import { createEngine, inStudio } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { withBenchDatabases } from './bench-database.ts';
 import { percentile } from './percentile.ts';
@@ -34,7 +34,7 @@ async function measure(url: string, waiting: number): Promise<{ lookMs: number; 
   const database = openDatabase(url);
   try {
     await migrate(database);
-    const engine = createEngine(database, { asked: new Map([['acme', {}]]) });
+    const engine = createEngine(database, { installs: new Map([['acme', inStudio()]]) });
     const people = Array.from({ length: waiting }, (_, index) => index + 1);
     await engine.apply(people.map((number) => about('contract.started', number)));
     await database.kysely

@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import { openStorage } from '../../src/app/storage.ts';
+import { Config } from '../../src/config/config-schema.ts';
+import type { Context } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
+import type { Install } from '../../src/domain/install.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -11,8 +14,6 @@ import { createMetrics } from '../../src/lib/metrics.ts';
 import { keepHeapSmall } from '../../src/lib/small-heap.ts';
 import { createLinkRouter } from '../../src/memberships/link-router.ts';
 import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
-import { createUsage } from '../../src/usage/create-usage.ts';
-import { createImportObservations } from '../../src/usage/import/import-store.ts';
 import { reportUsage } from '../../src/usage/report/report-usage.ts';
 
 /** One report in a process of its own, so that its memory is its own. */
@@ -44,13 +45,13 @@ async function report({ databaseUrl, secretKey, ...market }: ReportOrder): Promi
   // As the command does.
   keepHeapSmall();
   const { database } = await openStorage(databaseUrl, Buffer.from(secretKey, 'hex'));
-  const { deps } = createBenchUsage(database, market);
+  const ctx = createBenchContext(database, market);
   const resolution = 5;
   const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
   const before = process.cpuUsage();
   const begunAt = performance.now();
-  const [one] = await reportUsage(deps, { installs: ['acme'] }, new AbortController().signal);
+  const [one] = await reportUsage(ctx, async () => undefined, { installs: ['acme'] }, new AbortController().signal);
   const wallMs = performance.now() - begunAt;
   const { user, system } = process.cpuUsage(before);
   delay.disable();
@@ -81,26 +82,35 @@ const adapter: Adapter = {
   },
 };
 
-function createBenchUsage(database: Database, market: { baseUrl: string; token: string }) {
-  const installs = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
+const acme: Install = {
+  source: 'platform',
+  token: '',
+  jobs: new Map(),
+  webhookSecrets: [],
+  tool: 'studio',
+  projects: ['*'],
+  guidelines: false,
+  livesIn: 'configuration',
+};
+
+function createBenchContext(database: Database, market: { baseUrl: string; token: string }): Context {
+  const installs = new Map([['acme', acme]]);
   const adapters = new Map([['studio', adapter]]);
   const logger = createLogger({ level: 'error', destination: process.stderr });
   const metrics = createMetrics();
   const pacing = { requestsPerSecond: 100_000, burst: 100_000 };
-  const storage = { database, box: createSecretBox(randomBytes(32)) };
-  return createUsage({
-    ...storage,
+  return {
+    database,
+    box: createSecretBox(randomBytes(32)),
+    config: Config.parse({}),
     adapters,
     installs,
     logger,
     metrics,
-    links: new Map(),
     routeLink: createLinkRouter(installs, adapters),
     clock: systemClock,
-    otherObservations: [createImportObservations(storage)],
     alerts: createAlerts(logger, metrics),
-    onAnswer: async () => undefined,
-    usage: { schedule: '0 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction: 0.2, deletedTasks: 'keep' },
     sources: new Map([['acme', createPlatformSource({ ...market, pacing })]]),
-  });
+    wake: () => undefined,
+  };
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { claimPayments } from '../../src/budget/payment-store.ts';
-import type { PaymentDeps } from '../../src/budget/payment-worker.ts';
+import type { Context } from '../../src/context.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { aboutPayments } from '../../src/operator/about-payments.ts';
 import { openPaymentWorld } from '../support/payment-world.ts';
@@ -11,16 +11,17 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
 /** Something happens after the list was read, and before it is stored. */
-function afterList(deps: PaymentDeps, happens: () => Promise<void>): PaymentDeps {
-  const sources = [...deps.sources].map(([install, { listPendingPayments: list }]) => {
+function afterList(ctx: Context, happens: () => Promise<void>): Context {
+  const sources = [...ctx.sources].map(([install, source]) => {
+    const { listPendingPayments: list } = source;
     const listPendingPayments: typeof list = async (signal) => {
       const listed = (await list?.(signal)) ?? [];
       await happens();
       return listed;
     };
-    return [install, { listPendingPayments }] as const;
+    return [install, { ...source, listPendingPayments }] as const;
   });
-  return { ...deps, sources: new Map(sources) };
+  return { ...ctx, sources: new Map(sources) };
 }
 
 describeAnyDatabase('what waits for money', (openFresh) => {
@@ -87,8 +88,8 @@ describeAnyDatabase('what waits for money', (openFresh) => {
   });
 
   it('is read again where an event asks while it is being read', async () => {
-    const { sandbox, contractId, deps, read, ask, waiting } = await open();
-    const asking = afterList(deps, async () => {
+    const { sandbox, contractId, ctx, read, ask, waiting } = await open();
+    const asking = afterList(ctx, async () => {
       sandbox.billContract(contractId);
       await ask();
     });
@@ -99,8 +100,8 @@ describeAnyDatabase('what waits for money', (openFresh) => {
   });
 
   it('is stored by the process that has the lease, and not by one that lost it', async () => {
-    const { sandbox, contractId, engine, deps, read, waiting } = await open();
-    const frozen = afterList(deps, async () => {
+    const { sandbox, contractId, engine, ctx, read, waiting } = await open();
+    const frozen = afterList(ctx, async () => {
       sandbox.billContract(contractId);
       engine.clock.advance(2 * minuteMs);
       expect(await read()).toBe(true);
@@ -108,7 +109,7 @@ describeAnyDatabase('what waits for money', (openFresh) => {
     await read(frozen);
     expect(await waiting()).toHaveLength(1);
     const now = toInstant(engine.clock.now());
-    expect(await claimPayments(deps, 'acme', now, instantIn(engine.clock, minuteMs))).toBeUndefined();
+    expect(await claimPayments(ctx, 'acme', now, instantIn(engine.clock, minuteMs))).toBeUndefined();
   });
 
   it('is shown with where a person acts; a list that cannot be read is shown after three times', async () => {

@@ -1,13 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Webhook } from 'standardwebhooks';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { inTransaction } from '../../src/db/database.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { createNoticeStore } from '../../src/notify/notice-store.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { answering, type Hook, openHook } from '../support/hook.ts';
 import { openMailBox } from '../support/mail-box.ts';
-import { newNotice, secret } from '../support/notices.ts';
+import { addNotices, atOnce, newNotice, secret } from '../support/notices.ts';
 import { runCommand } from '../support/run-command.ts';
 
 describe('gangway notifications', () => {
@@ -36,11 +34,8 @@ describe('gangway notifications', () => {
   describe('list', () => {
     beforeEach(async () => {
       await workspace.withStorage(async ({ database }) => {
-        const { add } = createNoticeStore([{ name: 'billing', gatherMs: 0 }], systemClock);
-        await inTransaction(database, async (tx) => {
-          await add(tx, newNotice());
-          await add(tx, newNotice({ kind: 'budget.depleted', contractId: 'c2', isRepeat: true }));
-        });
+        const depleted = newNotice({ kind: 'budget.depleted', contractId: 'c2', isRepeat: true });
+        await addNotices({ database, clock: systemClock }, { billing: atOnce }, [newNotice(), depleted]);
         await database.kysely
           .updateTable('dispatch')
           .set({ state: 'failed', nextAttemptAt: null, failure: 'answered 410', attempts: 1 })

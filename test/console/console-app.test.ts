@@ -1,16 +1,13 @@
-import { randomBytes } from 'node:crypto';
 import request from 'supertest';
 import { beforeEach, expect, it } from 'vitest';
 import { Config } from '../../src/config/config-schema.ts';
 import { createChanges } from '../../src/console/changes.ts';
 import { createConsoleApp } from '../../src/console/console-app.ts';
-import type { ConsoleServices, CustomerServices } from '../../src/console/console-parts.ts';
 import { waitingKinds } from '../../src/console/waiting-store.ts';
-import { beatInstance, listInstances, stopInstance } from '../../src/db/instance-store.ts';
+import { beatInstance, stopInstance } from '../../src/db/instance-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import type { Install } from '../../src/domain/install.ts';
 import { keepForMs } from '../../src/domain/instance.ts';
-import { createSecretBox } from '../../src/keys/secret-box.ts';
+import type { InstallRegistry } from '../../src/installs/install-registry.ts';
 import { alertKinds } from '../../src/lib/alerts.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { createLoop, type Loop } from '../../src/lib/loop.ts';
@@ -18,9 +15,8 @@ import { createReadiness, type Readiness } from '../../src/lib/readiness.ts';
 import { createApprovals } from '../../src/operator/approvals.ts';
 import { decidePlan } from '../../src/operator/decide-plan.ts';
 import { listPlans } from '../../src/removals/plan-store.ts';
-import { listRemoved } from '../../src/removals/removal-total-store.ts';
 import { convergeDue, receiptsOf } from '../support/converging.ts';
-import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
+import { createEngine, type Engine, inStudio, startLoops } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createIncident, derivePostponed, minutes } from '../support/incident.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
@@ -48,29 +44,22 @@ describeAnyDatabase('the console', (openFresh) => {
   });
 
   function open({ loops = [] as Loop[], token: wanted = undefined as string | undefined, installs = ['acme'] } = {}) {
-    const { database, metrics } = engine;
+    const ctx = {
+      ...engine,
+      installs: new Map(installs.map((install) => [install, inStudio()])),
+      config: Config.parse({ console: wanted === undefined ? {} : { token: wanted } }),
+      // No page is asked for here.
+      registry: {} as InstallRegistry,
+      channels: [],
+      examine: async () => [],
+      reports: new Map(),
+      approvals: createApprovals(engine.logger),
+    };
     return request(
-      createConsoleApp({
+      createConsoleApp(ctx, {
         loops,
-        metrics,
-        database,
-        installs: new Map(installs.map((install) => [install, {} as Install])),
-        // No page that acts is asked for here.
-        services: {} as ConsoleServices,
-        config: Config.parse({ console: wanted === undefined ? {} : { token: wanted } }),
-        adapters: new Map(),
-        box: createSecretBox(randomBytes(32)),
-        changes: createChanges(),
-        logger: engine.logger,
-        listRemoved: () => listRemoved(engine.database),
-        listInstances: () => listInstances(engine.database.kysely),
         readiness,
-        clock: engine.clock,
-        // No page is asked for here.
-        customers: {} as CustomerServices,
-        examine: async () => [],
-        reports: new Map(),
-        approvals: createApprovals(engine.logger),
+        changes: createChanges(),
         loadApi: async () => (_request, _response, next) => next(),
       }),
     );
@@ -282,7 +271,7 @@ describeAnyDatabase('the console', (openFresh) => {
     await incident.pass(15 * minutes);
     const operator = { actor: 'operator', at: toInstant(incident.engine.clock.now()) };
     const [plan] = await listPlans(incident.engine, {});
-    await decidePlan({ ...incident.engine, by: operator }, 'approve', plan?.id ?? 0);
+    await decidePlan(incident.engine, operator, 'approve', plan?.id ?? 0);
     await incident.settle();
 
     const removed = (await receiptsOf(incident.engine)).filter((one) => one === 'remove removed');

@@ -194,7 +194,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     await convergeDue(engine, tool);
     await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2' })]);
     await commitIntent(
-      { ...engine, routeLink: engine.rules.routeLink },
+      engine,
       await claimOne(engine),
       { operation: 'add', found: null },
       now(),

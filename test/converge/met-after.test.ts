@@ -163,7 +163,7 @@ describeAnyDatabase('how long a trainer waits for what is wanted', (openFresh) =
     const [plan] = await listPlans(engine, { state: 'open' });
     engine.clock.advance(30 * minutes);
     const by = { actor: 'operator', at: toInstant(engine.clock.now()) };
-    await decidePlan({ ...engine, by }, 'approve', plan?.id ?? 0);
+    await decidePlan(engine, by, 'approve', plan?.id ?? 0);
     expect(await convergeAll()).toEqual([30 * minutes, 30 * minutes]);
   });
 

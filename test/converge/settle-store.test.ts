@@ -33,8 +33,7 @@ describeEachDialect('the settle store', (dialect) => {
   const now = () => toInstant(engine.clock.now());
   const later = () => instantIn(engine.clock, convergeLeaseMs);
 
-  const begin = (claim: Claim, intent: Intent) =>
-    commitIntent({ ...engine, routeLink: engine.rules.routeLink }, claim, intent, now(), later());
+  const begin = (claim: Claim, intent: Intent) => commitIntent(engine, claim, intent, now(), later());
   const settle = (claim: Claim, result: ConvergeResult) => settleMembership(engine, claim, result, now());
 
   it('gives a lease that has run out to the next, and keeps of the late one only what it learnt', async () => {

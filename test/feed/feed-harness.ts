@@ -1,11 +1,11 @@
 import { onTestFinished } from 'vitest';
+import type { Context } from '../../src/context.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { claimFeed, listDueFeeds } from '../../src/feed/feed-store.ts';
-import { type FeedDeps, readFeed } from '../../src/feed/feed-worker.ts';
+import { type FeedPorts, readFeed } from '../../src/feed/feed-worker.ts';
 import { createInbox } from '../../src/inbox/inbox.ts';
 import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { bindInstall } from '../../src/installs/binding-store.ts';
-import type { Storage } from '../../src/keys/storage.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
@@ -14,10 +14,10 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createEmployerSource } from '../../src/sources/employer/create-employer-source.ts';
 import { fixedLinks } from '../../src/sources/job-links.ts';
 import type { Alerting } from '../support/alerting.ts';
+import { createTestContext } from '../support/engine-harness.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 import { type Front, openFront } from '../support/front.ts';
 import { createLogLines, type LogLines } from '../support/log-lines.ts';
-import { storageOf } from '../support/storage-of.ts';
 
 /** The feed of one account in the sandbox, and what reads it, without the loop around it. */
 export interface FeedWorld {
@@ -27,12 +27,12 @@ export interface FeedWorld {
   account: CreatedAccount;
   clock: FakeClock;
   log: LogLines;
-  deps: FeedDeps;
-  storage: Storage;
+  ctx: Context;
+  ports: FeedPorts;
   /** Raises so many events, each with the next number: from 0. */
   raise(count: number): void;
   /** Reads one page, if the feed is due. @returns whether it was */
-  read(deps?: FeedDeps, signal?: AbortSignal): Promise<boolean>;
+  read(given?: Partial<Context & FeedPorts>, signal?: AbortSignal): Promise<boolean>;
   /** Reads until nothing is due. @returns how many pages were read */
   readAll(): Promise<number>;
   /** The numbers of the events that are stored. */
@@ -42,7 +42,6 @@ export interface FeedWorld {
 
 const pacing = { requestsPerSecond: 100_000, burst: 100_000 };
 const install = 'own';
-const dayMs = 86_400_000;
 
 /** @param hears what hears of its alerts */
 export async function openFeedWorld(database: Database, hears?: Alerting['hears']): Promise<FeedWorld> {
@@ -60,30 +59,27 @@ export async function openFeedWorld(database: Database, hears?: Alerting['hears'
     links: fixedLinks(new Map()),
     pacing,
   });
-  const storage = storageOf(database);
   const usualSignal = AbortSignal.timeout(600_000);
   const grant = await source.readGrant(usualSignal);
   await inTransaction(database, (tx) => bindInstall(tx, install, grant));
-  const deps: FeedDeps = {
-    ...storage,
-    inbox: createInbox({ append: (deliveries) => appendDeliveries(storage, deliveries), onAppended: () => undefined }),
+  const ctx = createTestContext(database, {
     sources: new Map([[install, source]]),
-    wouldDefer: async () => undefined,
-    everyMs: 30_000,
-    staleAfterMs: 30 * dayMs,
     alerts: createAlerts(log.logger, metrics, hears?.({ database, clock, logger: log.logger })),
     metrics,
     logger: log.logger,
     clock,
-  };
+  });
+  const inbox = createInbox({ append: (deliveries) => appendDeliveries(ctx, deliveries), onAppended: () => undefined });
+  const ports: FeedPorts = { append: inbox.append, wouldDefer: async () => undefined };
   let raised = 0;
 
-  async function read(given: FeedDeps = deps, signal = usualSignal): Promise<boolean> {
+  async function read(changes: Partial<Context & FeedPorts> = {}, signal = usualSignal): Promise<boolean> {
+    const given = { ...ctx, ...ports, ...changes };
     const now = toInstant(clock.now());
     const [due] = await listDueFeeds(given, [install], now);
     const claimed = due && (await claimFeed(given, due, now, instantIn(clock, 90_000)));
     if (claimed === undefined) return false;
-    await readFeed(given, claimed, signal);
+    await readFeed(given, given, claimed, signal);
     return true;
   }
 
@@ -93,8 +89,8 @@ export async function openFeedWorld(database: Database, hears?: Alerting['hears'
     account,
     clock,
     log,
-    deps,
-    storage,
+    ctx,
+    ports,
     read,
     raise(count) {
       for (let last = raised + count; raised < last; raised += 1) {

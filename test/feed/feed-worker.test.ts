@@ -1,14 +1,15 @@
 import { expect, it } from 'vitest';
+import type { Context } from '../../src/context.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { claimFeed, listDueFeeds, moveFeed, wantFeedRead } from '../../src/feed/feed-store.ts';
-import type { FeedDeps } from '../../src/feed/feed-worker.ts';
+import type { FeedPorts } from '../../src/feed/feed-worker.ts';
 import { instantIn } from '../../src/lib/clock.ts';
 import { createAlerting } from '../support/alerting.ts';
+import { inStudio } from '../support/engine-harness.ts';
 import { createRandom } from '../support/random.ts';
 import { describeAnyDatabase, tries } from '../support/tries.ts';
 import { type FeedWorld, openFeedWorld } from './feed-harness.ts';
 
-const inStudio = { tool: 'studio', projects: ['*'] };
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 describeAnyDatabase('the feed', (openFresh) => {
@@ -34,16 +35,16 @@ describeAnyDatabase('the feed', (openFresh) => {
   });
 
   it('is read at once when a delivery rang, unless its readings fail', async () => {
-    const { raise, read, readAll, stored, clock, sandbox, account, storage } = await open();
+    const { raise, read, readAll, stored, clock, sandbox, account, ctx } = await open();
     await readAll();
     raise(1);
-    await wantFeedRead(storage, 'own', clock.now().toISOString());
+    await wantFeedRead(ctx, 'own', clock.now().toISOString());
     expect(await readAll()).toBe(1);
     expect(await stored()).toEqual(upTo(1));
     sandbox.setFaults(account.accountId, { forbidden: { probability: 1, operations: ['GET /updates'] } });
     clock.advance(30_000);
     expect(await read()).toBe(true);
-    await wantFeedRead(storage, 'own', clock.now().toISOString());
+    await wantFeedRead(ctx, 'own', clock.now().toISOString());
     expect(await read()).toBe(false);
   });
 
@@ -67,15 +68,15 @@ describeAnyDatabase('the feed', (openFresh) => {
   });
 
   it('starts over where its cursor is refused, and stores no event twice', async () => {
-    const { raise, read, readAll, stored, row, clock, storage } = await open();
+    const { raise, read, readAll, stored, row, clock, ctx } = await open();
     raise(3);
     await readAll();
     clock.advance(30_000);
-    const [due] = await listDueFeeds(storage, ['own'], clock.now().toISOString());
+    const [due] = await listDueFeeds(ctx, ['own'], clock.now().toISOString());
     if (due === undefined) throw new Error('it is due');
-    const claimed = await claimFeed(storage, due, clock.now().toISOString(), clock.now().toISOString());
+    const claimed = await claimFeed(ctx, due, clock.now().toISOString(), clock.now().toISOString());
     if (claimed === undefined) throw new Error('it is free');
-    await moveFeed(storage, claimed, 'of another time', { readAt: '', nextReadAt: '' });
+    await moveFeed(ctx, claimed, 'of another time', { readAt: '', nextReadAt: '' });
     raise(1);
     expect(await read()).toBe(true);
     expect(await row()).toMatchObject({ cursor: null, failures: 1 });
@@ -102,7 +103,7 @@ describeAnyDatabase('the feed', (openFresh) => {
   );
 
   it('raises an alert after an hour of failures, not before, and says when it is read again', async () => {
-    const alerting = createAlerting({ walls: { installs: new Map([['own', inStudio]]), adapters: new Map() } });
+    const alerting = createAlerting({ installs: new Map([['own', inStudio()]]) });
     const { read, clock, front } = await openFeedWorld(await openFresh(), alerting.hears);
     front.meddle(() => ({ status: 404 }));
     for (let minute = 0; minute < 60; minute += 1) {
@@ -121,13 +122,13 @@ describeAnyDatabase('the feed', (openFresh) => {
   });
 
   it('counts what is older than is kept, and stores it no more', async () => {
-    const { raise, readAll, stored, clock, deps } = await open();
+    const { raise, readAll, stored, clock, ctx } = await open();
     raise(2);
     clock.advance(31 * 86_400_000);
     raise(1);
     await readAll();
     expect(await stored()).toEqual([2]);
-    const { values } = await deps.metrics.feedEvents.get();
+    const { values } = await ctx.metrics.feedEvents.get();
     expect(values.map(({ labels, value }) => [labels.status, value])).toEqual([
       ['accepted', 1],
       ['old', 2],
@@ -135,9 +136,9 @@ describeAnyDatabase('the feed', (openFresh) => {
   });
 
   it('is not read on while nothing more may be stored', async () => {
-    const { raise, read, readAll, stored, clock, deps } = await open();
+    const { raise, read, readAll, stored, clock } = await open();
     raise(1);
-    expect(await read({ ...deps, wouldDefer: async () => 'stored_bytes' })).toBe(true);
+    expect(await read({ wouldDefer: async () => 'stored_bytes' })).toBe(true);
     expect(await stored()).toEqual([]);
     clock.advance(120_000);
     await readAll();
@@ -145,14 +146,14 @@ describeAnyDatabase('the feed', (openFresh) => {
   });
 
   it('is read by one process at a time, and by another where that one has died', async () => {
-    const { raise, readAll, stored, clock, storage } = await open();
+    const { raise, readAll, stored, clock, ctx } = await open();
     raise(1);
     const now = () => clock.now().toISOString();
-    const [due] = await listDueFeeds(storage, ['own'], now());
+    const [due] = await listDueFeeds(ctx, ['own'], now());
     if (due === undefined) throw new Error('it is due');
     const leasedUntil = instantIn(clock, 1000);
-    expect(await claimFeed(storage, due, now(), leasedUntil)).toMatchObject({ cursor: null, failures: 0 });
-    expect([await claimFeed(storage, due, now(), leasedUntil), await listDueFeeds(storage, ['own'], now())]).toEqual([
+    expect(await claimFeed(ctx, due, now(), leasedUntil)).toMatchObject({ cursor: null, failures: 0 });
+    expect([await claimFeed(ctx, due, now(), leasedUntil), await listDueFeeds(ctx, ['own'], now())]).toEqual([
       undefined,
       [],
     ]);
@@ -162,40 +163,40 @@ describeAnyDatabase('the feed', (openFresh) => {
   });
 
   it('is given back by a process that stops while it reads it', async () => {
-    const { raise, read, stored, row, deps } = await open();
+    const { raise, read, stored, row } = await open();
     raise(1);
-    expect(await read(deps, AbortSignal.abort())).toBe(true);
+    expect(await read({}, AbortSignal.abort())).toBe(true);
     expect(await row()).toMatchObject({ failures: 0, failure: null });
     expect(await read()).toBe(true);
     expect(await stored()).toEqual(upTo(1));
   });
 
   it('is not moved back by a process that comes late', async () => {
-    const { raise, readAll, row, clock, storage } = await open();
+    const { raise, readAll, row, clock, ctx } = await open();
     const now = clock.now().toISOString();
-    const [due] = await listDueFeeds(storage, ['own'], now);
-    const late = due && (await claimFeed(storage, due, now, now));
+    const [due] = await listDueFeeds(ctx, ['own'], now);
+    const late = due && (await claimFeed(ctx, due, now, now));
     if (late === undefined) throw new Error('it is due');
     raise(2);
     await readAll();
     const { cursor } = (await row()) ?? {};
-    expect(await moveFeed(storage, late, '0', { readAt: now, nextReadAt: now })).toBe(false);
+    expect(await moveFeed(ctx, late, '0', { readAt: now, nextReadAt: now })).toBe(false);
     expect(await row()).toMatchObject({ cursor });
   });
 
   it('is another one where the token is of another account', async () => {
-    const { raise, read, readAll, stored, clock, deps, storage } = await open();
+    const { raise, read, readAll, stored, clock, ctx } = await open();
     raise(1);
     await readAll();
     const other = await claimFeed(
-      storage,
+      ctx,
       { install: 'own', grantId: 'org_other' },
       clock.now().toISOString(),
       clock.now().toISOString(),
     );
     expect(other).toMatchObject({ cursor: null });
-    expect(await listDueFeeds(storage, ['another'], clock.now().toISOString())).toEqual([]);
-    expect(await read(deps)).toBe(false);
+    expect(await listDueFeeds(ctx, ['another'], clock.now().toISOString())).toEqual([]);
+    expect(await read()).toBe(false);
     expect(await stored()).toEqual(upTo(1));
   });
 });
@@ -220,7 +221,7 @@ describeAnyDatabase('a process that dies while it reads the feed', (openFresh) =
 });
 
 /** Reads until so many calls were made, and dies in the next one: before or after it had its effect. */
-async function liveFor({ deps, read }: FeedWorld, calls: number): Promise<void> {
+async function liveFor({ ctx, ports, read }: FeedWorld, calls: number): Promise<void> {
   const death = new AppError('internal', 'the process died');
   let left = calls;
   const mortal = <Given extends unknown[], Answer>(call: (...given: Given) => Promise<Answer>) => {
@@ -232,13 +233,12 @@ async function liveFor({ deps, read }: FeedWorld, calls: number): Promise<void> 
       return answer;
     };
   };
-  const { database, inbox, sources } = deps;
+  const { database, sources } = ctx;
   const { readUpdates } = sources.get('own') ?? {};
   if (readUpdates === undefined) throw new Error('the source has a feed');
-  const dying: FeedDeps = {
-    ...deps,
-    inbox: { append: mortal(inbox.append) },
-    sources: new Map([['own', { readUpdates: mortal(readUpdates) }]]),
+  const dying: Partial<Context & FeedPorts> = {
+    append: mortal(ports.append),
+    sources: new Map([['own', { readUpdates: mortal(readUpdates) }]]) as unknown as Context['sources'],
     // Once it is dead, it stores nothing more.
     database: {
       ...database,

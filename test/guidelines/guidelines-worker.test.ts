@@ -57,15 +57,19 @@ describeAnyDatabase('manuals on a schedule', (openDatabase) => {
       read: (install: string) => counts.get(install) ?? 0,
       start(...wanting: string[]) {
         wanted = wanting.length;
-        const counted = [...world.deps.sources].map(([install, { readPublications }]) => {
+        const counted = [...world.ctx.sources].map(([install, source]) => {
+          const { readPublications } = source;
           const read: typeof readPublications = async (jobIds, signal) => {
             counts.set(install, (counts.get(install) ?? 0) + 1);
             return (await readPublications?.(jobIds, signal)) ?? new Map();
           };
-          return [install, { readPublications: read }] as const;
+          return [install, { ...source, readPublications: read }] as const;
         });
-        const deps = { ...world.deps, sources: new Map(counted), storage, wanting: () => wanting, everyMs, pollMs: 5 };
-        workers.push(createGuidelinesWorker(deps), createGuidelinesWorker(deps));
+        const installs = new Map(
+          [...world.ctx.installs].map(([name, one]) => [name, { ...one, guidelines: wanting.includes(name) }]),
+        );
+        const ctx = { ...world.ctx, installs, sources: new Map(counted), pollMs: 5 };
+        workers.push(createGuidelinesWorker(ctx), createGuidelinesWorker(ctx));
         startLoops(...workers);
       },
       /** Nothing is due, and nothing is under way. */

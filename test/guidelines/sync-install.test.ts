@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
+import type { Context } from '../../src/context.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import type { SyncInstallDeps } from '../../src/guidelines/sync-install.ts';
+import type { Source } from '../../src/sources/source.ts';
 import { down, type GuidelineWorld, openGuidelineWorld } from '../support/guidelines/guideline-world.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
@@ -164,15 +165,16 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
   });
 
   it('of an older reading do not replace newer ones', async () => {
-    const { own, sync, tool, deps } = await open();
+    const { own, sync, tool, ctx } = await open();
     const manual = own.write('Every sign.');
     manual.publish();
-    const old = await deps.sources.get('own')?.readPublications?.([own.jobId], AbortSignal.timeout(5000));
+    const source = ctx.sources.get('own') as Source;
+    const old = await source.readPublications?.([own.jobId], AbortSignal.timeout(5000));
     manual.edit('Every whole sign.');
     manual.publish();
     await sync();
-    const late = new Map([['own', { readPublications: async () => old ?? new Map() }]]);
-    expect(await resultsOf(sync('own', { deps: { ...deps, sources: late } }))).toEqual(['signs shown']);
+    const late = new Map([['own', { ...source, readPublications: async () => old ?? new Map() }]]);
+    expect(await resultsOf(sync('own', { ctx: { ...ctx, sources: late } }))).toEqual(['signs shown']);
     expect(tool.texts.get('signs')).toBe(htmlOf('Every whole sign.'));
   });
 
@@ -218,7 +220,7 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
 
   it('are known as ours wherever the process was killed, and whatever was lost on the way', async () => {
     const world = await open();
-    const { own, sync, tool, clock, deps, row } = world;
+    const { own, sync, tool, clock, ctx, row } = world;
     tool.clean = (text) => `${text.replaceAll(/<\/?h1>/g, '')} `;
     const manual = own.write('Sign 0.');
     manual.publish();
@@ -228,7 +230,7 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
       number += 1;
       manual.edit(`Sign ${number}.`);
       manual.publish();
-      const hasEnded = await untilKilled(deps, awaits, (dying) => sync('own', { deps: dying }));
+      const hasEnded = await untilKilled(ctx, awaits, (dying) => sync('own', { ctx: dying }));
       clock.advance(leaseOver);
       expect(await resultsOf(sync())).not.toContain('signs edited');
       expect(tool.texts.get('signs')).toBe(`Signs<p>Sign ${number}.</p> `);
@@ -260,11 +262,7 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
  *
  * @returns whether the work had ended before
  */
-async function untilKilled(
-  deps: SyncInstallDeps,
-  awaits: number,
-  work: (dying: SyncInstallDeps) => Promise<unknown>,
-): Promise<boolean> {
+async function untilKilled(ctx: Context, awaits: number, work: (dying: Context) => Promise<unknown>): Promise<boolean> {
   let left = awaits;
   const { promise: death, resolve: die } = Promise.withResolvers<'killed'>();
   // Whatever is made of an answer that never comes is never answered either.
@@ -285,9 +283,9 @@ async function untilKilled(
         };
       },
     });
-  const adapters = new Map([...deps.walls.adapters].map(([name, adapter]) => [name, mortal(adapter)]));
+  const adapters = new Map([...ctx.adapters].map(([name, adapter]) => [name, mortal(adapter)]));
   // A transaction that was begun is rolled back when its process dies, and none may stay open here.
-  const database = { ...mortal(deps.database), kysely: mortal(deps.database.kysely) };
-  const dying: SyncInstallDeps = { ...deps, database, walls: { ...deps.walls, adapters } };
+  const database = { ...mortal(ctx.database), kysely: mortal(ctx.database.kysely) };
+  const dying: Context = { ...ctx, database, adapters };
   return (await Promise.race([work(dying), death])) !== 'killed';
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, it } from 'vitest';
+import { Config } from '../../src/config/config-schema.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { removeEndpoint, saveEndpoint } from '../../src/installs/endpoint-store.ts';
@@ -12,13 +13,14 @@ import {
 } from '../../src/installs/install-store.ts';
 import { createInstallsWorker } from '../../src/installs/installs-worker.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
-import { startLoops } from '../support/engine-harness.ts';
-import { createFakeClock } from '../support/fake-clock.ts';
-import { createLogLines } from '../support/log-lines.ts';
+import { createTestContext, startLoops } from '../support/engine-harness.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
 const at = '2026-03-15T12:00:00.000Z';
+const config = Config.parse({
+  marketplace: { baseUrl: 'http://127.0.0.1:1', employerBaseUrl: 'http://127.0.0.1:1' },
+});
 const box = createSecretBox(randomBytes(32));
 const acme: ConnectedInstall = {
   install: 'acme',
@@ -37,12 +39,7 @@ describeAnyDatabase('the registry of installs', (openFresh) => {
   let registry: InstallRegistry;
 
   function open(configured = new Map([['globex', { ...inFile, projects: ['globex-*'] }]])) {
-    return createInstallRegistry({
-      configured,
-      marketplace: { baseUrl: 'http://127.0.0.1:1', employerBaseUrl: 'http://127.0.0.1:1' },
-      database,
-      box,
-    });
+    return createInstallRegistry({ database, box }, { ...config, installs: configured as Config['installs'] });
   }
 
   beforeEach(async () => {
@@ -137,14 +134,9 @@ describeAnyDatabase('the registry of installs', (openFresh) => {
 
   it('loads at once for a caller that cannot wait, and passes the change on', async () => {
     const reported: string[] = [];
-    const worker = createInstallsWorker({
-      registry,
-      clock: createFakeClock(),
-      logger: createLogLines().logger,
-      pollMs: 3_600_000,
-      async onLoaded(changed) {
-        reported.push(...changed);
-      },
+    const ctx = createTestContext(database, { pollMs: 3_600_000 });
+    const worker = createInstallsWorker(ctx, registry, async (changed) => {
+      reported.push(...changed);
     });
     startLoops(worker);
     await until(
@@ -164,14 +156,9 @@ describeAnyDatabase('the registry of installs', (openFresh) => {
 
   it('reports a change again until it could be taken in', async () => {
     const reported: string[][] = [];
-    const worker = createInstallsWorker({
-      registry,
-      clock: createFakeClock(),
-      logger: createLogLines().logger,
-      async onLoaded(changed) {
-        reported.push(changed);
-        if (reported.length === 1) throw new AppError('unavailable', 'The database could not be used');
-      },
+    const worker = createInstallsWorker(createTestContext(database), registry, async (changed) => {
+      reported.push(changed);
+      if (reported.length === 1) throw new AppError('unavailable', 'The database could not be used');
     });
     startLoops(worker);
     const isDone = () => reported.at(-1)?.length === 0;

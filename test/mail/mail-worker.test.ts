@@ -44,7 +44,8 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     styled = {},
   } = {}) => {
     const send = createSendMail(server);
-    return createMailing({ ...engine, database, send, managedDomains, style: { ...style, ...styled } });
+    const config = { ...engine.config, marketplace: { ...engine.config.marketplace, managedDomains } };
+    return createMailing({ ...engine, database, config }, { send, style: { ...style, ...styled } });
   };
 
   async function mailAll(mailer = createMailer()): Promise<void> {
@@ -266,7 +267,7 @@ describeAnyDatabase('an invitation by password', (openFresh) => {
     await convergeDue(engine, createLoginTool(), { makesLogins: true });
     const box = await openMailBox();
     const send = createSendMail(box.server);
-    const mailer = createMailing({ ...engine, send, style });
+    const mailer = createMailing(engine, { send, style });
     expect(await mailer(never)).toBe('idle');
     expect(box.mails).toEqual([]);
     const now = toInstant(engine.clock.now());

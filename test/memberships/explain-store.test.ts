@@ -3,7 +3,7 @@ import { loadBearing } from '../../src/memberships/explain-store.ts';
 import { rejectPlanItems } from '../../src/removals/plan-store.ts';
 import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
-import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { createEngine, type Engine, limitRemovals } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { inviteAll } from '../support/invite.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
@@ -79,7 +79,7 @@ describeEachDatabase('what bears on a trainer', (openFresh) => {
   });
 
   it('has the open plan that holds a membership, and none that is stale or decided', async () => {
-    engine.limits = { ...engine.limits, max: 0 };
+    limitRemovals(engine, { max: 0 });
     await convergeDue(engine, createMemoryTool());
     await engine.apply([fullEvent({ type: 'project_link.removed' })]);
     await engine.takeIn();

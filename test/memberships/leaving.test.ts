@@ -10,7 +10,7 @@ import {
   listMemberships,
 } from '../../src/memberships/membership-list-store.ts';
 import { convergeDue } from '../support/converging.ts';
-import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { createEngine, type Engine, limitRemovals } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
@@ -62,7 +62,7 @@ describeAnyDatabase('the list of members who are about to leave', (openFresh) =>
   });
 
   it('names last those whose removal waits for a decision about a plan', async () => {
-    engine.limits = { ...engine.limits, max: 1, maxFraction: 0.01 };
+    limitRemovals(engine, { max: 1, maxFraction: 0.01 });
     await hire(1, 2, 3);
     await unlink(1);
     await unlink(2);

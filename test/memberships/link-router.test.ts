@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, expect, it } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import { emptyLink } from '../../src/domain/evidence.ts';
-import { createInstallsReaching, createLinkRouter } from '../../src/memberships/link-router.ts';
+import { createLinkRouter, installsReaching } from '../../src/memberships/link-router.ts';
 import { crossingOf } from '../../src/memberships/wall.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 
@@ -298,9 +298,9 @@ describe('a group may be reached', () => {
       Object.entries(projects).map(([name, named]) => [name, { tool: 'studio', projects: named }]),
     );
     installs.set('elsewhere', { tool: 'other', projects: ['*'] });
-    const reaching = createInstallsReaching(installs, createLinkRouter(installs, adapters));
     const signs = { tool: 'studio', groupId: 'signs' };
-    expect([...reaching(signs, [project('signs')])].sort()).toEqual(expected);
+    const reaching = installsReaching(installs, createLinkRouter(installs, adapters), signs, [project('signs')]);
+    expect([...reaching].sort()).toEqual(expected);
   });
 
   it('by all installs of a tool that has one group, whatever their projects', () => {
@@ -309,8 +309,8 @@ describe('a group may be reached', () => {
       ['globex', { tool: 'studio', projects: ['globex'] }],
     ]);
     const oneGroup = new Map([['studio', { ...adapter, groupFor: () => 'organisation' }]]);
-    const reaching = createInstallsReaching(installs, createLinkRouter(installs, oneGroup));
     const organisation = { tool: 'studio', groupId: 'organisation' };
-    expect([...reaching(organisation, [project('acme-1')])]).toEqual(['acme', 'globex']);
+    const routeLink = createLinkRouter(installs, oneGroup);
+    expect([...installsReaching(installs, routeLink, organisation, [project('acme-1')])]).toEqual(['acme', 'globex']);
   });
 });

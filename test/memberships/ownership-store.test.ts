@@ -6,7 +6,7 @@ import { adoptMember, listOrphans, releaseMember, retireOrphans } from '../../sr
 import { listPlanItems } from '../../src/removals/plan-store.ts';
 import { claimDue, converge, convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
-import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { createEngine, type Engine, limitRemovals } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
 
@@ -135,7 +135,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
   });
 
   it('makes a plan stale that holds them', async () => {
-    engine.limits = { ...engine.limits, max: 0 };
+    limitRemovals(engine, { max: 0 });
     await addOne();
     await engine.apply([unlinked]);
     await engine.takeIn();
@@ -192,7 +192,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
   });
 
   it('retired, a member leaves a configured tool, and the brake does not count that', async () => {
-    engine.limits = { ...engine.limits, max: 0 };
+    limitRemovals(engine, { max: 0 });
     await addOne();
     await orphanAll();
     expect(await retire('studio')).toEqual({ removing: 1, released: 0, kept: 0 });

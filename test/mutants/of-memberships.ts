@@ -153,8 +153,8 @@ export const mutantsOfMemberships: readonly Mutant[] = [
     [
       [
         'Where a link leads to a group by now, those of before get access',
-        'rules.routeLink({ install, ...link }) !== undefined',
-        'rules.routeLink({ install, ...link }) === undefined',
+        'ctx.routeLink({ install, ...link }) !== undefined',
+        'ctx.routeLink({ install, ...link }) === undefined',
       ],
     ],
   ),

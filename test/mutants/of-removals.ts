@@ -67,7 +67,7 @@ export const mutantsOfRemovals: readonly Mutant[] = [
     [
       [
         'What is not exempt is decided by what was before',
-        'const isCounted = dependsOnCounts(removals, delivered, ctx.limits);',
+        'const isCounted = dependsOnCounts(removals, delivered, limits);',
         'const isCounted = false;',
       ],
       [
@@ -82,8 +82,8 @@ export const mutantsOfRemovals: readonly Mutant[] = [
       ],
       [
         'What must wait for a reading waits',
-        'return await ctx.awaitedReadings.afterLists(tx, ready, now);',
-        'const { isListWanted } = await ctx.awaitedReadings.afterLists(tx, ready, now);\n  return { due: ready.map((one) => one.due), isListWanted };',
+        'return await awaitLists(tx, ready, now, ports.wantLists);',
+        'const { isListWanted } = await awaitLists(tx, ready, now, ports.wantLists);\n  return { due: ready.map((one) => one.due), isListWanted };',
       ],
       [
         'Those that have waited are decided about together',

@@ -1,15 +1,13 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { AlertNotice } from '../../src/domain/notice.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
-import { type AlertNotices, type AlertNoticesDeps, createAlertNotices } from '../../src/notify/alert-notices.ts';
-import type { ChannelShape } from '../../src/notify/channel.ts';
+import { createAlertNotices } from '../../src/notify/alert-notices.ts';
 import { composeDigest } from '../../src/notify/compose-digest.ts';
 import { listDispatches } from '../../src/notify/dispatch-store.ts';
-import { createNoticeStore } from '../../src/notify/notice-store.ts';
 import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
 import { createAlerting } from '../support/alerting.ts';
 import { answering, openHook } from '../support/hook.ts';
-import { createTelling, newNotice, secret, type Telling } from '../support/notices.ts';
+import { atOnce, createTelling, newNotice, notifying, secret, type Telling } from '../support/notices.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
 const minuteMs = 60_000;
@@ -23,19 +21,16 @@ describeAnyDatabase('alerts', (openFresh) => {
     telling = createTelling(await openFresh());
   });
 
-  function open(...channels: Pick<ChannelShape, 'name' | 'gatherMs' | 'tells'>[]) {
-    const { clock, logger, metrics } = telling;
-    const notices = createNoticeStore(channels, clock);
-    const deps: AlertNoticesDeps = { ...telling, notices, repeatMs: 7 * dayMs };
-    const alerting: AlertNotices = createAlertNotices(deps);
+  function open(channels: Record<string, object> = { ops: atOnce }) {
+    const { logger, metrics } = telling;
+    const ctx = { ...telling, config: notifying(channels) };
+    const alerting = createAlertNotices(() => ctx);
     return { ...alerting, alerts: createAlerts(logger, metrics, alerting) };
   }
 
-  const ops = { name: 'ops', gatherMs: 0 };
-
   it('go to every channel that takes alerts', async () => {
-    const finance = { name: 'finance', gatherMs: 0, tells: ['budgets'] as const };
-    const { alerts, settled } = open(ops, finance, { ...ops, name: 'chat', tells: ['alerts'] });
+    const [finance, chat] = ['budgets', 'alerts'].map((topic) => ({ ...atOnce, tells: [topic] }));
+    const { alerts, settled } = open({ ops: atOnce, finance: { ...finance }, chat: { ...chat } });
     alerts.raise('removals_held', { install: 'acme', plan: 7, held: 3 }, 'Removals are held');
     await settled();
     const rows = await telling.rows();
@@ -47,7 +42,7 @@ describeAnyDatabase('alerts', (openFresh) => {
   });
 
   it('are announced once as long as they stand, whatever else their lines say, and a new one at once', async () => {
-    const { alerts, settled } = open(ops);
+    const { alerts, settled } = open();
     const outside = (link: string, reason = 'not_named') =>
       alerts.raise('link_outside', { install: 'acme', link, reason }, 'A link is outside');
     for (let day = 0; day < 5; day += 1) {
@@ -63,7 +58,7 @@ describeAnyDatabase('alerts', (openFresh) => {
   });
 
   it('are announced by one of two instances that find them at the same time', async () => {
-    const instances = [open(ops), open(ops), open(ops)];
+    const instances = [open(), open(), open()];
     for (const { alerts } of instances) alerts.raise('marketplace_refuses', { install: 'acme' }, 'refused');
     await Promise.all(instances.map(({ settled }) => settled()));
     for (const { alerts } of instances) alerts.observe('managed_address_leaked', { tool: 'studio', group: 'g' }, []);
@@ -82,7 +77,7 @@ describeAnyDatabase('alerts', (openFresh) => {
     for (let look = 0; look < 3; look += 1) {
       listener.observe('address_changed', group, [{ membership: 2 }]);
       await alerting.announced('address_changed');
-      const other = open(ops);
+      const other = open();
       other.alerts.observe('address_changed', group, [{ membership: '2' }]);
       await other.settled();
     }
@@ -117,7 +112,7 @@ describeAnyDatabase('alerts', (openFresh) => {
   });
 
   it('are repeated after the configured time as reminders, as long as they stand', async () => {
-    const alerting = createAlerting({ repeatMs: 2 * dayMs });
+    const alerting = createAlerting({ repeat: '2d' });
     const listener = alerting.hears(telling);
     const found = () => listener.raise('managed_address_leaked', { tool: 'studio', group: 'signs' }, 'leak');
     found();
@@ -154,7 +149,7 @@ describeAnyDatabase('alerts', (openFresh) => {
   });
 
   it('about a channel that fails go to the other channels, once a day', async () => {
-    const { alerts, settled } = open(ops, { ...ops, name: 'chat' });
+    const { alerts, settled } = open({ ops: atOnce, chat: atOnce });
     for (let hour = 0; hour < 25; hour += 1) {
       alerts.raise('notification_failed', { channel: 'ops' }, 'A notice was given up');
       await settled();
@@ -166,14 +161,14 @@ describeAnyDatabase('alerts', (openFresh) => {
   });
 
   it('that have notices of their own are not noticed here', async () => {
-    const { alerts, settled } = open(ops);
+    const { alerts, settled } = open();
     alerts.raise('budget_low', { install: 'acme' }, 'low');
     await settled();
     expect(await telling.rows()).toEqual([]);
   });
 
   it('that cannot be kept break nothing, and are in the log', async () => {
-    const { alerts, settled } = open(ops);
+    const { alerts, settled } = open();
     await telling.database.kysely.schema.alterTable('notice').renameTo('elsewhere').execute();
     alerts.raise('link_outside', { install: 'acme' }, 'A link is outside');
     await settled();
@@ -184,7 +179,7 @@ describeAnyDatabase('alerts', (openFresh) => {
   });
 
   it('name ids alone: no address, no number, no other field', async () => {
-    const { alerts, settled } = open(ops);
+    const { alerts, settled } = open();
     const fields = { install: 'acme', trainer: 'cmu1@mail.example', held: 3, message: 'secret' };
     alerts.raise('address_changed', fields, 'Their address has changed');
     await settled();
@@ -197,7 +192,7 @@ describeAnyDatabase('alerts', (openFresh) => {
     const hook = await openHook('/ops');
     hook.answer = answering(200);
     const channel = createWebhookChannel('ops', { type: 'webhook', url: hook.url, secret }, telling.clock);
-    const { alerts, settled } = open(channel);
+    const { alerts, settled } = open();
     const group = { tool: 'studio', group: 'signs' };
     alerts.raise('managed_address_leaked', { ...group, leaks: 3 }, 'Accounts are in a group');
     await settled();

@@ -1,17 +1,15 @@
 import { expect, it } from 'vitest';
 import { claimDispatch, type DispatchFilter, listDispatches, settleDispatch } from '../../src/notify/dispatch-store.ts';
-import { addNotices, createTelling, newNotice, newOrder } from '../support/notices.ts';
+import { addNotices, atOnce, createTelling, newNotice, newOrder } from '../support/notices.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
 describeAnyDatabase('what was sent to people', (openFresh) => {
-  const ops = { name: 'ops', gatherMs: 0 };
-
   it('is listed page by page, the newest first, and by its state', async () => {
     const telling = createTelling(await openFresh());
     const { database, clock, rows } = telling;
     const notices = [1, 2, 3, 4, 5].map((number) => newNotice({ contractId: `c${number}` }));
 
-    await addNotices({ database, clock }, [ops], notices);
+    await addNotices({ database, clock }, { ops: atOnce }, notices);
     // The two oldest are sent.
     for (const _ of [1, 2]) {
       const claim = await claimDispatch(telling, newOrder('ops', clock));

@@ -1,8 +1,8 @@
 import { beforeEach, expect, it } from 'vitest';
-import { type NoticePurgeDeps, purgeNotices } from '../../src/notify/notice-purge-worker.ts';
+import { purgeNotices } from '../../src/notify/notice-purge-worker.ts';
 import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
 import { answering, type Hook, openHook } from '../support/hook.ts';
-import { createTelling, newNotice, secret, type Telling } from '../support/notices.ts';
+import { atOnce, createTelling, newNotice, notifying, secret, type Telling } from '../support/notices.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
 const [minuteMs, dayMs] = [60_000, 86_400_000];
@@ -20,8 +20,8 @@ describeAnyDatabase('clearing up behind notices', (openFresh) => {
     createWebhookChannel(name, { type: 'webhook', url: hook.url, secret }, telling.clock);
 
   async function clearUp(...channels: string[]): Promise<void> {
-    const deps: NoticePurgeDeps = { ...telling, channels };
-    while ((await purgeNotices(deps)) === 'more');
+    const config = notifying(Object.fromEntries(channels.map((name) => [name, atOnce])));
+    while ((await purgeNotices({ ...telling, config })) === 'more');
   }
 
   const countNotices = async () => (await telling.database.kysely.selectFrom('notice').selectAll().execute()).length;

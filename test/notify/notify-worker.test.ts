@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
 import type { Channel } from '../../src/notify/channel.ts';
 import { claimDispatch, settleDispatch } from '../../src/notify/dispatch-store.ts';
-import { createNoticeStore } from '../../src/notify/notice-store.ts';
+import { addBudgetNotice } from '../../src/notify/notice-store.ts';
 import { createNotifying } from '../../src/notify/notify-worker.ts';
 import { createSlackChannel } from '../../src/notify/slack-channel.ts';
 import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
@@ -10,7 +10,16 @@ import { loadStatus } from '../../src/operator/load-status.ts';
 import { openForTest } from '../support/databases.ts';
 import { answering, type Hook, openHook } from '../support/hook.ts';
 import { killAtTransaction } from '../support/kill-at-transaction.ts';
-import { createTelling, never, newNotice, newOrder, secret, type Telling } from '../support/notices.ts';
+import {
+  atOnce,
+  createTelling,
+  never,
+  newNotice,
+  newOrder,
+  notifying,
+  secret,
+  type Telling,
+} from '../support/notices.ts';
 import { storageOf } from '../support/storage-of.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
@@ -39,16 +48,16 @@ describeAnyDatabase('a notice', (openFresh) => {
   }
 
   it('is stored with the transaction that found it, or not at all', async () => {
-    const { database, clock } = telling;
-    const { add } = createNoticeStore([channel], clock);
+    const { database } = telling;
+    const ctx = { ...telling, config: notifying({ billing: atOnce }) };
     const failing = inTransaction(database, async (tx) => {
-      await add(tx, newNotice());
+      await addBudgetNotice(ctx, tx, newNotice());
       throw new Error('killed');
     });
     await expect(failing).rejects.toThrow('killed');
     expect(await telling.rows()).toEqual([]);
     expect(await database.kysely.selectFrom('notice').selectAll().execute()).toEqual([]);
-    await inTransaction(database, (tx) => add(tx, newNotice()));
+    await inTransaction(database, (tx) => addBudgetNotice(ctx, tx, newNotice()));
     expect(await telling.rows()).toMatchObject([{ channel: 'billing', state: 'waiting' }]);
   });
 
@@ -92,7 +101,7 @@ describeAnyDatabase('a notice', (openFresh) => {
     const stopping = new AbortController();
     hook.answer = () => stopping.abort();
     await telling.add([channel], newNotice());
-    await createNotifying({ ...telling, channel })(stopping.signal);
+    await createNotifying(telling, channel)(stopping.signal);
     expect(await row()).toMatchObject({ state: 'waiting', failure: null });
     hook.answer = answering(200);
     await pass(minuteMs, minuteMs);
@@ -222,7 +231,7 @@ describeAnyDatabase('a notice', (openFresh) => {
     hook.answer = answering(500);
     const notices = Array.from({ length: 20 }, (_, at) => newNotice({ contractId: `c${at}` }));
     await telling.add([channel], ...notices);
-    const notify = createNotifying({ ...telling, channel });
+    const notify = createNotifying(telling, channel);
     // The same process all the time: it waits longer and longer.
     for (let second = 0; second < 600; second += 1) {
       while ((await notify(never)) === 'more');

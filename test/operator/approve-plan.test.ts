@@ -1,11 +1,11 @@
 import { beforeEach, expect, it } from 'vitest';
 import { toInstant } from '../../src/lib/clock.ts';
 import { type Approved, approvePlan } from '../../src/operator/approve-plan.ts';
-import { createSilence } from '../../src/reconcile/runs/silence.ts';
 import { listPlans } from '../../src/removals/plan-store.ts';
 import { createRemovalWorker } from '../../src/removals/removal-worker.ts';
-import type { SourceReader } from '../../src/sources/source.ts';
+import type { Source, SourceReader } from '../../src/sources/source.ts';
 import { createStudioWorker } from '../support/converging.ts';
+import { inStudio } from '../support/engine-harness.ts';
 import { createIncident, hours, type Incident, type Listing, minutes, toApi } from '../support/incident.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
@@ -68,7 +68,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
     api: Listing | SourceReader,
     { waitMs = 5000, ...approval }: { isUnread?: boolean; waitMs?: number; readWithinMs?: number } = {},
   ): Promise<Approved> {
-    const { engine, deps, tool } = incident;
+    const { engine, tool } = incident;
     const reader = 'readGrant' in api ? api : toApi(api);
     const counted: SourceReader = {
       ...reader,
@@ -77,22 +77,15 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
         return reader.readGrant(signal);
       },
     };
-    const all = {
-      ...deps,
-      loops: [createRemovalWorker(engine), createStudioWorker(engine, tool)],
-      countDueResets: async () => 0,
-      sources: new Map(customers.map((name) => [name, { clockDriftMs: () => undefined, ...counted }])),
-      by: { actor: 'ada', at: '' },
-      silence: createSilence({
-        ...engine,
-        gracePeriods: engine.rules.gracePeriods,
-        installs: new Map(customers.map((name) => [name, {}])),
-        unlistedTools: [],
-      }),
+    const ctx = {
+      ...engine,
+      installs: new Map(customers.map((name) => [name, inStudio()])),
+      sources: new Map(customers.map((name) => [name, { clockDriftMs: () => undefined, ...counted } as Source])),
     };
+    const loops = [createRemovalWorker(engine, engine.braking), createStudioWorker(engine, tool)];
     const { signal } = new AbortController();
-    const patience = { waitMs, signal, onProgress: () => undefined };
-    return approvePlan(all, 1, customers, { patience, ...approval });
+    const patience = { loops, waitMs, signal, onProgress: () => undefined };
+    return approvePlan(ctx, { actor: 'ada', at: '' }, 1, { patience, ...approval });
   }
 
   it('takes out no trainer who was linked again since without a delivery, and says who', async () => {

@@ -28,7 +28,7 @@ describeAnyDatabase("an operator's word about a contract", (openFresh) => {
     install?: string,
     at = toInstant(engine.clock.now()),
   ) {
-    return await decideContract({ ...engine, by: { actor: 'ada', at } }, decision, contractId, install);
+    return await decideContract(engine, { actor: 'ada', at }, decision, contractId, install);
   }
 
   const statuses = async () => (await listContracts(engine, { limit: 10 })).map(({ status }) => status);

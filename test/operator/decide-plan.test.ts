@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
-import { lockEvidence } from '../../src/evidence/evidence-store.ts';
 import { toInstant } from '../../src/lib/clock.ts';
+import { lockEvidence } from '../../src/memberships/lock-evidence.ts';
 import { decidePlan, type PlanDecision } from '../../src/operator/decide-plan.ts';
 import { countRemovals } from '../../src/removals/brake-store.ts';
 import { listPlanItems, listPlans } from '../../src/removals/plan-store.ts';
@@ -36,7 +36,7 @@ describeAnyDatabase('a decision about a plan', (openFresh) => {
 
   const decide = (decision: PlanDecision, planId = 1, only?: number[]) => {
     const by = { actor: 'ada', at: toInstant(engine.clock.now()) };
-    return decidePlan({ ...engine, by }, decision, planId, { only });
+    return decidePlan(engine, by, decision, planId, { only });
   };
 
   it('to approve it has its people removed, and is kept with who said so', async () => {

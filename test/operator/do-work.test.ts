@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
-import { countDueResets } from '../../src/converge/reset-store.ts';
 import { createResetWorker } from '../../src/converge/reset-worker.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { doWork } from '../../src/operator/do-work.ts';
-import { convergeDue, createStudioWorker } from '../support/converging.ts';
+import { convergeDue, createStudioWorker, withStudio } from '../support/converging.ts';
 import { createEngine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createSharedLinkTool } from '../support/inviting-tool.ts';
@@ -20,13 +19,13 @@ describeAnyDatabase('a command that does the work', (openFresh) => {
     expect(tool.resets()).toBe(0);
 
     const { clock } = engine;
-    const resetter = createResetWorker({ ...engine, tool: 'studio', adapter: tool.adapter, timeoutMs: 5000 });
+    const ctx = withStudio(engine, tool);
+    const resetter = createResetWorker(ctx, 'studio');
     const loops = [resetter, createStudioWorker(engine, tool)];
-    const countResets = () => countDueResets(engine, ['studio'], toInstant(clock.now()));
     const since = { at: toInstant(clock.now()), afterReceipt: 0 };
     const { signal } = new AbortController();
-    const patience = { waitMs: 10_000, signal, onProgress: () => undefined };
-    const work = await doWork({ ...engine, loops, countDueResets: countResets }, ['acme'], since, patience);
+    const patience = { loops, waitMs: 10_000, signal, onProgress: () => undefined };
+    const work = await doWork(ctx, ['acme'], since, patience);
     expect(work.get('acme')).toMatchObject({ left: 0 });
     expect(tool.resets()).toBe(1);
   });

@@ -19,7 +19,7 @@ import {
 import { noBudget } from '../support/budgets.ts';
 import { convergeDue } from '../support/converging.ts';
 import { newDelivery } from '../support/deliveries.ts';
-import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { createEngine, type Engine, limitRemovals } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
@@ -74,7 +74,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
   });
 
   it('says what needs the operator, and what to do', async () => {
-    engine.limits = { ...engine.limits, max: 0 };
+    limitRemovals(engine, { max: 0 });
     const read = { ...emptyContract('acme', 'cmc9'), activeReadAt: '2026-03-15T12:30:00.000Z' };
     const disputed = { ...read, endedEventAt: '2026-03-15T12:00:00.000Z' };
     const crossed = { ...read, contractId: 'cmc8', endedEventAt: '2026-03-15T12:29:00.000Z' };

@@ -5,6 +5,7 @@ import { outcomeOfRun } from '../../src/domain/run.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { previewAll } from '../../src/operator/preview-all.ts';
 import { countRunWork, lastReceiptId } from '../../src/reconcile/runs/run-store.ts';
+import type { Source } from '../../src/sources/source.ts';
 import type { OpenFresh } from '../support/databases.ts';
 import { createIncident, hours, minutes, toApi } from '../support/incident.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
@@ -31,9 +32,8 @@ async function open(openFresh: OpenFresh, database?: Awaited<ReturnType<OpenFres
   const listing = () => ({ links, active: contractsOf(hired), ended: contractsOf(ended) });
 
   async function dryRun() {
-    const sources = new Map([['acme', toApi(listing())]]);
-    const deps = { ...incident.deps, sources };
-    const [previewed] = await previewAll(deps, ['acme'], signal, () => undefined);
+    const sources = new Map([['acme', toApi(listing()) as Source]]);
+    const [previewed] = await previewAll({ ...incident.engine, sources }, ['acme'], signal, () => undefined);
     if (previewed === undefined) throw new Error('nothing was previewed');
     const { outcome, added, removed, held, failed } = previewed;
     return { outcome: outcome === 'pending' ? 'applied' : outcome, added, removed, held, failed };

@@ -413,7 +413,7 @@ async function openWorld(openFresh: () => Promise<Database>) {
 function createForget(engine: Engine) {
   const { signal } = new AbortController();
   return (who: string, { dryRun = false, install }: Partial<ForgetWish> = {}) =>
-    forgetPerson({ ...engine, signal }, who, { dryRun, by: { actor: 'ada', at: '2026-03-15T12:00:00.000Z' }, install });
+    forgetPerson(engine, who, { dryRun, by: { actor: 'ada', at: '2026-03-15T12:00:00.000Z' }, install }, signal);
 }
 
 function event(type: string, wish: Partial<EventWish> = {}): string {
@@ -469,6 +469,6 @@ async function countNamed(engine: Engine): Promise<number> {
 }
 
 async function sweepThrough(engine: Engine): Promise<void> {
-  const sweep = createSweep({ ...engine, retentionMs: 90 * 86_400_000 });
-  while ((await sweep.step()) === 'more');
+  const sweep = createSweep(engine);
+  while ((await sweep()) === 'more');
 }

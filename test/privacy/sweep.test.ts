@@ -3,7 +3,7 @@ import type { Database } from '../../src/db/database.ts';
 import { emptyContract, emptyEvidence, versionOfRead } from '../../src/domain/evidence.ts';
 import type { MembershipState } from '../../src/domain/membership.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { createSweep, type Sweep } from '../../src/privacy/sweep.ts';
+import { createSweep } from '../../src/privacy/sweep.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { type EventWish, fullEvent } from '../support/event-bodies.ts';
 import { inviteAll } from '../support/invite.ts';
@@ -182,7 +182,7 @@ describeAnyDatabase('retention', (openFresh) => {
     await insertEnded(engine, 230);
     engine.clock.advance(91 * dayMs);
     let steps = 1;
-    while ((await sweep.step()) === 'more') steps += 1;
+    while ((await sweep()) === 'more') steps += 1;
     expect(steps).toBeGreaterThanOrEqual(5);
     expect(new Set((await namesOf(engine)).map((name) => name.split(' ')[1]))).toEqual(new Set(['null']));
     await engine.apply([event('contract.started', { trainer: 'p0', contract: 'k0' })]);
@@ -196,7 +196,7 @@ describeAnyDatabase('retention', (openFresh) => {
     await engine.apply([event('contract.started'), event('contract.ended')]);
     engine.clock.advance(91 * dayMs);
     // The contracts, and then the people.
-    await sweep.step();
+    await sweep();
     let isRaced = false;
     beforeLock = async () => {
       if (isRaced) return;
@@ -220,12 +220,12 @@ async function openWorld(openFresh: () => Promise<Database>, beforeLock?: () => 
       return await engine.database.transact(work, isDurable);
     },
   };
-  const sweep = createSweep({ ...engine, database, retentionMs: 90 * dayMs });
+  const sweep = createSweep({ ...engine, database });
   return { engine, sweep, sweepAll: () => sweepThrough(sweep) };
 }
 
-async function sweepThrough(sweep: Sweep): Promise<void> {
-  while ((await sweep.step()) === 'more');
+async function sweepThrough(sweep: ReturnType<typeof createSweep>): Promise<void> {
+  while ((await sweep()) === 'more');
 }
 
 function event(type: string, wish: Partial<EventWish> = {}): string {

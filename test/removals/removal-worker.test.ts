@@ -7,7 +7,7 @@ import { noteListed } from '../../src/reconcile/runs/active-list-store.ts';
 import { approvePlanItems, listPlanItems, listPlans, rejectPlanItems } from '../../src/removals/plan-store.ts';
 import { createRemovalWorker } from '../../src/removals/removal-worker.ts';
 import { claimDue, convergeDue } from '../support/converging.ts';
-import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
+import { createEngine, type Engine, inStudio, startLoops } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
@@ -274,7 +274,9 @@ describeAnyDatabase('removals', (openFresh) => {
   });
 
   it('that are weak are always held where no trainer can be taken back', async () => {
-    engine = createEngine(await openFresh(), { canReturn: () => false });
+    engine = createEngine(await openFresh(), {
+      adapters: new Map([['studio', createMemoryTool('membership', { readding: 'no' }).adapter]]),
+    });
     await hire(10);
     await unlink(1, 1);
     expect(await openPlans()).toEqual([1]);
@@ -293,21 +295,22 @@ describeAnyDatabase('removals', (openFresh) => {
   });
 
   it('that wait are looked at in parts, and are one plan when they wait no more', async () => {
-    engine = createEngine(engine.database, { asked: new Map([['acme', {}]]) });
-    engine.mostAtOnce = 20;
+    engine = createEngine(engine.database, { installs: new Map([['acme', inStudio()]]) });
+    engine.braking.mostAtOnce = 20;
     await engine.applyTogether(numbers(1, 30).map((number) => about('contract.started', number)));
     await convergeDue(engine, tool);
     engine.clock.advance(countedAfterMs);
     await end(1, 30);
     const asked: number[] = [];
-    const { afterReading } = engine.awaitedReadings;
-    engine.awaitedReadings.afterReading = (tx, due, now) => {
-      asked.push(due.length);
-      return afterReading(tx, due, now);
-    };
+    engine.database = watchQueries(engine.database, {
+      // What is looked at in a transaction, and not before it.
+      'select membership': (rows) => {
+        if (rows.some((row) => 'waitsSince' in row)) asked.push(rows.length);
+      },
+    });
     let lists = 0;
-    engine.onListWanted = () => {
-      lists += 1;
+    engine.wake = (loop) => {
+      if (loop === 'lists') lists += 1;
     };
 
     await engine.brake();
@@ -323,11 +326,11 @@ describeAnyDatabase('removals', (openFresh) => {
   it('are looked at by a worker that says when there is something to do', async () => {
     await hire(1);
     let due = 0;
-    engine.onMembershipDue = () => {
-      due += 1;
+    engine.wake = (loop) => {
+      if (loop === 'memberships') due += 1;
     };
     await end(1, 1);
-    startLoops(createRemovalWorker(engine));
+    startLoops(createRemovalWorker(engine, engine.braking));
     await until(
       'the removal is let pass',
       () => due,

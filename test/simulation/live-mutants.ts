@@ -14,9 +14,9 @@ export const liveMutants: readonly LiveMutant[] = [
   {
     rule: 'A removal waits until the marketplace was asked',
     file: 'src/removals/removal-worker.ts',
-    find: 'return await ctx.awaitedReadings.afterLists(tx, ready, now);',
+    find: 'return await awaitLists(tx, ready, now, ports.wantLists);',
     replace:
-      'const { isListWanted } = await ctx.awaitedReadings.afterLists(tx, ready, now);\n  return { due: ready.map(({ due }) => due), isListWanted };',
+      'const { isListWanted } = await awaitLists(tx, ready, now, ports.wantLists);\n  return { due: ready.map(({ due }) => due), isListWanted };',
     leaning: { often: ['hire', 'renew_unheard', 'marketplace_busy'] },
   },
   {
@@ -104,7 +104,7 @@ export const liveMutants: readonly LiveMutant[] = [
   {
     rule: 'A call that was answered is read back',
     file: 'src/converge/converge-steps.ts',
-    find: '    const { found: member } = await look(deps, claim, person, signal);\n    // Another',
+    find: '    const { found: member } = await look(ctx, claim, person, signal);\n    // Another',
     replace:
       '    const { found: member } = claim.wanted ? { found: { id: person.memberId ?? "", email: person.email } } : { found: null };\n    // Another',
     leaning: { often: ['tool_lies', 'end'] },
@@ -119,9 +119,9 @@ export const liveMutants: readonly LiveMutant[] = [
   {
     rule: 'The feed is moved on after its page is stored',
     file: 'src/feed/feed-worker.ts',
-    find: '    await store(deps, install, updates, readAt);\n    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, everyMs);\n    await moveFeed(deps, claimed, cursor, { readAt, nextReadAt });',
+    find: '    await store(ctx, ports, install, updates, readAt);\n    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, ctx.config.feed.everyMs);\n    await moveFeed(ctx, claimed, cursor, { readAt, nextReadAt });',
     replace:
-      '    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, everyMs);\n    await moveFeed(deps, claimed, cursor, { readAt, nextReadAt });\n    await store(deps, install, updates, readAt);',
+      '    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, ctx.config.feed.everyMs);\n    await moveFeed(ctx, claimed, cursor, { readAt, nextReadAt });\n    await store(ctx, ports, install, updates, readAt);',
     leaning: { often: ['hire', 'events_lost', 'disk_full'] },
   },
   {
@@ -145,7 +145,7 @@ export const liveMutants: readonly LiveMutant[] = [
     file: 'src/tools/carry-tools.ts',
     find: 'const isCarried = await inTransaction(ctx.database, (tx) => renameToolBinding(ctx, tx, from, to.tool));',
     replace:
-      'const isCarried = ctx.database === undefined && (await inTransaction(ctx.database, (tx) => renameToolBinding(ctx, tx, from, to.tool)));',
+      'const isCarried = ctx === undefined && (await inTransaction(ctx.database, (tx) => renameToolBinding(ctx, tx, from, to.tool)));',
     leaning: { often: ['tool_renamed', 'hire', 'end'] },
   },
   {

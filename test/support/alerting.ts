@@ -1,16 +1,16 @@
+import type { Context } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { AlertNotice } from '../../src/domain/notice.ts';
 import type { AlertKind, Alerts } from '../../src/lib/alerts.ts';
 import type { Logger } from '../../src/lib/logger.ts';
 import { createAlertNotices } from '../../src/notify/alert-notices.ts';
-import type { Asked } from '../../src/notify/alert-rules.ts';
+import type { DeferralOf } from '../../src/notify/alert-rules.ts';
 import { countStandingAlerts } from '../../src/notify/alert-store.ts';
-import { type AlertWorkerDeps, askAlerts } from '../../src/notify/alert-worker.ts';
-import type { ChannelShape } from '../../src/notify/channel.ts';
+import { askAlerts } from '../../src/notify/alert-worker.ts';
 import { listDispatches } from '../../src/notify/dispatch-store.ts';
-import { createNoticeStore } from '../../src/notify/notice-store.ts';
+import { createTestContext, inStudio } from './engine-harness.ts';
 import type { FakeClock } from './fake-clock.ts';
-import { storageOf } from './storage-of.ts';
+import { atOnce, notifying } from './notices.ts';
 
 interface HeardOf {
   database: Database;
@@ -30,29 +30,29 @@ export interface Alerting {
   announced(kind: AlertKind): Promise<string[]>;
 }
 
-type AlertingOptions = Partial<Pick<Asked, 'walls' | 'deferralOf'>> & {
-  channel?: Pick<ChannelShape, 'name' | 'gatherMs'>;
-  repeatMs?: number;
-};
+interface AlertingOptions {
+  installs?: Context['installs'];
+  adapters?: Context['adapters'];
+  deferralOf?: DeferralOf;
+  channel?: string;
+  /** As in the configuration. */
+  repeat?: string;
+}
 
-const weekMs = 7 * 86_400_000;
 const minuteMs = 60_000;
 const never = new AbortController().signal;
 /** Every install and tool that the harnesses have, without walls between them. */
-const inStudio = { tool: 'studio', projects: ['*'] };
-
-const openWalls: Asked['walls'] = {
-  installs: new Map(['acme', 'globex', 'hostile', 'honest'].map((name) => [name, inStudio])),
-  adapters: new Map([['studio', {} as never]]),
-};
+const usualInstalls = new Map(['acme', 'globex', 'hostile', 'honest'].map((name) => [name, inStudio()]));
+const usualAdapters = new Map([['studio', {} as never]]);
 
 export function createAlerting({
-  walls = openWalls,
+  installs = usualInstalls,
+  adapters = usualAdapters,
   deferralOf = async () => undefined,
-  channel = { name: 'ops', gatherMs: 0 },
-  repeatMs = weekMs,
+  channel = 'ops',
+  repeat = '7d',
 }: AlertingOptions = {}): Alerting {
-  let heard: { deps: AlertWorkerDeps; parts: HeardOf; settled: () => Promise<void> } | undefined;
+  let heard: { ctx: Context; parts: HeardOf; settled: () => Promise<void> } | undefined;
 
   function open() {
     if (heard === undefined) throw new Error('no harness has its alerts heard');
@@ -62,29 +62,27 @@ export function createAlerting({
   return {
     hears(parts) {
       const { database, clock, logger } = parts;
-      const storage = storageOf(database);
-      const notices = createNoticeStore([channel], clock);
-      const asked = { ...storage, walls, deferralOf };
-      const deps = { ...storage, notices, repeatMs, logger, clock, asked };
-      const { settled, ...listener } = createAlertNotices(deps);
-      heard = { deps, parts, settled };
+      const config = notifying({ [channel]: atOnce }, repeat);
+      const ctx = createTestContext(database, { config, clock, logger, installs, adapters });
+      const { settled, ...listener } = createAlertNotices(() => ctx);
+      heard = { ctx, parts, settled };
       return listener;
     },
     async ask() {
-      const { deps, parts, settled } = open();
+      const { ctx, parts, settled } = open();
       await settled();
       parts.clock.advance(minuteMs);
-      await askAlerts(deps, never, () => undefined);
+      await askAlerts(ctx, deferralOf, never, () => undefined);
     },
     async standing(kind) {
-      const { deps, settled } = open();
+      const { ctx, settled } = open();
       await settled();
-      return (await countStandingAlerts(deps)).find((one) => one.kind === kind)?.count ?? 0;
+      return (await countStandingAlerts(ctx)).find((one) => one.kind === kind)?.count ?? 0;
     },
     async announced(kind) {
-      const { parts, settled } = open();
+      const { ctx, settled } = open();
       await settled();
-      const listed = await listDispatches(storageOf(parts.database), { limit: 1000 });
+      const listed = await listDispatches(ctx, { limit: 1000 });
       return listed.toReversed().flatMap((one) => (one.kind === `alert.${kind}` && 'about' in one ? [sayOf(one)] : []));
     },
   };

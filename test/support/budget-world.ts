@@ -1,5 +1,5 @@
-import { type BudgetWorkerDeps, sweepContracts } from '../../src/budget/budget-worker.ts';
-import { readNextInstall } from '../../src/budget/read-budgets.ts';
+import { readNextInstall, sweepContracts } from '../../src/budget/budget-worker.ts';
+import type { Context } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Row } from '../../src/db/schema.ts';
 import type { BudgetNotice } from '../../src/domain/notice.ts';
@@ -12,6 +12,7 @@ import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
 import type { Alerting } from './alerting.ts';
 import { createEngine, type Engine } from './engine-harness.ts';
 import { type Front, openFront } from './front.ts';
+import { atOnce, notifying } from './notices.ts';
 
 /** The budgets of a bridge over the evidence, and the sandbox behind a front. */
 export interface BudgetWorld {
@@ -20,9 +21,10 @@ export interface BudgetWorld {
   front: Front;
   platform: PlatformSource;
   /** As another instance would have them. */
-  open(changes?: Partial<BudgetWorkerDeps>): BudgetWorkerDeps;
-  notices: BudgetNotice[];
-  noticed(): string[];
+  open(changes?: Partial<Context>): Context;
+  /** What was announced, oldest first. */
+  notices(): Promise<BudgetNotice[]>;
+  noticed(): Promise<string[]>;
   /** Hires a trainer for the linked job, with hours that are paid for; the bridge learns of it. */
   hire(hours?: number): Promise<string>;
   /** Learns all there is at the marketplace. */
@@ -32,7 +34,7 @@ export interface BudgetWorld {
   /** How much was worked today in all, reported by another system. */
   work(contractId: string, hours: number): Promise<void>;
   /** Looks for what is to be read, and reads it. */
-  look(deps?: BudgetWorkerDeps): Promise<void>;
+  look(ctx?: Context): Promise<void>;
   rows(): Promise<Row<'budget'>[]>;
 }
 
@@ -44,17 +46,11 @@ export async function openBudgetWorld(database: Database, hears?: Alerting['hear
   const pacing = { requestsPerSecond: 10_000, burst: 10_000 };
   const direct = createPlatformSource({ ...market, pacing, clock });
   const { signal } = new AbortController();
-  const notices: BudgetNotice[] = [];
 
-  function open(changes: Partial<BudgetWorkerDeps> = {}): BudgetWorkerDeps {
+  engine.config = { ...engine.config, notifications: notifying({ ops: atOnce }).notifications };
+  function open(changes: Partial<Context> = {}): Context {
     const api = createPlatformSource({ baseUrl: front.baseUrl, token: market.token, pacing, clock });
-    return {
-      ...engine,
-      sources: new Map([['acme', api]]),
-      repeatMs: 7 * 86_400_000,
-      addNotice: async (_tx, notice) => void notices.push(notice),
-      ...changes,
-    };
+    return { ...engine, sources: new Map([['acme', api]]), ...changes };
   }
   const own = open();
 
@@ -64,8 +60,15 @@ export async function openBudgetWorld(database: Database, hears?: Alerting['hear
     front,
     platform: direct,
     open,
-    notices,
-    noticed: () => notices.map(({ kind, isRepeat }) => (isRepeat ? `still ${kind}` : kind)),
+    async notices() {
+      const rows = await database.kysely.selectFrom('notice').selectAll().orderBy('id').execute();
+      return rows.map(
+        ({ id: _, alert: __, budget, ...row }) => ({ ...row, budget: JSON.parse(budget) }) as BudgetNotice,
+      );
+    },
+    async noticed() {
+      return (await world.notices()).map(({ kind, isRepeat }) => (isRepeat ? `still ${kind}` : kind));
+    },
     async hire(hours = 10) {
       const { contractId } = market.sandbox.hire({ jobId: market.jobId });
       market.sandbox.fundMilestone(contractId, { volume: hours });
@@ -87,9 +90,9 @@ export async function openBudgetWorld(database: Database, hears?: Alerting['hear
       const entries = [{ workDate, totalSeconds: hours * 3600 }];
       await market.api('POST', `/contracts/${contractId}/usage`, { body: { entries } });
     },
-    async look(deps = own) {
-      await sweepContracts(deps, signal);
-      while (await readNextInstall(deps, signal));
+    async look(ctx = own) {
+      await sweepContracts(ctx, signal);
+      while (await readNextInstall(ctx, signal));
     },
     rows: () => database.kysely.selectFrom('budget').selectAll().orderBy('contractId').execute(),
   };

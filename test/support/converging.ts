@@ -1,3 +1,4 @@
+import type { Context } from '../../src/context.ts';
 import {
   type Claim,
   claimMemberships,
@@ -7,14 +8,13 @@ import {
 } from '../../src/converge/claim-store.ts';
 import { convergeMembership } from '../../src/converge/converge-membership.ts';
 import type { SettledResult } from '../../src/converge/converge-result.ts';
-import { usualSecondLookMs as secondLookMs } from '../../src/converge/converge-steps.ts';
 import { createConvergeWorker } from '../../src/converge/converge-worker.ts';
-import { createResetting } from '../../src/converge/reset-worker.ts';
+import { resetInvitations } from '../../src/converge/reset-worker.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { RouteLink } from '../../src/domain/route.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
-import type { Engine } from './engine-harness.ts';
+import { type Engine, inStudio } from './engine-harness.ts';
 import { fullEvent } from './event-bodies.ts';
 import type { MemoryTool } from './memory-tool.ts';
 import { until } from './until.ts';
@@ -68,28 +68,38 @@ export async function converge(
   claim: Claim,
   {
     database = engine.database,
-    routeLink = engine.rules.routeLink,
+    routeLink = engine.routeLink,
     protectedAccounts = [],
     timeoutMs = 5000,
     mayChangeAccounts = true,
     signal,
   }: Converging = {},
 ): Promise<SettledResult | null> {
-  const { box, clock, managedDomains, alerts } = engine;
-  const deps = {
-    database,
-    box,
-    routeLink,
-    adapter: tool.adapter,
-    timeoutMs,
-    clock,
-    alerts,
-    secondLookMs,
-    protectedAccounts,
-    managedDomains,
-    mayChangeAccounts: () => mayChangeAccounts,
+  const ctx = { ...withStudio(engine, tool, { protectedAccounts, timeoutMs, mayChangeAccounts }), database, routeLink };
+  return await convergeMembership(ctx, claim, signal ?? new AbortController().signal);
+}
+
+/** The engine with the one tool `studio`. */
+export function withStudio(
+  engine: Engine,
+  { adapter }: Pick<MemoryTool, 'adapter'>,
+  {
+    protectedAccounts = [] as string[],
+    timeoutMs = 5000,
+    concurrency = 8,
+    mayChangeAccounts = true,
+    isShared = false,
+  } = {},
+): Context {
+  const { config } = engine;
+  const studio = { adapter: 'memory', protected: protectedAccounts, concurrency, timeoutMs, settings: {} };
+  const sharing = ['acme', 'globex'].slice(0, isShared || !mayChangeAccounts ? 2 : 1);
+  return {
+    ...engine,
+    config: { ...config, tools: new Map([['studio', studio]]) },
+    adapters: new Map([['studio', adapter]]),
+    installs: new Map(sharing.map((install) => [install, inStudio()])),
   };
-  return await convergeMembership(deps, claim, signal ?? new AbortController().signal);
 }
 
 /** The same database for a process that dies before it has stored what came of a call. */
@@ -111,12 +121,10 @@ export async function convergeDue(engine: Engine, tool: MemoryTool, options: Con
 /** Resets the link of the tool `studio` where that is due, as its worker would. */
 export async function resetDue(
   engine: Engine,
-  { adapter }: Pick<MemoryTool, 'adapter'>,
+  tool: Pick<MemoryTool, 'adapter'>,
   { database = engine.database, signal = new AbortController().signal } = {},
 ): Promise<void> {
-  const { box, logger, clock, onMembershipDue } = engine;
-  const deps = { tool: 'studio', adapter, database, box, timeoutMs: 5000, logger, clock };
-  await createResetting({ ...deps, onMembershipDue })(signal);
+  await resetInvitations({ ...withStudio(engine, tool), database }, 'studio', signal);
 }
 
 /** The real worker of the tool `studio`, over a database of its own where one is given. */
@@ -125,26 +133,8 @@ export function createStudioWorker(
   tool: MemoryTool,
   { database = engine.database, concurrency = 8, isShared = false, timeoutMs = 5000 } = {},
 ): Loop {
-  const { box, rules, metrics, logger, clock, alerts, managedDomains } = engine;
-  return createConvergeWorker({
-    tool: 'studio',
-    adapter: tool.adapter,
-    concurrency,
-    isShared: () => isShared,
-    timeoutMs,
-    database,
-    box,
-    routeLink: rules.routeLink,
-    beforeClaiming: async () => undefined,
-    metrics,
-    logger,
-    clock,
-    alerts,
-    managedDomains,
-    protectedAccounts: [],
-    mayChangeAccounts: () => true,
-    secondLookMs,
-  });
+  const ctx = { ...withStudio(engine, tool, { concurrency, isShared, timeoutMs }), database };
+  return createConvergeWorker(ctx, 'studio', { beforeClaiming: async () => undefined });
 }
 
 /** `operation outcome` of every receipt, oldest first. */

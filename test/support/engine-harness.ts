@@ -7,13 +7,12 @@ import { type Database, inTransaction } from '../../src/db/database.ts';
 import type { Row, Tables } from '../../src/db/schema.ts';
 import type { BrakeLimits } from '../../src/domain/brake.ts';
 import type { Evidence } from '../../src/domain/evidence.ts';
+import type { Install } from '../../src/domain/install.ts';
 import type { RouteLink } from '../../src/domain/route.ts';
 import { applyEvidence, type NamedTrainer } from '../../src/evidence/apply-evidence.ts';
 import { evidenceOfEvent } from '../../src/evidence/evidence-of-event.ts';
-import { lockEvidence } from '../../src/evidence/evidence-store.ts';
-import { createIntakeWorker, type IntakeDeps } from '../../src/evidence/intake-worker.ts';
+import { createIntakeWorker, type IntakePorts } from '../../src/evidence/intake-worker.ts';
 import { joinEvidence } from '../../src/evidence/read-delivery.ts';
-import { createReportEvidence } from '../../src/evidence/report-evidence.ts';
 import { readEvent } from '../../src/inbox/event-schema.ts';
 import { appendDeliveries, hasDueDeliveries } from '../../src/inbox/inbox-store.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
@@ -22,16 +21,12 @@ import { chunksOf } from '../../src/lib/chunks.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
-import { restBesideOthers } from '../../src/lib/rest.ts';
-import type { MembershipRules } from '../../src/memberships/collect-candidates.ts';
 import { hasPostponed } from '../../src/memberships/derivation-store.ts';
-import type { InstallsReaching } from '../../src/memberships/link-router.ts';
-import type { Walls } from '../../src/memberships/wall.ts';
+import { lockEvidence } from '../../src/memberships/lock-evidence.ts';
 import { wantRead } from '../../src/reconcile/read/install-state-store.ts';
 import { wantLists } from '../../src/reconcile/runs/active-list-store.ts';
-import { createAwaitedReadingStore } from '../../src/removals/awaited-reading-store.ts';
-import { createFinalReadingStore } from '../../src/removals/final-reading-store.ts';
-import { brakeDue, type RemovalWorkerDeps } from '../../src/removals/removal-worker.ts';
+import { brakeDue, type RemovalPorts } from '../../src/removals/removal-worker.ts';
+import { wantScopes } from '../../src/usage/read/scope-store.ts';
 import type { Alerting } from './alerting.ts';
 import { newDelivery } from './deliveries.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
@@ -39,8 +34,10 @@ import { createLogLines, type LogLines } from './log-lines.ts';
 import { until } from './until.ts';
 
 /** Everything up to the memberships, over a database of the test's own, in time that stands still. */
-export interface Engine extends Context, IntakeDeps, RemovalWorkerDeps {
+export interface Engine extends Context {
   clock: FakeClock;
+  intake: IntakePorts;
+  braking: RemovalPorts;
   /** Of the whole process, for a test that gives it another. */
   pollMs?: number;
   log: LogLines;
@@ -69,23 +66,37 @@ const everyProject: RouteLink = ({ externalProjectId }) =>
 
 /** The defaults of the configuration. */
 const usualLimits = { max: 25, maxFraction: 0.3 };
-const gracePeriods = { graceMs: 15 * 60_000, revokedGraceMs: 24 * 3_600_000 };
 const monthMs = 30 * 24 * 3_600_000;
+
+/** How an install is connected where only its tool and its projects matter. */
+export function inStudio(projects: readonly string[] = ['*']): Install {
+  return {
+    source: 'platform',
+    token: '',
+    jobs: new Map(),
+    webhookSecrets: [],
+    tool: 'studio',
+    projects,
+    guidelines: false,
+    livesIn: 'configuration',
+  };
+}
+
+/** From now on the brake has these limits. */
+export function limitRemovals(engine: Engine, limits: Partial<BrakeLimits>): void {
+  engine.config = { ...engine.config, removals: { ...engine.config.removals, ...limits } };
+}
 
 interface EngineOptions {
   routeLink?: RouteLink;
   key?: Buffer;
   limits?: BrakeLimits;
   managedDomains?: string[];
-  canReturn?: (tool: string) => boolean;
-  endsAssignments?: MembershipRules['endsAssignments'];
-  /** Installs whose marketplace can be asked before an end; none unless given. */
-  asked?: ReadonlyMap<string, unknown>;
-  installsReaching?: InstallsReaching;
+  /** Those whose marketplace can be asked before an end, and whose walls are watched; none unless given. */
+  installs?: Context['installs'];
+  adapters?: Context['adapters'];
   /** Has the alerts heard; else they are in the log and the metrics alone. */
   hears?: Alerting['hears'];
-  /** Where links may lead; anywhere unless given. */
-  walls?: Walls;
 }
 
 export function createEngine(
@@ -95,12 +106,9 @@ export function createEngine(
     key = randomBytes(32),
     limits = usualLimits,
     managedDomains = [],
-    canReturn = () => true,
-    endsAssignments,
-    asked = new Map(),
-    installsReaching = () => new Set(),
+    installs = new Map(),
+    adapters = new Map(),
     hears,
-    walls = { installs: new Map(), adapters: new Map() },
   }: EngineOptions = {},
 ): Engine {
   const box = createSecretBox(key);
@@ -115,9 +123,9 @@ export function createEngine(
       marketplace: { ...config.marketplace, managedDomains },
       removals: { ...config.removals, ...limits },
     },
-    installs: new Map([...walls.installs, ...asked]) as Context['installs'],
+    installs,
     sources: new Map(),
-    adapters: walls.adapters,
+    adapters,
     wake: () => undefined,
     database,
     box,
@@ -127,29 +135,13 @@ export function createEngine(
     alerts,
     logger: log.logger,
     routeLink,
-    rules: { routeLink, gracePeriods, ...(endsAssignments && { endsAssignments }) },
-    managedDomains,
-    awaitedReadings: createAwaitedReadingStore({ gracePeriods, installs: asked, installsReaching, wantLists }),
-    limits,
-    canReturn,
-    staleAfterMs: monthMs,
-    wantInstallRead: wantRead,
-    wantPaymentsRead,
-    report: createReportEvidence(walls, alerts, clock),
-    lockEvidence: (tx) => lockEvidence(engine, tx),
-    isReceiverBusy: () => false,
-    rest: restBesideOthers,
+    intake: { wantInstallRead: wantRead, wantPaymentsRead, isReceiverBusy: () => false },
     // Nothing is known to tell of work.
-    mayPass: createFinalReadingStore({ scopeOf: () => undefined, wantRead: () => Promise.resolve() }).mayPass,
-    onMembershipDue: () => undefined,
-    onRemovalDue: () => undefined,
-    onReadWanted: () => undefined,
-    onListWanted: () => undefined,
-    beforeDeciding: async () => undefined,
-    brake: () => brakeDue(engine),
+    braking: { beforeDeciding: async () => undefined, wantLists, wantScopes, scopeOf: () => undefined },
+    brake: () => brakeDue(engine, engine.braking),
     async pass(ms) {
       clock.advance(ms);
-      await brakeDue(engine);
+      await brakeDue(engine, engine.braking);
     },
     async deliver(bodies, install = 'acme') {
       const receivedAt = toInstant(clock.now());
@@ -159,7 +151,7 @@ export function createEngine(
       );
     },
     async takeIn() {
-      const worker = createIntakeWorker(engine);
+      const worker = createIntakeWorker(engine, engine.intake);
       worker.start();
       try {
         const isDue = async () =>

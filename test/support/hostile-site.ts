@@ -2,12 +2,14 @@ import { type RawBuilder, sql } from 'kysely';
 import { writeAudit } from '../../src/db/audit-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { listDeliveries } from '../../src/inbox/delivery-list-store.ts';
-import { createNoticeStore } from '../../src/notify/notice-store.ts';
+import { addAlertNotice } from '../../src/notify/notice-store.ts';
 import { keepFindings } from '../../src/reconcile/drift/finding-store.ts';
 import { sqlite } from './databases.ts';
+import { createTestContext } from './engine-harness.ts';
 import { fullEvent } from './event-bodies.ts';
 import { createLoginTool } from './inviting-tool.ts';
 import { type Journey, openJourney } from './journey.ts';
+import { atOnce, notifying } from './notices.ts';
 
 /** What a stranger would write to be more than text: an element, attributes, a script, an end of what it stands in. */
 export const evil =
@@ -94,11 +96,16 @@ async function poison({ storage, clock }: Journey): Promise<number> {
       findings: [{ kind: 'stranger', membershipId: null, account: stranger }],
     },
   );
-  const notices = createNoticeStore([{ name: evil, gatherMs: 0 }], clock);
+  const config = notifying({ ops: atOnce });
+  const channels = new Map([...config.notifications.channels].map(([, one]) => [evil, one]));
+  const ctx = createTestContext(database, {
+    clock,
+    config: { ...config, notifications: { ...config.notifications, channels } },
+  });
   const about = { install: evil, [evil]: evil };
   return await inTransaction(database, async (tx) => {
     const when = { isOver: false, isRepeat: false, endsAtOnce: true, since: at, occurredAt: at };
-    await notices.addAlert(tx, { kind: 'alert.orphans', ...when, message: evil, about });
+    await addAlertNotice(ctx, tx, { kind: 'alert.orphans', ...when, message: evil, about });
     const change = { before: evil, after: evil };
     return await writeAudit(tx, { actor: evil, at, origin: evil }, evil, evil, change);
   });

@@ -1,24 +1,18 @@
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { emptyEvidence } from '../../src/domain/evidence.ts';
-import { learnBinding } from '../../src/installs/binding-store.ts';
+import type { Install } from '../../src/domain/install.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { hasPostponed } from '../../src/memberships/derivation-store.ts';
-import { type CheckDriftDeps, createCheckDrift } from '../../src/reconcile/drift/check-drift.ts';
-import { createPreviewDrift, type PreviewDrift } from '../../src/reconcile/drift/preview-drift.ts';
-import { createReportDrift } from '../../src/reconcile/drift/report-drift.ts';
+import { checkDrift } from '../../src/reconcile/drift/check-drift.ts';
 import { wantRead } from '../../src/reconcile/read/install-state-store.ts';
 import { claimList, installsWithListsDue } from '../../src/reconcile/runs/active-list-store.ts';
 import { answerList } from '../../src/reconcile/runs/active-list-worker.ts';
-import { type ReconcileDeps, reconcileNext } from '../../src/reconcile/runs/reconcile-install.ts';
-import { createReportClock } from '../../src/reconcile/runs/report-clock.ts';
-import { createReportSuspects } from '../../src/reconcile/runs/report-suspects.ts';
-import { createFinalReadingStore } from '../../src/removals/final-reading-store.ts';
+import { reconcileNext } from '../../src/reconcile/runs/reconcile-install.ts';
 import { listPlans } from '../../src/removals/plan-store.ts';
-import type { Grant, Source, SourceReader } from '../../src/sources/source.ts';
-import { wantScopes } from '../../src/usage/read/scope-store.ts';
-import { type Converging, convergeDue } from './converging.ts';
-import { createEngine, type Engine } from './engine-harness.ts';
+import type { Source, SourceReader } from '../../src/sources/source.ts';
+import { type Converging, convergeDue, withStudio } from './converging.ts';
+import { createEngine, type Engine, inStudio } from './engine-harness.ts';
 import { type EventWish, fullEvent } from './event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from './memory-tool.ts';
 
@@ -42,8 +36,6 @@ export interface Incident {
   answers(listing?: Listing, install?: string): void;
   /** How often active contracts were listed before an end. */
   lists(): number;
-  /** What reading a whole install stands on, but for the marketplace. */
-  deps: Engine & Omit<ReconcileDeps, 'sources'> & { previewDrift: PreviewDrift };
   /** Compares the groups of an install with what is known, and does nothing in the tool. */
   checkDrift(install?: string): Promise<void>;
   /** Does what is due in the tool, as far as the brake lets it. */
@@ -102,18 +94,10 @@ export function createIncident(
   database: Database,
   { tool = createMemoryTool(), converging = {}, ...options }: IncidentOptions = {},
 ): Incident {
-  const marketplaces = new Map<string, TimedReader>();
-  const engine = createEngine(database, { asked: marketplaces, ...options });
-  const drift = createDriftDeps(engine, tool, converging.protectedAccounts);
-  const checkDrift = createCheckDrift(drift);
-  const learnCustomer = (install: string, grant: Grant) => learnBinding(engine, install, grant);
-  const deps = {
-    ...engine,
-    learnCustomer,
-    checkDrift,
-    previewDrift: createPreviewDrift(drift),
-    ...createReports(engine),
-  };
+  const [marketplaces, installs] = [new Map<string, Source>(), new Map<string, Install>()];
+  const engine = createEngine(database, { installs, ...options });
+  const { config, adapters } = withStudio(engine, tool, converging);
+  Object.assign(engine, { config, adapters, sources: marketplaces });
   let raised = 0;
   let lists = 0;
 
@@ -125,8 +109,7 @@ export function createIncident(
     for (const install of due) {
       const wantedAt = await claimList(engine, install, now, instantIn(clock, minutes));
       if (wantedAt === null) continue;
-      const asking = { ...deps, sources: marketplaces, onRemovalDue: () => undefined };
-      await answerList(asking, install, wantedAt, new AbortController().signal);
+      await answerList(engine, install, wantedAt, new AbortController().signal);
     }
     return due.length > 0;
   }
@@ -152,18 +135,17 @@ export function createIncident(
   const take = (type: string, wish: Wish = {}, install?: string) => takeAll(type, [wish], install);
 
   async function readFrom(api: SourceReader, install = 'acme'): Promise<void> {
-    await readWhole(install, { clockDriftMs: () => undefined, ...api }, deps);
+    await readWhole(engine, install, { clockDriftMs: () => undefined, ...api });
     await settle();
   }
 
   return {
     engine,
-    deps,
     tool,
     settle,
     take,
     takeAll,
-    checkDrift: (install = 'acme') => checkDrift(install, new AbortController().signal),
+    checkDrift: (install = 'acme') => checkDrift(engine, install, new AbortController().signal),
     async event(type, wish, install) {
       await take(type, wish, install);
       await settle();
@@ -177,7 +159,8 @@ export function createIncident(
         lists += 1;
         return api.listContracts(filter, signal);
       };
-      marketplaces.set(install, { ...api, listContracts });
+      marketplaces.set(install, { ...api, listContracts } as Source);
+      if (options.installs === undefined) installs.set(install, inStudio());
     },
     async pass(ms) {
       engine.clock.advance(ms);
@@ -198,44 +181,16 @@ export function createIncident(
 
 /** From now on a removal from the project waits for its work to be read, which nothing does. */
 export function awaitWork({ engine }: Incident, project: string): void {
-  engine.mayPass = createFinalReadingStore({
-    scopeOf: ({ install, externalProjectId }) =>
-      externalProjectId === project ? { install, tool: 'studio', scope: project } : undefined,
-    wantRead: wantScopes,
-  }).mayPass;
+  engine.braking.scopeOf = ({ install, externalProjectId }) =>
+    externalProjectId === project ? { install, tool: 'studio', scope: project } : undefined;
 }
 
-async function readWhole(
-  install: string,
-  api: TimedReader,
-  engine: Engine & Omit<ReconcileDeps, 'sources'>,
-): Promise<void> {
-  const deps = { ...engine, sources: new Map([[install, api]]) };
+async function readWhole(engine: Engine, install: string, api: TimedReader): Promise<void> {
+  const ctx = { ...engine, sources: new Map([[install, api as Source]]) };
   const now = toInstant(engine.clock.now());
   await inTransaction(engine.database, (tx) => wantRead(tx, [install], now));
-  await reconcileNext(deps, new AbortController().signal, { only: install });
+  await reconcileNext(ctx, new AbortController().signal, { only: install });
   await derivePostponed(engine);
-}
-
-/** What alerts an operator, and remembers which alerts it has raised. */
-function createReports(engine: Engine) {
-  return {
-    reportSuspects: createReportSuspects(engine),
-    reportClock: createReportClock({ ...engine, machine: 'host-1' }),
-  };
-}
-
-/** Compares what the tool lists, where it does, with what the engine knows. */
-function createDriftDeps(engine: Engine, tool: MemoryTool, protectedAccounts: string[] = []): CheckDriftDeps {
-  const { routeLink, gracePeriods } = engine.rules;
-  return {
-    ...engine,
-    ...gracePeriods,
-    routeLink,
-    report: createReportDrift(engine),
-    adapters: new Map([['studio', tool.adapter]]),
-    protectedAccounts: new Map([['studio', protectedAccounts]]),
-  };
 }
 
 /** What one transaction was too small for. */

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { Config } from '../../src/config/config-schema.ts';
+import { notifications } from '../../src/config/notifications-schema.ts';
+import type { Context } from '../../src/context.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import type { BudgetNotice } from '../../src/domain/notice.ts';
 import type { Storage } from '../../src/keys/storage.ts';
@@ -6,12 +9,12 @@ import { createAlerts } from '../../src/lib/alerts.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import type { Channel } from '../../src/notify/channel.ts';
-import { createNoticeStore } from '../../src/notify/notice-store.ts';
-import { createNotifying, type NotifyDeps } from '../../src/notify/notify-worker.ts';
+import { addBudgetNotice } from '../../src/notify/notice-store.ts';
+import { createNotifying } from '../../src/notify/notify-worker.ts';
 import type { Alerting } from './alerting.ts';
+import { createTestContext } from './engine-harness.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
-import { storageOf } from './storage-of.ts';
 
 export const secret = `whsec_${Buffer.alloc(32, 'a key of ours').toString('base64')}`;
 export const never = new AbortController().signal;
@@ -36,7 +39,7 @@ export function newNotice(changes: Partial<BudgetNotice> = {}): BudgetNotice {
 }
 
 /** The notices of one database, in time that stands still. */
-export interface Telling extends Omit<NotifyDeps, 'channel'> {
+export interface Telling extends Context {
   clock: FakeClock;
   log: LogLines;
   add(channels: readonly Channel[], ...notices: BudgetNotice[]): Promise<void>;
@@ -54,17 +57,15 @@ export function createTelling(database: Database, hears?: Alerting['hears']): Te
   const log = createLogLines();
   const metrics = createMetrics();
   const { logger } = log;
-  const storage = storageOf(database);
+  const alerts = createAlerts(logger, metrics, hears?.({ database, clock, logger }));
   const telling: Telling = {
-    ...storage,
+    ...createTestContext(database, { clock, logger, metrics, alerts }),
     clock,
     log,
-    logger,
-    metrics,
-    alerts: createAlerts(logger, metrics, hears?.({ database, clock, logger })),
-    add: (channels, ...notices) => addNotices({ database, clock }, channels, notices),
+    add: (channels, ...notices) =>
+      addNotices({ database, clock }, Object.fromEntries(channels.map(toSettings)), notices),
     async sendAll(channel, through = telling) {
-      const notify = createNotifying({ ...telling, ...through, channel });
+      const notify = createNotifying({ ...telling, ...through }, channel);
       while ((await notify(never)) === 'more');
     },
     rows: () => readRows(database),
@@ -79,13 +80,26 @@ export function createTelling(database: Database, hears?: Alerting['hears']): Te
 /** Adds a notice as the code that raises it does. */
 export async function addNotices(
   { database, clock }: { database: Database; clock: Clock },
-  channels: readonly Pick<Channel, 'name' | 'gatherMs'>[],
+  channels: Record<string, object>,
   notices: readonly BudgetNotice[],
 ): Promise<void> {
-  const store = createNoticeStore(channels, clock);
+  const ctx = createTestContext(database, { clock, config: notifying(channels) });
   await inTransaction(database, async (tx) => {
-    for (const notice of notices) await store.add(tx, notice);
+    for (const notice of notices) await addBudgetNotice(ctx, tx, notice);
   });
+}
+
+/** The settings of a channel that sends at once, and of one that gathers. */
+export const atOnce = { type: 'webhook', url: 'https://ops.example.com/', secret };
+const gathering = { type: 'slack', url: 'https://chat.example.com/' };
+
+function toSettings({ name, maxNotices }: Channel): [string, object] {
+  return [name, maxNotices === 1 ? atOnce : gathering];
+}
+
+/** The usual configuration with these channels, by name. */
+export function notifying(channels: Record<string, object>, repeat = '7d'): Config {
+  return { ...Config.parse({}), notifications: notifications.parse({ repeat, channels }) };
 }
 
 async function readRows({ kysely }: Database) {

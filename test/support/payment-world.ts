@@ -5,7 +5,8 @@ import {
   listPendingPayments,
   wantPaymentsRead,
 } from '../../src/budget/payment-store.ts';
-import { type PaymentDeps, readPayments } from '../../src/budget/payment-worker.ts';
+import { readPayments } from '../../src/budget/payment-worker.ts';
+import type { Context } from '../../src/context.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -23,12 +24,11 @@ export interface PaymentWorld {
   front: Front;
   accountId: string;
   contractId: string;
-
-  deps: PaymentDeps;
+  ctx: Context;
   /** An event asks for a reading. */
   ask(): Promise<void>;
   /** Reads the list, if it is due. @returns whether it was */
-  read(deps?: PaymentDeps): Promise<boolean>;
+  read(ctx?: Context): Promise<boolean>;
   /** The ids of what waits, by what was read. */
   waiting(): Promise<string[]>;
 }
@@ -48,16 +48,16 @@ export async function openPaymentWorld(database: Database, hears?: Alerting['hea
   const front = await openFront(employerBaseUrl);
   const links = fixedLinks(new Map([[jobId, 'signs']]));
   const source = createEmployerSource({ baseUrl: front.baseUrl, token, links, pacing });
-  const deps: PaymentDeps = { ...engine, sources: new Map([[install, source]]) };
+  const ctx: Context = { ...engine, sources: new Map([[install, source]]) };
   return {
     engine,
     sandbox,
     front,
     accountId,
     contractId,
-    deps,
+    ctx,
     ask: () => inTransaction(database, (tx) => wantPaymentsRead(tx, [install], toInstant(clock.now()))),
-    async read(given = deps) {
+    async read(given = ctx) {
       const now = toInstant(clock.now());
       const [due] = await installsWithPaymentsDue(given, [install], now);
       const claim = due === undefined ? undefined : await claimPayments(given, due, now, instantIn(clock, 90_000));

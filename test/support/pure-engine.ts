@@ -2,6 +2,7 @@ import type { Row } from '../../src/db/schema.ts';
 import { isMissed } from '../../src/domain/absences.ts';
 import { type ContractEvidence, type Evidence, type LinkEvidence, mergeRegisters } from '../../src/domain/evidence.ts';
 import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../src/domain/evidence-status.ts';
+import type { RouteLink } from '../../src/domain/route.ts';
 import { type MembershipChange, planMemberships } from '../../src/memberships/plan-memberships.ts';
 import type { KnownInstall } from '../../src/reconcile/read/read-install.ts';
 
@@ -42,11 +43,10 @@ interface PureState {
   tool: Set<number>;
 }
 
-const rules = {
-  routeLink: ({ externalProjectId }: { externalProjectId: string | null }) =>
-    externalProjectId === null ? undefined : { tool: 'studio', groupId: externalProjectId },
-  gracePeriods: { graceMs: 15 * 60_000, revokedGraceMs: 24 * 3_600_000 },
-};
+const routeLink: RouteLink = ({ externalProjectId }) =>
+  externalProjectId === null ? undefined : { tool: 'studio', groupId: externalProjectId };
+
+const gracePeriods = { graceMs: 15 * 60_000, revokedGraceMs: 24 * 3_600_000 };
 
 type Registers = { [Kind in keyof Evidence]: Map<string, Evidence[Kind][number]> };
 
@@ -56,7 +56,7 @@ export function createPureEngine(state: PureState = createState()): PureEngine {
   function plan(): MembershipChange[] {
     const known = toKnown(registers);
     const rows = { memberships: [...memberships.values()], reasonRows: [...reasons.values()] };
-    return planMemberships({ ...known, ...rows, current, addressInstalls }, rules);
+    return planMemberships({ ...known, ...rows, current, addressInstalls }, routeLink, gracePeriods);
   }
 
   return {

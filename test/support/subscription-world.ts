@@ -1,12 +1,11 @@
-import { randomBytes } from 'node:crypto';
+import { Config } from '../../src/config/config-schema.ts';
+import type { Context } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
 import { platformEventTypes } from '../../src/domain/event.ts';
 import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { endpointsOf, type StoredEndpoint } from '../../src/installs/endpoint-store.ts';
-import type { SubscriptionDeps } from '../../src/installs/subscription/look-at-subscription.ts';
 import { findSubscription, type SubscriptionRecord } from '../../src/installs/subscription/subscription-store.ts';
 import { checkSubscription } from '../../src/installs/subscription/subscription-worker.ts';
-import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import type { Endpoint } from '../../src/sources/endpoint.ts';
@@ -15,6 +14,7 @@ import type { Alerting } from './alerting.ts';
 import { type Dialect, postgres, sqlite } from './databases.ts';
 import { contractStarted, newDelivery } from './deliveries.ts';
 import { type EitherMarket, type OpenEitherMarket, openSandbox, openSecond } from './either-market.ts';
+import { createTestContext } from './engine-harness.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createLogLines } from './log-lines.ts';
 
@@ -25,7 +25,7 @@ import { createLogLines } from './log-lines.ts';
 export interface SubscriptionWorld {
   market: EitherMarket;
   api: PlatformSource;
-  deps: SubscriptionDeps;
+  ctx: Context;
   clock: FakeClock;
   url: string;
   check(): Promise<boolean>;
@@ -68,19 +68,21 @@ export async function openSubscriptionWorld(
   const market = await openMarket(clock, limits);
   const api = createPlatformSource(market);
   const log = createLogLines();
-  const box = createSecretBox(randomBytes(32));
   const publicUrl = 'http://127.0.0.1:9';
   const url = `${publicUrl}/webhooks/acme`;
-  const deps: SubscriptionDeps = {
-    database,
-    box,
-    publicUrl,
+  const webhookSecrets = hasConfiguredSecrets ? ['whsec_of_configuration'] : [];
+  const config = Config.parse({
+    receiver: { publicUrl },
+    installs: { acme: { token: market.token, webhookSecrets, tool: 'list' } },
+    tools: { list: { adapter: 'roster', path: 'roster.json' } },
+  });
+  const ctx = createTestContext(database, {
+    config,
     clock,
     logger: log.logger,
     sources: new Map([['acme', api]]),
-    hasConfiguredSecrets: () => hasConfiguredSecrets,
     alerts: createAlerts(log.logger, createMetrics(), hears?.({ database, clock, logger: log.logger })),
-  };
+  });
   let number = 0;
   const next = () => {
     number += 1;
@@ -89,17 +91,17 @@ export async function openSubscriptionWorld(
   return {
     market,
     api,
-    deps,
+    ctx,
     clock,
     url,
-    check: () => checkSubscription(deps, 'acme', signal),
+    check: () => checkSubscription(ctx, 'acme', signal),
     async makeByHand(at = url) {
       const { endpoint, secret } = await api.createEndpoint({ url: at, eventTypes: platformEventTypes }, signal);
       return { id: endpoint.id, secret };
     },
     endpoints: () => api.listEndpoints(signal),
-    stored: () => endpointsOf(deps, 'acme'),
-    record: () => findSubscription(deps, 'acme'),
+    stored: () => endpointsOf(ctx, 'acme'),
+    record: () => findSubscription(ctx, 'acme'),
     async takeReadWanted() {
       const deleted = await database.kysely.deleteFrom('installState').executeTakeFirst();
       return deleted.numDeletedRows > 0n;
@@ -114,7 +116,7 @@ export async function openSubscriptionWorld(
     async accept() {
       const receivedAt = clock.now().toISOString();
       const delivery = newDelivery(contractStarted(next()), { receivedAt });
-      await appendDeliveries(deps, [delivery]);
+      await appendDeliveries(ctx, [delivery]);
     },
     alerts: () => log.lines().flatMap(({ alert, msg }) => (alert === undefined ? [] : [`${alert}: ${msg}`])),
   };

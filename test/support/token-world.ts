@@ -1,13 +1,15 @@
-import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
+import { Config } from '../../src/config/config-schema.ts';
+import type { Context } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Install } from '../../src/domain/install.ts';
 import { createInstallRegistry, type InstallRegistry } from '../../src/installs/install-registry.ts';
 import { saveConnectedInstall } from '../../src/installs/install-store.ts';
-import { type RotateDeps, type RotateWish, rotateToken } from '../../src/installs/tokens/rotate-token.ts';
-import { createSecretBox } from '../../src/keys/secret-box.ts';
+import { type RotateWish, rotateToken } from '../../src/installs/tokens/rotate-token.ts';
 import { type Clock, systemClock, toInstant } from '../../src/lib/clock.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createTestContext } from './engine-harness.ts';
+import { storageOf } from './storage-of.ts';
 
 /** An employer's account at the sandbox, which several processes use over one database. */
 export interface TokenWorld {
@@ -42,7 +44,7 @@ export interface ProcessOptions {
 
 export interface Process {
   registry: InstallRegistry;
-  deps: RotateDeps;
+  ctx: Context;
   rotate(wish?: Partial<RotateWish>): ReturnType<typeof rotateToken>;
   /** Asks the marketplace who it is, with the token that is in use. @returns the id of the token */
   tokenId(install?: string): Promise<string | null | undefined>;
@@ -58,7 +60,7 @@ export async function openTokenWorld(database: Database, clock: Clock = systemCl
   const { accountId, token } = sandbox.createAccount();
   const { id: jobId } = sandbox.createJob({ accountId });
   sandbox.hire({ jobId });
-  const box = createSecretBox(randomBytes(32));
+  const storage = storageOf(database);
   const tokens = () => sandbox.snapshot().accounts.find(({ id }) => id === accountId)?.tokens ?? [];
 
   return {
@@ -78,7 +80,7 @@ export async function openTokenWorld(database: Database, clock: Clock = systemCl
         organizationId: accountId,
       };
       const connectedAt = toInstant(clock.now());
-      await saveConnectedInstall({ database, box }, { ...connected, source: 'employer', connectedAt });
+      await saveConnectedInstall(storage, { ...connected, source: 'employer', connectedAt });
     },
     async makeToken(wanted = {}) {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
@@ -86,22 +88,25 @@ export async function openTokenWorld(database: Database, clock: Clock = systemCl
       return (await (await fetch(`${employerBaseUrl}/tokens`, { method: 'POST', headers, body })).json()) as MadeByHand;
     },
     async open({ configured = { own: token }, source = 'employer' } = {}) {
-      const registry = createInstallRegistry({
-        configured: new Map(
-          Object.entries(configured).map(([name, used]) => [name, { ...toInstall(used, jobId), source }]),
-        ),
-        marketplace: { baseUrl, employerBaseUrl },
-        database,
-        box,
-      });
+      const installs = new Map(
+        Object.entries(configured).map(([name, used]) => [name, { ...toInstall(used, jobId), source }]),
+      ) as Config['installs'];
+      const config = { ...Config.parse({ marketplace: { baseUrl, employerBaseUrl } }), installs };
+      const registry = createInstallRegistry(storage, config);
       await registry.load();
-      const deps: RotateDeps = { database, box, registry, clock };
+      const ctx = createTestContext(database, {
+        ...storage,
+        config,
+        clock,
+        installs: registry.installs,
+        sources: registry.sources,
+      });
       const [first = ''] = registry.installs.keys();
       const by = () => ({ actor: 'ops', at: toInstant(clock.now()) });
       return {
         registry,
-        deps,
-        rotate: (wish) => rotateToken(deps, first, { keep: [], by: by(), ...wish }, signal),
+        ctx,
+        rotate: (wish) => rotateToken(ctx, registry, first, { keep: [], by: by(), ...wish }, signal),
         tokenId: async (install = first) => (await registry.sources.get(install)?.readGrant(signal))?.token?.id,
       };
     },

@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { Adapter, UsageNote, UsageObservation } from '../../src/adapters/adapter.ts';
+import type { Context } from '../../src/context.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Counts } from '../../src/domain/usage.ts';
@@ -11,21 +12,20 @@ import { readInstall } from '../../src/reconcile/read/read-install.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import type { CallNotes, UsageEntry } from '../../src/sources/source.ts';
-import { createUsage, type Usage } from '../../src/usage/create-usage.ts';
-import { createImportObservations } from '../../src/usage/import/import-store.ts';
 import { listWorkScopes, readNextScope } from '../../src/usage/read/read-scope.ts';
 import { keepScopes, wantScopes } from '../../src/usage/read/scope-store.ts';
 import { type InstallReport, reportUsage } from '../../src/usage/report/report-usage.ts';
 import type { ReportWanted } from '../../src/usage/report/report-wanted.ts';
 import type { OnAnswer } from '../../src/usage/report/send-usage.ts';
 import type { Alerting } from './alerting.ts';
-import { createEngine, type Engine } from './engine-harness.ts';
+import { createEngine, type Engine, inStudio } from './engine-harness.ts';
 
 /** A tool whose work can be read, the usage side of a bridge, and the sandbox as the marketplace. */
 export interface UsageWorld {
   engine: Engine;
   sandbox: Sandbox;
-  usage: Usage;
+  /** What usage is read and reported with. */
+  ctx: Context;
   tool: WorkTool;
   api(method: string, path: string, body?: object): Promise<unknown>;
   jobId: string;
@@ -202,7 +202,7 @@ export async function openUsageWorld(
   onAnswer: OnAnswer = async () => undefined,
 ): Promise<UsageWorld> {
   const tool = createWorkTool();
-  const installs = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
+  const installs = new Map([['acme', inStudio()]]);
   const adapters = new Map([['studio', tool.adapter]]);
   const routeLink = createLinkRouter(installs, adapters);
   const engine = createEngine(database, { routeLink, ...(hears && { hears }) });
@@ -230,18 +230,17 @@ export async function openUsageWorld(
     return answer;
   }
 
-  const usage = createUsage({
+  const ctx: Context = {
     ...engine,
+    config: {
+      ...engine.config,
+      links: new Map([['signs', { timeZone }]]),
+      usage: { schedule: '30 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction, deletedTasks },
+    },
     adapters,
-    routeLink,
     installs,
-    otherObservations: [createImportObservations(engine)],
-    onAnswer,
-    links: new Map([['signs', { timeZone }]]),
-    usage: { schedule: '30 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction, deletedTasks },
-    sources: new Map([['acme', { reportUsage: reportThrough }]]),
-  });
-  const { deps } = usage;
+    sources: new Map([['acme', { ...platform, reportUsage: reportThrough }]]),
+  };
 
   async function arrive(withinMs = Number.POSITIVE_INFINITY): Promise<void> {
     const until = clock.now().getTime() + withinMs;
@@ -263,7 +262,7 @@ export async function openUsageWorld(
     ...world,
     engine,
     sandbox,
-    usage,
+    ctx,
     tool,
     api,
     jobId,
@@ -286,14 +285,14 @@ export async function openUsageWorld(
     },
     async read(isComplete = false) {
       const now = toInstant(clock.now());
-      const scopes = [...(await listWorkScopes(deps)).values()];
-      await keepScopes(deps, scopes, now);
+      const scopes = [...(await listWorkScopes(ctx)).values()];
+      await keepScopes(ctx, scopes, now);
       await inTransaction(database, (tx) => wantScopes(tx, scopes, now));
       if (isComplete) await forgetComplete(database);
-      while (await readNextScope(deps, signal));
+      while (await readNextScope(ctx, signal));
     },
     async report(wanted = {}) {
-      const [report] = await reportUsage(deps, { installs: ['acme'], ...wanted }, signal);
+      const [report] = await reportUsage(ctx, onAnswer, { installs: ['acme'], ...wanted }, signal);
       if (report === undefined) throw new Error('nothing was reported');
       return report;
     },

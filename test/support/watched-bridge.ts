@@ -3,14 +3,14 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { createApp } from '../../src/app/app.ts';
-import { createServices } from '../../src/app/services.ts';
-import { type OpenStorage, openRegistry, openStorage } from '../../src/app/storage.ts';
+import { createServices, type Services } from '../../src/app/services.ts';
+import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { createDatabaseClock } from '../../src/db/database-clock.ts';
 import { platformEventTypes } from '../../src/domain/event.ts';
 import { findBody } from '../../src/inbox/inbox-store.ts';
+import { createInstallRegistry } from '../../src/installs/install-registry.ts';
 import { ensureEndpoint } from '../../src/installs/subscription/ensure-endpoint.ts';
-import type { SubscriptionDeps } from '../../src/installs/subscription/look-at-subscription.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import type { Endpoint } from '../../src/sources/endpoint.ts';
 import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
@@ -34,7 +34,7 @@ export interface WatchedBridge {
   receiverUrl: string;
   jobId: string;
   /** As a command beside it has it. */
-  subscription: SubscriptionDeps;
+  services: Services;
   endpoints(): Promise<Endpoint[]>;
   /** The contracts that deliveries were about, each once per delivery. */
   delivered(): Promise<string[]>;
@@ -70,16 +70,16 @@ export async function openWatchedBridge(
     tools: { list: { adapter: 'roster', path: path.join(createFolder(), 'roster.json') } },
   });
   const adapters = await loadAdapters(config);
-  const registry = openRegistry({ config, storage });
+  const registry = createInstallRegistry(storage, config);
   await registry.load();
   const parts = { config, storage, logger: log.logger, adapters, registry };
-  const { subscription } = createServices({
+  const services = createServices({
     ...parts,
     metrics: createMetrics(),
     clock: createDatabaseClock(storage.database, clock),
   });
   if (webhookSecrets.length === 0) {
-    await ensureEndpoint(subscription, 'acme', { mayMove: false, signal });
+    await ensureEndpoint(services, 'acme', { mayMove: false, signal });
   } else {
     await api.createEndpoint({ url: `${door.url}/webhooks/acme`, eventTypes: platformEventTypes }, signal);
   }
@@ -107,7 +107,7 @@ export async function openWatchedBridge(
     door,
     receiverUrl,
     jobId,
-    subscription,
+    services,
     endpoints: () => api.listEndpoints(signal),
     async delivered() {
       const rows = await storage.database.kysely

@@ -2,24 +2,30 @@ import { symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
-import { createAlerts } from '../../src/lib/alerts.ts';
-import { createMetrics } from '../../src/lib/metrics.ts';
+import { Config } from '../../src/config/config-schema.ts';
+import type { Context } from '../../src/context.ts';
+import type { Database } from '../../src/db/database.ts';
 import { bindTool, refuseTwins } from '../../src/tools/bind-tool.ts';
-import { createFakeClock } from '../support/fake-clock.ts';
+import { createTestContext } from '../support/engine-harness.ts';
+import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 import { createFolder } from '../support/folder.ts';
-import { createLogLines } from '../support/log-lines.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
-import { storageOf } from '../support/storage-of.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
 const { signal } = new AbortController();
-const configured = new Set(['one', 'studio', 'two']);
+
+/** Everything that binding needs, and the configuration of each tool by its URL. */
+function createContext(database: Database, urls: Record<string, string | undefined>): Context & { clock: FakeClock } {
+  const studio = { adapter: 'memory', protected: [], concurrency: 8, timeoutMs: 5000 };
+  const tools = Object.entries(urls).map(([tool, url]) => [tool, { ...studio, settings: { url } }] as const);
+  const clock = createFakeClock();
+  return { ...createTestContext(database, { config: { ...Config.parse({}), tools: new Map(tools) } }), clock };
+}
+
 const person = { trainerId: 't1', email: 't1@opentrain.work', displayName: null, memberId: null };
 
 describeAnyDatabase('a tool that is another server than before', (openDatabase) => {
   it('is shown no guidelines, and asked for none', async () => {
-    const clock = createFakeClock();
-    const alerts = createAlerts(createLogLines().logger, createMetrics());
     const calls: string[] = [];
     let identity = 'org 1';
     const adapter: Adapter = {
@@ -33,10 +39,11 @@ describeAnyDatabase('a tool that is another server than before', (openDatabase) 
         calls.push(`write ${project}`);
       },
     };
-    const bound = bindTool({ ...storageOf(await openDatabase()), alerts, clock, configured }, 'studio', adapter, null);
+    const ctx = createContext(await openDatabase(), { studio: undefined });
+    const bound = bindTool(ctx, 'studio', adapter);
     await bound.writeGuidelines?.('signs', 'x', signal);
     identity = 'org 2';
-    clock.advance(3_600_000);
+    ctx.clock.advance(3_600_000);
     await expect(bound.readGuidelines?.('signs', signal)).rejects.toMatchObject({ code: 'unavailable' });
     await expect(bound.writeGuidelines?.('signs', 'x', signal)).rejects.toMatchObject({ code: 'unavailable' });
     expect(calls).toEqual(['write signs']);
@@ -45,15 +52,14 @@ describeAnyDatabase('a tool that is another server than before', (openDatabase) 
 
 describeAnyDatabase('two names of one server', (openDatabase) => {
   it.each([
-    ['by the identity that it tells', 'org 1', 'org 1', ['one.example', 'two.example']],
-    ['by its address, where it tells no identity', null, null, ['one.example', 'one.example']],
+    ['by the identity that it tells', 'org 1', 'org 1', ['https://one.example', 'https://two.example']],
+    ['by its address, where it tells no identity', null, null, ['https://one.example', 'https://one.example']],
   ])('are refused %s: the contract of one customer took out the person of another', async (_, first, second, at) => {
-    const deps = { ...storageOf(await openDatabase()), clock: createFakeClock(), configured };
-    const alerts = createAlerts(createLogLines().logger, createMetrics());
+    const ctx = createContext(await openDatabase(), { one: at[0], two: at[1] });
     const tool = createMemoryTool();
     const named = (identity: string | null) => ({ ...tool.adapter, identify: async () => identity });
-    const one = bindTool({ ...deps, alerts }, 'one', named(first), at[0] ?? null);
-    const two = bindTool({ ...deps, alerts }, 'two', named(second), at[1] ?? null);
+    const one = bindTool(ctx, 'one', named(first));
+    const two = bindTool(ctx, 'two', named(second));
     await one.check(signal);
     await expect(two.findMember('signs', person, signal)).rejects.toMatchObject({
       code: 'unavailable',
@@ -63,14 +69,13 @@ describeAnyDatabase('two names of one server', (openDatabase) => {
   });
 
   it('are two servers where each tells another identity at one address', async () => {
-    const deps = { ...storageOf(await openDatabase()), clock: createFakeClock(), configured };
-    const alerts = createAlerts(createLogLines().logger, createMetrics());
+    const ctx = createContext(await openDatabase(), { one: 'https://saas.example', two: 'https://saas.example' });
     for (const [tool, identity] of [
       ['one', 'org 1'],
       ['two', 'org 2'],
     ] as const) {
       const adapter = { ...createMemoryTool().adapter, identify: async () => identity };
-      await bindTool({ ...deps, alerts }, tool, adapter, 'saas.example').check(signal);
+      await bindTool(ctx, tool, adapter).check(signal);
     }
   });
 });

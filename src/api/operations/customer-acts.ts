@@ -1,9 +1,9 @@
+import type { Context } from '../../context.ts';
 import { writeAudit } from '../../db/audit-store.ts';
 import { inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import { findConnectedInstall } from '../../installs/install-store.ts';
 import { redeliver } from '../../installs/subscription/describe-subscription.ts';
-import { ensureEndpoint } from '../../installs/subscription/ensure-endpoint.ts';
 import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
 import { rotateToken } from '../../installs/tokens/rotate-token.ts';
 import { establishInstall } from '../../operator/connect/connect-install.ts';
@@ -17,7 +17,6 @@ import { removeInstall } from '../../operator/remove-install.ts';
 import { rotateSecret } from '../../operator/rotate-secret.ts';
 import { wantRead } from '../../operator/want-read.ts';
 import { wantRead as wantInstallRead } from '../../reconcile/read/install-state-store.ts';
-import type { ApiParts } from '../api-parts.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
   connectBody,
@@ -55,9 +54,9 @@ const readInstalls = defineOperation({
   tag,
   body: readBody,
   answer: readAnswer,
-  async run({ body: { install }, by }, parts) {
-    const installs = pickInstalls(parts, install).sort();
-    await wantRead({ ...parts.customers, by }, installs);
+  async run({ body: { install }, by }, ctx) {
+    const installs = pickInstalls(ctx, install).sort();
+    await wantRead(ctx, by, installs);
     return { installs, wantedAt: by.at };
   },
 });
@@ -70,9 +69,9 @@ const previewInstalls = defineOperation({
   tag,
   body: readBody,
   answer: previewedAnswer,
-  async run({ body: { install }, signal }, parts) {
-    const installs = pickInstalls(parts, install).sort();
-    return { installs: await previewAll(parts.services, installs, signal, () => undefined) };
+  async run({ body: { install }, signal }, ctx) {
+    const installs = pickInstalls(ctx, install).sort();
+    return { installs: await previewAll(ctx, installs, signal, () => undefined) };
   },
 });
 
@@ -85,13 +84,12 @@ const connectInstall = defineOperation({
   params: installParams,
   body: connectBody,
   answer: connectedAnswer,
-  async run({ params: { install }, body, by, signal }, parts) {
-    const { customers, adapters, database } = parts;
+  async run({ params: { install }, body, by, signal }, ctx) {
     const { token, jobs = [], tool, projects, move: mayMove = false, relink = false } = body;
     const hasToken = token !== undefined;
     const wanted = { install, source: body.source, jobs, hasToken, tool, projects };
-    const { source, destination, configured } = settleWish(parts, wanted);
-    const used = configured ?? (hasToken ? toToken(token) : (await findConnectedInstall(parts, install))?.token);
+    const { source, destination, configured } = settleWish(ctx, wanted);
+    const used = configured ?? (hasToken ? toToken(token) : (await findConnectedInstall(ctx, install))?.token);
     if (used === undefined) throw new AppError('invalid', `There is no token for ${install} yet: send one`);
     const wish: Connecting = {
       install,
@@ -103,21 +101,15 @@ const connectInstall = defineOperation({
       acceptsOtherCustomer: body.acceptOtherCustomer === true,
     };
     const checks: Check[] = [];
-    const { subscription } = customers;
-    const deps = {
-      ...customers,
-      adapters,
+    const connector = {
+      registry: ctx.registry,
       by,
-      clock: subscription.clock,
-      ensureEndpoint:
-        subscription.publicUrl === undefined
-          ? null
-          : (name: string, until: AbortSignal) => ensureEndpoint(subscription, name, { mayMove, signal: until }),
+      mayMove,
       confirm: async () => relink,
       onStep: (check: Check) => void checks.push(check),
     };
-    const { grant, links, relinked, missing } = await establishInstall(deps, wish, signal);
-    await inTransaction(database, (tx) => wantInstallRead(tx, [install], by.at, 'operator'));
+    const { grant, links, relinked, missing } = await establishInstall(ctx, connector, wish, signal);
+    await inTransaction(ctx.database, (tx) => wantInstallRead(tx, [install], by.at, 'operator'));
     return { install, grant, links, relinked, missing, checks, wantedAt: by.at };
   },
 });
@@ -131,12 +123,11 @@ const forgetInstall = defineOperation({
   params: installParams,
   body: removeInstallBody,
   answer: installAnswer,
-  async run({ params, body: { acceptOrphans }, by }, parts) {
-    const install = findInstall(parts, params.install);
-    const { customers, installs, reports } = parts;
-    await removeInstall({ ...customers, installs, by }, install, acceptOrphans === true);
-    await customers.registry.load();
-    reports.delete(`connect ${install}`);
+  async run({ params, body: { acceptOrphans }, by }, ctx) {
+    const install = findInstall(ctx, params.install);
+    await removeInstall(ctx, by, install, acceptOrphans === true);
+    await ctx.registry.load();
+    ctx.reports.delete(`connect ${install}`);
     return { install };
   },
 });
@@ -149,9 +140,9 @@ const rotateEndpoint = defineOperation({
   tag,
   params: installParams,
   answer: rotatedAnswer,
-  async run({ params, by, signal }, parts) {
-    const install = findInstall(parts, params.install);
-    return { install, ...(await rotateSecret({ ...parts.customers, by }, install, signal)) };
+  async run({ params, by, signal }, ctx) {
+    const install = findInstall(ctx, params.install);
+    return { install, ...(await rotateSecret(ctx, by, install, signal)) };
   },
 });
 
@@ -164,9 +155,9 @@ const renewToken = defineOperation({
   params: installParams,
   body: rotateTokenBody,
   answer: rotatedTokenAnswer,
-  async run({ params, body: { keep = [] }, by, signal }, parts) {
-    const install = findInstall(parts, params.install);
-    return { install, ...(await rotateToken(parts.customers.rotation, install, { keep, by }, signal)) };
+  async run({ params, body: { keep = [] }, by, signal }, ctx) {
+    const install = findInstall(ctx, params.install);
+    return { install, ...(await rotateToken(ctx, ctx.registry, install, { keep, by }, signal)) };
   },
 });
 
@@ -179,10 +170,10 @@ const redeliverEvents = defineOperation({
   params: installParams,
   body: redeliverBody,
   answer: redeliveredAnswer,
-  async run({ params, body: { delivery }, by, signal }, parts) {
-    const install = findInstall(parts, params.install);
-    const asked = await redeliver(parts.customers.subscription, install, delivery, signal);
-    await inTransaction(parts.database, (tx) => writeAudit(tx, by, 'endpoint redeliver', install));
+  async run({ params, body: { delivery }, by, signal }, ctx) {
+    const install = findInstall(ctx, params.install);
+    const asked = await redeliver(ctx, install, delivery, signal);
+    await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'endpoint redeliver', install));
     return { install, ...asked };
   },
 });
@@ -196,8 +187,8 @@ const linkProject = defineOperation({
   params: installParams,
   body: linkBody,
   answer: linkedAnswer,
-  async run({ params, body: { project, job, name, url, managed }, by, signal }, parts) {
-    const install = findInstall(parts, params.install);
+  async run({ params, body: { project, job, name, url, managed }, by, signal }, ctx) {
+    const install = findInstall(ctx, params.install);
     const wanted = {
       externalProjectId: project,
       ...(job !== undefined && { jobId: job }),
@@ -205,10 +196,9 @@ const linkProject = defineOperation({
       ...(url !== undefined && { externalProjectUrl: url }),
       ...(managed === true && { provisioningMode: 'MANAGED_ADAPTER' as const }),
     };
-    const api = sourceOf(parts.customers.subscription, install);
-    const walls = { ...parts, ...parts.customers, by };
-    const link = await addLink(walls, api, install, wanted, signal);
-    return { install, linkId: link.id, project, warnings: await examineLink(walls, api, install, link, signal) };
+    const api = sourceOf(ctx, install);
+    const link = await addLink(ctx, by, api, install, wanted, signal);
+    return { install, linkId: link.id, project, warnings: await examineLink(ctx, api, install, link, signal) };
   },
 });
 
@@ -220,11 +210,11 @@ const unlinkProject = defineOperation({
   tag,
   params: linkParams,
   answer: unlinkedAnswer,
-  async run({ params: { install: named, link }, by, signal }, parts) {
-    const install = findInstall(parts, named);
-    const api = sourceOf(parts.customers.subscription, install);
+  async run({ params: { install: named, link }, by, signal }, ctx) {
+    const install = findInstall(ctx, named);
+    const api = sourceOf(ctx, install);
     const found = await findLink(api, link, signal);
-    await removeLink({ ...parts, ...parts.customers, by }, api, install, found, signal);
+    await removeLink(ctx, by, api, install, found, signal);
     return { install, linkId: found.id, project: found.externalProjectId, isRemoved: true as const };
   },
 });
@@ -244,15 +234,15 @@ const contractActs = decisions.map(([decision, summary]) =>
     params: contractParams,
     body: ofInstallBody,
     answer: decidedContractAnswer,
-    run: async ({ params: { contract: contractId }, body: { install: named }, by }, parts) => {
-      const { install } = await decideContract({ ...parts, by }, decision, contractId, named);
+    run: async ({ params: { contract: contractId }, body: { install: named }, by }, ctx) => {
+      const { install } = await decideContract(ctx, by, decision, contractId, named);
       return { install, contractId, decision };
     },
   }),
 );
 
-function findInstall(parts: ApiParts, named: string): string {
-  const [install = named] = pickInstalls(parts, named);
+function findInstall(ctx: Context, named: string): string {
+  const [install = named] = pickInstalls(ctx, named);
   return install;
 }
 

@@ -1,3 +1,4 @@
+import type { Context } from '../../context.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { describeSubscription } from '../../installs/subscription/describe-subscription.ts';
 import { listLinks } from '../../operator/links/list-links.ts';
@@ -5,8 +6,6 @@ import { listContracts } from '../../operator/list-contracts.ts';
 import { listInstalls } from '../../operator/list-installs.ts';
 import { listTokens } from '../../operator/list-tokens.ts';
 import { listRuns } from '../../reconcile/runs/run-store.ts';
-import { listScopes } from '../../usage/read/scope-store.ts';
-import type { ApiParts } from '../api-parts.ts';
 import { pageById, pageByKey } from '../cursor.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
@@ -45,18 +44,8 @@ const linksOfInstalls = defineOperation({
   tag,
   query: ofInstallQuery,
   answer: linksAnswer,
-  async run({ query: { install }, signal }, parts) {
-    const { installs, adapters, services, customers } = parts;
-    const { scopeOf } = services.usage.deps;
-    const deps = {
-      installs,
-      adapters,
-      sources: services.sources,
-      routeLink: customers.rules.routeLink,
-      scopeOf,
-      scopes: await listScopes(services.usage.deps),
-    };
-    return await listLinks(deps, pickInstalls(parts, install), signal);
+  async run({ query: { install }, signal }, ctx) {
+    return await listLinks(ctx, pickInstalls(ctx, install), signal);
   },
 });
 
@@ -94,11 +83,11 @@ const listEndpoints = defineOperation({
   tag,
   query: ofInstallQuery,
   answer: endpointsAnswer,
-  async run({ query: { install }, signal }, parts) {
+  async run({ query: { install }, signal }, ctx) {
     const endpoints = [];
-    for (const name of pickInstalls(parts, install)) {
+    for (const name of pickInstalls(ctx, install)) {
       try {
-        const described = await describeSubscription(parts.customers.subscription, name, signal);
+        const described = await describeSubscription(ctx, name, signal);
         endpoints.push({ ...described, failure: null });
       } catch (error) {
         endpoints.push({ install: name, failure: toAppError(error).message });
@@ -116,8 +105,7 @@ const listAllTokens = defineOperation({
   tag,
   query: ofInstallQuery,
   answer: tokensAnswer,
-  run: ({ query: { install }, signal }, parts) =>
-    listTokens(parts.customers.subscription.sources, pickInstalls(parts, install), signal),
+  run: ({ query: { install }, signal }, ctx) => listTokens(ctx, pickInstalls(ctx, install), signal),
 });
 
 const listAllRuns = defineOperation({
@@ -128,20 +116,20 @@ const listAllRuns = defineOperation({
   tag,
   query: runQuery,
   answer: runPage,
-  run: ({ query: { install, ...wish } }, { services }) =>
-    pageById('listRuns', wish, (before, limit) => listRuns(services, { install, before, limit })),
+  run: ({ query: { install, ...wish } }, ctx) =>
+    pageById('listRuns', wish, (before, limit) => listRuns(ctx, { install, before, limit })),
 });
 
 /** @throws AppError `not_found` where the one that is named does not exist */
-export function pickInstalls({ installs }: Pick<ApiParts, 'installs'>, named: string | undefined): string[] {
+export function pickInstalls({ installs }: Context, named: string | undefined): string[] {
   if (named === undefined) return [...installs.keys()];
   if (installs.has(named)) return [named];
   throw new AppError('not_found', `There is no install ${named}`);
 }
 
 /** @throws AppError `conflict` where none is named and there is not exactly one */
-export function pickInstall(parts: Pick<ApiParts, 'installs'>, named: string | undefined): string {
-  const [install, other] = pickInstalls(parts, named);
+export function pickInstall(ctx: Context, named: string | undefined): string {
+  const [install, other] = pickInstalls(ctx, named);
   if (install !== undefined && other === undefined) return install;
   throw new AppError('conflict', 'There is not exactly one install: name one');
 }

@@ -72,15 +72,14 @@ const replay = defineOperation({
   body: replayBody,
   answer: replayAnswer,
   async run({ body, by }, ctx) {
-    const deps = { ...ctx, by };
     if ('matching' in body) {
       const { since, until, ...filter } = body.matching;
       const chosenBy = Object.entries(body.matching).map(([name, value = '']) => `${name}=${maskText(value)}`);
-      return await replayMatching(deps, { ...filter, ...toInstants({ since, until }) }, chosenBy.join(' ') || 'any');
+      return await replayMatching(ctx, by, { ...filter, ...toInstants({ since, until }) }, chosenBy.join(' ') || 'any');
     }
     const ids = 'ids' in body ? body.ids : [];
     for (const id of ids) found(id, await findDelivery(ctx, id));
-    return await replayDeliveries(deps, { ids, failed: body.failed === true });
+    return await replayDeliveries(ctx, by, { ids, failed: body.failed === true });
   },
 });
 

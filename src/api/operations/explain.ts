@@ -1,12 +1,11 @@
 import { AppError } from '../../domain/errors.ts';
+import { loadBearing } from '../../memberships/explain-store.ts';
 import { loadRunning } from '../../operator/about-instances.ts';
-import { loadTools } from '../../operator/about-tools.ts';
 import { isToChange } from '../../operator/explain.ts';
 import { explainBudgets } from '../../operator/explain-budgets.ts';
-import { type ExplainDeps, explainSubject } from '../../operator/explain-subject.ts';
+import { explainSubject } from '../../operator/explain-subject.ts';
 import { loadMembership } from '../../operator/load-membership.ts';
 import { loadTimeline } from '../../operator/timeline/load-timeline.ts';
-import type { ApiParts } from '../api-parts.ts';
 import { defineOperation } from '../operation-schema.ts';
 import { contractParams } from '../schemas/customer-schema.ts';
 import {
@@ -30,8 +29,8 @@ const getMembership = defineOperation({
   tag,
   params: membershipParams,
   answer: membershipAnswer,
-  async run({ params: { membership: id } }, parts) {
-    const found = await loadMembership(await toDeps(parts), id);
+  async run({ params: { membership: id } }, ctx) {
+    const found = await loadMembership(ctx, id);
     if (found === undefined) throw new AppError('not_found', `There is no membership ${id}`);
     const { access, nextAttemptAt, isWorkable: canConverge, explanations, timeline } = found;
     return { ...access, nextAttemptAt, canConverge, explanations, timeline };
@@ -46,13 +45,13 @@ const explain = defineOperation({
   tag,
   query: explainQuery,
   answer: explainAnswer,
-  async run({ query: { subject } }, parts) {
-    const running = await loadRunning(parts, parts.clock);
-    const { explanations } = await explainSubject({ ...(await toDeps(parts)), tools: running.tools }, subject);
+  async run({ query: { subject } }, ctx) {
+    const running = await loadRunning(ctx, ctx.clock);
+    const { explanations } = await explainSubject(ctx, subject, running.tools);
     if (explanations.length === 0) throw unknown();
     const isRunning = running.instances.some(({ state }) => state === 'running');
     const attention = isRunning || !explanations.some(isToChange) ? [] : running.attention;
-    return { explanations, budgets: await explainBudgets(parts, subject), attention };
+    return { explanations, budgets: await explainBudgets(ctx, subject), attention };
   },
 });
 
@@ -64,11 +63,11 @@ const getTrainerTimeline = defineOperation({
   tag,
   params: trainerParams,
   answer: timelineAnswer,
-  async run({ params: { trainer: trainerId } }, parts) {
-    const { bearing } = await explainSubject(await toDeps(parts), trainerId);
+  async run({ params: { trainer: trainerId } }, ctx) {
+    const bearing = await loadBearing(ctx, trainerId);
     const participations = bearing.participations.filter((one) => one.trainerId === trainerId);
     if (participations.length === 0) throw unknown();
-    return await loadTimeline(parts.database, { trainerId }, { ...bearing, participations });
+    return await loadTimeline(ctx.database, { trainerId }, { ...bearing, participations });
   },
 });
 
@@ -80,25 +79,19 @@ const getContractTimeline = defineOperation({
   tag,
   params: contractParams,
   answer: timelineAnswer,
-  async run({ params: { contract: contractId } }, parts) {
-    const { bearing } = await explainSubject(await toDeps(parts), contractId);
+  async run({ params: { contract: contractId } }, ctx) {
+    const bearing = await loadBearing(ctx, contractId);
     const isIt = (one: { contractId: string }) => one.contractId === contractId;
     const contracts = bearing.contracts.filter(isIt);
     if (contracts.length === 0) throw unknown();
     const participations = bearing.participations.filter(isIt);
-    return await loadTimeline(parts.database, { contractId }, { ...bearing, contracts, participations });
+    return await loadTimeline(ctx.database, { contractId }, { ...bearing, contracts, participations });
   },
 });
 
 function unknown(): AppError {
   const message = 'Nothing is known of such a person or contract: no event named it, and no reading';
   return new AppError('not_found', message);
-}
-
-async function toDeps(parts: ApiParts): Promise<ExplainDeps> {
-  const { managedDomains } = parts.config.marketplace;
-  const { tools } = await loadTools(parts, parts.clock.now());
-  return { ...parts, managedDomains, tools };
 }
 
 export const explainOperations = [getMembership, explain, getTrainerTimeline, getContractTimeline];

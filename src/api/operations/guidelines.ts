@@ -1,7 +1,7 @@
+import type { Context } from '../../context.ts';
 import { listGuidelines } from '../../guidelines/guideline-store.ts';
 import { compareGuidelines, installsWithGuidelines } from '../../operator/guidelines/compare-guidelines.ts';
 import { syncGuidelines } from '../../operator/guidelines/sync-guidelines.ts';
-import type { ApiParts } from '../api-parts.ts';
 import { defineOperation } from '../operation-schema.ts';
 import { ofInstallQuery } from '../schemas/customer-schema.ts';
 import { comparedAnswer, compareQuery, guidelinesAnswer, syncBody, syncedAnswer } from '../schemas/guideline-schema.ts';
@@ -19,8 +19,8 @@ const listAllGuidelines = defineOperation({
   tag,
   query: ofInstallQuery,
   answer: guidelinesAnswer,
-  async run({ query: { install } }, { services }) {
-    const rows = await listGuidelines(services.guidelines);
+  async run({ query: { install } }, ctx) {
+    const rows = await listGuidelines(ctx);
     return { guidelines: rows.filter((row) => install === undefined || row.install === install) };
   },
 });
@@ -33,8 +33,7 @@ const getComparedGuidelines = defineOperation({
   tag,
   query: compareQuery,
   answer: comparedAnswer,
-  run: ({ query: { install, project }, signal }, parts) =>
-    compareGuidelines(parts.services.guidelines, pick(parts, install), project, signal),
+  run: ({ query: { install, project }, signal }, ctx) => compareGuidelines(ctx, pick(ctx, install), project, signal),
 });
 
 const syncNow = defineOperation({
@@ -45,12 +44,12 @@ const syncNow = defineOperation({
   tag,
   body: syncBody,
   answer: syncedAnswer,
-  run: ({ body: { install, project, overwrite = false }, by, signal }, parts) =>
-    syncGuidelines(parts.services.guidelines, pick(parts, install), { project, overwrites: overwrite, by }, signal),
+  run: ({ body: { install, project, overwrite = false }, by, signal }, ctx) =>
+    syncGuidelines(ctx, pick(ctx, install), { project, overwrites: overwrite, by }, signal),
 });
 
-function pick(parts: ApiParts, named: string | undefined): string[] {
-  return named === undefined ? installsWithGuidelines(parts.services.guidelines) : pickInstalls(parts, named);
+function pick(ctx: Context, named: string | undefined): string[] {
+  return named === undefined ? installsWithGuidelines(ctx) : pickInstalls(ctx, named);
 }
 
 export const guidelineOperations = [listAllGuidelines, getComparedGuidelines, syncNow];

@@ -1,12 +1,10 @@
-import { writeAudit } from '../../db/audit-store.ts';
 import { inTransaction } from '../../db/database.ts';
 import { maskText } from '../../lib/mask.ts';
 import { listImports } from '../../usage/import/import-store.ts';
-import { countImport, type SettleDeps, undoImport } from '../../usage/import/settle-import.ts';
+import { countImport, undoImport } from '../../usage/import/settle-import.ts';
 import { stageImport } from '../../usage/import/stage-import.ts';
 import { dropStaging } from '../../usage/import/staging-store.ts';
-import type { ApiParts } from '../api-parts.ts';
-import { type AskedOf, defineOperation } from '../operation-schema.ts';
+import { defineOperation } from '../operation-schema.ts';
 import {
   importBody,
   importedAnswer,
@@ -42,19 +40,21 @@ const importUsage = defineOperation({
   tag,
   body: importBody,
   answer: importedAnswer,
-  async run({ body: { install: named, fileName, format, content, dryRun = false }, by, signal }, parts) {
-    const { database } = parts;
-    const install = pickInstall(parts, named);
+  async run({ body: { install: named, fileName, format, content, dryRun = false }, by, signal }, ctx) {
+    const { database } = ctx;
+    const install = pickInstall(ctx, named);
     const staged = await stageImport(
-      { ...parts, signal, onProgress: () => undefined },
+      ctx,
+      ctx.clock,
       { install, fileName: maskText(fileName), actor: by.actor, format, chunks: oneChunk(content) },
+      { signal, onProgress: () => undefined },
     );
     if (staged.outcome === 'faulty') {
       return { install, imported: null, preview: null, faultCount: staged.faultCount, faults: staged.faults };
     }
     const { id, preview } = staged;
     if (dryRun) await inTransaction(database, (tx) => dropStaging(tx, id));
-    else await countImport(toSettleDeps(parts, by), id);
+    else await countImport(ctx, ctx.clock, by, id);
     return { install, imported: dryRun ? null : id, preview, faultCount: 0, faults: [] };
   },
 });
@@ -67,20 +67,11 @@ const undoOneImport = defineOperation({
   tag,
   params: importParams,
   answer: undoneImportAnswer,
-  async run({ params: { import: id }, by }, parts) {
-    await undoImport(toSettleDeps(parts, by), id);
+  async run({ params: { import: id }, by }, ctx) {
+    await undoImport(ctx, ctx.clock, by, id);
     return { id, undone: true as const };
   },
 });
-
-function toSettleDeps(parts: ApiParts, by: AskedOf<unknown, unknown, unknown>['by']): SettleDeps {
-  return {
-    ...parts,
-    async note(tx, action, subject) {
-      await writeAudit(tx, by, action, subject);
-    },
-  };
-}
 
 async function* oneChunk(content: string): AsyncGenerator<Buffer> {
   yield Buffer.from(content);

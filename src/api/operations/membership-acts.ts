@@ -24,8 +24,8 @@ const convergeMembership = defineOperation({
   tag,
   params: membershipParams,
   answer: decidedAnswer,
-  async run({ params: { membership }, by }, { database }) {
-    await convergeNow(database, membership, by);
+  async run({ params: { membership }, by }, ctx) {
+    await convergeNow(ctx, by, membership);
     return { membership, decision: 'converge' };
   },
 });
@@ -60,7 +60,7 @@ const releaseMember = defineOperation({
   answer: decidedAnswer,
   async run({ params: { membership }, body: { doubted = false }, by }, ctx) {
     const { managedDomains } = ctx.config.marketplace;
-    const outcome = await releaseMembership({ ...ctx, managedDomains }, { membership, doubted }, by);
+    const outcome = await releaseMembership(ctx, by, { membership, doubted }, managedDomains);
     return { membership, decision: 'release', outcome };
   },
 });

@@ -80,8 +80,8 @@ const listWaitingMembers = defineOperation({
   tag,
   query: waitingQuery,
   answer: waitingList,
-  async run({ query: { tool, limit = 100 } }, { database, config, clock }) {
-    return { items: await listWaiting({ database }, { tool, limit, ...toReach(config, clock) }) };
+  async run({ query: { tool, limit = 100 } }, ctx) {
+    return { items: await listWaiting(ctx, { tool, limit, ...toReach(ctx.config, ctx.clock) }) };
   },
 });
 

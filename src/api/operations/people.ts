@@ -50,7 +50,7 @@ const forget = defineOperation({
   body: forgetBody,
   answer: forgottenAnswer,
   async run({ body: { person, install, dryRun }, by, signal }, ctx) {
-    return { ...(await forgetPerson({ ...ctx, signal }, person, { dryRun, by, install })), dryRun };
+    return { ...(await forgetPerson(ctx, person, { dryRun, by, install }, signal)), dryRun };
   },
 });
 

@@ -63,9 +63,8 @@ const approve = defineOperation({
   body: approveBody,
   answer: approvalAnswer,
   async run({ params, body: { only, withoutReading }, by }, ctx) {
-    const deps = { ...ctx.services, by };
     const wish = { only, isUnread: withoutReading === true };
-    const approval = await ctx.approvals.begin(deps, params.plan, [...ctx.installs.keys()], wish);
+    const approval = await ctx.approvals.begin(ctx, by, params.plan, wish);
     const late = new AbortController();
     await Promise.race([approval.ended, wait(waitsMs, undefined, { signal: late.signal }).catch(() => undefined)]);
     late.abort();
@@ -106,7 +105,7 @@ const reject = defineOperation({
   body: rejectBody,
   answer: rejectedAnswer,
   async run({ params: { plan }, body: { only }, by }, ctx) {
-    return { plan, ...(await decidePlan({ ...ctx, by }, 'reject', plan, { only })) };
+    return { plan, ...(await decidePlan(ctx, by, 'reject', plan, { only })) };
   },
 });
 

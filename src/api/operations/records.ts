@@ -67,12 +67,12 @@ const testNotifications = defineOperation({
   tag,
   body: tryChannelsBody,
   answer: tryChannelsAnswer,
-  async run({ body: { channel: name }, by, signal }, { database, services, clock }) {
-    const channels = services.channels.filter((channel) => name === undefined || channel.name === name);
+  async run({ body: { channel: name }, by, signal }, ctx) {
+    const channels = ctx.channels.filter((channel) => name === undefined || channel.name === name);
     if (channels.length === 0) throw new AppError('not_found', 'There is no such channel in notifications.channels');
-    const trials = await tryChannels(channels, clock, signal);
+    const trials = await tryChannels(channels, ctx.clock, signal);
     const names = channels.map((channel) => channel.name).join(', ');
-    await inTransaction(database, (tx) => writeAudit(tx, by, 'notifications test', names));
+    await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'notifications test', names));
     return { trials };
   },
 });

@@ -93,10 +93,10 @@ const acceptTool = defineOperation({
   tag,
   params: toolParams,
   answer: acceptedToolAnswer,
-  async run({ params: { tool }, by, signal }, { database, adapters, config }) {
-    const [adapter, settings] = [adapters.get(tool), config.tools.get(tool)?.settings];
+  async run({ params: { tool }, by, signal }, ctx) {
+    const [adapter, settings] = [ctx.adapters.get(tool), ctx.config.tools.get(tool)?.settings];
     if (adapter === undefined || settings === undefined) throw new AppError('not_found', `There is no tool ${tool}`);
-    const { identity, location } = await acceptServer({ database, by }, { tool, adapter, settings }, signal);
+    const { identity, location } = await acceptServer(ctx, by, { tool, adapter, settings }, signal);
     return { tool, identity, location };
   },
 });

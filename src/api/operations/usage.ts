@@ -32,9 +32,9 @@ const listHeldWork = defineOperation({
   summary: 'Work that is not reported before an operator decides, and days that were lowered',
   tag,
   answer: heldAnswer,
-  async run(_asked, { services: { usage }, installs }) {
-    const held = await Array.fromAsync(listHeld(usage.deps));
-    const lowerings = await listLowerings(usage.deps, [...installs.keys()]);
+  async run(_asked, ctx) {
+    const held = await Array.fromAsync(listHeld(ctx));
+    const lowerings = await listLowerings(ctx, [...ctx.installs.keys()]);
     return { held, lowerings };
   },
 });
@@ -48,8 +48,7 @@ const getUsage = defineOperation({
   params: contractUsageParams,
   query: contractUsageQuery,
   answer: contractUsageAnswer,
-  run: ({ params, query: { install }, signal }, { services }) =>
-    describeUsage(services, { ...params, install }, signal),
+  run: ({ params, query: { install }, signal }, ctx) => describeUsage(ctx, { ...params, install }, signal),
 });
 
 const decideOneHeld = defineOperation({
@@ -61,8 +60,8 @@ const decideOneHeld = defineOperation({
   params: heldParams,
   body: decideHeldBody,
   answer: decidedHeldAnswer,
-  async run({ params: { work: id }, body: { contract: contractId }, by }, { services: { usage }, database }) {
-    await decideHeldWork({ database, usage: usage.deps, by }, id, contractId);
+  async run({ params: { work: id }, body: { contract: contractId }, by }, ctx) {
+    await decideHeldWork(ctx, by, id, contractId);
     return { id, contractId };
   },
 });
@@ -75,12 +74,11 @@ const previewWork = defineOperation({
   tag,
   query: reportPreviewQuery,
   answer: reportPreviewAnswer,
-  async run({ query: { install, contract: contractId, from, to } }, parts) {
-    const installs = pickInstalls(parts, install);
-    await refuseUnknownContract(parts.database, contractId, install);
-    const { deps } = parts.services.usage;
-    const plans = await previewReport(deps, { installs, contractId, from, to });
-    return { installs: plans, readings: await listReadings(deps) };
+  async run({ query: { install, contract: contractId, from, to } }, ctx) {
+    const installs = pickInstalls(ctx, install);
+    await refuseUnknownContract(ctx, contractId, install);
+    const plans = await previewReport(ctx, { installs, contractId, from, to });
+    return { installs: plans, readings: await listReadings(ctx) };
   },
 });
 
@@ -92,13 +90,12 @@ const reportNow = defineOperation({
   tag,
   body: reportBody,
   answer: reportedAnswer,
-  async run({ body, by, signal }, parts) {
-    const { database, services } = parts;
+  async run({ body, by, signal }, ctx) {
     const { install, contract: contractId, from, to, acceptLowered: acceptsLowered } = body;
-    const installs = pickInstalls(parts, install);
-    await refuseUnknownContract(database, contractId, install);
+    const installs = pickInstalls(ctx, install);
+    await refuseUnknownContract(ctx, contractId, install);
     const wanted = { installs, contractId, from, to, acceptsLowered };
-    return await reportWork({ database, usage: services.usage, by }, wanted, { waitMs: readWithinMs, signal });
+    return await reportWork(ctx, by, wanted, { waitMs: readWithinMs, signal });
   },
 });
 

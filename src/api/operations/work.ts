@@ -32,13 +32,13 @@ const listWorkDays = defineOperation({
   tag,
   query: workDaysQuery,
   answer: workDaysAnswer,
-  async run({ query: { install, from: first, to: last } }, { services, clock }) {
-    const to = last ?? clock.now().toISOString().slice(0, 10);
+  async run({ query: { install, from: first, to: last } }, ctx) {
+    const to = last ?? ctx.clock.now().toISOString().slice(0, 10);
     const from = first ?? addDays(to, 1 - usualDays);
     if (from > to) throw new AppError('invalid', '`from` must not be after `to`');
     if (addDays(from, mostDays) <= to) throw new AppError('invalid', 'From `from` to `to` is more than a year');
-    const { at: comparedAt = null, left = 0 } = (await lastComparison(services.usage.deps)) ?? {};
-    return { comparedAt, left, days: await listComparedDays(services.usage.deps, { install, from, to }) };
+    const { at: comparedAt = null, left = 0 } = (await lastComparison(ctx)) ?? {};
+    return { comparedAt, left, days: await listComparedDays(ctx, { install, from, to }) };
   },
 });
 
@@ -50,10 +50,8 @@ const listAllDifferences = defineOperation({
   tag,
   query: differencesQuery,
   answer: differencePage,
-  run: ({ query: { install, day, ...wish } }, { services }) =>
-    pageById('listDifferences', wish, (before, limit) =>
-      listDifferences(services.usage.deps, { install, day, before, limit }),
-    ),
+  run: ({ query: { install, day, ...wish } }, ctx) =>
+    pageById('listDifferences', wish, (before, limit) => listDifferences(ctx, { install, day, before, limit })),
 });
 
 const listBudgets = defineOperation({
@@ -64,7 +62,7 @@ const listBudgets = defineOperation({
   tag,
   query: budgetsQuery,
   answer: budgetPage,
-  run: ({ query: { install, state, ...wish } }, { database, clock }) =>
+  run: ({ query: { install, state, ...wish } }, ctx) =>
     pageByKey(
       'listBudgets',
       { ...wish, parts: 2 },
@@ -74,7 +72,7 @@ const listBudgets = defineOperation({
           lastInstall === undefined || lastContract === undefined
             ? undefined
             : { install: lastInstall, contractId: lastContract };
-        const found = await listEndingBudgets(database, clock.now(), { install, state, after, limit });
+        const found = await listEndingBudgets(ctx.database, ctx.clock.now(), { install, state, after, limit });
         return found.map(toBudget);
       },
       (one) => [one.install, one.contractId],
@@ -90,13 +88,13 @@ const getBudget = defineOperation({
   params: budgetParams,
   query: budgetQuery,
   answer: budgetAnswer,
-  async run({ params: { contract: contractId }, query: { install } }, { services, database, clock }) {
-    const now = clock.now();
-    const [budget, other] = await listEndingBudgets(database, now, { install, contractId, limit: 2 });
+  async run({ params: { contract: contractId }, query: { install } }, ctx) {
+    const now = ctx.clock.now();
+    const [budget, other] = await listEndingBudgets(ctx.database, now, { install, contractId, limit: 2 });
     if (budget === undefined) throw new AppError('not_found', `No budget of a contract ${contractId} is known`);
     if (other !== undefined) throw new AppError('conflict', `Several installs have a contract ${contractId}: name one`);
     const first = addDays(now.toISOString().slice(0, 10), 1 - usedDays);
-    const days = await listUsedDays(services.usage.deps, budget, budget.unit ?? 'seconds', first);
+    const days = await listUsedDays(ctx, budget, budget.unit ?? 'seconds', first);
     return { ...toBudget(budget), days };
   },
 });

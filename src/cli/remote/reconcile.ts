@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RunOutcome } from '../../domain/run.ts';
-import type { Connected } from '../../operator/connect/connect-install.ts';
+import type { Established } from '../../operator/connect/connect-install.ts';
 import type { Check } from '../../operator/doctor-checks.ts';
 import type { Previewed } from '../../operator/preview-all.ts';
 import type { Reconciled } from '../../operator/reconcile-now.ts';
@@ -40,7 +40,7 @@ export async function askConnect(options: ConnectOptions, remote: RemoteSession)
   const { source, jobs } = toAccount(options);
   const token = readToken(tokenFile, remote.line.envFile) ?? (await askToken(remote, toTokenName(source, install)));
   const body = { source, jobs, token, tool, projects, relink, move, acceptOrphans, acceptOtherCustomer };
-  const { checks, wantedAt, ...established } = await remote.ask<Established>('POST /installs/{install}/connect', {
+  const { checks, wantedAt, ...established } = await remote.ask<ConnectedNow>('POST /installs/{install}/connect', {
     params: { install },
     body,
   });
@@ -49,7 +49,10 @@ export async function askConnect(options: ConnectOptions, remote: RemoteSession)
   return printConnected({ ...(reconciled ?? toNothing(install)), ...established });
 }
 
-type Established = Omit<Connected, keyof Reconciled> & { checks: Check[]; wantedAt: string };
+interface ConnectedNow extends Established {
+  checks: Check[];
+  wantedAt: string;
+}
 
 /** Undefined if stdin is no terminal, or nothing is typed. */
 async function askToken({ terminal }: RemoteSession, name: string): Promise<string | undefined> {

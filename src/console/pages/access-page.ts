@@ -11,20 +11,20 @@ import { chosen, chosenOf, filterForm, pager, toRowId } from '../view/filter.ts'
 import { tableOf } from '../view/table.ts';
 
 /** Which trainer is in which project, or was, and why. */
-export const accessViews: readonly View<ConsoleParts>[] = [
+export const accessViews: readonly View[] = [
   { path: '/access', show: showAccess },
   { path: '/access.csv', show: downloadAccess },
 ];
 
 const pageSize = 100;
 const yes = ['yes'] as const;
-/** So many rows a file has at most, read in parts. */
+/** So many rows a file has at most, read in ctx. */
 const mostRows = 100_000;
 const partSize = 5000;
 
-async function showAccess(asked: Asked, parts: ConsoleParts): Promise<Page> {
-  const { database, installs, config } = parts;
-  const filter = toFilter(asked, parts);
+async function showAccess(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+  const { database, installs, config } = ctx;
+  const filter = toFilter(asked, ctx);
   const before = toRowId(asked.query.get('before'));
   const afterLeaving = filter.isLeaving ? toLeavingKey(asked.query.get('after')) : undefined;
   const found = await listAccess(database.kysely, { ...filter, before, afterLeaving, limit: pageSize + 1 });
@@ -80,13 +80,13 @@ function toFilter({ query }: Asked, { box }: ConsoleParts): Omit<AccessFilter, '
   };
 }
 
-async function downloadAccess(asked: Asked, parts: ConsoleParts): Promise<Download> {
-  const filter = toFilter(asked, parts);
+async function downloadAccess(asked: Asked, ctx: ConsoleParts): Promise<Download> {
+  const filter = toFilter(asked, ctx);
   const rows: (readonly (string | null)[])[] = [titles];
   let position: Pick<AccessFilter, 'before' | 'afterLeaving'> = {};
   while (rows.length <= mostRows) {
     const limit = Math.min(partSize, mostRows + 1 - rows.length);
-    const part = await listAccess(parts.database.kysely, { ...filter, ...position, limit });
+    const part = await listAccess(ctx.database.kysely, { ...filter, ...position, limit });
     rows.push(...part.map(toCells));
     const last = part.at(-1);
     if (last === undefined || part.length < limit) break;

@@ -8,7 +8,7 @@ import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
 /** The audit log: what operators decided, who of them, from where, and what it changed. */
-export const actsViews: readonly View<ConsoleParts>[] = [
+export const actsViews: readonly View[] = [
   { path: '/acts', show: showActs },
   { path: '/acts/:id', show: showAct },
 ];

@@ -9,9 +9,7 @@ import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
 /** What became of an approval: the installs of the plan are read first, which takes a while. */
-export const approvalViews: readonly View<ConsoleParts>[] = [
-  { path: '/plans/:id/approvals/:approval', show: showApproval },
-];
+export const approvalViews: readonly View[] = [{ path: '/plans/:id/approvals/:approval', show: showApproval }];
 
 const lookAgainSeconds = 2;
 

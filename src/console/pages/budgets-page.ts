@@ -19,7 +19,7 @@ import { type Column, tableOf } from '../view/table.ts';
 import { workOf } from './work-page.ts';
 
 /** What each contract was funded with, how much is used, and when it is used up if the work goes on like this. */
-export const budgetViews: readonly View<ConsoleParts>[] = [
+export const budgetViews: readonly View[] = [
   { path: '/budgets', show: showBudgets },
   { path: '/budgets/:id', show: showBudget },
 ];
@@ -28,9 +28,9 @@ const pageSize = 100;
 /** So many days a chart has. */
 const chartDays = 60;
 
-async function showBudgets(asked: Asked, parts: ConsoleParts): Promise<Page> {
+async function showBudgets(asked: Asked, ctx: ConsoleParts): Promise<Page> {
   const { query } = asked;
-  const found = await listEndingBudgets(parts.database, parts.clock.now(), {
+  const found = await listEndingBudgets(ctx.database, ctx.clock.now(), {
     install: chosen(query, 'install'),
     state: chosenOf(query, 'state', budgetStates),
     after: toContractKey(query.get('after')),
@@ -42,7 +42,7 @@ async function showBudgets(asked: Asked, parts: ConsoleParts): Promise<Page> {
     title: 'Budgets',
     body: html`
       ${filterForm(asked, [
-        { name: 'install', label: 'install', options: [...parts.installs.keys()].sort() },
+        { name: 'install', label: 'install', options: [...ctx.installs.keys()].sort() },
         { name: 'state', label: 'state', options: budgetStates },
       ])}
       ${tableOf('Contracts and their budgets, as last read', shown, columns, noBudgets)}
@@ -97,12 +97,12 @@ export function toPercent(fraction: number | null): string {
   return fraction === null ? '' : `${Math.floor(fraction * 100 + 1e-6)} %`;
 }
 
-async function showBudget(asked: Asked, parts: ConsoleParts): Promise<Page> {
+async function showBudget(asked: Asked, ctx: ConsoleParts): Promise<Page> {
   const contractId = asked.params['id'] ?? '';
   const isId = contractId.length <= 500 && !/\p{Cc}/u.test(contractId) && contractId.isWellFormed();
   const install = chosen(asked.query, 'install');
   const found = isId
-    ? await listEndingBudgets(parts.database, parts.clock.now(), { install, contractId, limit: pageSize })
+    ? await listEndingBudgets(ctx.database, ctx.clock.now(), { install, contractId, limit: pageSize })
     : [];
   const [budget, other] = found;
   if (budget === undefined) throw new AppError('not_found', 'No budget of such a contract is known');
@@ -114,7 +114,7 @@ async function showBudget(asked: Asked, parts: ConsoleParts): Promise<Page> {
     title: maskText(`Budget of “${nameOf(budget)}”`),
     body: html`
       ${factsOf(budget)}
-      ${await usedByDay(parts, budget)}
+      ${await usedByDay(ctx, budget)}
     `,
   };
 }

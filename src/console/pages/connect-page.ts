@@ -3,7 +3,6 @@ import { nameRule, projectRule } from '../../config/text-rules.ts';
 import { inTransaction } from '../../db/database.ts';
 import { AppError, httpStatusOf, toAppError } from '../../domain/errors.ts';
 import { findConnectedInstall } from '../../installs/install-store.ts';
-import { ensureEndpoint } from '../../installs/subscription/ensure-endpoint.ts';
 import { maskText } from '../../lib/mask.ts';
 import { type Established, establishInstall } from '../../operator/connect/connect-install.ts';
 import { toWantedJobs, type WantedJob } from '../../operator/connect/link-jobs.ts';
@@ -14,15 +13,15 @@ import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 
 /** To connect a customer, as `gangway connect` does. The token is never shown again. */
-export const connectViews: readonly View<ConsoleParts>[] = [{ path: '/connect', show: showConnect }];
+export const connectViews: readonly View[] = [{ path: '/connect', show: showConnect }];
 
 // Its address has no page: a page with a problem stays until the operator leaves it.
-export const connectActs: readonly Act<ConsoleParts>[] = [{ path: '/connect/now', act: connect }];
+export const connectActs: readonly Act[] = [{ path: '/connect/now', act: connect }];
 
 const patienceMs = 120_000;
 
-function showConnect(asked: Asked, parts: ConsoleParts): Page {
-  return connectPage(asked, parts, asked.query);
+function showConnect(asked: Asked, ctx: ConsoleParts): Page {
+  return connectPage(asked, ctx, asked.query);
 }
 
 /** @param given what was typed before; never the token */
@@ -95,29 +94,29 @@ function checkbox(name: string, says: string, isChecked: boolean): Html {
   return html`<label><input type="checkbox" name="${name}" ${isChecked ? html`checked` : ''} /> ${says}</label>`;
 }
 
-async function connect(asked: Asked, parts: ConsoleParts): Promise<Page | Redirect> {
+async function connect(asked: Asked, ctx: ConsoleParts): Promise<Page | Redirect> {
   const install = textIn(asked.form, 'install') ?? '';
   const checks: Check[] = [];
   try {
-    const wish = await toWish(asked, parts, install);
-    const established = await establish(asked, parts, wish, checks);
+    const wish = await toWish(asked, ctx, install);
+    const established = await establish(asked, ctx, wish, checks);
     checks.push(...aboutLinks(established));
   } catch (error) {
     const problem = toAppError(error);
     if (problem.code === 'internal') throw error;
-    return connectPage(asked, parts, asked.form, problem);
+    return connectPage(asked, ctx, asked.form, problem);
   }
   const { actor, at } = asked.by;
-  parts.reports.set(`connect ${install}`, { by: actor, at, checks });
+  ctx.reports.set(`connect ${install}`, { by: actor, at, checks });
   return { redirect: `/installs/${encodeURIComponent(install)}` };
 }
 
-async function toWish({ form }: Asked, parts: ConsoleParts, install: string): Promise<Connecting> {
+async function toWish({ form }: Asked, ctx: ConsoleParts, install: string): Promise<Connecting> {
   if (!nameRule.pattern.test(install)) throw new AppError('invalid', `The name of a customer: ${nameRule.says}`);
   const typed = textIn(form, 'token');
-  const isConfigured = parts.config.installs.has(install);
+  const isConfigured = ctx.config.installs.has(install);
   const jobs = toJobs(textIn(form, 'jobs'));
-  const { source, destination, configured } = settleWish(parts, {
+  const { source, destination, configured } = settleWish(ctx, {
     install,
     source: textIn(form, 'source') === 'employer' ? 'employer' : undefined,
     jobs,
@@ -126,7 +125,7 @@ async function toWish({ form }: Asked, parts: ConsoleParts, install: string): Pr
     tool: isConfigured ? undefined : textIn(form, 'tool'),
     projects: toProjects(textIn(form, 'projects')),
   });
-  const stored = await findConnectedInstall(parts, install);
+  const stored = await findConnectedInstall(ctx, install);
   const token = configured ?? (typed === undefined ? stored?.token : toToken(typed));
   if (token === undefined) throw new AppError('invalid', `There is no token for ${install} yet: fill it in`);
   const [acceptsOrphans, acceptsOtherCustomer] = [form.has('acceptOrphans'), form.has('acceptOtherCustomer')];
@@ -146,26 +145,19 @@ function toProjects(text: string | undefined): string[] | undefined {
 
 async function establish(
   { by, form }: Asked,
-  { database, customers, adapters }: ConsoleParts,
+  ctx: ConsoleParts,
   wish: Connecting,
   checks: Check[],
 ): Promise<Established> {
-  const { subscription } = customers;
-  const mayMove = form.has('move');
-  const deps = {
-    ...customers,
-    adapters,
+  const connector = {
+    registry: ctx.registry,
     by,
-    clock: subscription.clock,
-    ensureEndpoint:
-      subscription.publicUrl === undefined
-        ? null
-        : (install: string, signal: AbortSignal) => ensureEndpoint(subscription, install, { mayMove, signal }),
+    mayMove: form.has('move'),
     confirm: async () => form.has('relink'),
     onStep: (check: Check) => void checks.push(check),
   };
-  const established = await establishInstall(deps, wish, AbortSignal.timeout(patienceMs));
-  await inTransaction(database, (tx) => wantRead(tx, [wish.install], by.at, 'operator'));
+  const established = await establishInstall(ctx, connector, wish, AbortSignal.timeout(patienceMs));
+  await inTransaction(ctx.database, (tx) => wantRead(tx, [wish.install], by.at, 'operator'));
   return established;
 }
 

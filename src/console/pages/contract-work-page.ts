@@ -23,12 +23,12 @@ import { type Column, tableOf } from '../view/table.ts';
 import { whereOf, whyOf, workOf } from './work-page.ts';
 
 /** The work on one contract, day by day, and what an operator decides about work that is held. */
-export const contractWorkViews: readonly View<ConsoleParts>[] = [
+export const contractWorkViews: readonly View[] = [
   { path: '/work/contracts/:id', show: showContractWork },
   { path: '/work/held/:id', show: showHeldOne },
 ];
 
-export const contractWorkActs: readonly Act<ConsoleParts>[] = [
+export const contractWorkActs: readonly Act[] = [
   { path: '/work/contracts/:id/accept', act: accept },
   { path: '/work/held/:id/assign', act: assign },
   { path: '/work/held/:id/discard', act: discard },
@@ -40,15 +40,14 @@ const mostDays = 60;
 const yes = ['yes'] as const;
 const patienceMs = 60_000;
 
-async function showContractWork(asked: Asked, parts: ConsoleParts): Promise<Page> {
-  const found = await findAsked(asked, parts);
+async function showContractWork(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+  const found = await findAsked(asked, ctx);
   const [contract, other] = found;
   if (contract === undefined) throw new AppError('not_found', 'No event and no reading has named such a contract');
   if (other !== undefined) return chooseInstall(found);
   const { install, contractId, title } = contract;
-  const { deps } = parts.services.usage;
-  const shown = await showUsage(deps, install, contractId);
-  const gaps = await showGaps(deps, install, contractId);
+  const shown = await showUsage(ctx, install, contractId);
+  const gaps = await showGaps(ctx, install, contractId);
   return {
     title: title === null ? `Work on contract ${contractId}` : maskText(`Work on “${title}”`),
     body: html`
@@ -190,15 +189,15 @@ const heldColumns: readonly Column<ShownContract['held'][number]>[] = [
   ['to do', ({ observation }) => html`<a href="/work/held/${heldIdOf(workKey(observation))}">assign or discard it</a>`],
 ];
 
-async function accept(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
-  const [contract, other] = await findAsked(asked, parts);
+async function accept(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
+  const [contract, other] = await findAsked(asked, ctx);
   if (contract === undefined || other !== undefined) throw new AppError('not_found', 'There is no such contract');
-  await acceptLowered(decidingIn(asked, parts), contract, AbortSignal.timeout(patienceMs));
+  await acceptLowered(ctx, asked.by, contract, AbortSignal.timeout(patienceMs));
   return { redirect: workOf(contract) };
 }
 
-async function showHeldOne(asked: Asked, parts: ConsoleParts): Promise<Page> {
-  const held = await findHeld(asked, parts);
+async function showHeldOne(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+  const held = await findHeld(asked, ctx);
   const contracts = held.held?.contracts ?? [];
   const { day, seen, heldId } = held;
   const options = contracts.map(
@@ -235,16 +234,16 @@ async function showHeldOne(asked: Asked, parts: ConsoleParts): Promise<Page> {
   };
 }
 
-async function assign(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
-  const { heldId, trainerId } = await findHeld(asked, parts);
+async function assign(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
+  const { heldId, trainerId } = await findHeld(asked, ctx);
   const contractId = asked.form.get('contract') ?? '';
-  await decideHeldWork(decidingIn(asked, parts), heldId ?? '', contractId, trainerId);
+  await decideHeldWork(ctx, asked.by, heldId ?? '', contractId, trainerId);
   return { redirect: `/work/contracts/${encodeURIComponent(contractId)}` };
 }
 
-async function discard(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
-  const { heldId, trainerId } = await findHeld(asked, parts);
-  await decideHeldWork(decidingIn(asked, parts), heldId ?? '', null, trainerId);
+async function discard(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
+  const { heldId, trainerId } = await findHeld(asked, ctx);
+  await decideHeldWork(ctx, asked.by, heldId ?? '', null, trainerId);
   return { redirect: '/work/held' };
 }
 
@@ -254,8 +253,4 @@ async function findHeld({ params }: Asked, ctx: ConsoleParts): Promise<ListedDif
   const held = /^[0-9a-f]{12}$/.test(id) ? await findHeldDifference(ctx, id) : undefined;
   if (held === undefined) throw new AppError('not_found', 'No such work is held any more');
   return held;
-}
-
-function decidingIn({ by }: Asked, { database, services }: ConsoleParts) {
-  return { database, usage: services.usage.deps, by };
 }

@@ -14,11 +14,11 @@ import { type Column, tableOf } from '../view/table.ts';
 import { toPercent } from './budgets-page.ts';
 
 /** What is known of the contracts, and an operator's word about one that is in doubt. */
-export const contractViews: readonly View<ConsoleParts>[] = [{ path: '/contracts', show: showContracts }];
+export const contractViews: readonly View[] = [{ path: '/contracts', show: showContracts }];
 
-export const contractActs: readonly Act<ConsoleParts>[] = [
-  { path: '/contracts/:id/end', act: (asked, parts) => decide('end', asked, parts) },
-  { path: '/contracts/:id/reopen', act: (asked, parts) => decide('reopen', asked, parts) },
+export const contractActs: readonly Act[] = [
+  { path: '/contracts/:id/end', act: (asked, ctx) => decide('end', asked, ctx) },
+  { path: '/contracts/:id/reopen', act: (asked, ctx) => decide('reopen', asked, ctx) },
 ];
 
 const pageSize = 100;
@@ -105,10 +105,10 @@ export function decisionsOf(asked: Asked, contract: ContractEvidence): Html {
   })}`;
 }
 
-async function decide(decision: ContractDecision, asked: Asked, parts: ConsoleParts): Promise<Redirect> {
+async function decide(decision: ContractDecision, asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
   const contractId = asked.params['id'] ?? '';
   const install = chosen(asked.query, 'install');
   if (install === undefined) throw new AppError('invalid', 'Say of which install the contract is');
-  await decideContract({ ...parts, by: asked.by }, decision, contractId, install);
+  await decideContract(ctx, asked.by, decision, contractId, install);
   return { redirect: `/contracts/${encodeURIComponent(contractId)}` };
 }

@@ -32,14 +32,14 @@ import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
 /** What came in, what became of it, and having it looked at again. */
-export const deliveryViews: readonly View<ConsoleParts>[] = [
+export const deliveryViews: readonly View[] = [
   { path: '/deliveries', show: showDeliveries },
   { path: '/deliveries/:id', show: showDelivery },
   { path: '/deliveries/:id/body', show: downloadBody },
   { path: '/deliveries/replays/:id', show: showReplay },
 ];
 
-export const deliveryActs: readonly Act<ConsoleParts>[] = [
+export const deliveryActs: readonly Act[] = [
   { path: '/deliveries/replay', act: replayAll },
   { path: '/deliveries/:id/replay', act: replayOne },
 ];
@@ -112,11 +112,11 @@ function toDayEdge(day: string | undefined, time: string): string | undefined {
   throw new AppError('invalid', 'A day is written like 2026-03-15');
 }
 
-async function showDelivery(asked: Asked, parts: ConsoleParts): Promise<Page> {
-  const { database } = parts;
-  const delivery = await findIn(parts, asked);
+async function showDelivery(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+  const { database } = ctx;
+  const delivery = await findIn(ctx, asked);
   const { id, install, deliveryId, eventType, receivedAt, state, attempts, failure } = delivery;
-  const body = await readBody(id, parts);
+  const body = await readBody(id, ctx);
   const named = Buffer.isBuffer(body) ? toNamed(body) : undefined;
   const led = named && (await listLedTo(database.kysely, named));
   const replay = html`<button>Replay this delivery</button>`;
@@ -192,26 +192,26 @@ function linksOf({ contractId, trainerId }: Named): Html {
 }
 
 /** The body has addresses, so a viewer does not get it. */
-async function downloadBody(asked: Asked, parts: ConsoleParts): Promise<Download> {
-  const { id } = await findIn(parts, asked);
+async function downloadBody(asked: Asked, ctx: ConsoleParts): Promise<Download> {
+  const { id } = await findIn(ctx, asked);
   if (asked.operator.role !== 'operator') throw new AppError('forbidden', 'A viewer sees the body masked');
-  const content = await findBody(parts, id);
+  const content = await findBody(ctx, id);
   if (content === undefined) throw new AppError('not_found', 'There is no such delivery');
   return { fileName: `delivery-${id}`, type: 'application/octet-stream', content };
 }
 
-async function replayOne(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
-  const { id } = await findIn(parts, asked);
-  await replayDeliveries({ ...parts, by: asked.by }, { ids: [id] });
+async function replayOne(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
+  const { id } = await findIn(ctx, asked);
+  await replayDeliveries(ctx, asked.by, { ids: [id] });
   return { redirect: `/deliveries/${id}` };
 }
 
-async function replayAll({ form, by }: Asked, parts: ConsoleParts): Promise<Redirect> {
+async function replayAll({ form, by }: Asked, ctx: ConsoleParts): Promise<Redirect> {
   const chosenBy = filterNames.flatMap((name) => {
     const value = chosen(form, name);
     return value === undefined ? [] : [`${name}=${maskText(value)}`];
   });
-  const { act } = await replayMatching({ ...parts, by }, toFilter(form), chosenBy.join(' ') || 'any');
+  const { act } = await replayMatching(ctx, by, toFilter(form), chosenBy.join(' ') || 'any');
   return { redirect: `/deliveries/replays/${act}` };
 }
 

@@ -4,9 +4,9 @@ import { type Act, type Asked, formOf, type Page, type Redirect, type View } fro
 import { reportOf } from '../view/checks.ts';
 
 /** The checks of `gangway doctor`: of the configuration, the tools, the marketplace and the database. */
-export const doctorViews: readonly View<ConsoleParts>[] = [{ path: '/doctor', show: showDoctor }];
+export const doctorViews: readonly View[] = [{ path: '/doctor', show: showDoctor }];
 
-export const doctorActs: readonly Act<ConsoleParts>[] = [{ path: '/doctor', act: examine }];
+export const doctorActs: readonly Act[] = [{ path: '/doctor', act: examine }];
 
 const patienceMs = 60_000;
 
@@ -26,8 +26,8 @@ function showDoctor(asked: Asked, { reports }: ConsoleParts): Page {
   };
 }
 
-async function examine({ by }: Asked, parts: ConsoleParts): Promise<Redirect> {
-  const checks = await parts.examine(AbortSignal.timeout(patienceMs));
-  parts.reports.set('doctor', { by: by.actor, at: by.at, checks });
+async function examine({ by }: Asked, ctx: ConsoleParts): Promise<Redirect> {
+  const checks = await ctx.examine(AbortSignal.timeout(patienceMs));
+  ctx.reports.set('doctor', { by: by.actor, at: by.at, checks });
   return { redirect: '/doctor' };
 }

@@ -16,7 +16,7 @@ import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
 /** Who is in a tool and should not be, and who should be and is not, by name. */
-export const driftViews: readonly View<ConsoleParts>[] = [{ path: '/drift', show: showDrift }];
+export const driftViews: readonly View[] = [{ path: '/drift', show: showDrift }];
 
 const sides = ['missing', 'extra', 'changed'] as const satisfies readonly DriftSide[];
 const pageSize = 100;

@@ -17,21 +17,21 @@ import { type Column, tableOf } from '../view/table.ts';
 import { healthOf, pathOf } from './install-page.ts';
 
 /** What needs a person now, and the health of both ends. */
-export const homeViews: readonly View<ConsoleParts>[] = [{ path: '/', show: showHome }];
+export const homeViews: readonly View[] = [{ path: '/', show: showHome }];
 
 /** As by the schedule: what is found is applied, and the brake holds what would be too much. */
-export const homeActs: readonly Act<ConsoleParts>[] = [{ path: '/read-now', act: readNow }];
+export const homeActs: readonly Act[] = [{ path: '/read-now', act: readNow }];
 
 const dayMs = 86_400_000;
 
-async function showHome(asked: Asked, parts: ConsoleParts): Promise<Page> {
-  const { installs, config, clock } = parts;
+async function showHome(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+  const { installs, config, clock } = ctx;
   const now = clock.now().getTime();
   const ago = (days: number) => toInstant(new Date(now - days * dayMs));
-  const running = await loadRunning(parts, clock);
-  const present = await loadPresent(parts, installs, toMailed(config, toInstant(new Date(now))));
-  const customers = await listInstalls(parts, [...installs].sort(), clock.now());
-  const waits = toWaits(await listMetAfter(parts.database.kysely, ago(30)), ago(1));
+  const running = await loadRunning(ctx, clock);
+  const present = await loadPresent(ctx, installs, toMailed(config, toInstant(new Date(now))));
+  const customers = await listInstalls(ctx, [...installs].sort(), clock.now());
+  const waits = toWaits(await listMetAfter(ctx.database.kysely, ago(30)), ago(1));
   return {
     title: 'Home',
     body: html`
@@ -43,15 +43,15 @@ async function showHome(asked: Asked, parts: ConsoleParts): Promise<Page> {
       <h2>Tools</h2>
       ${tableOf('How many memberships are in which state', present.memberships, memberColumns, noMembers)}
       <h2>Work</h2>
-      ${await workOf(parts, ago(30).slice(0, 10))}
+      ${await workOf(ctx, ago(30).slice(0, 10))}
       <h2>How long it took</h2>
       ${tableOf('From when access was wanted, or not wanted any more, to when the tool showed it', waits, waitColumns, noWaits)}
     `,
   };
 }
 
-async function readNow({ by }: Asked, parts: ConsoleParts): Promise<Redirect> {
-  await wantRead({ ...parts, by }, [...parts.installs.keys()].sort());
+async function readNow({ by }: Asked, ctx: ConsoleParts): Promise<Redirect> {
+  await wantRead(ctx, by, [...ctx.installs.keys()].sort());
   return { redirect: '/' };
 }
 

@@ -19,7 +19,7 @@ import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
 /** Each customer: how they are read, where their links lead, and whether their events are delivered. */
-export const installViews: readonly View<ConsoleParts>[] = [
+export const installViews: readonly View[] = [
   { path: '/installs', show: showInstalls },
   { path: '/installs/:name', show: showInstall },
 ];
@@ -50,13 +50,13 @@ export function healthOf({ readAt, troubles }: ListedInstall): Html | string {
   return readAt === null ? 'waits for its first reading' : html`<span class="good">good</span>`;
 }
 
-async function showInstall(asked: Asked, parts: ConsoleParts): Promise<Page | Redirect> {
+async function showInstall(asked: Asked, ctx: ConsoleParts): Promise<Page | Redirect> {
   // An address that is easily typed; a customer may be called so too.
-  if (asked.params['name'] === 'connect' && !parts.installs.has('connect')) return { redirect: '/connect' };
-  const { name, install } = findInstall(asked, parts);
-  const { reports, clock } = parts;
-  const [listed] = await listInstalls(parts, [[name, install]], clock.now());
-  const links = (await liveLinksOf(parts, name)).filter((link) => statusOfLink(link) === 'live');
+  if (asked.params['name'] === 'connect' && !ctx.installs.has('connect')) return { redirect: '/connect' };
+  const { name, install } = findInstall(asked, ctx);
+  const { reports, clock } = ctx;
+  const [listed] = await listInstalls(ctx, [[name, install]], clock.now());
+  const links = (await liveLinksOf(ctx, name)).filter((link) => statusOfLink(link) === 'live');
   const report = reports.get(`connect ${name}`);
   return {
     title: `Install ${name}`,
@@ -73,12 +73,12 @@ async function showInstall(asked: Asked, parts: ConsoleParts): Promise<Page | Re
       </dl>
       ${formOf(asked, `${pathOf(name)}/read`, html`<p><button>Read this customer now</button></p>`)}
       <h2>Links</h2>
-      ${tableOf('The projects that are linked to jobs, as last read', links, linkColumns(asked, parts, name), noLinks)}
+      ${tableOf('The projects that are linked to jobs, as last read', links, linkColumns(asked, ctx, name), noLinks)}
       ${linkForm(asked, name)}
-      ${await guidelinesOf(asked, parts, name)}
+      ${await guidelinesOf(asked, ctx, name)}
       <h2>Webhook endpoint</h2>
-      ${await endpointOf(asked, parts, name)}
-      ${tokenOf(asked, parts, name)}
+      ${await endpointOf(asked, ctx, name)}
+      ${tokenOf(asked, ctx, name)}
       ${report && html`<h2>What connecting found</h2>${reportOf('What connecting found', report)}`}
       ${
         asked.operator.role === 'operator' && install.livesIn === 'database'
@@ -103,20 +103,20 @@ export function pathOf(name: string): string {
   return `/installs/${encodeURIComponent(name)}`;
 }
 
-function linkColumns({ operator }: Asked, parts: ConsoleParts, name: string): readonly Column<LinkEvidence>[] {
+function linkColumns({ operator }: Asked, ctx: ConsoleParts, name: string): readonly Column<LinkEvidence>[] {
   return [
     ['project', ({ externalProjectId }) => maskText(externalProjectId ?? '')],
     ['title', ({ externalProjectName }) => maskText(externalProjectName ?? '')],
     ['job', ({ jobId }) => jobId ?? '(none)'],
-    ['leads', (link) => leadsOf(link, parts)],
+    ['leads', (link) => leadsOf(link, ctx)],
     ...(operator.role === 'operator' ? [['to undo', (link: LinkEvidence) => unlinkOf(link, name)] as const] : []),
   ];
 }
 
-function leadsOf(link: LinkEvidence, parts: ConsoleParts): Html | string {
-  const outside = outsideOf(parts, link);
+function leadsOf(link: LinkEvidence, ctx: ConsoleParts): Html | string {
+  const outside = outsideOf(ctx, link);
   if (outside !== null) return html`<span class="warn">nowhere: ${explainCrossing(outside, link).says}</span>`;
-  const route = parts.customers.rules.routeLink(link);
+  const route = ctx.routeLink(link);
   return route === undefined ? 'not here' : `${route.tool}, group ${maskText(route.groupId)}`;
 }
 
@@ -137,29 +137,27 @@ function linkForm(asked: Asked, name: string): Html | string {
 }
 
 /** Only an account of one's own has tokens that can be replaced from here. */
-function tokenOf({ operator }: Asked, { customers }: ConsoleParts, name: string): Html | string {
-  const isOwn = customers.subscription.sources.get(name)?.createToken !== undefined;
+function tokenOf({ operator }: Asked, ctx: ConsoleParts, name: string): Html | string {
+  const isOwn = ctx.sources.get(name)?.createToken !== undefined;
   if (!isOwn || operator.role !== 'operator') return '';
   return html`<h2>Token</h2>
     <p><a href="${pathOf(name)}/token">Replace the token</a></p>`;
 }
 
 /** Only an account of its own has manuals. */
-async function guidelinesOf(asked: Asked, { services }: ConsoleParts, name: string): Promise<Html | string> {
-  const { guidelines } = services;
-  if (!takesGuidelines(guidelines, name)) return '';
-  const rows = (await listGuidelines(guidelines)).filter(({ install }) => install === name);
+async function guidelinesOf(asked: Asked, ctx: ConsoleParts, name: string): Promise<Html | string> {
+  if (!takesGuidelines(ctx, name)) return '';
+  const rows = (await listGuidelines(ctx)).filter(({ install }) => install === name);
   return guidelinesSection(asked, rows, `${pathOf(name)}/guidelines`);
 }
 
-async function endpointOf({ operator }: Asked, { customers }: ConsoleParts, name: string): Promise<Html> {
-  const { subscription } = customers;
-  if (subscription.publicUrl === undefined) {
+async function endpointOf({ operator }: Asked, ctx: ConsoleParts, name: string): Promise<Html> {
+  if (ctx.config.receiver.publicUrl === undefined) {
     return html`<p class="empty">
       Nothing is delivered without receiver.publicUrl in the configuration: the install is read on the schedule instead.
     </p>`;
   }
-  const { checkedAt, trouble } = await findSubscription(subscription, name);
+  const { checkedAt, trouble } = await findSubscription(ctx, name);
   return html`
     ${trouble && html`<p class="bad">${trouble.says}</p><p>${trouble.action}</p>`}
     <p>Last checked: ${instantOf(checkedAt) || 'not yet'}</p>

@@ -10,9 +10,9 @@ import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
 /** Who waits for an invitation to be handed over. An operator is shown it once, and it is not kept. */
-export const invitationViews: readonly View<ConsoleParts>[] = [{ path: '/invitations', show: showInvitations }];
+export const invitationViews: readonly View[] = [{ path: '/invitations', show: showInvitations }];
 
-export const invitationActs: readonly Act<ConsoleParts>[] = [{ path: '/invitations/:id', act: showOnce }];
+export const invitationActs: readonly Act[] = [{ path: '/invitations/:id', act: showOnce }];
 
 const mostListed = 1000;
 
@@ -34,11 +34,12 @@ const waitingColumns: readonly Column<WaitingMember>[] = [
   ['trouble', ({ invitation }) => (invitation?.failure ? maskText(invitation.failure) : '')],
 ];
 
-async function showInvitations(asked: Asked, { database, config, clock }: ConsoleParts): Promise<Page> {
+async function showInvitations(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+  const { config, clock } = ctx;
   const now = toInstant(clock.now());
   const { managedDomains } = config.marketplace;
   const wish = { limit: mostListed, managedDomains, hasMail: config.mail !== undefined, now };
-  const waiting = (await listWaiting({ database }, wish)).filter(({ invitation }) => invitation !== null);
+  const waiting = (await listWaiting(ctx, wish)).filter(({ invitation }) => invitation !== null);
   const act: Column<WaitingMember> = ['hand over', (member) => buttonOf(asked, member)];
   const columns = asked.operator.role === 'operator' ? [...waitingColumns, act] : waitingColumns;
   return {

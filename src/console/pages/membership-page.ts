@@ -5,7 +5,7 @@ import { maskText } from '../../lib/mask.ts';
 import { type Access, listAccess } from '../../memberships/access-list-store.ts';
 import { loadTools } from '../../operator/about-tools.ts';
 import { convergeNow } from '../../operator/converge-now.ts';
-import { type ExplainDeps, explainSubject } from '../../operator/explain-subject.ts';
+import { explainSubject } from '../../operator/explain-subject.ts';
 import { loadMembership } from '../../operator/load-membership.ts';
 import { loadTimeline } from '../../operator/timeline/load-timeline.ts';
 import type { ConsoleParts } from '../console-parts.ts';
@@ -26,20 +26,20 @@ import { explanationsOf, timelineTable } from '../view/timeline-table.ts';
 import { decisionsOf } from './contracts-page.ts';
 
 /** Why a trainer has access or not, and what happened. */
-export const membershipViews: readonly View<ConsoleParts>[] = [
+export const membershipViews: readonly View[] = [
   { path: '/memberships/:id', show: showMembership },
   { path: '/trainers/:id', show: showTrainer },
   { path: '/contracts/:id', show: showContract },
 ];
 
-export const membershipActs: readonly Act<ConsoleParts>[] = [{ path: '/memberships/:id/converge', act: converge }];
+export const membershipActs: readonly Act[] = [{ path: '/memberships/:id/converge', act: converge }];
 
 /** So many memberships a page lists. */
 const mostListed = 200;
 
-async function showMembership(asked: Asked, parts: ConsoleParts): Promise<Page> {
+async function showMembership(asked: Asked, ctx: ConsoleParts): Promise<Page> {
   const id = idOf(asked);
-  const found = await loadMembership(await depsOf(parts), id);
+  const found = await loadMembership(ctx, id);
   if (found === undefined) throw new AppError('not_found', `There is no membership ${id}`);
   const { access, nextAttemptAt, isWorkable, isReason, explanations, timeline } = found;
   return {
@@ -79,17 +79,17 @@ function factsOf(access: Access, nextAttemptAt: string | null): Html {
   </dl>`;
 }
 
-async function converge(asked: Asked, { database }: ConsoleParts): Promise<Redirect> {
+async function converge(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
   const id = idOf(asked);
-  await convergeNow(database, id, asked.by);
+  await convergeNow(ctx, asked.by, id);
   return { redirect: `/memberships/${id}` };
 }
 
-async function showTrainer(asked: Asked, parts: ConsoleParts): Promise<Page> {
-  const { kysely } = parts.database;
+async function showTrainer(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+  const { kysely } = ctx.database;
   const trainerId = textIdOf(asked);
   const memberships = await listAccess(kysely, { trainerId, limit: mostListed });
-  const { explanations, bearing } = await explainSubject(await depsOf(parts), trainerId);
+  const { explanations, bearing } = await explainNow(ctx, trainerId);
   const isOf = (one: { trainerId: string | null }) => one.trainerId === trainerId;
   if (memberships.length === 0 && !bearing.participations.some(isOf)) {
     throw new AppError('not_found', 'No event and no reading has named such a trainer');
@@ -104,24 +104,24 @@ async function showTrainer(asked: Asked, parts: ConsoleParts): Promise<Page> {
       <h2>Why</h2>
       ${explanationsOf(explanations.filter(isOf))}
       <h2>What happened</h2>
-      ${timelineTable(await loadTimeline(parts.database, { trainerId }, bearing))}
+      ${timelineTable(await loadTimeline(ctx.database, { trainerId }, bearing))}
     `,
   };
 }
 
 const noAccess = 'There is no membership. One appears when a contract begins whose job is linked to a project.';
 
-async function showContract(asked: Asked, parts: ConsoleParts): Promise<Page> {
-  const { kysely } = parts.database;
+async function showContract(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+  const { kysely } = ctx.database;
   const contractId = textIdOf(asked);
-  const { explanations, bearing } = await explainSubject(await depsOf(parts), contractId);
+  const { explanations, bearing } = await explainNow(ctx, contractId);
   const isIt = (one: { contractId: string }) => one.contractId === contractId;
   const contracts = bearing.contracts.filter(isIt);
   const [contract] = contracts;
   if (contract === undefined) throw new AppError('not_found', 'No event and no reading has named such a contract');
   const memberships = await listAccess(kysely, { contractId, limit: mostListed });
   const timeline = await loadTimeline(
-    parts.database,
+    ctx.database,
     { contractId },
     { ...bearing, contracts, participations: bearing.participations.filter(isIt) },
   );
@@ -152,10 +152,9 @@ async function showContract(asked: Asked, parts: ConsoleParts): Promise<Page> {
   };
 }
 
-async function depsOf(ctx: ConsoleParts): Promise<ExplainDeps> {
-  const { managedDomains } = ctx.config.marketplace;
+async function explainNow(ctx: ConsoleParts, subject: string) {
   const { tools } = await loadTools(ctx, ctx.clock.now());
-  return { ...ctx, managedDomains, tools };
+  return await explainSubject(ctx, subject, tools);
 }
 
 function idOf({ params }: Asked): number {

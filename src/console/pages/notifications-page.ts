@@ -9,7 +9,7 @@ import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
 /** What was sent through which channel, what still waits, and what was given up, with the reason. */
-export const notificationsViews: readonly View<ConsoleParts>[] = [{ path: '/notifications', show: showNotifications }];
+export const notificationsViews: readonly View[] = [{ path: '/notifications', show: showNotifications }];
 
 const pageSize = 50;
 

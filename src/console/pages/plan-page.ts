@@ -16,9 +16,9 @@ import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
 /** One plan: who would go, why, what they would lose, and what an operator decides about each of them. */
-export const planViews: readonly View<ConsoleParts>[] = [{ path: '/plans/:id', show: showPlan }];
+export const planViews: readonly View[] = [{ path: '/plans/:id', show: showPlan }];
 
-export const planActs: readonly Act<ConsoleParts>[] = [
+export const planActs: readonly Act[] = [
   { path: '/plans/:id/approve', act: approve },
   { path: '/plans/:id/reject', act: reject },
 ];
@@ -196,13 +196,13 @@ async function listOthers({ kysely }: ConsoleParts['database'], plan: Plan, item
 async function approve(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
   const id = needId(asked);
   const only = await chosenIn(asked, ctx, id);
-  const approval = await ctx.approvals.begin({ ...ctx.services, by: asked.by }, id, [...ctx.installs.keys()], { only });
+  const approval = await ctx.approvals.begin(ctx, asked.by, id, { only });
   return { redirect: `/plans/${id}/approvals/${approval.id}` };
 }
 
 async function reject(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
   const id = needId(asked);
-  await decidePlan({ ...ctx, by: asked.by }, 'reject', id, { only: await chosenIn(asked, ctx, id) });
+  await decidePlan(ctx, asked.by, 'reject', id, { only: await chosenIn(asked, ctx, id) });
   return { redirect: `/plans/${id}` };
 }
 

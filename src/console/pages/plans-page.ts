@@ -8,7 +8,7 @@ import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
 /** The removals that the brake holds, as plans. */
-export const plansViews: readonly View<ConsoleParts>[] = [{ path: '/plans', show: showPlans }];
+export const plansViews: readonly View[] = [{ path: '/plans', show: showPlans }];
 
 const perPage = 100;
 

@@ -5,7 +5,7 @@ import type { Asked, Html, Page, View } from '../page.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
 /** The configuration as it was loaded. It is changed in its file; secrets are never shown. */
-export const settingsViews: readonly View<ConsoleParts>[] = [{ path: '/settings', show: showSettings }];
+export const settingsViews: readonly View[] = [{ path: '/settings', show: showSettings }];
 
 function showSettings(_asked: Asked, { config }: ConsoleParts): Page {
   const sections = Map.groupBy(describeConfig(config), ({ key }) => key.split('.')[0] ?? key);

@@ -21,7 +21,7 @@ import { dayOf, instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
 /** The work of all trainers by day: as the tools counted it, as the marketplace has it, and what waits. */
-export const workViews: readonly View<ConsoleParts>[] = [
+export const workViews: readonly View[] = [
   { path: '/work', show: showWork },
   { path: '/work/days/:day', show: showDay },
   { path: '/work/held', show: showHeld },

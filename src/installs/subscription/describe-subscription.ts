@@ -1,8 +1,9 @@
+import type { Context } from '../../context.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Endpoint } from '../../sources/endpoint.ts';
 import { endpointsOf } from '../endpoint-store.ts';
 import { decideSubscription, missingTypesOf } from './decide-subscription.ts';
-import { listEndpoints, lookAtSubscription, type SubscriptionDeps, sourceOf } from './look-at-subscription.ts';
+import { listEndpoints, lookAtSubscription, sourceOf } from './look-at-subscription.ts';
 import { type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { findSubscription } from './subscription-store.ts';
 import { toShownUrl } from './troubles.ts';
@@ -26,12 +27,12 @@ export interface DescribedSubscription {
 
 /** Asks the marketplace and changes nothing. @throws AppError as `lookAtSubscription` */
 export async function describeSubscription(
-  deps: SubscriptionDeps,
+  ctx: Context,
   install: string,
   signal: AbortSignal,
 ): Promise<DescribedSubscription> {
-  const { view } = await lookAtSubscription(deps, install, signal);
-  const { checkedAt } = await findSubscription(deps, install);
+  const { view } = await lookAtSubscription(ctx, install, signal);
+  const { checkedAt } = await findSubscription(ctx, install);
   const { trouble } = decideSubscription(install, view);
   const endpoint = mainOf(view);
   return {
@@ -66,17 +67,17 @@ export interface Redelivered {
  * @throws AppError `not_found` if there is no such endpoint or delivery, `conflict` if the source can send nothing again
  */
 export async function redeliver(
-  deps: SubscriptionDeps,
+  ctx: Context,
   install: string,
   deliveryId: string | undefined,
   signal: AbortSignal,
 ): Promise<Redelivered> {
-  const source = sourceOf(deps, install);
+  const source = sourceOf(ctx, install);
   if (source.redeliver === undefined) throw cannotRedeliver(install);
   const endpoint =
-    deps.publicUrl === undefined
-      ? await findWithoutAddress(deps, install, signal)
-      : mainOf((await lookAtSubscription(deps, install, signal)).view);
+    ctx.config.receiver.publicUrl === undefined
+      ? await findWithoutAddress(ctx, install, signal)
+      : mainOf((await lookAtSubscription(ctx, install, signal)).view);
   if (endpoint === undefined) {
     throw new AppError('not_found', `There is no webhook endpoint of ${install} that is known here`);
   }
@@ -84,13 +85,9 @@ export async function redeliver(
   return { endpointId, status, requeued: await source.redeliver(endpointId, deliveryId, signal) };
 }
 
-async function findWithoutAddress(
-  deps: SubscriptionDeps,
-  install: string,
-  signal: AbortSignal,
-): Promise<Endpoint | undefined> {
-  const stored = (await endpointsOf(deps, install)).map(({ endpointId }) => endpointId);
-  const listed = await listEndpoints(sourceOf(deps, install), stored, signal);
+async function findWithoutAddress(ctx: Context, install: string, signal: AbortSignal): Promise<Endpoint | undefined> {
+  const stored = (await endpointsOf(ctx, install)).map(({ endpointId }) => endpointId);
+  const listed = await listEndpoints(sourceOf(ctx, install), stored, signal);
   const known = listed.find(({ id }) => stored.includes(id));
   return known ?? (listed.length === 1 ? listed[0] : undefined);
 }

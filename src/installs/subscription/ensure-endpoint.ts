@@ -1,9 +1,10 @@
+import type { Context } from '../../context.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Endpoint } from '../../sources/endpoint.ts';
 import { applySteps } from './apply-steps.ts';
 import { create, type SubscriptionStep, tidy } from './decide-subscription.ts';
 import { holdSubscription, type SubscriptionHold } from './hold-subscription.ts';
-import { lookAtSubscription, type SubscriptionDeps } from './look-at-subscription.ts';
+import { lookAtSubscription } from './look-at-subscription.ts';
 import { type SortedEndpoints, type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { noteSubscriptionCheck } from './subscription-store.ts';
 import { toShownUrl } from './troubles.ts';
@@ -31,7 +32,7 @@ const patienceMs = 30_000;
  * replaces, moves or keeps one. When it resolves, the secret is stored encrypted, every instance
  * accepts it within a second or two, and a read of the whole install is requested. It may be repeated
  * at any time, also after a failure: it looks first for what is half done, and the watch finishes it
- * too. The install must be in `deps.sources`.
+ * too. The install must be in `ctx.sources`.
  *
  * @throws AppError `invalid` without `receiver.publicUrl`; `conflict` if an endpoint delivers to
  * another address and may not be moved, or if there are too many endpoints; `unavailable` if another
@@ -39,28 +40,28 @@ const patienceMs = 30_000;
  * `unauthenticated` and `forbidden` if it refuses the token
  */
 export async function ensureEndpoint(
-  deps: SubscriptionDeps,
+  ctx: Context,
   install: string,
   { mayMove, signal }: EnsureOptions,
 ): Promise<Ensured> {
-  return await whileHeld(deps, install, signal, async (hold) => {
-    const look = await lookAtSubscription(deps, install, signal);
+  return await whileHeld(ctx, install, signal, async (hold) => {
+    const look = await lookAtSubscription(ctx, install, signal);
     const { how, endpointId, steps } = decideEnsured(install, look.view, mayMove);
-    const created = await applySteps(deps, look, hold, steps, signal);
-    await noteSubscriptionCheck(deps, install, look.view.now, null);
+    const created = await applySteps(ctx, look, hold, steps, signal);
+    await noteSubscriptionCheck(ctx, install, look.view.now, null);
     return { endpointId: endpointId ?? created ?? '', how };
   });
 }
 
 /** Waits until the subscription is free, and holds it during the work. @throws AppError `unavailable` if it waits too long */
 export async function whileHeld<T>(
-  deps: SubscriptionDeps,
+  ctx: Context,
   install: string,
   signal: AbortSignal,
   work: (hold: SubscriptionHold) => Promise<T>,
 ): Promise<T> {
   // In an object, so that a result of null is not taken for "not held".
-  const boxed = await holdSubscription(deps, install, { patienceMs, signal }, async (hold) => ({
+  const boxed = await holdSubscription(ctx, install, { patienceMs, signal }, async (hold) => ({
     result: await work(hold),
   }));
   if (boxed !== null) return boxed.result;

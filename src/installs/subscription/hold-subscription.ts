@@ -1,5 +1,5 @@
+import type { Context } from '../../context.ts';
 import { type Hold, withLock } from '../../db/with-lock.ts';
-import type { SubscriptionDeps } from './look-at-subscription.ts';
 
 /** While it is held, no other instance and no command changes the subscription. */
 export type SubscriptionHold = Hold;
@@ -15,15 +15,11 @@ export const subscriptionLeaseMs = 120_000;
 
 /** @returns null if another process has it until the patience ends */
 export async function holdSubscription<T>(
-  deps: SubscriptionDeps,
+  ctx: Context,
   install: string,
   options: HoldOptions,
   work: (hold: SubscriptionHold) => Promise<T>,
 ): Promise<T | null> {
   const what = `The webhook endpoint of ${install}`;
-  return await withLock(
-    deps,
-    { name: `subscription:${install}`, what, leaseMs: subscriptionLeaseMs, ...options },
-    work,
-  );
+  return await withLock(ctx, { name: `subscription:${install}`, what, leaseMs: subscriptionLeaseMs, ...options }, work);
 }

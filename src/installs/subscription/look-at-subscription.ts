@@ -1,8 +1,6 @@
+import type { Context } from '../../context.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
-import type { Storage } from '../../keys/storage.ts';
-import type { Alerts } from '../../lib/alerts.ts';
-import { type Clock, toInstant } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import { toInstant } from '../../lib/clock.ts';
 import type { Endpoint } from '../../sources/endpoint.ts';
 import type { Source } from '../../sources/source.ts';
 import { endpointsOf } from '../endpoint-store.ts';
@@ -10,22 +8,9 @@ import { endpointUrlOf } from './endpoint-url.ts';
 import type { SubscriptionView } from './sort-endpoints.ts';
 import { findSubscription, lastAcceptedDelivery, type SubscriptionRecord } from './subscription-store.ts';
 
-/**
- * This folder keeps deliveries coming. It watches the webhook endpoint of each install at the
- * marketplace. It stores a secret before it is needed, and makes no endpoint twice. It never changes
- * an endpoint that delivers to another address, unless an operator asks for it.
- */
-export interface SubscriptionDeps extends Storage {
-  /** By the name of the install. The Map always has what was loaded last. */
-  sources: ReadonlyMap<string, Source>;
-  /** Whether the configuration has webhook secrets for an install. */
-  hasConfiguredSecrets(install: string): boolean;
-  /** `receiver.publicUrl`: the address at which the marketplace reaches the listener. */
-  publicUrl: string | undefined;
-  alerts: Alerts;
-  logger: Logger;
-  clock: Clock;
-}
+// This folder keeps deliveries coming. It watches the webhook endpoint of each install at the
+// marketplace. It stores a secret before it is needed, and makes no endpoint twice. It never changes
+// an endpoint that delivers to another address, unless an operator asks for it.
 
 /** The state of a subscription, and the source to change it at. */
 export interface Look {
@@ -40,15 +25,14 @@ export interface Look {
  *
  * @throws AppError `invalid` without a public address; otherwise the error of the marketplace
  */
-export async function lookAtSubscription(deps: SubscriptionDeps, install: string, signal: AbortSignal): Promise<Look> {
-  const { clock } = deps;
-  const url = urlOf(deps, install);
-  const source = sourceOf(deps, install);
-  const stored = await endpointsOf(deps, install);
+export async function lookAtSubscription(ctx: Context, install: string, signal: AbortSignal): Promise<Look> {
+  const url = urlOf(ctx, install);
+  const source = sourceOf(ctx, install);
+  const stored = await endpointsOf(ctx, install);
   const ids = stored.map(({ endpointId }) => endpointId);
   const listed = await listEndpoints(source, ids, signal);
-  const { creatingSince, enabledAt, unmatchedAt } = await findSubscription(deps, install);
-  const acceptedAt = await findAccepted(deps, install, listed, { enabledAt, unmatchedAt });
+  const { creatingSince, enabledAt, unmatchedAt } = await findSubscription(ctx, install);
+  const acceptedAt = await findAccepted(ctx, install, listed, { enabledAt, unmatchedAt });
   const known = stored.map(({ secret, ...endpoint }) => ({
     ...endpoint,
     hasSecret: secret !== null,
@@ -63,14 +47,15 @@ export async function lookAtSubscription(deps: SubscriptionDeps, install: string
     enabledAt,
     unmatchedAt,
     acceptedAt,
-    hasConfiguredSecrets: deps.hasConfiguredSecrets(install),
-    now: toInstant(clock.now()),
+    hasConfiguredSecrets: (ctx.config.installs.get(install)?.webhookSecrets.length ?? 0) > 0,
+    now: toInstant(ctx.clock.now()),
   };
   return { install, source, view };
 }
 
 /** @throws AppError `invalid` if no public address is configured */
-function urlOf({ publicUrl }: SubscriptionDeps, install: string): string {
+function urlOf({ config }: Context, install: string): string {
+  const { publicUrl } = config.receiver;
   if (publicUrl !== undefined) return endpointUrlOf(publicUrl, install);
   throw new AppError(
     'invalid',
@@ -79,7 +64,7 @@ function urlOf({ publicUrl }: SubscriptionDeps, install: string): string {
 }
 
 /** @throws AppError `not_found` */
-export function sourceOf({ sources }: Pick<SubscriptionDeps, 'sources'>, install: string): Source {
+export function sourceOf({ sources }: Context, install: string): Source {
   const source = sources.get(install);
   if (source !== undefined) return source;
   throw new AppError('not_found', `There is no install ${install}`);
@@ -102,7 +87,7 @@ export async function listEndpoints(source: Source, ids: readonly string[], sign
 
 /** Reads it only if it matters: if an endpoint is disabled, or if a delivery was refused. */
 async function findAccepted(
-  ctx: SubscriptionDeps,
+  ctx: Context,
   install: string,
   listed: readonly Endpoint[],
   { enabledAt, unmatchedAt }: Pick<SubscriptionRecord, 'enabledAt' | 'unmatchedAt'>,

@@ -1,10 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Context } from '../../context.ts';
 import { AppError } from '../../domain/errors.ts';
 import { applySteps, createBeside } from './apply-steps.ts';
 import { type SubscriptionStep, overlapMs as usualOverlapMs } from './decide-subscription.ts';
 import { whileHeld } from './ensure-endpoint.ts';
 import type { SubscriptionHold } from './hold-subscription.ts';
-import { type Look, lookAtSubscription, type SubscriptionDeps } from './look-at-subscription.ts';
+import { type Look, lookAtSubscription } from './look-at-subscription.ts';
 import { sortEndpoints } from './sort-endpoints.ts';
 import { noteSubscriptionCheck } from './subscription-store.ts';
 
@@ -35,50 +36,50 @@ const quietTypes = ['install.revoked'] as const;
  * @throws AppError as `ensureEndpoint`, and `not_found` if no endpoint delivers here
  */
 export async function rotateEndpoint(
-  deps: SubscriptionDeps,
+  ctx: Context,
   install: string,
   { signal, overlapMs = usualOverlapMs }: RotateOptions,
 ): Promise<RotatedEndpoint> {
-  return await whileHeld(deps, install, signal, async (hold) => {
-    const look = await lookAtSubscription(deps, install, signal);
+  return await whileHeld(ctx, install, signal, async (hold) => {
+    const look = await lookAtSubscription(ctx, install, signal);
     const { usable, strangers } = sortEndpoints(look.view);
     const replaced = [...usable, ...strangers].map(({ id }) => id);
     if (replaced.length === 0) throw nothingThere(install, look.view.url);
-    const made = await makeSecond(deps, look, hold, replaced, signal);
+    const made = await makeSecond(ctx, look, hold, replaced, signal);
     if (!made.hadGap) {
       await waitOverlap(overlapMs, signal);
-      await subscribe(deps, look, hold, made.endpointId, signal);
+      await subscribe(ctx, look, hold, made.endpointId, signal);
       await waitOverlap(overlapMs, signal);
-      await applySteps(deps, look, hold, replaced.map(toDeleted), signal);
+      await applySteps(ctx, look, hold, replaced.map(toDeleted), signal);
     }
-    await noteSubscriptionCheck(deps, install, look.view.now, null);
+    await noteSubscriptionCheck(ctx, install, look.view.now, null);
     return { ...made, replaced, hasConfiguredSecrets: look.view.hasConfiguredSecrets };
   });
 }
 
 async function makeSecond(
-  deps: SubscriptionDeps,
+  ctx: Context,
   look: Look,
   hold: SubscriptionHold,
   replaced: string[],
   signal: AbortSignal,
 ): Promise<Pick<RotatedEndpoint, 'endpointId' | 'hadGap'>> {
   // While the second one is made, another process changes no stored endpoint, so all must be stored.
-  await applySteps(deps, look, hold, adoptable(look), signal);
+  await applySteps(ctx, look, hold, adoptable(look), signal);
   const eventTypes = look.view.isChangeable ? quietTypes : look.view.eventTypes;
-  return await createBeside(deps, look, hold, { replaced, eventTypes }, signal);
+  return await createBeside(ctx, look, hold, { replaced, eventTypes }, signal);
 }
 
 /** One that cannot be changed delivers everything from its beginning. */
 async function subscribe(
-  deps: SubscriptionDeps,
+  ctx: Context,
   look: Look,
   hold: SubscriptionHold,
   endpointId: string,
   signal: AbortSignal,
 ): Promise<void> {
   const { isChangeable, eventTypes } = look.view;
-  if (isChangeable) await applySteps(deps, look, hold, [{ kind: 'subscribe', endpointId, eventTypes }], signal);
+  if (isChangeable) await applySteps(ctx, look, hold, [{ kind: 'subscribe', endpointId, eventTypes }], signal);
 }
 
 function toDeleted(endpointId: string): SubscriptionStep {

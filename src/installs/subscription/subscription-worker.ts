@@ -1,10 +1,11 @@
+import type { Context } from '../../context.ts';
 import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import { createLoop, type Loop, type Polling } from '../../lib/loop.ts';
+import { createLoop, type Loop } from '../../lib/loop.ts';
 import { applySteps } from './apply-steps.ts';
 import { decideSubscription } from './decide-subscription.ts';
 import { holdSubscription, type SubscriptionHold, subscriptionLeaseMs } from './hold-subscription.ts';
-import { lookAtSubscription, type SubscriptionDeps } from './look-at-subscription.ts';
+import { lookAtSubscription } from './look-at-subscription.ts';
 import {
   claimSubscriptions,
   findSubscription,
@@ -20,20 +21,14 @@ export interface SubscriptionWorker extends Loop {
   noteUnmatched(install: string): void;
 }
 
-interface SubscriptionWorkerDeps extends SubscriptionDeps, Polling {
-  /** By name. The Map always has what was loaded last. */
-  installs: ReadonlyMap<string, unknown>;
-  everyMs: number;
-}
-
 /** The next check after a failure, or while a command holds the subscription. */
 const busyMs = 10_000;
 /** Long enough for several requests to a slow marketplace, each with its retries. */
 const stallMs = 10 * 60_000;
 
 /** Checks the subscription of each install: at the start, when the install is new, and regularly. */
-export function createSubscriptionWorker(deps: SubscriptionWorkerDeps): SubscriptionWorker {
-  const { installs, everyMs, logger, clock } = deps;
+export function createSubscriptionWorker(ctx: Context): SubscriptionWorker {
+  const { installs, config, logger, clock } = ctx;
   let seen: ReadonlySet<string> = new Set();
   const unmatched = new Map<string, string>();
 
@@ -41,14 +36,14 @@ export function createSubscriptionWorker(deps: SubscriptionWorkerDeps): Subscrip
   async function checkNew(): Promise<void> {
     const present = new Set(installs.keys());
     const isNew = [...present].filter((install) => !seen.has(install));
-    if (isNew.length > 0) await wantSubscriptionCheck(deps, isNew, toInstant(clock.now()));
+    if (isNew.length > 0) await wantSubscriptionCheck(ctx, isNew, toInstant(clock.now()));
     seen = present;
   }
 
   /** Runs before the checks, because they may depend on it. */
   async function writeUnmatched(): Promise<void> {
     for (const [install, at] of unmatched) {
-      if (installs.has(install)) await noteUnmatchedSignature(deps, install, at);
+      if (installs.has(install)) await noteUnmatchedSignature(ctx, install, at);
       unmatched.delete(install);
     }
   }
@@ -56,15 +51,15 @@ export function createSubscriptionWorker(deps: SubscriptionWorkerDeps): Subscrip
   async function check(install: string, signal: AbortSignal): Promise<void> {
     let restMs = busyMs;
     try {
-      if (await checkSubscription(deps, install, signal)) restMs = everyMs;
+      if (await checkSubscription(ctx, install, signal)) restMs = config.subscription.everyMs;
     } finally {
-      await releaseSubscription(deps, install, instantIn(clock, signal.aborted ? 0 : restMs));
+      await releaseSubscription(ctx, install, instantIn(clock, signal.aborted ? 0 : restMs));
     }
   }
 
   const loop = createLoop({
     name: 'subscription',
-    pollMs: deps.pollMs,
+    pollMs: ctx.pollMs,
     logger,
     clock,
     stallMs,
@@ -72,7 +67,7 @@ export function createSubscriptionWorker(deps: SubscriptionWorkerDeps): Subscrip
       await writeUnmatched();
       await checkNew();
       const now = toInstant(clock.now());
-      const claimed = await claimSubscriptions(deps, [...installs.keys()], now, instantIn(clock, subscriptionLeaseMs));
+      const claimed = await claimSubscriptions(ctx, [...installs.keys()], now, instantIn(clock, subscriptionLeaseMs));
       const checks = await Promise.allSettled(claimed.map((install) => check(install, signal)));
       const failed = checks.find(({ status }) => status === 'rejected');
       if (failed?.status === 'rejected') throw failed.reason;
@@ -91,44 +86,35 @@ export function createSubscriptionWorker(deps: SubscriptionWorkerDeps): Subscrip
  *
  * @returns false if another process holds the subscription now
  */
-export async function checkSubscription(
-  deps: SubscriptionDeps,
-  install: string,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const work = (hold: SubscriptionHold) => check(deps, install, hold, signal);
-  return (await holdSubscription(deps, install, { patienceMs: 0, signal }, work)) ?? false;
+export async function checkSubscription(ctx: Context, install: string, signal: AbortSignal): Promise<boolean> {
+  const work = (hold: SubscriptionHold) => check(ctx, install, hold, signal);
+  return (await holdSubscription(ctx, install, { patienceMs: 0, signal }, work)) ?? false;
 }
 
-async function check(
-  deps: SubscriptionDeps,
-  install: string,
-  hold: SubscriptionHold,
-  signal: AbortSignal,
-): Promise<true> {
-  const { alerts, clock } = deps;
-  const { trouble: before } = await findSubscription(deps, install);
+async function check(ctx: Context, install: string, hold: SubscriptionHold, signal: AbortSignal): Promise<true> {
+  const { alerts, clock } = ctx;
+  const { trouble: before } = await findSubscription(ctx, install);
   try {
-    const look = await lookAtSubscription(deps, install, signal);
+    const look = await lookAtSubscription(ctx, install, signal);
     const { steps, trouble } = decideSubscription(install, look.view);
-    await applySteps(deps, look, hold, steps, signal);
-    await noteSubscriptionCheck(deps, install, toInstant(clock.now()), trouble);
+    await applySteps(ctx, look, hold, steps, signal);
+    await noteSubscriptionCheck(ctx, install, toInstant(clock.now()), trouble);
     if (trouble !== null && trouble.says !== before?.says) {
       alerts.raise('endpoint_trouble', { install, action: trouble.action }, trouble.says);
     }
     if (trouble === null && before !== null) {
-      deps.logger.info({ install }, 'The webhook endpoint is in order again');
+      ctx.logger.info({ install }, 'The webhook endpoint is in order again');
     }
   } catch (thrown) {
     const error = toAppError(thrown);
     if (error.code === 'internal') throw error;
-    if (!signal.aborted) await report(deps, install, error, before);
+    if (!signal.aborted) await report(ctx, install, error, before);
   }
   return true;
 }
 
 /** A transient error raises no alert, and does not replace a known trouble. */
-async function report(ctx: SubscriptionDeps, install: string, error: AppError, before: Trouble | null): Promise<void> {
+async function report(ctx: Context, install: string, error: AppError, before: Trouble | null): Promise<void> {
   const trouble = troubleOfError(install, error);
   if (trouble.says === before?.says) return;
   if (!isTransient(error)) {

@@ -1,19 +1,13 @@
+import type { Context } from '../../context.ts';
 import type { By } from '../../db/audit-store.ts';
 import { type Hold, withLock } from '../../db/with-lock.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
-import type { Storage } from '../../keys/storage.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { isGranted } from '../../sources/scopes.ts';
 import type { Grant, Source } from '../../sources/source.ts';
 import type { TokenCalls, TokenRecord } from '../../sources/token-record.ts';
 import type { InstallRegistry } from '../install-registry.ts';
 import { findReplacement, type Replacement, saveReplacement, tokenDigest } from '../replaced-token-store.ts';
 import { planExpiry, planScopes } from './plan-rotation.ts';
-
-export interface RotateDeps extends Storage {
-  registry: InstallRegistry;
-  clock: Clock;
-}
 
 export interface RotateWish {
   /** Scopes to keep beside those that are needed. */
@@ -42,29 +36,30 @@ const leaseMs = 120_000;
  * token is then still in use, except when only its revocation failed: the message says so.
  */
 export async function rotateToken(
-  deps: RotateDeps,
+  ctx: Context,
+  registry: InstallRegistry,
   install: string,
   wish: RotateWish,
   signal: AbortSignal,
 ): Promise<RotatedToken> {
-  const original = deps.registry.installs.get(install)?.token;
+  const original = registry.installs.get(install)?.token;
   if (original === undefined) throw new AppError('not_found', `There is no install ${install}`);
   const lock = { name: `token:${tokenDigest(original)}`, what: 'The rotation of a token', leaseMs, patienceMs: 0 };
-  const rotated = await withLock(deps, { ...lock, signal }, (hold) =>
-    rotate(deps, { install, original, ...wish }, hold, signal),
+  const rotated = await withLock(ctx, { ...lock, signal }, (hold) =>
+    rotate(ctx, registry, { install, original, ...wish }, hold, signal),
   );
   if (rotated !== null) return rotated;
   throw new AppError('conflict', `Another process is rotating the token of ${install}: try again in two minutes`);
 }
 
 async function rotate(
-  deps: RotateDeps,
+  ctx: Context,
+  registry: InstallRegistry,
   { install, original, keep, by }: RotateWish & { install: string; original: string },
   hold: Hold,
   signal: AbortSignal,
 ): Promise<RotatedToken> {
-  const { registry } = deps;
-  const before = await findReplacement(deps, original);
+  const before = await findReplacement(ctx, original);
   const account = asAccount(registry.openWith(install, before?.token ?? original));
   const grant = await account.readGrant(signal);
   const tokens = await account.listTokens(signal);
@@ -95,7 +90,7 @@ async function rotate(
   }
   // A failure here does not revoke the new token: it may have been stored.
   const next = { token: secret, tokenId: token.id, replacedId: replaced.id };
-  if (!(await saveReplacement(deps, { original, before, next, install, scopes, by }))) {
+  if (!(await saveReplacement(ctx, { original, before, next, install, scopes, by }))) {
     await revokeNew();
     throw new AppError('conflict', `Another process has rotated the token of ${install} meanwhile`);
   }

@@ -1,18 +1,8 @@
+import type { Context } from '../../context.ts';
 import { toAppError } from '../../domain/errors.ts';
-import type { Alerts } from '../../lib/alerts.ts';
-import { type Clock, toInstant } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import { toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
-import type { Source } from '../../sources/source.ts';
 import { rotateFrom } from './plan-rotation.ts';
-
-interface TokenExpiryDeps {
-  /** By the name of the install. The Map always has what was loaded last. */
-  sources: ReadonlyMap<string, Pick<Source, 'readGrant' | 'listTokens'>>;
-  alerts: Alerts;
-  logger: Logger;
-  clock: Clock;
-}
 
 const intervalMs = 3_600_000;
 
@@ -20,8 +10,8 @@ const intervalMs = 3_600_000;
  * Asks the marketplace once an hour when each token expires, and raises an alert for those that expire soon. Writes to
  * the database must not wake it.
  */
-export function createTokenExpiryWorker(deps: TokenExpiryDeps): Loop {
-  const { sources, logger, clock } = deps;
+export function createTokenExpiryWorker(ctx: Context): Loop {
+  const { sources, logger, clock } = ctx;
   return createLoop({
     name: 'token_expiry',
     intervalMs,
@@ -30,7 +20,7 @@ export function createTokenExpiryWorker(deps: TokenExpiryDeps): Loop {
     async run(signal, beat) {
       for (const install of sources.keys()) {
         beat();
-        await checkExpiry(deps, install, signal).catch((error: unknown) => {
+        await checkExpiry(ctx, install, signal).catch((error: unknown) => {
           if (signal.aborted) throw error;
           logger.warn({ err: toAppError(error), install }, 'The expiry of a token could not be read');
         });
@@ -41,7 +31,7 @@ export function createTokenExpiryWorker(deps: TokenExpiryDeps): Loop {
 }
 
 export async function checkExpiry(
-  { sources, alerts, clock }: TokenExpiryDeps,
+  { sources, alerts, clock }: Context,
   install: string,
   signal: AbortSignal,
 ): Promise<void> {

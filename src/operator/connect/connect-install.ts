@@ -1,5 +1,5 @@
-import type { Adapter } from '../../adapters/adapter.ts';
-import { writeAudit } from '../../db/audit-store.ts';
+import type { Context } from '../../context.ts';
+import { type By, writeAudit } from '../../db/audit-store.ts';
 import { inTransaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import type { SourceKind } from '../../domain/source-kind.ts';
@@ -7,35 +7,31 @@ import { bindInstall, checkBinding } from '../../installs/binding-store.ts';
 import { grantIdsOf, holdersOfGrant } from '../../installs/grant-store.ts';
 import type { InstallRegistry } from '../../installs/install-registry.ts';
 import { type ConnectedInstall, saveConnectedInstall } from '../../installs/install-store.ts';
-import type { Ensured } from '../../installs/subscription/ensure-endpoint.ts';
+import { type Ensured, ensureEndpoint } from '../../installs/subscription/ensure-endpoint.ts';
 import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
 import { troubleOfError } from '../../installs/subscription/troubles.ts';
-import type { Storage } from '../../keys/storage.ts';
-import { type Clock, toInstant } from '../../lib/clock.ts';
+import { toInstant } from '../../lib/clock.ts';
 import { refuseOrphaning } from '../../memberships/check-orphans.ts';
-import type { OrphanDeps } from '../../memberships/find-orphans.ts';
 import { createLinkRouter } from '../../memberships/link-router.ts';
 import type { RoutedInstalls } from '../../memberships/wall.ts';
 import type { Grant, Source } from '../../sources/source.ts';
-import type { Acting } from '../acting.ts';
-import type { Patience } from '../do-work.ts';
 import { type Check, ok, warning } from '../doctor-checks.ts';
 import { checkGrant, checkJobs, checkSurplus, checkUnanswered, checkUnread } from '../install-checks.ts';
-import { type Reconciled, type ReconcileNowDeps, reconcileNow } from '../reconcile-now.ts';
 import { linkJobs, refuseJobs } from './link-jobs.ts';
-import { type RelinkDeps, type Relinked, relink } from './relink.ts';
+import { type Relinked, relink } from './relink.ts';
 import { type Destination, describeDestination } from './settle-destination.ts';
 import type { Connecting } from './settle-wish.ts';
 
-export interface EstablishDeps extends KeepInstallDeps, ExamineTokenDeps {
-  clock: Clock;
-  /** Has events delivered to the install; null where nothing can be delivered to us. */
-  ensureEndpoint: ((install: string, signal: AbortSignal) => Promise<Ensured>) | null;
-  confirm: RelinkDeps['confirm'];
-}
-
-export interface ConnectDeps extends ReconcileNowDeps, EstablishDeps {
-  clock: ReconcileNowDeps['clock'];
+/** Where an install is connected, and who does it. */
+export interface Connector {
+  registry: InstallRegistry;
+  by: By;
+  /** Whether an endpoint that delivers to another address may be changed to deliver here. */
+  mayMove: boolean;
+  /** Asks the operator; false where there is no operator to answer. */
+  confirm(question: string): Promise<boolean>;
+  /** Gets a message for every step, and for every problem. */
+  onStep(check: Check): void;
 }
 
 export interface Established {
@@ -48,42 +44,29 @@ export interface Established {
   missing: Relinked['missing'];
 }
 
-export interface Connected extends Reconciled, Established {}
-
 /**
- * Takes the token of a customer, or of an employer's own account, to a working installation: grant, links, webhook
- * endpoint, and a first reconciliation. To repeat it is harmless; with another token it reconnects the install.
+ * Takes the token of a customer, or of an employer's own account, to an installation that only has to be read: grant,
+ * links, and webhook endpoint. To repeat it is harmless; with another token it reconnects the install.
  *
  * @throws AppError where the token is not good enough, with what to do about it
  */
-export async function connectInstall(deps: ConnectDeps, wish: Connecting, patience: Patience): Promise<Connected> {
-  const established = await establishInstall(deps, wish, patience.signal);
-  const [reconciled] = await reconcileNow(deps, [wish.install], patience, wish.acceptsOrphans);
-  if (reconciled === undefined) throw new AppError('internal', 'Nothing was reconciled');
-  return { ...reconciled, ...established };
-}
-
-/** The same without the reconciliation, for a running bridge: its loops reconcile the install by themselves. */
 export async function establishInstall(
-  deps: EstablishDeps,
+  ctx: Context,
+  connector: Connector,
   wish: Connecting,
   signal: AbortSignal,
 ): Promise<Established> {
-  const { registry, onStep } = deps;
+  const { by, confirm, onStep } = connector;
   const { install, jobs } = wish;
-  const grant = await examineToken(deps, wish, signal);
-  const known = await grantIdsOf(deps, install);
-  await keep(deps, wish, grant);
-  await bind(deps, wish, grant);
-  const source = sourceOf(registry, install);
-  await linkJobs({ ...deps, installs: registry.installs }, source, install, jobs, signal);
-  const endpoint = await ensure(deps, install, signal);
-  const relinked = await relink(
-    { ...deps, source },
-    install,
-    known.some((grantId) => grantId !== grant.id),
-    signal,
-  );
+  const grant = await examineToken(ctx, connector, wish, signal);
+  const known = await grantIdsOf(ctx, install);
+  await keep(ctx, connector, wish, grant);
+  await bind(ctx, connector, wish, grant);
+  const source = sourceOf(ctx, install);
+  await linkJobs(ctx, by, source, install, jobs, signal);
+  const endpoint = await ensure(ctx, connector, install, signal);
+  const isReconnected = known.some((grantId) => grantId !== grant.id);
+  const relinked = await relink(ctx, source, install, { isReconnected, confirm }, signal);
   onStep(ok('connect', `projects that are linked: ${relinked.links.length}`));
   for (const check of checkJobs(install, relinked.links)) onStep(check);
   if (wish.acceptsOtherCustomer) for (const check of await checkContracts(source, install, signal)) onStep(check);
@@ -105,16 +88,17 @@ const polled = 'nothing is delivered without receiver.publicUrl: it is read ever
 
 /** An account that may have no webhook is read all the same. */
 async function ensure(
-  { ensureEndpoint, onStep }: EstablishDeps,
+  ctx: Context,
+  { mayMove, onStep }: Connector,
   install: string,
   signal: AbortSignal,
 ): Promise<Ensured | null> {
-  if (ensureEndpoint === null) {
+  if (ctx.config.receiver.publicUrl === undefined) {
     onStep(ok('connect', polled));
     return null;
   }
   try {
-    const endpoint = await ensureEndpoint(install, signal);
+    const endpoint = await ensureEndpoint(ctx, install, { mayMove, signal });
     onStep(ok('connect', `events are delivered here: its webhook endpoint was ${endpoint.how}`));
     return endpoint;
   } catch (error) {
@@ -129,7 +113,8 @@ async function ensure(
 
 /** From now on the install is this customer's, even if it was another's. */
 async function bind(
-  { database, by }: EstablishDeps,
+  { database }: Context,
+  { by }: Connector,
   { install, acceptsOtherCustomer }: Connecting,
   grant: Grant,
 ): Promise<void> {
@@ -141,24 +126,18 @@ async function bind(
 
 /** An install in the configuration file is not stored in the database. */
 async function keep(
-  deps: EstablishDeps,
+  ctx: Context,
+  connector: Connector,
   { install, source, token, destination, acceptsOrphans }: Connecting,
   { id: grantId, organizationId = null }: Grant,
 ): Promise<void> {
   if (destination === null) return;
-  const connectedAt = toInstant(deps.clock.now());
+  const connectedAt = toInstant(ctx.clock.now());
   const connected = { install, source, token, ...destination, grantId, organizationId, connectedAt };
-  await keepInstall(deps, connected, acceptsOrphans);
-  deps.onStep(
+  await keepInstall(ctx, connector, connected, acceptsOrphans);
+  connector.onStep(
     ok('connect', `${install} leads to ${destination.tool}, for the projects ${destination.projects.join(', ')}`),
   );
-}
-
-interface ExamineTokenDeps extends Storage {
-  registry: InstallRegistry;
-  adapters: ReadonlyMap<string, Adapter>;
-  /** Gets a message for every step, and for every problem. */
-  onStep(check: Check): void;
 }
 
 /**
@@ -168,22 +147,22 @@ interface ExamineTokenDeps extends Storage {
  * @returns the grant of the token
  * @throws AppError with what to do about it
  */
-async function examineToken(deps: ExamineTokenDeps, wish: Connecting, signal: AbortSignal): Promise<Grant> {
-  const { registry, adapters } = deps;
+async function examineToken(ctx: Context, connector: Connector, wish: Connecting, signal: AbortSignal): Promise<Grant> {
   const { install, destination, jobs } = wish;
   requireTokenOf(wish.source, wish.token);
-  const source = registry.openSource(
+  const source = connector.registry.openSource(
     wish,
     jobs.map(({ job, project }) => [job, project]),
   );
-  const grant = await readGrant(deps, source, wish, signal);
-  const installs = destination === null ? registry.installs : installsWith(registry, install, destination);
-  await refuseJobs({ installs, adapters }, source, install, jobs, signal);
+  const grant = await readGrant(ctx, connector, source, wish, signal);
+  const installs = destination === null ? ctx.installs : installsWith(ctx, install, destination);
+  await refuseJobs({ ...ctx, installs }, source, install, jobs, signal);
   return grant;
 }
 
 async function readGrant(
-  deps: ExamineTokenDeps,
+  ctx: Context,
+  { onStep }: Connector,
   source: Source,
   { install, acceptsOtherCustomer }: Connecting,
   signal: AbortSignal,
@@ -198,20 +177,19 @@ async function readGrant(
     const why = [fatal, ...others].map((check) => check.says).join('; ');
     throw new AppError('forbidden', `${why}. ${fatal.action}`);
   }
-  if (grant.isShared !== true) await refuseShared(deps, install, grant.id);
+  if (grant.isShared !== true) await refuseShared(ctx, install, grant.id);
   if (!acceptsOtherCustomer) {
-    const installs = new Set(deps.registry.installs.keys());
-    await checkBinding(deps, install, grant, installs);
+    await checkBinding(ctx, install, grant, new Set(ctx.installs.keys()));
   }
-  deps.onStep(ok('connect', `the token is good: ${grant.id}`));
-  for (const check of checks) deps.onStep(check);
+  onStep(ok('connect', `the token is good: ${grant.id}`));
+  for (const check of checks) onStep(check);
   return grant;
 }
 
 /** Two installs with one grant would each act on all of it. */
-async function refuseShared(deps: ExamineTokenDeps, install: string, grantId: string): Promise<void> {
-  const holders = await holdersOfGrant(deps, grantId);
-  const other = holders.find((holder) => holder !== install && deps.registry.installs.has(holder));
+async function refuseShared(ctx: Context, install: string, grantId: string): Promise<void> {
+  const holders = await holdersOfGrant(ctx, grantId);
+  const other = holders.find((holder) => holder !== install && ctx.installs.has(holder));
   if (other === undefined) return;
   throw new AppError('conflict', `The token is of ${other}, which is connected already`);
 }
@@ -240,23 +218,23 @@ function requireTokenOf(source: SourceKind, token: string): void {
   }
 }
 
-interface KeepInstallDeps extends Acting, OrphanDeps {
-  registry: InstallRegistry;
-  adapters: ReadonlyMap<string, Adapter>;
-}
-
 /**
  * Stores an install that was connected, where every instance finds it.
  *
  * @param acceptsOrphans whether to go on although memberships would be orphaned
  * @throws AppError `conflict` where memberships would be orphaned
  */
-async function keepInstall(deps: KeepInstallDeps, install: ConnectedInstall, acceptsOrphans: boolean): Promise<void> {
-  const { database, registry, adapters, by } = deps;
-  const next = installsWith(registry, install.install, install);
-  if (!acceptsOrphans) await refuseOrphaning(deps, createLinkRouter(next, adapters));
-  const before = registry.installs.get(install.install);
-  await saveConnectedInstall(deps, install);
+async function keepInstall(
+  ctx: Context,
+  { registry, by }: Connector,
+  install: ConnectedInstall,
+  acceptsOrphans: boolean,
+): Promise<void> {
+  const { database, installs, adapters } = ctx;
+  const next = installsWith(ctx, install.install, install);
+  if (!acceptsOrphans) await refuseOrphaning(ctx, createLinkRouter(next, adapters));
+  const before = installs.get(install.install);
+  await saveConnectedInstall(ctx, install);
   const change = {
     before: before === undefined ? null : describeDestination(before),
     after: describeDestination(install),
@@ -266,6 +244,6 @@ async function keepInstall(deps: KeepInstallDeps, install: ConnectedInstall, acc
 }
 
 /** All installs, with one of them as it is to be. */
-function installsWith({ installs }: InstallRegistry, install: string, next: Destination): RoutedInstalls {
+function installsWith({ installs }: Context, install: string, next: Destination): RoutedInstalls {
   return new Map([...installs, [install, next]]);
 }

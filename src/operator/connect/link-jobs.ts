@@ -1,8 +1,9 @@
 import { jobRule } from '../../config/text-rules.ts';
+import type { Context } from '../../context.ts';
+import type { By } from '../../db/audit-store.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import type { Walls } from '../../memberships/wall.ts';
 import type { Source } from '../../sources/source.ts';
-import type { Acting } from '../acting.ts';
 import { addLink, refuseOutside } from '../links/change-links.ts';
 
 /** The people of a job are to work in a project. */
@@ -58,7 +59,8 @@ function toRefused(refusal: AppError): AppError {
 
 /** Links what is not linked yet, and has the install read. */
 export async function linkJobs(
-  deps: Acting & Walls,
+  ctx: Context,
+  by: By,
   source: Source,
   install: string,
   jobs: readonly WantedJob[],
@@ -68,6 +70,6 @@ export async function linkJobs(
   const listed = await source.listLinks(signal);
   for (const { job: jobId, project: externalProjectId } of jobs) {
     const isLinked = listed.some((link) => link.jobId === jobId && link.externalProjectId === externalProjectId);
-    if (!isLinked) listed.push(await addLink(deps, source, install, { externalProjectId, jobId }, signal));
+    if (!isLinked) listed.push(await addLink(ctx, by, source, install, { externalProjectId, jobId }, signal));
   }
 }

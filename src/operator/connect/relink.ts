@@ -4,8 +4,9 @@ import { liveLinksOf } from '../../evidence/link-store.ts';
 import type { Storage } from '../../keys/storage.ts';
 import type { Link, NewLink, Source } from '../../sources/source.ts';
 
-export interface RelinkDeps extends Storage {
-  source: Pick<Source, 'listLinks' | 'createLink'>;
+interface RelinkOptions {
+  /** Whether the install had another grant before. */
+  isReconnected: boolean;
   /** Asks the operator; false where there is no operator to answer. */
   confirm(question: string): Promise<boolean>;
 }
@@ -24,23 +25,22 @@ export interface Relinked {
  * `externalProjectId` they take the memberships over.
  *
  * A source whose links cannot be created has none to create again.
- *
- * @param isReconnected whether the install had another grant before
  */
 export async function relink(
-  deps: RelinkDeps,
+  ctx: Storage,
+  source: Pick<Source, 'listLinks' | 'createLink'>,
   install: string,
-  isReconnected: boolean,
+  { isReconnected, confirm }: RelinkOptions,
   signal: AbortSignal,
 ): Promise<Relinked> {
-  const listed = await deps.source.listLinks(signal);
-  const { createLink } = deps.source;
+  const listed = await source.listLinks(signal);
+  const { createLink } = source;
   if (!isReconnected || createLink === undefined) return { links: listed, relinked: [], missing: [] };
-  const { recreatable, unknown } = findMissingLinks(await liveLinksOf(deps, install), listed);
+  const { recreatable, unknown } = findMissingLinks(await liveLinksOf(ctx, install), listed);
   const missing = unknown.map((project) => ({ project, why: 'its job is not known here' }));
   if (recreatable.length === 0) return { links: listed, relinked: [], missing };
   const projects = recreatable.map(({ externalProjectId }) => externalProjectId);
-  if (!(await deps.confirm(`Linked before, and not now: ${projects.join(', ')}. Link them again?`))) {
+  if (!(await confirm(`Linked before, and not now: ${projects.join(', ')}. Link them again?`))) {
     const left = projects.map((project) => ({ project, why: 'the operator did not agree to it' }));
     return { links: listed, relinked: [], missing: [...missing, ...left] };
   }

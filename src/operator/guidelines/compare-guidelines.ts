@@ -1,10 +1,9 @@
+import type { Context } from '../../context.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import type { GuidelineState } from '../../domain/guideline-state.ts';
-import { type LookDeps, lookAtProject, type ProjectLook } from '../../guidelines/look-at-project.ts';
-import { readTargets, type TargetDeps, takesGuidelines } from '../../guidelines/read-targets.ts';
+import { lookAtProject, type ProjectLook } from '../../guidelines/look-at-project.ts';
+import { readTargets, takesGuidelines } from '../../guidelines/read-targets.ts';
 import { maskText } from '../../lib/mask.ts';
-
-export type CompareDeps = TargetDeps & LookDeps;
 
 /** What is published for a project and what its tool shows, both as they are now. */
 export interface ComparedGuideline {
@@ -44,17 +43,17 @@ export interface UnreadInstall {
 
 /** Compares what is published with what the tools show. It changes nothing. */
 export async function compareGuidelines(
-  deps: CompareDeps,
+  ctx: Context,
   installs: readonly string[],
   project: string | undefined,
   signal: AbortSignal,
 ): Promise<ComparedGuidelines> {
   const guidelines = new Map<string, ComparedGuideline>();
   const unread = await forEachInstall(installs, signal, async (install) => {
-    for (const target of await readTargets(deps, install, project, signal)) {
+    for (const target of await readTargets(ctx, install, project, signal)) {
       const key = JSON.stringify([target.tool, target.project]);
       if (guidelines.has(key)) continue;
-      guidelines.set(key, toCompared(await lookAtProject(deps, target, false, signal)));
+      guidelines.set(key, toCompared(await lookAtProject(ctx, target, false, signal)));
     }
   });
   refuseUnknownProject(project, guidelines.size + unread.length);
@@ -62,8 +61,8 @@ export async function compareGuidelines(
 }
 
 /** Those that may have guidelines: accounts of one's own, in front of a tool that shows them. */
-export function installsWithGuidelines(deps: TargetDeps): string[] {
-  return [...deps.walls.installs.keys()].filter((install) => takesGuidelines(deps, install));
+export function installsWithGuidelines(ctx: Context): string[] {
+  return [...ctx.installs.keys()].filter((install) => takesGuidelines(ctx, install));
 }
 
 /** One install that cannot be read does not hide the others. @returns those, and why */

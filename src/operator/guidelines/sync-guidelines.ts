@@ -1,4 +1,5 @@
-import { type SyncedInstall, type SyncInstallDeps, syncInstall } from '../../guidelines/sync-install.ts';
+import type { Context } from '../../context.ts';
+import { type SyncedInstall, syncInstall } from '../../guidelines/sync-install.ts';
 import type { SyncWish } from '../../guidelines/sync-project.ts';
 import { forEachInstall, refuseUnknownProject, type UnreadInstall } from './compare-guidelines.ts';
 
@@ -11,14 +12,14 @@ export interface SyncedGuidelines {
 
 /** Brings the guidelines of these installs in line now, for an operator. */
 export async function syncGuidelines(
-  deps: SyncInstallDeps,
+  ctx: Context,
   installs: readonly string[],
   { project, ...wish }: SyncWish & { project: string | undefined },
   signal: AbortSignal,
 ): Promise<SyncedGuidelines> {
   const synced: SyncedGuidelines = { guidelines: [], unread: [], left: 0 };
   synced.unread = await forEachInstall(installs, signal, async (install) => {
-    const { projects, left } = await syncInstall(deps, { ...wish, install, project }, signal);
+    const { projects, left } = await syncInstall(ctx, { ...wish, install, project }, signal);
     synced.guidelines.push(...projects.map(({ retryAfterMs: _, ...one }) => ({ install, ...one })));
     synced.left += left;
   });

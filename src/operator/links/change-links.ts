@@ -1,10 +1,11 @@
-import { type ActChange, writeAudit } from '../../db/audit-store.ts';
+import type { Context } from '../../context.ts';
+import { type ActChange, type By, writeAudit } from '../../db/audit-store.ts';
 import { inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { crossingOf, type Walls } from '../../memberships/wall.ts';
 import { wantRead } from '../../reconcile/read/install-state-store.ts';
 import type { Link, NewLink, Source } from '../../sources/source.ts';
-import type { Acting } from '../acting.ts';
 import { explainCrossing } from '../explain-crossing.ts';
 
 type LinkSource = Pick<Source, 'listLinks' | 'createLink' | 'deleteLink'>;
@@ -16,16 +17,17 @@ type LinkSource = Pick<Source, 'listLinks' | 'createLink' | 'deleteLink'>;
  * the source has no links that can be changed
  */
 export async function addLink(
-  deps: Acting & Walls,
+  ctx: Context,
+  by: By,
   source: LinkSource,
   install: string,
   wanted: NewLink,
   signal: AbortSignal,
 ): Promise<Link> {
   if (source.createLink === undefined) throw unchangeable(install);
-  refuseOutside(deps, install, wanted.externalProjectId);
+  refuseOutside(ctx, install, wanted.externalProjectId);
   const link = await source.createLink(wanted, signal);
-  await note(deps, install, 'links add', link.id, { after: describeLink(link) });
+  await note(ctx, by, 'links add', { install, linkId: link.id }, { after: describeLink(link) });
   return link;
 }
 
@@ -53,7 +55,8 @@ export async function findLink(source: LinkSource, named: string, signal: AbortS
 
 /** Removes a link for good: trainers who are in the project only by this link are removed after `removals.grace`. */
 export async function removeLink(
-  deps: Acting,
+  ctx: Storage,
+  by: By,
   source: LinkSource,
   install: string,
   link: Link,
@@ -61,17 +64,23 @@ export async function removeLink(
 ): Promise<void> {
   if (source.deleteLink === undefined) throw unchangeable(install);
   await source.deleteLink(link.id, signal);
-  await note(deps, install, 'links remove', link.id, { before: describeLink(link) });
+  await note(ctx, by, 'links remove', { install, linkId: link.id }, { before: describeLink(link) });
 }
 
 function describeLink({ externalProjectId, jobId }: Link): string {
   return `project ${externalProjectId}, job ${jobId ?? '(none)'}`;
 }
 
-async function note(ctx: Acting, install: string, action: string, linkId: string, change: ActChange): Promise<void> {
+async function note(
+  ctx: Storage,
+  by: By,
+  action: string,
+  { install, linkId }: { install: string; linkId: string },
+  change: ActChange,
+): Promise<void> {
   await inTransaction(ctx.database, async (tx) => {
-    await writeAudit(tx, ctx.by, action, `${install}/${linkId}`, change);
-    await wantRead(tx, [install], ctx.by.at, 'operator');
+    await writeAudit(tx, by, action, `${install}/${linkId}`, change);
+    await wantRead(tx, [install], by.at, 'operator');
   });
 }
 

@@ -1,11 +1,14 @@
+import type { Context } from '../../context.ts';
 import type { Row } from '../../db/schema.ts';
 import { toAppError } from '../../domain/errors.ts';
 import { provisioningOf } from '../../domain/evidence-status.ts';
-import type { RouteLink } from '../../domain/route.ts';
 import { maskText } from '../../lib/mask.ts';
-import { type Crossing, outsideOf, type Walls } from '../../memberships/wall.ts';
-import type { Link, SourceReader } from '../../sources/source.ts';
-import type { LinkedProject, ScopeOf } from '../../usage/read/find-scopes.ts';
+import { type Crossing, outsideOf } from '../../memberships/wall.ts';
+import type { Link } from '../../sources/source.ts';
+import { type LinkedProject, scopeOfLink } from '../../usage/read/find-scopes.ts';
+import { listScopes } from '../../usage/read/scope-store.ts';
+
+type Scope = Row<'usageScope'>;
 
 /** A link as the marketplace has it now, and where it leads. */
 export interface ListedLink {
@@ -38,24 +41,14 @@ export interface ListedLinks {
   unread: { install: string; failure: string }[];
 }
 
-interface ListDeps extends Walls {
-  routeLink: RouteLink;
-  sources: ReadonlyMap<string, Pick<SourceReader, 'listLinks'>>;
-  scopeOf: ScopeOf;
-  scopes: readonly Row<'usageScope'>[];
-}
-
 /** Asks for one install after the other. One that cannot be asked does not hide the others. */
-export async function listLinks(
-  deps: ListDeps,
-  installs: readonly string[],
-  signal: AbortSignal,
-): Promise<ListedLinks> {
+export async function listLinks(ctx: Context, installs: readonly string[], signal: AbortSignal): Promise<ListedLinks> {
   const listed: ListedLinks = { links: [], unread: [] };
+  const scopes = await listScopes(ctx);
   for (const install of installs) {
     try {
-      const links = (await deps.sources.get(install)?.listLinks(signal)) ?? [];
-      listed.links.push(...links.map((link) => toListed(deps, install, link)));
+      const links = (await ctx.sources.get(install)?.listLinks(signal)) ?? [];
+      listed.links.push(...links.map((link) => toListed(ctx, scopes, install, link)));
     } catch (error) {
       listed.unread.push({ install, failure: maskText(toAppError(error).message) });
     }
@@ -63,12 +56,12 @@ export async function listLinks(
   return listed;
 }
 
-function toListed(deps: ListDeps, install: string, link: Link): ListedLink {
+function toListed(ctx: Context, scopes: readonly Scope[], install: string, link: Link): ListedLink {
   const { id, externalProjectId, externalProjectName, provisioningMode, jobId = null } = link;
   const project = { install, externalProjectId, externalProjectName };
   const isManaged = provisioningOf(provisioningMode) === 'of_marketplace';
-  const outside = isManaged ? null : outsideOf(deps, { ...project, provisioningMode });
-  const route = isManaged || outside !== null ? undefined : deps.routeLink(project);
+  const outside = isManaged ? null : outsideOf(ctx, { ...project, provisioningMode });
+  const route = isManaged || outside !== null ? undefined : ctx.routeLink(project);
   return {
     install,
     linkId: id,
@@ -79,12 +72,12 @@ function toListed(deps: ListDeps, install: string, link: Link): ListedLink {
     outside,
     tool: route?.tool ?? null,
     groupId: route?.groupId ?? null,
-    work: isManaged ? null : toWork(deps, project),
+    work: isManaged ? null : toWork(ctx, scopes, project),
   };
 }
 
-function toWork({ scopeOf, scopes }: ListDeps, link: LinkedProject): ListedWork | null {
-  const at = scopeOf(link);
+function toWork(ctx: Context, scopes: readonly Scope[], link: LinkedProject): ListedWork | null {
+  const at = scopeOfLink(ctx, link);
   if (at === undefined) return null;
   const { tool, scope } = at;
   const known = scopes.find((one) => one.tool === tool && one.scope === scope);

@@ -1,11 +1,11 @@
+import type { Context } from '../../context.ts';
 import { addReceipt } from '../../converge/receipt-store.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
-import { lockEvidence } from '../../evidence/evidence-store.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
 import { maskText } from '../../lib/mask.ts';
-import type { Metrics } from '../../lib/metrics.ts';
+import { remembered } from '../../lib/remembered.ts';
+import { lockEvidence } from '../../memberships/lock-evidence.ts';
 import {
   doubtAccounts,
   findUnconfirmed,
@@ -23,7 +23,6 @@ import {
   type GroupVerdicts,
   groupKeyOf,
   idsOf,
-  type JudgeGroupDeps,
   judgeFoundAgain,
   judgeGroup,
   judgeMissing,
@@ -32,20 +31,7 @@ import {
   maxChanges,
   membershipIdOf,
 } from './judge-group.ts';
-import type { GroupDrift, ReportDrift } from './report-drift.ts';
-
-export interface CheckDriftDeps extends JudgeGroupDeps {
-  /** How long a removal waits that has only a listing as evidence. */
-  graceMs: number;
-  report: ReportDrift;
-  metrics: Metrics;
-  logger: Logger;
-  /** Call it when a membership is due. */
-  onMembershipDue(): void;
-}
-
-/** Compares the listed members of an install's groups with the known memberships. Never throws. */
-export type CheckDrift = (install: string, signal: AbortSignal) => Promise<void>;
+import { type GroupDrift, reportDrift } from './report-drift.ts';
 
 /** A run ends after this time; the groups that are left come first in the next run. */
 const runMs = 5 * 60_000;
@@ -55,50 +41,46 @@ const keptUnlistedMs = 30 * 24 * 3_600_000;
 const listedAgainAfterMs = 60_000;
 
 /**
+ * Compares the listed members of an install's groups with the known memberships, and never throws.
+ *
  * Drift (docs/design.md, Reconciling): a missing member is looked at and added back, a member that
  * Gangway had removed is removed again, everything else is reported. A failed listing changes
  * nothing, and an empty one only makes looks due: absence from a listing is never a reason to remove.
  */
-export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
-  const { logger, clock } = deps;
-  /** When each group was last tried. */
-  const triedAt = new Map<string, number>();
-
-  async function check(install: string, signal: AbortSignal): Promise<void> {
-    const endsAt = clock.now().getTime() + runMs;
-    const lastTried = (group: Group) => triedAt.get(groupKeyOf(group)) ?? 0;
-    const isDue = (group: Group) =>
-      // The absolute value, so that a clock that was ahead and is right again delays no group.
-      Math.abs(clock.now().getTime() - lastTried(group)) >= listedAgainAfterMs;
-    const all = await findGroups(deps, install);
-    const groups = all.filter(isDue).sort((a, b) => lastTried(a) - lastTried(b));
-    await lookAtUnlisted(deps, install);
-    await keepFindingGroups(deps, install, all, instantIn(clock, -keptUnlistedMs));
-    const silent = new Set<string>();
-    for (const group of groups) {
-      if (signal.aborted || clock.now().getTime() > endsAt) return;
-      if (silent.has(group.tool)) continue;
-      triedAt.set(groupKeyOf(group), clock.now().getTime());
-      const isAnswered = await checkGroup(deps, install, group, signal);
-      if (!isAnswered) silent.add(group.tool);
-    }
+export async function checkDrift(ctx: Context, install: string, signal: AbortSignal): Promise<void> {
+  try {
+    await checkGroups(ctx, install, signal);
+  } catch (error) {
+    if (signal.aborted) return;
+    ctx.logger.error({ install, err: toAppError(error) }, 'The groups of an install were not compared');
   }
+}
 
-  return async (install, signal) => {
-    try {
-      await check(install, signal);
-    } catch (error) {
-      if (signal.aborted) return;
-      logger.error({ install, err: toAppError(error) }, 'The groups of an install were not compared');
-    }
-  };
+async function checkGroups(ctx: Context, install: string, signal: AbortSignal): Promise<void> {
+  const { clock } = ctx;
+  /** When each group was last tried. */
+  const triedAt = remembered(ctx.database, 'groups tried', () => new Map<string, number>());
+  const endsAt = clock.now().getTime() + runMs;
+  const lastTried = (group: Group) => triedAt.get(groupKeyOf(group)) ?? 0;
+  const isDue = (group: Group) =>
+    // The absolute value, so that a clock that was ahead and is right again delays no group.
+    Math.abs(clock.now().getTime() - lastTried(group)) >= listedAgainAfterMs;
+  const all = await findGroups(ctx, install);
+  const groups = all.filter(isDue).sort((a, b) => lastTried(a) - lastTried(b));
+  await lookAtUnlisted(ctx, install);
+  await keepFindingGroups(ctx, install, all, instantIn(clock, -keptUnlistedMs));
+  const silent = new Set<string>();
+  for (const group of groups) {
+    if (signal.aborted || clock.now().getTime() > endsAt) return;
+    if (silent.has(group.tool)) continue;
+    triedAt.set(groupKeyOf(group), clock.now().getTime());
+    const isAnswered = await checkGroup(ctx, install, group, signal);
+    if (!isAnswered) silent.add(group.tool);
+  }
 }
 
 /** A tool without a list needs a look for each membership that waits for confirmation. */
-async function lookAtUnlisted(
-  { database, adapters, clock, onMembershipDue }: CheckDriftDeps,
-  install: string,
-): Promise<void> {
+async function lookAtUnlisted({ database, adapters, clock, wake }: Context, install: string): Promise<void> {
   const now = toInstant(clock.now());
   const ids = (await findUnconfirmed(database.kysely, install, now))
     .filter(({ tool }) => adapters.get(tool)?.listMembers === undefined)
@@ -106,27 +88,27 @@ async function lookAtUnlisted(
     .map(({ id }) => id);
   if (ids.length === 0) return;
   await inTransaction(database, (tx) => lookToConfirm(tx, ids, now));
-  onMembershipDue();
+  wake('memberships');
 }
 
 /** @returns false if the tool should not be asked for another group now */
-async function checkGroup(deps: CheckDriftDeps, install: string, group: Group, signal: AbortSignal): Promise<boolean> {
-  const { adapters, metrics } = deps;
+async function checkGroup(ctx: Context, install: string, group: Group, signal: AbortSignal): Promise<boolean> {
+  const { adapters, metrics } = ctx;
   const { tool } = group;
   let listing: ListedGroup | null;
   try {
-    listing = await listGroup(deps, group, signal);
+    listing = await listGroup(ctx, group, signal);
   } catch (thrown) {
     if (signal.aborted) return false;
-    return reportFailure(deps, group, toAppError(thrown));
+    return reportFailure(ctx, group, toAppError(thrown));
   }
   if (listing === null) return true;
   metrics.listings.inc({ tool, outcome: 'listed' });
-  const drift = await judgeAndWrite(deps, group, listing);
+  const drift = await judgeAndWrite(ctx, group, listing);
   const followsAddresses = adapters.get(tool)?.updateEmail !== undefined;
-  deps.report(group, { ...drift, followsAddresses });
-  if (drift.lookedAt > 0) deps.onMembershipDue();
-  await keepFindings(deps, group, toKept(install, listing, drift.verdicts));
+  reportDrift(ctx, group, { ...drift, followsAddresses });
+  if (drift.lookedAt > 0) ctx.wake('memberships');
+  await keepFindings(ctx, group, toKept(install, listing, drift.verdicts));
   return true;
 }
 
@@ -143,7 +125,7 @@ function toKept(install: string, { members, listedAt }: ListedGroup, verdicts: r
   return { install, listedAt, listed: members.length, findings: findings.toSorted((a, b) => order(a) - order(b)) };
 }
 
-function reportFailure({ metrics, logger }: CheckDriftDeps, { tool, groupId }: Group, error: AppError): boolean {
+function reportFailure({ metrics, logger }: Context, { tool, groupId }: Group, error: AppError): boolean {
   metrics.listings.inc({ tool, outcome: 'failed' });
   const message = maskText(error.message).slice(0, 300);
   logger.warn(
@@ -155,12 +137,12 @@ function reportFailure({ metrics, logger }: CheckDriftDeps, { tool, groupId }: G
 }
 
 async function judgeAndWrite(
-  deps: CheckDriftDeps,
+  ctx: Context,
   group: Group,
   listing: ListedGroup,
 ): Promise<Omit<GroupDrift, 'followsAddresses'>> {
-  const { database } = deps;
-  const judge = (db: Transaction) => judgeGroup(deps, db, group, listing);
+  const { database } = ctx;
+  const judge = (db: Transaction) => judgeGroup(ctx, db, group, listing);
   const listed = listing.members.length;
   const nothing = { listed, lookedAt: 0, removedAgain: [], vanishing: [] };
   // Usually there is nothing to write, and then the comparison holds no lock.
@@ -169,11 +151,11 @@ async function judgeAndWrite(
     return { verdicts, ...nothing };
   }
   return await inTransaction(database, async (tx) => {
-    await lockEvidence(deps, tx);
+    await lockEvidence(ctx, tx);
     const current = await judge(tx);
-    const removedAgain = await removeFoundAgain(deps, tx, current.verdicts);
-    await noteConfirmed(tx, current.confirmed, toInstant(deps.clock.now()));
-    const looked = await lookAtChanged(deps, tx, current);
+    const removedAgain = await removeFoundAgain(ctx, tx, current.verdicts);
+    await noteConfirmed(tx, current.confirmed, toInstant(ctx.clock.now()));
+    const looked = await lookAtChanged(ctx, tx, current);
     return { listed, removedAgain, ...looked, verdicts: current.verdicts };
   });
 }
@@ -183,12 +165,12 @@ function isToWrite({ kind }: DriftVerdict): boolean {
 }
 
 async function lookAtChanged(
-  deps: CheckDriftDeps,
+  ctx: Context,
   tx: Transaction,
   { verdicts, stillIn }: GroupVerdicts,
 ): Promise<Pick<GroupDrift, 'lookedAt' | 'vanishing'>> {
-  const { clock } = deps;
-  const returns = await judgeMissing(deps, tx, verdicts);
+  const { clock } = ctx;
+  const returns = await judgeMissing(ctx, tx, verdicts);
   const due = returns.filter(({ isDue }) => isDue).map(membershipIdOf);
   const undecided = await undecidedAmong(tx, stillIn);
   const ids = [...due, ...idsOf(verdicts, 'address_changed'), ...idsOf(verdicts, 'id_changed')];
@@ -202,10 +184,10 @@ async function lookAtChanged(
 }
 
 /** @returns the memberships */
-async function removeFoundAgain(deps: CheckDriftDeps, tx: Transaction, verdicts: DriftVerdict[]): Promise<number[]> {
-  const { graceMs, clock } = deps;
+async function removeFoundAgain(ctx: Context, tx: Transaction, verdicts: DriftVerdict[]): Promise<number[]> {
+  const { config, clock } = ctx;
   const decided = await judgeFoundAgain(tx, verdicts);
-  const removeAfter = instantIn(clock, graceMs);
+  const removeAfter = instantIn(clock, config.removals.graceMs);
   const createdAt = toInstant(clock.now());
   for (const { membershipId, memberId } of decided) {
     const generation = await removeAgain(tx, { membershipId, memberId, removeAfter }, createdAt);

@@ -1,9 +1,8 @@
-import type { Adapter, Member } from '../../adapters/adapter.ts';
+import type { Member } from '../../adapters/adapter.ts';
+import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { domainOf } from '../../domain/marketplace-text.ts';
-import type { RouteLink } from '../../domain/route.ts';
-import type { Storage } from '../../keys/storage.ts';
-import { type Clock, instantIn } from '../../lib/clock.ts';
+import { instantIn } from '../../lib/clock.ts';
 import { isProtected } from '../../tools/account-rules.ts';
 import { type ListMembers, readGroup } from '../../tools/read-group.ts';
 import {
@@ -17,15 +16,7 @@ import {
 import { type DriftVerdict, judgeAddBack, judgeDrift, judgeUnconfirmed, type ListedAccount } from './judge-drift.ts';
 import type { GroupDrift } from './report-drift.ts';
 
-/** Lists a group and compares it, in the same way for a run and a dry run. Writes nothing. */
-export interface JudgeGroupDeps extends Storage {
-  adapters: ReadonlyMap<string, Adapter>;
-  /** By tool: the accounts that Gangway never touches, as addresses or as the tool's ids. */
-  protectedAccounts: ReadonlyMap<string, readonly string[]>;
-  managedDomains: readonly string[];
-  routeLink: RouteLink;
-  clock: Clock;
-}
+// Lists a group and compares it, in the same way for a run and a dry run. Writes nothing.
 
 /** The clocks of two instances may differ by this, so a call from just before the listing counts too. */
 const clockMarginMs = 5000;
@@ -38,7 +29,7 @@ export const maxChanges = 200;
 const lookBackMs = 30 * 24 * 3_600_000;
 
 /** The groups that the configuration routes to: an install never looks outside of its projects. */
-export async function findGroups(ctx: JudgeGroupDeps, install: string): Promise<Group[]> {
+export async function findGroups(ctx: Context, install: string): Promise<Group[]> {
   const routed = new Set<string>();
   for (const link of await driftLinksOf(ctx, install)) {
     const route = ctx.routeLink(link);
@@ -51,7 +42,7 @@ export async function findGroups(ctx: JudgeGroupDeps, install: string): Promise<
 
 /** What the tool lists in a group, and the earliest time from which that may hold. @throws AppError */
 export async function listGroup(
-  { adapters, clock }: JudgeGroupDeps,
+  { adapters, clock }: Context,
   { tool, groupId }: Group,
   signal: AbortSignal,
 ): Promise<ListedGroup | null> {
@@ -74,19 +65,19 @@ export interface GroupVerdicts extends ReturnType<typeof judgeUnconfirmed> {
 
 /** What the listing says about each member. */
 export async function judgeGroup(
-  deps: JudgeGroupDeps,
+  ctx: Context,
   db: Transaction,
   group: Group,
   { members, listedAt }: ListedGroup,
 ): Promise<GroupVerdicts> {
-  const accounts = members.map((member) => toAccount(deps, group.tool, member));
-  const known = await comparedMembersOf(deps, db, group, { listedAt, accounts });
+  const accounts = members.map((member) => toAccount(ctx, group.tool, member));
+  const known = await comparedMembersOf(ctx, db, group, { listedAt, accounts });
   return { verdicts: judgeDrift(known, accounts), ...judgeUnconfirmed(known, accounts) };
 }
 
 /** The wanted members that the listing does not show, and whether they are added back now. */
 export async function judgeMissing(
-  ctx: JudgeGroupDeps,
+  ctx: Context,
   tx: Transaction,
   verdicts: DriftVerdict[],
 ): Promise<GroupDrift['vanishing']> {
@@ -125,17 +116,13 @@ export function idsOf(verdicts: DriftVerdict[], kind: LookedAt): number[] {
   return ids.slice(0, maxChanges);
 }
 
-function toAccount(
-  { box, managedDomains, protectedAccounts }: JudgeGroupDeps,
-  tool: string,
-  member: Member,
-): ListedAccount {
+function toAccount({ box, config }: Context, tool: string, member: Member): ListedAccount {
   const address = member.email?.toLowerCase() ?? null;
   return {
     id: member.id,
     digests: address === null ? [] : [box.digest(address)],
-    isManaged: address !== null && managedDomains.includes(domainOf(address)),
-    isProtected: isProtected(protectedAccounts.get(tool) ?? [], member),
+    isManaged: address !== null && config.marketplace.managedDomains.includes(domainOf(address)),
+    isProtected: isProtected(config.tools.get(tool)?.protected ?? [], member),
   };
 }
 

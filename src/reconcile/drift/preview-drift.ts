@@ -1,5 +1,5 @@
+import type { Context } from '../../context.ts';
 import { instantIn } from '../../lib/clock.ts';
-import type { CheckDriftDeps } from './check-drift.ts';
 import { undecidedAmong } from './drift-store.ts';
 import { findGroups, judgeFoundAgain, judgeGroup, judgeMissing, listGroup, membershipIdOf } from './judge-group.ts';
 
@@ -11,31 +11,27 @@ export interface DriftAhead {
   foundAgain: ReadonlyMap<number, string>;
 }
 
-export type PreviewDrift = (install: string, signal: AbortSignal) => Promise<DriftAhead>;
-
-/** Judges as `createCheckDrift` does, but writes nothing and raises no alert. */
-export function createPreviewDrift(deps: CheckDriftDeps): PreviewDrift {
-  return async (install, signal) => {
-    const missing: number[] = [];
-    const foundAgain: [number, string][] = [];
-    for (const group of await findGroups(deps, install)) {
-      // As in a run, a failed listing changes nothing.
-      const listing = await listGroup(deps, group, signal).catch(() => null);
-      signal.throwIfAborted();
-      if (listing === null) continue;
-      const { kysely } = deps.database;
-      const { verdicts, stillIn } = await judgeGroup(deps, kysely, group, listing);
-      missing.push(...(await judgeMissing(deps, kysely, verdicts)).filter(isDue).map(membershipIdOf));
-      const again = (await judgeFoundAgain(kysely, verdicts, install)).map(membershipIdOf);
-      const removeAfter = instantIn(deps.clock, deps.graceMs);
-      foundAgain.push(...again.map((id): [number, string] => [id, removeAfter]));
-      // They count as removed, so they are looked at and removed at once.
-      const undecided = await undecidedAmong(kysely, stillIn);
-      const late = stillIn.filter((id) => !undecided.has(id));
-      foundAgain.push(...late.map((id): [number, string] => [id, listing.listedAt]));
-    }
-    return { missing: new Set(missing), foundAgain: new Map(foundAgain) };
-  };
+/** Judges as `checkDrift` does, but writes nothing and raises no alert. */
+export async function previewDrift(ctx: Context, install: string, signal: AbortSignal): Promise<DriftAhead> {
+  const missing: number[] = [];
+  const foundAgain: [number, string][] = [];
+  for (const group of await findGroups(ctx, install)) {
+    // As in a run, a failed listing changes nothing.
+    const listing = await listGroup(ctx, group, signal).catch(() => null);
+    signal.throwIfAborted();
+    if (listing === null) continue;
+    const { kysely } = ctx.database;
+    const { verdicts, stillIn } = await judgeGroup(ctx, kysely, group, listing);
+    missing.push(...(await judgeMissing(ctx, kysely, verdicts)).filter(isDue).map(membershipIdOf));
+    const again = (await judgeFoundAgain(kysely, verdicts, install)).map(membershipIdOf);
+    const removeAfter = instantIn(ctx.clock, ctx.config.removals.graceMs);
+    foundAgain.push(...again.map((id): [number, string] => [id, removeAfter]));
+    // They count as removed, so they are looked at and removed at once.
+    const undecided = await undecidedAmong(kysely, stillIn);
+    const late = stillIn.filter((id) => !undecided.has(id));
+    foundAgain.push(...late.map((id): [number, string] => [id, listing.listedAt]));
+  }
+  return { missing: new Set(missing), foundAgain: new Map(foundAgain) };
 }
 
 function isDue(one: { isDue: boolean }): boolean {

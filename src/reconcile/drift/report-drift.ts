@@ -1,7 +1,7 @@
+import type { Context } from '../../context.ts';
 import type { AlertKind, Alerts } from '../../lib/alerts.ts';
-import type { Logger } from '../../lib/logger.ts';
 import { maskText } from '../../lib/mask.ts';
-import type { Metrics } from '../../lib/metrics.ts';
+import { remembered } from '../../lib/remembered.ts';
 import type { Group } from './drift-store.ts';
 import type { AddBack, DriftVerdict } from './judge-drift.ts';
 
@@ -19,16 +19,11 @@ export interface GroupDrift {
   followsAddresses: boolean;
 }
 
-export type ReportDrift = (group: Group, drift: GroupDrift) => void;
-
-interface ReportDriftDeps {
-  alerts: Alerts;
-  metrics: Metrics;
-  logger: Logger;
-}
-
 type Kind = DriftVerdict['kind'];
 type Counts = Record<Kind, number>;
+
+/** By group: what the last comparison found. */
+type LastDrift = Map<string, { tool: string; counts: Counts; reported: ReadonlySet<string> }>;
 
 /** What an operator should look at. It is reported again only if the last comparison did not find it. */
 interface DriftFinding {
@@ -46,27 +41,26 @@ const kinds: readonly Kind[] = [
 const observedKinds = ['managed_address_leaked', 'address_changed'] as const;
 
 /** Reports each finding once while it stays the same and this process runs. */
-export function createReportDrift({ alerts, metrics, logger }: ReportDriftDeps): ReportDrift {
-  const last = new Map<string, { tool: string; counts: Counts; reported: ReadonlySet<string> }>();
-  return ({ tool, groupId }, drift) => {
-    const counts = countKinds(drift.verdicts);
-    const findings = findingsOf(drift);
-    const key = JSON.stringify([tool, groupId]);
-    const before = last.get(key);
-    last.set(key, { tool, counts, reported: new Set(findings.map((finding) => finding.key)) });
-    for (const kind of kinds) metrics.drift.set({ tool, kind }, sum(last, tool, kind));
-    observe(alerts, { tool, group: groupId }, findings);
-    for (const { key: about, alert, fields, message } of findings) {
-      if (!before?.reported.has(about)) alerts.raise(alert, { tool, group: groupId, ...fields }, message);
-    }
-    if (JSON.stringify(before?.counts) === JSON.stringify(counts)) return;
-    if (before === undefined && kinds.every((kind) => counts[kind] === 0)) return;
-    const { listed, lookedAt } = drift;
-    logger.info(
-      { tool, group: groupId, listed, ...counts, lookedAt },
-      'The members of a group were compared with what is known',
-    );
-  };
+export function reportDrift(ctx: Context, { tool, groupId }: Group, drift: GroupDrift): void {
+  const { alerts, metrics, logger } = ctx;
+  const last = remembered(ctx.database, 'reported drift', (): LastDrift => new Map());
+  const counts = countKinds(drift.verdicts);
+  const findings = findingsOf(drift);
+  const key = JSON.stringify([tool, groupId]);
+  const before = last.get(key);
+  last.set(key, { tool, counts, reported: new Set(findings.map((finding) => finding.key)) });
+  for (const kind of kinds) metrics.drift.set({ tool, kind }, sum(last, tool, kind));
+  observe(alerts, { tool, group: groupId }, findings);
+  for (const { key: about, alert, fields, message } of findings) {
+    if (!before?.reported.has(about)) alerts.raise(alert, { tool, group: groupId, ...fields }, message);
+  }
+  if (JSON.stringify(before?.counts) === JSON.stringify(counts)) return;
+  if (before === undefined && kinds.every((kind) => counts[kind] === 0)) return;
+  const { listed, lookedAt } = drift;
+  logger.info(
+    { tool, group: groupId, listed, ...counts, lookedAt },
+    'The members of a group were compared with what is known',
+  );
 }
 
 function observe(alerts: Alerts, scope: object, findings: readonly DriftFinding[]): void {
@@ -93,7 +87,7 @@ function countKinds(verdicts: DriftVerdict[]): Counts {
   return counts;
 }
 
-function sum(last: ReadonlyMap<string, { tool: string; counts: Counts }>, tool: string, kind: Kind) {
+function sum(last: LastDrift, tool: string, kind: Kind) {
   let total = 0;
   for (const one of last.values()) if (one.tool === tool) total += one.counts[kind];
   return total;

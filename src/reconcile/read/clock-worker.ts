@@ -1,33 +1,14 @@
+import type { Context } from '../../context.ts';
 import { cutBack } from '../../db/cut-back-store.ts';
 import { type Database, inTransaction } from '../../db/database.ts';
 import type { DatabaseClock } from '../../db/database-clock.ts';
 import { keepSetting, raiseSetting, readSetting } from '../../db/setting-store.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { GracePeriods } from '../../domain/standing.ts';
-import { lockEvidence } from '../../evidence/evidence-store.ts';
-import type { Storage } from '../../keys/storage.ts';
-import type { Alerts } from '../../lib/alerts.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { postponeInstalls } from '../../memberships/derivation-store.ts';
+import { lockEvidence } from '../../memberships/lock-evidence.ts';
 import { holdInstalls } from './hold-store.ts';
-
-/**
- * Corrects the clock, and notices if it was ahead. Otherwise readings from the future would outweigh
- * everything that is read and delivered until then, and leases and delays would last until then.
- */
-
-export interface ClockWorkerDeps extends Storage {
-  clock: DatabaseClock;
-  /** By name. The Map always has what was loaded last. */
-  installs: ReadonlyMap<string, unknown>;
-  rules: { gracePeriods: GracePeriods };
-  alerts: Alerts;
-  logger: Logger;
-  /** Call it when an install is to be read. */
-  onReadWanted(): void;
-}
 
 /** The check only reads the clock. It runs often, so that few rows get a wrong time before the clock is noticed. */
 const lookEveryMs = 1000;
@@ -37,15 +18,20 @@ const noteEveryMs = 60_000;
 /** A smaller step back is ignored, because clocks are corrected by a little all the time. */
 const waitedForMs = 60_000;
 
-export function createClockWorker(deps: ClockWorkerDeps): Loop {
-  const { clock, logger } = deps;
+/**
+ * Corrects the clock, and notices if it was ahead. Otherwise readings from the future would outweigh
+ * everything that is read and delivered until then, and leases and delays would last until then.
+ *
+ * @param clock the clock of `ctx`
+ */
+export function createClockWorker(ctx: Context, clock: DatabaseClock): Loop {
   let latestMs = Number.NEGATIVE_INFINITY;
   let notedMs = Number.NEGATIVE_INFINITY;
   let correctedAt = performance.now();
   return createLoop({
     name: 'clock',
     intervalMs: lookEveryMs,
-    logger,
+    logger: ctx.logger,
     clock,
     async run() {
       if (performance.now() - correctedAt >= correctEveryMs) {
@@ -55,14 +41,14 @@ export function createClockWorker(deps: ClockWorkerDeps): Loop {
       // It is kept until it is mended or stored.
       latestMs = Math.max(latestMs, clock.takeLatest().getTime());
       if (Math.abs(latestMs - notedMs) < noteEveryMs && !isAhead(latestMs, clock)) return 'idle';
-      if (await mendAfterSetBack(deps, latestMs)) deps.onReadWanted();
+      if (await mendAfterSetBack(ctx, latestMs)) ctx.wake('reads');
       latestMs = notedMs = clock.now().getTime();
       return 'idle';
     },
   });
 }
 
-function isAhead(latestMs: number, clock: DatabaseClock): boolean {
+function isAhead(latestMs: number, clock: Clock): boolean {
   return latestMs - clock.now().getTime() >= waitedForMs;
 }
 
@@ -70,22 +56,19 @@ function isAhead(latestMs: number, clock: DatabaseClock): boolean {
  * If a clock of any instance was ahead, cuts back all stored times to the present, and has every
  * install read before anything older is acted on. Runs at the start and then regularly.
  *
- * @param latestMs the latest time that this clock has shown
+ * @param latestMs the latest time that the clock has shown
  * @returns whether a clock was ahead
  */
-export async function mendAfterSetBack(
-  deps: Omit<ClockWorkerDeps, 'onReadWanted'>,
-  latestMs: number = deps.clock.takeLatest().getTime(),
-): Promise<boolean> {
-  const { database, clock, rules, alerts } = deps;
+export async function mendAfterSetBack(ctx: Context, latestMs: number): Promise<boolean> {
+  const { database, clock, config, alerts } = ctx;
   const aheadMs = await measureAhead(database, clock, latestMs);
   if (aheadMs < waitedForMs) return false;
-  const installs = [...deps.installs.keys()];
+  const installs = [...ctx.installs.keys()];
   // First, so that a process that dies here finds it ahead again.
-  await holdInstalls(deps, installs, toInstant(clock.now()));
+  await holdInstalls(ctx, installs, toInstant(clock.now()));
   await inTransaction(database, async (tx) => {
-    await lockEvidence(deps, tx);
-    const { graceMs, revokedGraceMs } = rules.gracePeriods;
+    await lockEvidence(ctx, tx);
+    const { graceMs, revokedGraceMs } = config.removals;
     await cutBack(tx, clock.now(), Math.max(graceMs, revokedGraceMs));
     if (installs.length > 0) await postponeInstalls(tx, installs);
   });
@@ -102,7 +85,7 @@ export async function mendAfterSetBack(
  *
  * @returns by how much that time, or the last read of an install, is ahead of now
  */
-async function measureAhead(database: Database, clock: DatabaseClock, latestMs: number): Promise<number> {
+async function measureAhead(database: Database, clock: Clock, latestMs: number): Promise<number> {
   return await inTransaction(database, async (tx) => {
     const latest = toInstant(new Date(latestMs));
     await keepSetting(tx, 'latest_instant', latest);

@@ -1,5 +1,4 @@
-import type { Logger } from '../../lib/logger.ts';
-import type { Metrics } from '../../lib/metrics.ts';
+import type { Context } from '../../context.ts';
 import type { Participant } from '../../sources/source.ts';
 import type { InstallListing, KnownInstall } from './read-install.ts';
 
@@ -82,11 +81,7 @@ export function addDoubts(
 }
 
 /** Reports the doubts of a read in the log, and as metrics until the next read. */
-export function reportDoubts(
-  { metrics, logger }: { metrics: Pick<Metrics, 'readDoubts'>; logger: Logger },
-  install: string,
-  doubts: Doubts,
-): void {
+export function reportDoubts({ metrics, logger }: Context, install: string, doubts: Doubts): void {
   for (const kind of doubtKinds) metrics.readDoubts.set({ install, kind }, doubts[kind]);
   const found = doubtKinds.filter((kind) => doubts[kind] > 0);
   if (found.length === 0) {

@@ -1,16 +1,12 @@
+import type { Context } from '../../context.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { Storage } from '../../keys/storage.ts';
-import { type Clock, instantIn } from '../../lib/clock.ts';
+import { instantIn } from '../../lib/clock.ts';
 import type { SourceReader } from '../../sources/source.ts';
 import { type InstallClaim, renewInstallRead } from './install-state-store.ts';
 
 /** A dead worker delays a read by at most this long. */
 export const installLeaseMs = 30_000;
 const renewEveryMs = installLeaseMs / 3;
-
-interface LeaseDeps extends Storage {
-  clock: Clock;
-}
 
 /** The claim of an install, held as long as its read makes progress. */
 export interface InstallLease {
@@ -26,7 +22,7 @@ export interface InstallLease {
 }
 
 /** @param beat called at every step too */
-export function createInstallLease(ctx: LeaseDeps, claimed: InstallClaim, beat: () => void): InstallLease {
+export function createInstallLease(ctx: Context, claimed: InstallClaim, beat: () => void): InstallLease {
   let claim = claimed;
   const now = () => ctx.clock.now().getTime();
   /** Several requests run at the same time; one of them renews, and the others wait for it. */

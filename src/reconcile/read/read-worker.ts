@@ -1,7 +1,7 @@
+import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { applyEvidence } from '../../evidence/apply-evidence.ts';
-import { lockEvidence } from '../../evidence/evidence-store.ts';
 import {
   claimReads,
   installsWithReadsDue,
@@ -9,34 +9,17 @@ import {
   type ReadRequest,
   settleRead,
 } from '../../evidence/read-request-store.ts';
-import type { ReportEvidence } from '../../evidence/report-evidence.ts';
+import { reportEvidence } from '../../evidence/report-evidence.ts';
 import { backoffMs } from '../../lib/backoff.ts';
-import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
+import { instantIn, toInstant } from '../../lib/clock.ts';
 import { createLanes } from '../../lib/lanes.ts';
-import type { Logger } from '../../lib/logger.ts';
-import type { Loop, Polling } from '../../lib/loop.ts';
-import type { Metrics } from '../../lib/metrics.ts';
+import type { Loop } from '../../lib/loop.ts';
 import { createTurns } from '../../lib/turns.ts';
-import type { DeriveDeps } from '../../memberships/derive-memberships.ts';
+import { lockEvidence } from '../../memberships/lock-evidence.ts';
 import type { Contract, ContractPage, Participant, SourceReader } from '../../sources/source.ts';
 import { checkBegan } from './clock-worker.ts';
 import { evidenceOfRead, type MarketplaceRead } from './evidence-of-read.ts';
 import { withoutUnread } from './read-install.ts';
-
-/**
- * Asks the marketplace for what events left out, and adds the answers as evidence. A read that fails
- * or that lacks something takes nothing away.
- */
-export interface ReadWorkerDeps extends DeriveDeps, Polling {
-  report: ReportEvidence;
-  /** By the name of the install. */
-  sources: ReadonlyMap<string, SourceReader>;
-  metrics: Metrics;
-  logger: Logger;
-  clock: Clock;
-  /** Call it when a membership is due. */
-  onMembershipDue(): void;
-}
 
 /** Contracts of one install in one read, so that they share its listings. */
 const batchSize = 20;
@@ -47,55 +30,54 @@ const leaseMs = 30_000;
 /** Long enough for many contracts of a slow marketplace, each request with its retries. */
 const stallMs = 5 * 60_000;
 
-/** Installs take turns and have one read each at a time, so no install waits for another's answers. */
-export function createReadWorker(deps: ReadWorkerDeps): Loop {
-  const { logger, clock } = deps;
+/**
+ * Asks the marketplace for what events left out, and adds the answers as evidence. A read that fails
+ * or that lacks something takes nothing away. Installs take turns and have one read each at a time,
+ * so no install waits for another's answers.
+ */
+export function createReadWorker(ctx: Context): Loop {
+  const { logger, clock } = ctx;
   const turns = createTurns();
   return createLanes({
     name: 'read',
-    pollMs: deps.pollMs,
+    pollMs: ctx.pollMs,
     logger,
     clock,
     stallMs,
     atOnce: installsAtOnce,
     async next(underway, signal) {
       const now = toInstant(clock.now());
-      const due = await installsWithReadsDue(deps, now);
+      const due = await installsWithReadsDue(ctx, now);
       const waiting = due.filter((install) => !underway.has(install));
       for (const install of turns.inOrder(waiting)) {
         const leasedUntil = instantIn(clock, leaseMs);
-        const requests = await claimReads(deps, install, now, leasedUntil, batchSize);
+        const requests = await claimReads(ctx, install, now, leasedUntil, batchSize);
         if (requests.length === 0) continue;
         turns.served(install);
-        return { name: install, work: () => answer(deps, install, requests, signal) };
+        return { name: install, work: () => answer(ctx, install, requests, signal) };
       }
       return null;
     },
   });
 }
 
-async function answer(
-  deps: ReadWorkerDeps,
-  install: string,
-  requests: ReadRequest[],
-  signal: AbortSignal,
-): Promise<void> {
-  const { metrics, logger } = deps;
+async function answer(ctx: Context, install: string, requests: ReadRequest[], signal: AbortSignal): Promise<void> {
+  const { metrics, logger } = ctx;
   try {
-    const read = await readInstall(deps, install, requests, signal);
+    const read = await readInstall(ctx, install, requests, signal);
     metrics.marketplaceReads.inc({ install, outcome: 'read' }, requests.length);
-    checkBegan(deps.clock, install, read.beganAt);
-    await apply(deps, read, requests);
+    checkBegan(ctx.clock, install, read.beganAt);
+    await apply(ctx, read, requests);
   } catch (thrown) {
     const error = toAppError(thrown);
     metrics.marketplaceReads.inc({ install, outcome: 'failed' }, requests.length);
     if (!signal.aborted) logger.warn({ err: error, install }, 'The marketplace could not be read');
-    for (const request of requests) await putOff(deps, request, error);
+    for (const request of requests) await putOff(ctx, request, error);
   }
 }
 
 async function readInstall(
-  { sources, clock }: ReadWorkerDeps,
+  { sources, clock }: Context,
   install: string,
   requests: ReadRequest[],
   signal: AbortSignal,
@@ -109,20 +91,20 @@ async function readInstall(
 }
 
 /** Adds what was read. A contract that is still incomplete is asked for again later. */
-async function apply(deps: ReadWorkerDeps, read: MarketplaceRead, requests: ReadRequest[]): Promise<void> {
-  const { database, clock } = deps;
+async function apply(ctx: Context, read: MarketplaceRead, requests: ReadRequest[]): Promise<void> {
+  const { database, clock } = ctx;
   const now = toInstant(clock.now());
   const applied = await inTransaction(database, async (tx) => {
-    await lockEvidence(deps, tx);
-    const applied = await applyEvidence(deps, tx, evidenceOfRead(read), now);
+    await lockEvidence(ctx, tx);
+    const applied = await applyEvidence(ctx, tx, evidenceOfRead(read), now);
     for (const request of requests) {
       if (isAnswered(read, request)) await settleRead(tx, request);
     }
     return applied;
   });
-  deps.report(applied.changed, applied.held);
-  if (applied.isDue) deps.onMembershipDue();
-  for (const request of requests) if (!isAnswered(read, request)) await putOff(deps, request);
+  reportEvidence(ctx, applied.changed, applied.held);
+  if (applied.isDue) ctx.wake('memberships');
+  for (const request of requests) if (!isAnswered(read, request)) await putOff(ctx, request);
 }
 
 /** Whether provisioning has all it needs: the links of the contract, its trainers and their addresses. */
@@ -134,9 +116,9 @@ function isAnswered({ contracts, participants }: MarketplaceRead, { contractId }
   return isOnLink && present.length > 0 && present.every(({ workEmail }) => workEmail !== null);
 }
 
-async function putOff(deps: ReadWorkerDeps, request: ReadRequest, error?: AppError): Promise<void> {
+async function putOff(ctx: Context, request: ReadRequest, error?: AppError): Promise<void> {
   const waitMs = backoffMs(request.attempts + 1, error?.retryAfterMs);
-  await postponeRead(deps, request, instantIn(deps.clock, waitMs));
+  await postponeRead(ctx, request, instantIn(ctx.clock, waitMs));
 }
 
 /**

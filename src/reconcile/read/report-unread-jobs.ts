@@ -1,13 +1,9 @@
-import type { Alerts } from '../../lib/alerts.ts';
+import type { Context } from '../../context.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { UnreadLink } from '../../sources/source.ts';
 
 /** Raises an alert for each job whose contracts were refused. It is over once they are answered again. */
-export function reportUnreadJobs(
-  { alerts }: { alerts: Alerts },
-  install: string,
-  unreadLinks: readonly UnreadLink[],
-): void {
+export function reportUnreadJobs({ alerts }: Context, install: string, unreadLinks: readonly UnreadLink[]): void {
   const refusals = new Map(unreadLinks.map(({ jobId, refusal }) => [jobId, refusal]));
   for (const [job, { message }] of refusals) {
     alerts.raise(

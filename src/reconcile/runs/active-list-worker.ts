@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Context } from '../../context.ts';
 import { longestLookMs } from '../../domain/awaited-reading.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { listOpenReads } from '../../evidence/read-request-store.ts';
@@ -21,12 +22,7 @@ import {
   noteListed,
   postponeList,
 } from './active-list-store.ts';
-import { addEvidence, deriveAll, findApi, type ReconcileDeps } from './reconcile-install.ts';
-
-export interface ActiveListDeps extends ReconcileDeps {
-  /** Call it when a removal is due. */
-  onRemovalDue(): void;
-}
+import { addEvidence, deriveAll, findApi } from './reconcile-install.ts';
 
 /** How many installs are asked at the same time. */
 const installsAtOnce = 8;
@@ -39,24 +35,24 @@ const againMs = 5000;
  * Lists the active contracts of an install before the end of a contract takes a trainer's last known
  * reason, because the start of a renewal may be lost or late. One list serves all ends that wait.
  */
-export function createActiveListWorker(deps: ActiveListDeps): Loop {
-  const { logger, clock } = deps;
+export function createActiveListWorker(ctx: Context): Loop {
+  const { logger, clock } = ctx;
   const turns = createTurns();
   return createLanes({
     name: 'active-list',
-    pollMs: deps.pollMs,
+    pollMs: ctx.pollMs,
     logger,
     clock,
     stallMs: 2 * longestLookMs,
     atOnce: installsAtOnce,
     async next(underway, signal) {
       const now = toInstant(clock.now());
-      const due = await installsWithListsDue(deps, now);
+      const due = await installsWithListsDue(ctx, now);
       for (const install of turns.inOrder(due.filter((one) => !underway.has(one)))) {
-        const wantedAt = await claimList(deps, install, now, instantIn(clock, leaseMs));
+        const wantedAt = await claimList(ctx, install, now, instantIn(clock, leaseMs));
         if (wantedAt === null) continue;
         turns.served(install);
-        return { name: install, work: () => answerList(deps, install, wantedAt, signal) };
+        return { name: install, work: () => answerList(ctx, install, wantedAt, signal) };
       }
       return null;
     },
@@ -64,29 +60,24 @@ export function createActiveListWorker(deps: ActiveListDeps): Loop {
 }
 
 /** @param wantedAt since when a removal waits for it */
-export async function answerList(
-  deps: ActiveListDeps,
-  install: string,
-  wantedAt: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const { logger, metrics, clock } = deps;
+export async function answerList(ctx: Context, install: string, wantedAt: string, signal: AbortSignal): Promise<void> {
+  const { logger, metrics, clock } = ctx;
   const leftMs = Date.parse(wantedAt) + longestLookMs - clock.now().getTime();
-  if (leftMs <= 0) return await giveUpList(deps, install);
+  if (leftMs <= 0) return await giveUpList(ctx, install);
   const beganAt = toInstant(clock.now());
   try {
     const soonEnough = AbortSignal.any([signal, AbortSignal.timeout(leftMs)]);
-    await listAndAdd(deps, install, beganAt, soonEnough);
-    await noteListed(deps, install, beganAt);
+    await listAndAdd(ctx, install, beganAt, soonEnough);
+    await noteListed(ctx, install, beganAt);
     metrics.marketplaceReads.inc({ install, outcome: 'read' });
-    deps.onRemovalDue();
+    ctx.wake('removals');
   } catch (thrown) {
     const error = toAppError(thrown);
     metrics.marketplaceReads.inc({ install, outcome: 'failed' });
     const says = 'Before an end takes effect, the active contracts could not be listed';
     if (!signal.aborted) logger.warn({ err: error, install }, says);
     const waitMs = Math.max(againMs, error.retryAfterMs ?? 0);
-    await postponeList(deps, install, instantIn(clock, waitMs));
+    await postponeList(ctx, install, instantIn(clock, waitMs));
   }
 }
 
@@ -95,41 +86,41 @@ export async function answerList(
  *
  * @throws AppError `conflict` if a renewal may be in what was not answered
  */
-async function listAndAdd(deps: ActiveListDeps, install: string, beganAt: string, signal: AbortSignal): Promise<void> {
-  const source = findApi(deps, install);
+async function listAndAdd(ctx: Context, install: string, beganAt: string, signal: AbortSignal): Promise<void> {
+  const source = findApi(ctx, install);
   const contracts = await listAll(source, signal);
   const isEmpty = contracts.every(({ status }) => status === 'ended');
-  if (isEmpty && knowsActive(await knownOfInstall(deps, install))) {
+  if (isEmpty && knowsActive(await knownOfInstall(ctx, install))) {
     throw new AppError('conflict', 'The list of active contracts is empty, although some are known');
   }
   const ids = contracts.filter(({ status }) => status !== 'ended').map(({ id }) => id);
   const read = { install, beganAt, links: [], contracts: [], participants: new Map() };
   const linkIds = new Set(contracts.flatMap(({ projectLinkIds }) => projectLinkIds));
-  if (!(await knowsLinks(deps, install, [...linkIds]))) {
+  if (!(await knowsLinks(ctx, install, [...linkIds]))) {
     const links = await source.listLinks(signal);
-    await addEvidence(deps, evidenceOfRead({ ...read, links }));
+    await addEvidence(ctx, evidenceOfRead({ ...read, links }));
   }
   for (const chunk of chunksOf(contracts, contractsAtOnce)) {
-    await addEvidence(deps, evidenceOfRead({ ...read, contracts: chunk }));
+    await addEvidence(ctx, evidenceOfRead({ ...read, contracts: chunk }));
     // On SQLite all of it ran in this thread. Deliveries are answered between the parts of a long list.
     await nextTurn();
   }
-  for (const chunk of chunksOf(await findUnreadContracts(deps, install, ids), contractsAtOnce)) {
+  for (const chunk of chunksOf(await findUnreadContracts(ctx, install, ids), contractsAtOnce)) {
     const participants = await askParticipants(source, chunk, signal);
     const answered = chunk.filter((id) => (participants.get(id) ?? []).length > 0);
     const evidence = evidenceOfRead({ ...read, participants });
     const contracts = answered.map((id) => toAsked(install, id, beganAt));
-    await addEvidence(deps, { ...evidence, contracts: [...evidence.contracts, ...contracts] });
+    await addEvidence(ctx, { ...evidence, contracts: [...evidence.contracts, ...contracts] });
   }
-  await deriveAll(deps, install, async () => {
+  await deriveAll(ctx, install, async () => {
     signal.throwIfAborted();
     await nextTurn();
   });
   // An event names one of several people.
-  const isUnanswered = (await findUnreadContracts(deps, install, ids)).length > 0;
+  const isUnanswered = (await findUnreadContracts(ctx, install, ids)).length > 0;
   if (isUnanswered) throw new AppError('conflict', 'It was not answered who is on an active contract');
   const listed = new Set(contracts.map(({ id }) => id));
-  const isUnread = (await listOpenReads(deps, install)).some((id) => !listed.has(id));
+  const isUnread = (await listOpenReads(ctx, install)).some((id) => !listed.has(id));
   if (isUnread) throw new AppError('conflict', 'The list of active contracts leaves out one that was announced');
 }
 

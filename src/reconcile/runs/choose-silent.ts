@@ -1,13 +1,5 @@
-import type { Storage } from '../../keys/storage.ts';
-import { type Clock, toInstant } from '../../lib/clock.ts';
-import type { Source } from '../../sources/source.ts';
-import { listRestingContracts } from './silent-store.ts';
-
-export interface ChooseSilentDeps extends Storage {
-  /** By the name of the install. The Map always has what was loaded last. */
-  sources: ReadonlyMap<string, Pick<Source, 'hasSilentEnds'>>;
-  clock: Clock;
-}
+import type { Context } from '../../context.ts';
+import { instantIn } from '../../lib/clock.ts';
 
 const minuteMs = 60_000;
 /**
@@ -23,11 +15,23 @@ const heardWithinMs = 2 * minuteMs;
  * Which installs are to be read now whose sources do not tell of every end: those that were not read lately, and, each
  * minute, those whose feed was not, since nothing tells of their hires.
  */
-export function createChooseSilent(ctx: ChooseSilentDeps): () => Promise<string[]> {
-  return async () => {
-    const silent = [...ctx.sources].flatMap(([install, { hasSilentEnds }]) => (hasSilentEnds ? [install] : []));
-    const before = (ms: number) => toInstant(new Date(ctx.clock.now().getTime() - ms));
-    const resting = new Set(await listRestingContracts(ctx, silent, before(readAfterMs), before(heardWithinMs)));
-    return silent.filter((install) => !resting.has(install));
-  };
+export async function chooseSilent(ctx: Context): Promise<string[]> {
+  const silent = [...ctx.sources].flatMap(([install, { hasSilentEnds }]) => (hasSilentEnds ? [install] : []));
+  const resting = new Set(await listResting(ctx, silent));
+  return silent.filter((install) => !resting.has(install));
+}
+
+/** Those of these installs that were read lately, and whose feed was. */
+async function listResting({ database, clock }: Context, installs: readonly string[]): Promise<string[]> {
+  if (installs.length === 0) return [];
+  const rows = await database.kysely
+    .selectFrom('installState')
+    .innerJoin('feed', 'feed.install', 'installState.install')
+    .select('installState.install')
+    .distinct()
+    .where('installState.install', 'in', installs)
+    .where('readBeganAt', '>=', instantIn(clock, -readAfterMs))
+    .where('feed.readAt', '>=', instantIn(clock, -heardWithinMs))
+    .execute();
+  return rows.map(({ install }) => install);
 }

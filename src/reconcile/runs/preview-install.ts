@@ -1,19 +1,22 @@
+import type { Context } from '../../context.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts } from '../../db/key-in.ts';
 import type { Row } from '../../db/schema.ts';
-import { applyBrake, type BrakeLimits } from '../../domain/brake.ts';
+import { applyBrake } from '../../domain/brake.ts';
 import { type Evidence, emptyEvidence } from '../../domain/evidence.ts';
 import type { MembershipCore } from '../../domain/membership.ts';
 import type { RemovalCause } from '../../domain/standing.ts';
-import { lockEvidence, mergeEvidence } from '../../evidence/evidence-store.ts';
+import { mergeEvidence } from '../../evidence/evidence-store.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { toInstant } from '../../lib/clock.ts';
 import type { Seat } from '../../memberships/collect-candidates.ts';
 import { loadTrainerFacts } from '../../memberships/derive-memberships.ts';
+import { lockEvidence } from '../../memberships/lock-evidence.ts';
 import { type MembershipChange, planMemberships } from '../../memberships/plan-memberships.ts';
 import { postponeTouchedTrainers } from '../../memberships/touched-store.ts';
 import { countRemovals, findUnstarted } from '../../removals/brake-store.ts';
-import type { PreviewDrift } from '../drift/preview-drift.ts';
+import { canReturn } from '../../tools/account-rules.ts';
+import { previewDrift } from '../drift/preview-drift.ts';
 import { evidenceOfInstall } from '../read/evidence-of-install.ts';
 import { knownOfInstall } from '../read/install-state-store.ts';
 import { readInstall } from '../read/read-install.ts';
@@ -25,14 +28,7 @@ import {
   listPostponedTrainers,
   listUnderway,
 } from './preview-store.ts';
-import { findApi, type ReconcileDeps } from './reconcile-install.ts';
-
-export interface PreviewDeps
-  extends Omit<ReconcileDeps, 'learnCustomer' | 'checkDrift' | 'reportSuspects' | 'reportClock'> {
-  previewDrift: PreviewDrift;
-  limits: BrakeLimits;
-  canReturn(tool: string): boolean;
-}
+import { findApi } from './reconcile-install.ts';
 
 /**
  * What reconciling would do about one membership. `waiting`: it would be added if an address were
@@ -63,35 +59,31 @@ const chunkSize = 50;
  *
  * @throws AppError if the install could not be read
  */
-export async function previewInstall(
-  deps: PreviewDeps,
-  install: string,
-  signal: AbortSignal,
-): Promise<PreviewedInstall> {
-  const known = await knownOfInstall(deps, install);
-  const beganAt = toInstant(deps.clock.now());
-  const read = await readInstall(findApi(deps, install), install, known, beganAt, signal);
+export async function previewInstall(ctx: Context, install: string, signal: AbortSignal): Promise<PreviewedInstall> {
+  const known = await knownOfInstall(ctx, install);
+  const beganAt = toInstant(ctx.clock.now());
+  const read = await readInstall(findApi(ctx, install), install, known, beganAt, signal);
   const steps = evidenceOfInstall(read, known);
-  const trainerIds = await findTouched(deps, steps);
+  const trainerIds = await findTouched(ctx, steps);
   const changes: MembershipChange[] = [];
   for (const chunk of chunksOf(trainerIds, chunkSize)) {
-    changes.push(...(await plan(deps, install, steps, chunk)));
+    changes.push(...(await plan(ctx, install, steps, chunk)));
   }
-  const ahead = [...changes.map(toAhead), ...(await underwayBeside(deps, install, changes))];
-  const drifted = await driftBeside(deps, install, ahead, signal);
+  const ahead = [...changes.map(toAhead), ...(await underwayBeside(ctx, install, changes))];
+  const drifted = await driftBeside(ctx, install, ahead, signal);
   return await weigh(
-    deps,
+    ctx,
     install,
     [...ahead, ...drifted].filter(({ core }) => core.install === install),
   );
 }
 
 /** The trainers whose evidence would change. */
-async function findTouched(deps: PreviewDeps, steps: Evidence[]): Promise<string[]> {
+async function findTouched(ctx: Context, steps: Evidence[]): Promise<string[]> {
   const touched = new Set<string>();
   for (const step of steps) {
-    const trainerIds = await rollingBack(deps, async (tx) => {
-      const changed = await mergeEvidence(deps, tx, step);
+    const trainerIds = await rollingBack(ctx, async (tx) => {
+      const changed = await mergeEvidence(ctx, tx, step);
       await postponeTouchedTrainers(tx, changed, '');
       return await listPostponedTrainers(tx);
     });
@@ -102,15 +94,17 @@ async function findTouched(deps: PreviewDeps, steps: Evidence[]): Promise<string
 
 /** How the memberships of some trainers would change with the evidence of the read. */
 async function plan(
-  deps: PreviewDeps,
+  ctx: Context,
   install: string,
   steps: Evidence[],
   trainerIds: string[],
 ): Promise<MembershipChange[]> {
-  return await rollingBack(deps, async (tx) => {
+  return await rollingBack(ctx, async (tx) => {
     const contractIds = await contractsOfTrainers(tx, install, trainerIds);
-    await mergeEvidence(deps, tx, evidenceAbout(steps, trainerIds, contractIds));
-    return planMemberships(await loadTrainerFacts(deps, tx, trainerIds), deps.rules);
+    await mergeEvidence(ctx, tx, evidenceAbout(steps, trainerIds, contractIds));
+    const { managedDomains } = ctx.config.marketplace;
+    const facts = await loadTrainerFacts(ctx, tx, trainerIds, managedDomains);
+    return planMemberships(facts, ctx.routeLink, ctx.config.removals);
   });
 }
 
@@ -124,7 +118,7 @@ class RolledBack<T> extends Error {
   }
 }
 
-async function rollingBack<T>(ctx: PreviewDeps, look: (tx: Transaction) => Promise<T>): Promise<T> {
+async function rollingBack<T>(ctx: Context, look: (tx: Transaction) => Promise<T>): Promise<T> {
   const marker: { found?: RolledBack<T> } = {};
   try {
     await inTransaction(ctx.database, async (tx) => {
@@ -157,7 +151,7 @@ function toAhead({ seat, before, after }: MembershipChange): Ahead {
 }
 
 /** What is under way already and would not change by the read. */
-async function underwayBeside(ctx: PreviewDeps, install: string, changes: MembershipChange[]): Promise<Ahead[]> {
+async function underwayBeside(ctx: Context, install: string, changes: MembershipChange[]): Promise<Ahead[]> {
   const changed = new Set(changes.map(({ before }) => before?.id));
   const rows = await listUnderway(ctx, install);
   return rows.filter(({ id }) => !changed.has(id)).map((row) => toStanding(row));
@@ -170,12 +164,12 @@ function toStanding(row: Row<'membership'>, changed: Partial<MembershipCore> = {
 
 /** Drift of memberships that would not change otherwise. */
 async function driftBeside(
-  ctx: PreviewDeps,
+  ctx: Context,
   install: string,
   ahead: readonly Ahead[],
   signal: AbortSignal,
 ): Promise<Ahead[]> {
-  const { missing, foundAgain } = await ctx.previewDrift(install, signal);
+  const { missing, foundAgain } = await previewDrift(ctx, install, signal);
   const others = new Set(ahead.map(({ before }) => before?.id));
   const ids = [...missing, ...foundAgain.keys()].filter((id) => !others.has(id));
   const rows: Row<'membership'>[] = [];
@@ -192,24 +186,24 @@ async function driftBeside(
 }
 
 /** Asks the brake as a run would. */
-async function weigh(deps: PreviewDeps, install: string, ahead: Ahead[]): Promise<PreviewedInstall> {
-  const { database, limits, canReturn, clock } = deps;
+async function weigh(ctx: Context, install: string, ahead: Ahead[]): Promise<PreviewedInstall> {
+  const { database, config, clock } = ctx;
   const now = clock.now();
   const counted = await inTransaction(database, (tx) => countRemovals(tx, install, now));
   const changed = new Map(ahead.map(({ before, core }) => [before?.id, core]));
-  const waiting = (await listHeldMemberships(deps, install)).filter(
+  const waiting = (await listHeldMemberships(ctx, install)).filter(
     ({ id, generation }) => (changed.get(id)?.generation ?? generation) === generation,
   );
   const anew = new Set(ahead.flatMap(({ before, isAnew }) => (isAnew ? [before?.id] : [])));
-  const failed = (await listFailedMemberships(deps, install)).filter(({ id }) => !anew.has(id));
+  const failed = (await listFailedMemberships(ctx, install)).filter(({ id }) => !anew.has(id));
   const due = ahead.flatMap(({ seat, before, core: { cause, generation, removeAfter } }) => {
     if (before === undefined || cause === null) return [];
     if (removeAfter === null || removeAfter > toInstant(now)) return [];
     const removal = { membershipId: before.id, generation, cause, isOurs: before.isOurs };
-    return [{ ...removal, canReturn: canReturn(seat.tool) }];
+    return [{ ...removal, canReturn: canReturn(ctx, seat.tool) }];
   });
   const counts = { ...counted, waiting: waiting.length };
-  const { held, exceeded } = applyBrake(due, counts, limits);
+  const { held, exceeded } = applyBrake(due, counts, config.removals);
   // Removals that were cleared before but are not begun are held too.
   const takenBack =
     held.length === 0 ? [] : await inTransaction(database, (tx) => findUnstarted(tx, install, exceeded, now));

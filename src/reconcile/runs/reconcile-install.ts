@@ -1,22 +1,24 @@
+import { hostname } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
+import { writeSetting } from '../../db/setting-store.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { type Evidence, emptyEvidence } from '../../domain/evidence.ts';
 import { applyEvidence } from '../../evidence/apply-evidence.ts';
-import { lockEvidence } from '../../evidence/evidence-store.ts';
 import type { HeldEvidence } from '../../evidence/hold-evidence.ts';
-import { type ReportEvidence, subjectOfHeld } from '../../evidence/report-evidence.ts';
+import { reportEvidence, subjectOfHeld } from '../../evidence/report-evidence.ts';
+import { learnBinding } from '../../installs/binding-store.ts';
 import { backoffMs } from '../../lib/backoff.ts';
-import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
-import type { Polling } from '../../lib/loop.ts';
+import { instantIn, toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
-import type { Metrics } from '../../lib/metrics.ts';
+import { createQuiet, type Quiet } from '../../lib/quiet.ts';
+import { remembered } from '../../lib/remembered.ts';
 import { withSpan } from '../../lib/tracing.ts';
 import { hasPostponed } from '../../memberships/derivation-store.ts';
-import type { DeriveDeps } from '../../memberships/derive-memberships.ts';
-import type { Grant, Source, SourceReader } from '../../sources/source.ts';
-import type { CheckDrift } from '../drift/check-drift.ts';
+import { lockEvidence } from '../../memberships/lock-evidence.ts';
+import { notableDriftMs, type SourceReader } from '../../sources/source.ts';
+import { checkDrift } from '../drift/check-drift.ts';
 import { checkBegan } from '../read/clock-worker.ts';
 import { reportDoubts, tellsActive, tellsRenewals } from '../read/doubts.ts';
 import { contractsAtOnce } from '../read/evidence-of-install.ts';
@@ -32,26 +34,9 @@ import {
 import { type ReadSummary, readInSteps } from '../read/read-in-steps.ts';
 import { reportUnreadJobs } from '../read/report-unread-jobs.ts';
 import { noteListed } from './active-list-store.ts';
-import type { ReportClock } from './report-clock.ts';
-import type { ReportSuspects } from './report-suspects.ts';
 import { beginRun, failRun, noteRunRead } from './run-store.ts';
+import { listSuspects } from './suspect-store.ts';
 import { postponeUnplaced } from './unplaced-store.ts';
-
-export interface ReconcileDeps extends DeriveDeps, Polling {
-  /** Binds an install to the customer of its first read. */
-  learnCustomer(install: string, grant: Grant): Promise<void>;
-  /** By the name of the install. */
-  sources: ReadonlyMap<string, SourceReader & Pick<Source, 'clockDriftMs'>>;
-  report: ReportEvidence;
-  reportSuspects: ReportSuspects;
-  reportClock: ReportClock;
-  checkDrift: CheckDrift;
-  metrics: Metrics;
-  logger: Logger;
-  clock: Clock;
-  /** Call it when a membership is due. */
-  onMembershipDue(): void;
-}
 
 /**
  * Claims an install whose read is due, and reads it. Every instance uses this, the command line too.
@@ -59,16 +44,12 @@ export interface ReconcileDeps extends DeriveDeps, Polling {
  * @param which only this install; by default any
  * @returns false if there was none to claim: another instance reads it, or no read is due
  */
-export async function reconcileNext(
-  deps: ReconcileDeps,
-  signal: AbortSignal,
-  which: WhichInstall = {},
-): Promise<boolean> {
-  const taken = await takeNext(deps, which);
+export async function reconcileNext(ctx: Context, signal: AbortSignal, which: WhichInstall = {}): Promise<boolean> {
+  const taken = await takeNext(ctx, which);
   if (taken === null) return false;
   await reconcileInstall(
-    deps,
-    createInstallLease(deps, taken, () => undefined),
+    ctx,
+    createInstallLease(ctx, taken, () => undefined),
     signal,
   );
   return true;
@@ -78,118 +59,119 @@ export async function reconcileNext(
 const againAfterDoubtMs = 5 * 60_000;
 
 /** Only claims the install; the caller reads it with `reconcileInstall`. */
-export async function takeNext(ctx: ReconcileDeps, which: WhichInstall): Promise<InstallClaim | null> {
+export async function takeNext(ctx: Context, which: WhichInstall): Promise<InstallClaim | null> {
   return await claimInstallRead(ctx, toInstant(ctx.clock.now()), instantIn(ctx.clock, installLeaseMs), which);
 }
 
 /** Reads a claimed install, adds the answers as evidence, and records the run. */
-export async function reconcileInstall(deps: ReconcileDeps, lease: InstallLease, signal: AbortSignal): Promise<void> {
+export async function reconcileInstall(ctx: Context, lease: InstallLease, signal: AbortSignal): Promise<void> {
   const { install, trigger } = lease.claim();
   const attributes = { 'gangway.install': install, 'gangway.trigger': trigger };
-  await withSpan('reconcile install', { parent: null, attributes }, () => reconcile(deps, lease, signal));
+  await withSpan('reconcile install', { parent: null, attributes }, () => reconcile(ctx, lease, signal));
 }
 
-async function reconcile(deps: ReconcileDeps, lease: InstallLease, signal: AbortSignal): Promise<void> {
-  const { clock } = deps;
+async function reconcile(ctx: Context, lease: InstallLease, signal: AbortSignal): Promise<void> {
+  const { clock } = ctx;
   const { install, trigger, attempts } = lease.claim();
   const beganAt = toInstant(clock.now());
-  const run = await beginRun(deps, install, trigger, beganAt);
+  const run = await beginRun(ctx, install, trigger, beganAt);
   try {
-    const { contracts, doubts, unreadLinks, held } = await readAndApply(deps, lease, beganAt, signal);
+    const { contracts, doubts, unreadLinks, held } = await readAndApply(ctx, lease, beganAt, signal);
     checkBegan(clock, install, beganAt);
-    reportDoubts(deps, install, doubts);
-    await noteRunRead(deps, run, contracts, toInstant(clock.now()));
-    if (tellsRenewals(doubts)) await noteListed(deps, install, beganAt);
+    reportDoubts(ctx, install, doubts);
+    await noteRunRead(ctx, run, contracts, toInstant(clock.now()));
+    if (tellsRenewals(doubts)) await noteListed(ctx, install, beganAt);
     if (tellsActive(doubts)) {
-      await settleInstallRead(deps, lease.claim(), beganAt);
+      await settleInstallRead(ctx, lease.claim(), beganAt);
     } else {
-      await settleInstallRead(deps, lease.claim(), beganAt, instantIn(clock, againAfterDoubtMs));
+      await settleInstallRead(ctx, lease.claim(), beganAt, instantIn(clock, againAfterDoubtMs));
     }
-    deps.alerts.observe('evidence_held', { install }, held.map(subjectOfHeld));
-    reportUnreadJobs(deps, install, unreadLinks);
-    await deps.reportSuspects(install);
-    await postponeUnplaced(deps, [install]);
-    await deps.checkDrift(install, signal);
+    ctx.alerts.observe('evidence_held', { install }, held.map(subjectOfHeld));
+    reportUnreadJobs(ctx, install, unreadLinks);
+    await reportSuspects(ctx, install);
+    await postponeUnplaced(ctx, [install]);
+    await checkDrift(ctx, install, signal);
   } catch (thrown) {
     const error = toAppError(thrown);
-    if (!signal.aborted) reportFailure(deps, install, error);
+    if (!signal.aborted) reportFailure(ctx, install, error);
     const waitMs = backoffMs(attempts + 1, error.retryAfterMs);
     const failure = maskText(error.message);
-    await failRun(deps, run, failure, toInstant(clock.now()));
-    await postponeInstallRead(deps, lease.claim(), failure, instantIn(clock, waitMs));
+    await failRun(ctx, run, failure, toInstant(clock.now()));
+    await postponeInstallRead(ctx, lease.claim(), failure, instantIn(clock, waitMs));
   }
-  await deps.reportClock(deps.sources.get(install)?.clockDriftMs());
+  await reportClock(ctx, ctx.sources.get(install)?.clockDriftMs());
 }
 
 async function readAndApply(
-  deps: ReconcileDeps,
+  ctx: Context,
   lease: InstallLease,
   beganAt: string,
   signal: AbortSignal,
 ): Promise<ReadSummary & { held: HeldEvidence[] }> {
   const { install } = lease.claim();
   const held: HeldEvidence[] = [];
-  const known = await knownOfInstall(deps, install);
-  const source = withProgress(learning(deps, install), lease.progress);
+  const known = await knownOfInstall(ctx, install);
+  const source = withProgress(learning(ctx, install), lease.progress);
   const steps = readInSteps(source, install, known, beganAt, signal);
   for (;;) {
     const step = await steps.next();
     if (step.done) {
-      await deriveAll(deps, install, lease.progress);
+      await deriveAll(ctx, install, lease.progress);
       return { ...step.value, held };
     }
-    checkBegan(deps.clock, install, beganAt);
+    checkBegan(ctx.clock, install, beganAt);
     const { evidence, doubts } = step.value;
     // All active contracts are evidence before the first end, so ends need no list of their own.
     const isEnd = evidence.contracts.some(({ endedReadAt }) => endedReadAt !== null);
-    if (isEnd && tellsRenewals(doubts)) await noteListed(deps, install, beganAt);
-    held.push(...(await addEvidence(deps, evidence)));
+    if (isEnd && tellsRenewals(doubts)) await noteListed(ctx, install, beganAt);
+    held.push(...(await addEvidence(ctx, evidence)));
     await lease.progress();
     // On SQLite all of it ran in this thread. Deliveries are answered between the parts of a large read.
     if (evidence.contracts.length >= contractsAtOnce) await nextTurn();
   }
 }
 
-function learning(deps: ReconcileDeps, install: string): SourceReader {
-  const source = findApi(deps, install);
+/** Binds an install to the customer of its first read. */
+function learning(ctx: Context, install: string): SourceReader {
+  const source = findApi(ctx, install);
   return {
     ...source,
     async readGrant(signal) {
       const grant = await source.readGrant(signal);
-      await deps.learnCustomer(install, grant);
+      await learnBinding(ctx, install, grant);
       return grant;
     },
   };
 }
 
 /** Derives everything that follows from the read, before the holds end. */
-export async function deriveAll(deps: ReconcileDeps, install: string, onStep: () => Promise<void>): Promise<void> {
-  while (await hasPostponed(deps, install)) {
-    await addEvidence(deps, emptyEvidence());
+export async function deriveAll(ctx: Context, install: string, onStep: () => Promise<void>): Promise<void> {
+  while (await hasPostponed(ctx, install)) {
+    await addEvidence(ctx, emptyEvidence());
     await onStep();
   }
 }
 
 /** @returns what exceeds a bound and was not taken in */
-export async function addEvidence(deps: ReconcileDeps, evidence: Evidence): Promise<readonly HeldEvidence[]> {
-  const { database, clock } = deps;
+export async function addEvidence(ctx: Context, evidence: Evidence): Promise<readonly HeldEvidence[]> {
+  const { database, clock } = ctx;
   const applied = await inTransaction(database, async (tx) => {
-    await lockEvidence(deps, tx);
-    return await applyEvidence(deps, tx, evidence, toInstant(clock.now()));
+    await lockEvidence(ctx, tx);
+    return await applyEvidence(ctx, tx, evidence, toInstant(clock.now()));
   });
-  deps.report(applied.changed, applied.held);
-  if (applied.isDue) deps.onMembershipDue();
+  reportEvidence(ctx, applied.changed, applied.held);
+  if (applied.isDue) ctx.wake('memberships');
   return applied.held;
 }
 
 /** @throws AppError `not_found` */
-export function findApi({ sources }: Pick<ReconcileDeps, 'sources'>, install: string): SourceReader {
+export function findApi({ sources }: Context, install: string): SourceReader {
   const source = sources.get(install);
   if (source !== undefined) return source;
   throw new AppError('not_found', `The install ${install} is not configured`);
 }
 
-function reportFailure({ alerts, logger }: ReconcileDeps, install: string, error: AppError): void {
+function reportFailure({ alerts, logger }: Context, install: string, error: AppError): void {
   logger.warn({ err: error, install }, 'An install could not be read');
   if (error.code === 'conflict') {
     const message = 'The token of an install belongs to another customer: nothing is read or changed with it';
@@ -201,5 +183,68 @@ function reportFailure({ alerts, logger }: ReconcileDeps, install: string, error
     'marketplace_refuses',
     { install, status: error.status },
     'The marketplace refuses the token of an install: nothing is read, and no member is removed because of it',
+  );
+}
+
+const suspectMessage =
+  'A contract is no longer listed, and nothing says that it ended: its people keep access until "gangway contracts end"';
+
+const alertAfterMs = 24 * 3_600_000;
+/** If more are new, one alert is about all of the install. */
+const maxNamed = 5;
+
+/**
+ * Raises an alert for each contract of an install that is in no list for a day, once until it is listed again or the
+ * process ends.
+ */
+async function reportSuspects(ctx: Context, install: string): Promise<void> {
+  /** By install: the contracts that were reported. */
+  const reported = remembered(ctx.database, 'reported suspects', () => new Map<string, ReadonlySet<string>>());
+  const suspectBefore = instantIn(ctx.clock, -alertAfterMs);
+  const old = (await listSuspects(ctx, [install])).filter(({ since }) => since <= suspectBefore);
+  const before = reported.get(install);
+  reported.set(install, new Set(old.map(({ contractId }) => contractId)));
+  const fresh = old.filter(({ contractId }) => before?.has(contractId) !== true);
+  const raise = (fields: object) =>
+    ctx.alerts.raise('contract_suspect', { install, suspects: old.length, ...fields }, suspectMessage);
+  if (fresh.length > maxNamed) {
+    const contracts = fresh.slice(0, maxNamed).map(({ contractId }) => contractId);
+    raise({ contracts, since: fresh[0]?.since });
+    return;
+  }
+  for (const { contractId: contract, since } of fresh) raise({ contract, since });
+}
+
+const repeatMs = 3_600_000;
+
+interface Measured {
+  quiet: Quiet;
+  /** The drift that is stored, in seconds. */
+  written?: number;
+}
+
+/**
+ * Raises an alert if this machine's clock is wrong, and stores the drift for `doctor` and `status`. At most one alert an
+ * hour, because all installs are measured by the same clock.
+ *
+ * @param driftMs by how much it is ahead of the marketplace's clock; undefined if unknown
+ */
+async function reportClock({ database, alerts, clock }: Context, driftMs: number | undefined): Promise<void> {
+  if (driftMs === undefined) return;
+  const memory = remembered(database, 'clock drift', (): Measured => ({ quiet: createQuiet(clock, repeatMs) }));
+  const machine = hostname();
+  const isNotable = Math.abs(driftMs) >= notableDriftMs;
+  const driftSeconds = isNotable ? Math.round(driftMs / 1000) : 0;
+  if (driftSeconds !== memory.written) {
+    await inTransaction(database, (tx) => writeSetting(tx, 'clock_drift_seconds', String(driftSeconds)));
+    memory.written = driftSeconds;
+  }
+  alerts.observe('clock_drift', { machine }, isNotable ? [{}] : []);
+  if (!isNotable) return memory.quiet.forget('clock');
+  if (memory.quiet.letThrough('clock') === null) return;
+  alerts.raise(
+    'clock_drift',
+    { machine, driftSeconds },
+    "This machine's clock and the marketplace's differ: deliveries are refused over 300 s",
   );
 }

@@ -1,11 +1,11 @@
-import type { Storage } from '../../keys/storage.ts';
-import { type Clock, toInstant } from '../../lib/clock.ts';
+import type { Context } from '../../context.ts';
+import { toInstant } from '../../lib/clock.ts';
 import { createLanes } from '../../lib/lanes.ts';
 import type { Loop } from '../../lib/loop.ts';
 import { hasPostponed } from '../../memberships/derivation-store.ts';
 import { createInstallLease } from '../read/hold-lease.ts';
 import { hasReadDue } from '../read/install-state-store.ts';
-import { type ReconcileDeps, reconcileInstall, takeNext } from './reconcile-install.ts';
+import { reconcileInstall, takeNext } from './reconcile-install.ts';
 import { countRunWork, endRun, failRun, listOpenRuns, type OpenRun } from './run-store.ts';
 
 const stallMs = 15 * 60_000;
@@ -16,21 +16,21 @@ const installsAtOnce = 4;
  * Reads whole installs when a read is due, and adds the answers as evidence. A read that fails or
  * that lacks something removes no member. The install that waits longest is next.
  */
-export function createReconcileWorker(deps: ReconcileDeps): Loop {
-  const { logger, clock } = deps;
+export function createReconcileWorker(ctx: Context): Loop {
+  const { logger, clock } = ctx;
   return createLanes({
     name: 'reconcile',
-    pollMs: deps.pollMs,
+    pollMs: ctx.pollMs,
     logger,
     clock,
     stallMs,
     atOnce: installsAtOnce,
     async next(underway, signal) {
-      await endRuns(deps);
-      if (!(await hasReadDue(deps, toInstant(clock.now())))) return null;
-      const taken = await takeNext(deps, { except: [...underway] });
+      await endRuns(ctx);
+      if (!(await hasReadDue(ctx, toInstant(clock.now())))) return null;
+      const taken = await takeNext(ctx, { except: [...underway] });
       if (taken === null) return null;
-      const work = (beat: () => void) => reconcileInstall(deps, createInstallLease(deps, taken, beat), signal);
+      const work = (beat: () => void) => reconcileInstall(ctx, createInstallLease(ctx, taken, beat), signal);
       return { name: taken.install, work };
     },
   });
@@ -43,17 +43,13 @@ const readMs = 15 * 60_000;
 /** A command ends its own runs, unless it is killed. */
 const commandMs = 60 * 60_000;
 
-interface RunDeps extends Storage {
-  clock: Clock;
-}
-
 /** Ends the runs whose work is done, or was not done in time. */
-export async function endRuns(ctx: RunDeps): Promise<void> {
+export async function endRuns(ctx: Context): Promise<void> {
   for (const run of await listOpenRuns(ctx)) await endIfDone(ctx, run);
 }
 
 async function endIfDone(
-  ctx: RunDeps,
+  ctx: Context,
   { id, install, beganAt, afterReceipt, readAt, trigger, leasedUntil }: OpenRun,
 ): Promise<void> {
   const now = toInstant(ctx.clock.now());

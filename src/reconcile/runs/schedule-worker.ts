@@ -1,43 +1,36 @@
+import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import { keepSetting, raiseSetting } from '../../db/setting-store.ts';
-import type { Storage } from '../../keys/storage.ts';
-import { type Clock, toInstant } from '../../lib/clock.ts';
+import { toInstant } from '../../lib/clock.ts';
 import { lastTick } from '../../lib/last-tick.ts';
-import type { Logger } from '../../lib/logger.ts';
-import { createLoop, type Loop, type Polling } from '../../lib/loop.ts';
+import { createLoop, type Loop } from '../../lib/loop.ts';
 import { wantRead } from '../read/install-state-store.ts';
 
-export interface ScheduleDeps extends Storage, Polling {
+interface Schedule {
   /** A cron pattern, in UTC. */
-  schedule: string;
-  /** Where the last tick is stored; `reconcile_tick` by default. */
-  tickName?: 'reconcile_tick' | 'silent_tick';
-  /** Which installs are to be read at a tick; all by default. */
-  choose?(): Promise<readonly string[]>;
-  /** By name. The Map always has what was loaded last. */
-  installs: ReadonlyMap<string, unknown>;
-  logger: Logger;
-  clock: Clock;
-  /** Call it when an install is to be read. */
-  onReadWanted(): void;
+  pattern: string;
+  /** Where the last tick is stored. */
+  tickName: 'reconcile_tick' | 'silent_tick';
+  /** Which installs are to be read at a tick. */
+  choose(): Promise<readonly string[]>;
 }
 
 /** How often it is looked which silent installs are to be read. */
 export const silentSchedule = '* * * * *';
 
 /** Has installs read at each tick of the schedule. */
-export function createScheduleWorker(deps: ScheduleDeps): Loop {
-  const { schedule, logger, clock } = deps;
+export function createScheduleWorker(ctx: Context, schedule: Schedule): Loop {
+  const { logger, clock } = ctx;
   let seen: string | undefined;
   return createLoop({
     name: 'schedule',
-    pollMs: deps.pollMs,
+    pollMs: ctx.pollMs,
     logger,
     clock,
     async run() {
-      const tick = lastTick(schedule, clock.now());
+      const tick = lastTick(schedule.pattern, clock.now());
       if (tick === seen) return 'idle';
-      if (await wantTick(deps, tick)) deps.onReadWanted();
+      if (await wantTick(ctx, schedule, tick)) ctx.wake('reads');
       seen = tick;
       return 'idle';
     },
@@ -51,10 +44,11 @@ export function createScheduleWorker(deps: ScheduleDeps): Loop {
  * @returns whether reads were requested
  */
 export async function wantTick(
-  { database, installs, choose, tickName = 'reconcile_tick', clock }: ScheduleDeps,
+  { database, clock }: Context,
+  { tickName, choose }: Schedule,
   tick: string,
 ): Promise<boolean> {
-  const wanted = (await choose?.()) ?? [...installs.keys()];
+  const wanted = await choose();
   return await inTransaction(database, async (tx) => {
     await keepSetting(tx, tickName, tick);
     if (!(await raiseSetting(tx, tickName, tick))) return false;

@@ -1,38 +1,14 @@
+import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
-import { createDatabaseMark, lostAtMostMs } from '../../db/database-mark.ts';
+import { createDatabaseMark, type DatabaseMark, lostAtMostMs } from '../../db/database-mark.ts';
 import { readSetting, writeSetting } from '../../db/setting-store.ts';
-import type { Storage } from '../../keys/storage.ts';
-import { type Clock, toInstant } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import { toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
+import { remembered } from '../../lib/remembered.ts';
 import { holdInstalls, holdRemovalsOf, lookAgainInTools, releaseHeldRemovals } from '../read/hold-store.ts';
-
-/**
- * Notices that no instance ran for a while, or that the database comes from a backup. What is due may
- * be wrong then, so no loop acts on it before the installs are read (docs/design.md, Reconciling).
- */
-export interface Silence {
-  /**
-   * Call it before anything is acted on, at the start and always after it, because a machine may sleep.
-   *
-   * @param isRestored whether an operator says that the database comes from a backup
-   * @returns what is held from now on
-   */
-  check(isRestored?: boolean): Promise<SilenceHold>;
-}
 
 /** `removals`: removals on weaker evidence; `all`: everything older. */
 export type SilenceHold = 'nothing' | 'removals' | 'all';
-
-export interface SilenceDeps extends Storage {
-  /** By name. The Map always has what was loaded last. */
-  installs: ReadonlyMap<string, unknown>;
-  /** The tools whose members cannot be listed. */
-  unlistedTools: readonly string[];
-  gracePeriods: { revokedGraceMs: number };
-  logger: Logger;
-  clock: Clock;
-}
 
 /**
  * After a longer pause something may have been missed. Short compared with the usual grace period,
@@ -62,55 +38,77 @@ export function findHold({ aliveAt, wroteAt, wasPutBack }: Alive, now: Date): Si
   return silentMs > longestPauseMs ? 'removals' : 'nothing';
 }
 
-export function createSilence(deps: SilenceDeps): Silence {
-  const { database, installs, unlistedTools, gracePeriods, logger, clock } = deps;
-  const mark = createDatabaseMark(database);
-  let wroteAt: string | null = null;
-  let checkedAtMs: number | null = null;
-  let checking: Promise<SilenceHold> | undefined;
+/** What this process knows of itself. */
+interface Watched {
+  mark: DatabaseMark;
+  wroteAt: string | null;
+  checkedAtMs: number | null;
+  checking: Promise<SilenceHold> | undefined;
+}
 
-  async function checkNow(isRestored: boolean): Promise<SilenceHold> {
-    const now = clock.now();
-    const aliveAt = (await readSetting(database.kysely, 'last_alive_at')) ?? null;
-    const wasPutBack = (await mark.wasPutBack(aliveAt)) || isRestored;
-    const hold = findHold({ aliveAt, wroteAt, wasPutBack }, now);
-    await apply(hold, toInstant(now));
-    // The database may come from a backup: what was done since is forgotten then. Where no list shows it, each member is
-    // looked for.
-    if (hold === 'all') await lookAgainInTools(deps, unlistedTools, aliveAt, toInstant(now));
-    if (hold !== 'nothing') logger.warn({ hold, aliveAt, wasPutBack }, messages[hold]);
-    const isDue = aliveAt === null || Math.abs(msBetween(aliveAt, toInstant(now))) >= beatEveryMs;
-    if (hold !== 'nothing' || isDue || wroteAt === null) await beat(now);
-    checkedAtMs = now.getTime();
-    return hold;
-  }
+function watchedOf({ database }: Context): Watched {
+  const create = () => ({
+    mark: createDatabaseMark(database),
+    wroteAt: null,
+    checkedAtMs: null,
+    checking: undefined,
+  });
+  return remembered(database, 'silence', create);
+}
 
-  async function apply(hold: SilenceHold, now: string): Promise<void> {
-    if (hold === 'all') await holdInstalls(deps, [...installs.keys()], now);
-    if (hold === 'removals') await holdRemovalsOf(deps, [...installs.keys()], now);
-  }
+/**
+ * Notices that no instance ran for a while, or that the database comes from a backup. What is due may
+ * be wrong then, so no loop acts on it before the installs are read (docs/design.md, Reconciling).
+ * Call it before anything is acted on, at the start and always after it, because a machine may sleep.
+ *
+ * @param isRestored whether an operator says that the database comes from a backup
+ * @returns what is held from now on
+ */
+export async function checkSilence(ctx: Context, isRestored = false): Promise<SilenceHold> {
+  const watched = watchedOf(ctx);
+  const sinceMs = watched.checkedAtMs === null ? null : ctx.clock.now().getTime() - watched.checkedAtMs;
+  const isFresh = sinceMs !== null && sinceMs >= 0 && sinceMs < checkEveryMs;
+  if (isFresh && !isRestored) return 'nothing';
+  watched.checking ??= checkNow(ctx, watched, isRestored).finally(() => {
+    watched.checking = undefined;
+  });
+  return await watched.checking;
+}
 
-  async function beat(now: Date): Promise<void> {
-    const aliveAt = toInstant(now);
-    await inTransaction(database, (tx) => writeSetting(tx, 'last_alive_at', aliveAt));
-    wroteAt = aliveAt;
-    await releaseHeldRemovals(deps, toInstant(new Date(now.getTime() - gracePeriods.revokedGraceMs)));
-    await mark.write(aliveAt).catch((error: unknown) => {
-      logger.warn({ err: error }, 'If this database is restored from a backup, that may not be noticed');
-    });
-  }
+async function checkNow(ctx: Context, watched: Watched, isRestored: boolean): Promise<SilenceHold> {
+  const { database, adapters, clock, logger } = ctx;
+  const now = clock.now();
+  const { wroteAt } = watched;
+  const aliveAt = (await readSetting(database.kysely, 'last_alive_at')) ?? null;
+  const wasPutBack = (await watched.mark.wasPutBack(aliveAt)) || isRestored;
+  const hold = findHold({ aliveAt, wroteAt, wasPutBack }, now);
+  await apply(ctx, hold, toInstant(now));
+  // The database may come from a backup: what was done since is forgotten then. Where no list shows it, each member is
+  // looked for.
+  const unlistedTools = [...adapters].flatMap(([tool, { listMembers }]) => (listMembers ? [] : [tool]));
+  if (hold === 'all') await lookAgainInTools(ctx, unlistedTools, aliveAt, toInstant(now));
+  if (hold !== 'nothing') logger.warn({ hold, aliveAt, wasPutBack }, messages[hold]);
+  const isDue = aliveAt === null || Math.abs(msBetween(aliveAt, toInstant(now))) >= beatEveryMs;
+  if (hold !== 'nothing' || isDue || wroteAt === null) await beat(ctx, watched, now);
+  watched.checkedAtMs = now.getTime();
+  return hold;
+}
 
-  return {
-    async check(isRestored = false) {
-      const sinceMs = checkedAtMs === null ? null : clock.now().getTime() - checkedAtMs;
-      const isFresh = sinceMs !== null && sinceMs >= 0 && sinceMs < checkEveryMs;
-      if (isFresh && !isRestored) return 'nothing';
-      checking ??= checkNow(isRestored).finally(() => {
-        checking = undefined;
-      });
-      return await checking;
-    },
-  };
+async function apply(ctx: Context, hold: SilenceHold, now: string): Promise<void> {
+  const installs = [...ctx.installs.keys()];
+  if (hold === 'all') await holdInstalls(ctx, installs, now);
+  if (hold === 'removals') await holdRemovalsOf(ctx, installs, now);
+}
+
+async function beat(ctx: Context, watched: Watched, now: Date): Promise<void> {
+  const { database, config, logger } = ctx;
+  const aliveAt = toInstant(now);
+  await inTransaction(database, (tx) => writeSetting(tx, 'last_alive_at', aliveAt));
+  watched.wroteAt = aliveAt;
+  await releaseHeldRemovals(ctx, toInstant(new Date(now.getTime() - config.removals.revokedGraceMs)));
+  await watched.mark.write(aliveAt).catch((error: unknown) => {
+    logger.warn({ err: error }, 'If this database is restored from a backup, that may not be noticed');
+  });
 }
 
 const messages = {
@@ -122,14 +120,14 @@ function msBetween(from: string, to: string): number {
   return Date.parse(to) - Date.parse(from);
 }
 
-export function createAliveWorker(silence: Silence, clock: Clock, logger: Logger): Loop {
+export function createAliveWorker(ctx: Context): Loop {
   return createLoop({
     name: 'alive',
     intervalMs: beatEveryMs,
-    logger,
-    clock,
+    logger: ctx.logger,
+    clock: ctx.clock,
     async run() {
-      await silence.check();
+      await checkSilence(ctx);
       return 'idle';
     },
   });

@@ -1,25 +1,20 @@
+import type { Context } from '../../context.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { onSame } from '../../db/on-same.ts';
 import { provisioningOf } from '../../domain/evidence-status.ts';
-import type { RouteLink } from '../../domain/route.ts';
 import { mayBeOpen } from '../../evidence/open-contract-store.ts';
-import type { Storage } from '../../keys/storage.ts';
 import { postponeDerivation } from '../../memberships/derivation-store.ts';
-
-interface UnplacedDeps extends Storage {
-  rules: { routeLink: RouteLink };
-}
 
 /**
  * Has those trainers of an install derived who are on a contract that may be active, by a link that leads to a group,
  * and have no membership by it. What is known already concerns no trainer anew: without this a configuration that leads
  * to more than before would give access only to those who are hired from then on.
  */
-export async function postponeUnplaced(ctx: UnplacedDeps, installs: readonly string[]): Promise<void> {
+export async function postponeUnplaced(ctx: Context, installs: readonly string[]): Promise<void> {
   for (const install of installs) {
     const unrecorded = await findUnrecorded(ctx.database.kysely, install);
     const leads = ({ provisioningMode, ...link }: (typeof unrecorded)[number]) =>
-      provisioningOf(provisioningMode) === 'ours' && ctx.rules.routeLink({ install, ...link }) !== undefined;
+      provisioningOf(provisioningMode) === 'ours' && ctx.routeLink({ install, ...link }) !== undefined;
     const trainerIds = new Set(unrecorded.filter(leads).map(({ trainerId }) => trainerId));
     if (trainerIds.size === 0) continue;
     const waiting = [...trainerIds].map((trainerId) => ({ install, trainerId }));

@@ -1,31 +1,23 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Context } from '../../context.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { statusOfContract } from '../../domain/evidence-status.ts';
 import type { Day, Moment, Observation, WorkedOn } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { addDays } from '../../lib/add-days.ts';
 import { chunksOf } from '../../lib/chunks.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { dayIn } from '../../lib/day-in.ts';
+import { createImportObservations } from '../import/import-store.ts';
 import { type Engagement, listEngagements, listWorkLinks } from '../read/contract-source-store.ts';
-import type { ScopeOf } from '../read/find-scopes.ts';
+import { scopeOfLink, timeZoneOf } from '../read/find-scopes.ts';
 import { firstReadDay } from '../read/look-back.ts';
 import { listMoments } from '../read/moment-store.ts';
-import { listTrainers, type ObservationSource } from '../read/observation-store.ts';
+import { createToolObservations, listTrainers } from '../read/observation-store.ts';
 import { type Attributed, type Attribution, attributeWork, workKey } from './attribute-work.ts';
 import type { ContractCandidate } from './candidate.ts';
 import { listWorkDecisions } from './decision-store.ts';
 import { oldestOpenDay } from './open-day-store.ts';
 import { isSplit } from './share-work.ts';
-
-export interface DueDeps extends Storage {
-  /** The tools first, then the other sources of work. */
-  observations: readonly ObservationSource[];
-  scopeOf: ScopeOf;
-  timeZoneOf(externalProjectId: string | null): string;
-  lookbackMs: number;
-  clock: Clock;
-}
 
 /** Loads what is due for some trainers at a time: everything at once would not fit into memory. */
 export interface DueLoader {
@@ -42,25 +34,27 @@ const longestOpenDays = 90;
 const peopleAtOnce = 25;
 
 /** @param options what each day is to say besides its counts */
-export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsObservations'> = {}): Promise<DueLoader> {
-  const { observations, scopeOf, clock, timeZoneOf } = deps;
-  const decided = await listWorkDecisions(deps);
-  const linkBy = new Map((await listWorkLinks(deps)).map((link) => [linkKey(link), link]));
-  const today = clock.now().toISOString().slice(0, 10);
-  const oldest = await oldestOpenDay(deps, addDays(today, -longestOpenDays));
-  const firstRead = firstReadDay(deps);
+export async function openDue(ctx: Context, options: Pick<Attribution, 'keepsObservations'> = {}): Promise<DueLoader> {
+  const scopeOf = (link: LinkEvidence) => scopeOfLink(ctx, link);
+  const zoneOf = (externalProjectId: string | null) => timeZoneOf(ctx, externalProjectId);
+  const observations = [createToolObservations(ctx), createImportObservations(ctx)];
+  const decided = await listWorkDecisions(ctx);
+  const linkBy = new Map((await listWorkLinks(ctx)).map((link) => [linkKey(link), link]));
+  const today = ctx.clock.now().toISOString().slice(0, 10);
+  const oldest = await oldestOpenDay(ctx, addDays(today, -longestOpenDays));
+  const firstRead = firstReadDay(ctx);
   const firstDay = oldest !== null && oldest < firstRead ? oldest : firstRead;
 
   async function loadSome(trainerIds: readonly string[]): Promise<Attributed> {
-    const engagements = await listEngagements(deps, { trainerIds });
+    const engagements = await listEngagements(ctx, { trainerIds });
     const links = new Set(engagements.flatMap((one) => linkBy.get(linkKey(one)) ?? []));
-    const candidatesOf = findCandidates(engagements, [...links], scopeOf, timeZoneOf);
+    const candidatesOf = findCandidates(engagements, [...links], scopeOf, zoneOf);
     const seen: Observation[] = [];
     for (const source of observations) {
       for (const one of await source.list(firstDay, trainerIds)) seen.push(one);
     }
     const known = { candidatesOf, decisions: decided, ...options };
-    const momentsOf = await loadMoments(deps, seen, known);
+    const momentsOf = await loadMoments(ctx, seen, known);
     return attributeWork(seen, { ...known, momentsOf });
   }
 
@@ -113,13 +107,13 @@ async function loadMoments(
  * Lists the contracts of each trainer by what was worked on, to be asked for every observation. A link that is gone
  * still says where the work was done. Pure.
  *
- * @param timeZoneOf the zone of a project
+ * @param zoneOf the time zone of a project
  */
 export function findCandidates(
   engagements: readonly Engagement[],
   links: readonly LinkEvidence[],
-  scopeOf: ScopeOf,
-  timeZoneOf: (externalProjectId: string | null) => string,
+  scopeOf: (link: LinkEvidence) => { tool: string; scope: string } | undefined,
+  zoneOf: (externalProjectId: string | null) => string,
 ): Attribution['candidatesOf'] {
   const byWork = new Map<string, Map<string, ContractCandidate>>();
   const linkBy = new Map(links.map((link) => [JSON.stringify([link.install, link.linkId]), link]));
@@ -128,7 +122,7 @@ export function findCandidates(
     const link = linkBy.get(JSON.stringify([install, linkId]));
     if (link === undefined) continue;
     const { externalProjectId } = link;
-    const candidate = toCandidate(engagement, timeZoneOf(externalProjectId));
+    const candidate = toCandidate(engagement, zoneOf(externalProjectId));
     const all: WorkedOn[] = [{ by: 'contract', install, contractId }];
     if (externalProjectId !== null) all.push({ by: 'project', install, externalProjectId });
     const at = scopeOf(link);

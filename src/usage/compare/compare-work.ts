@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Context } from '../../context.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { addCounts, type Counts, countNames, type Day, noCounts } from '../../domain/usage.ts';
 import { addDays } from '../../lib/add-days.ts';
@@ -7,9 +8,9 @@ import { type DueDay, type HeldWork, workKey } from '../attribute/attribute-work
 import { heldIdOf } from '../attribute/decision-store.ts';
 import { type DueLoader, openDue } from '../attribute/load-due.ts';
 import { listParticipants } from '../read/contract-source-store.ts';
+import { reportedOf } from '../report/count-run.ts';
 import { type LedgerRow, listLedger } from '../report/ledger-store.ts';
 import { loadPart, loadParts, type Part } from '../report/load-parts.ts';
-import type { ReportDeps } from '../report/report-deps.ts';
 import type { ReportWanted } from '../report/report-wanted.ts';
 import { type DaySum, replaceDifferences, replaceDifferencesOf, sentOnDay } from './comparison-store.ts';
 import type { Difference } from './difference.ts';
@@ -20,36 +21,35 @@ const mostKept = 5000;
 
 /** Compares all work that was read with what was reported. Changes nothing but what is shown of it. */
 export async function compareWork(
-  deps: ReportDeps,
-  installs: readonly string[],
+  ctx: Context,
   signal: AbortSignal,
   onProgress: () => void = () => undefined,
 ): Promise<void> {
-  const { clock } = deps;
-  const at = toInstant(clock.now());
-  const due = await openDue(deps);
+  const installs = reportedOf(ctx, [...ctx.installs.keys()]);
+  const at = toInstant(ctx.clock.now());
+  const due = await openDue(ctx);
   const { firstDay } = due;
   const found = openFound();
-  for await (const part of loadParts(deps, due, { installs })) {
+  for await (const part of loadParts(ctx, due, { installs })) {
     if (signal.aborted) return;
-    await comparePart(deps, due, part, found);
+    await comparePart(ctx, due, part, found);
     onProgress();
   }
-  const sums = await addSent(deps, found, installs, firstDay);
+  const sums = await addSent(ctx, found, installs, firstDay);
   const differences = mergeHeld(found.differences).toSorted((a, b) => (a.day < b.day ? -1 : 1));
-  await replaceDifferences(deps, { at, firstDay, differences, left: found.left(), sums });
+  await replaceDifferences(ctx, { at, firstDay, differences, left: found.left(), sums });
 }
 
 /** The same for one contract, after an operator has decided about its work. */
-export async function compareContract(deps: ReportDeps, of: ContractKey): Promise<void> {
-  const due = await openDue(deps);
-  const people = await listParticipants(deps, of.install, [of.contractId]);
+export async function compareContract(ctx: Context, of: ContractKey): Promise<void> {
+  const due = await openDue(ctx);
+  const people = await listParticipants(ctx, of.install, [of.contractId]);
   const wanted: ReportWanted = { installs: [of.install], contractId: of.contractId };
-  const part = await loadPart(deps, due, wanted, [...new Set(people.map(({ trainerId }) => trainerId))]);
+  const part = await loadPart(ctx, due, wanted, [...new Set(people.map(({ trainerId }) => trainerId))]);
   const found = openFound();
-  const rows = await listLedger(deps, { install: of.install, contractIds: [of.contractId], firstDay: due.firstDay });
-  compareDays(part.due, rows, due, deps.clock.now(), found);
-  await replaceDifferencesOf(deps, of, due.firstDay, found.differences);
+  const rows = await listLedger(ctx, { install: of.install, contractIds: [of.contractId], firstDay: due.firstDay });
+  compareDays(part.due, rows, due, ctx.clock.now(), found);
+  await replaceDifferencesOf(ctx, of, due.firstDay, found.differences);
 }
 
 interface Found {
@@ -91,34 +91,34 @@ function openFound(): Found {
   };
 }
 
-async function comparePart(deps: ReportDeps, due: DueLoader, part: Part, found: Found): Promise<void> {
+async function comparePart(ctx: Context, due: DueLoader, part: Part, found: Found): Promise<void> {
   for (const [install, days] of Map.groupBy(part.due, (day) => day.install)) {
     const contractIds = [...new Set(days.map(({ contractId }) => contractId))];
-    const rows = await listLedger(deps, { install, contractIds, firstDay: due.firstDay });
-    compareDays(days, rows, due, deps.clock.now(), found);
+    const rows = await listLedger(ctx, { install, contractIds, firstDay: due.firstDay });
+    compareDays(days, rows, due, ctx.clock.now(), found);
   }
   for (const held of part.held) {
     const difference = toHeld(held);
     found.add(difference);
     found.addSeen(difference, held.observation.counts);
   }
-  await compareHeld(deps, due, part.held, found);
+  await compareHeld(ctx, due, part.held, found);
 }
 
 /** What was reported of a day before its work was held. */
-async function compareHeld(deps: ReportDeps, due: DueLoader, held: readonly HeldWork[], found: Found): Promise<void> {
+async function compareHeld(ctx: Context, due: DueLoader, held: readonly HeldWork[], found: Found): Promise<void> {
   const claims = held.flatMap(({ contracts, observation: { trainerId, day } }) =>
     contracts.map((of) => ({ ...of, trainerId, day })),
   );
   const known = new Set(claims.map(fullKeyOf));
   for (const [install, some] of Map.groupBy(claims, (one) => one.install)) {
     const contractIds = [...new Set(some.map(({ contractId }) => contractId))];
-    const rows = await listLedger(deps, { install, contractIds, firstDay: due.firstDay });
+    const rows = await listLedger(ctx, { install, contractIds, firstDay: due.firstDay });
     compareDays(
       [],
       rows.filter((row) => known.has(fullKeyOf(row))),
       due,
-      deps.clock.now(),
+      ctx.clock.now(),
       found,
     );
   }
@@ -153,16 +153,16 @@ function mergeHeld(differences: readonly Difference[]): Difference[] {
 }
 
 /** Adds what the marketplace has of each day, whatever is seen of it, and days of contracts of which nothing is seen. */
-async function addSent(deps: ReportDeps, found: Found, installs: readonly string[], firstDay: Day): Promise<DaySum[]> {
+async function addSent(ctx: Context, found: Found, installs: readonly string[], firstDay: Day): Promise<DaySum[]> {
   const sums = new Map([...found.seen].map(([key, one]) => [key, { ...one, sent: noCounts }]));
-  const now = deps.clock.now();
+  const now = ctx.clock.now();
   // Somewhere it is tomorrow already.
   const lastDay = addDays(now.toISOString().slice(0, 10), 1);
   // What did not fit is counted once.
   const limit = found.left() > 0 ? 0 : mostKept;
   for (const install of installs) {
     for (let day = firstDay; day <= lastDay; day = addDays(day, 1)) {
-      const { sent, troubled } = await sentOnDay(deps, install, day, limit);
+      const { sent, troubled } = await sentOnDay(ctx, install, day, limit);
       for (const row of troubled) found.add(toDifference(undefined, row, now, firstDay));
       const key = sumKeyOf({ install, day });
       const seen = sums.get(key)?.seen ?? noCounts;

@@ -1,24 +1,24 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
-import type { StageDeps } from './stage-import.ts';
+import type { Progress } from './preview-import.ts';
 import { clearStaging, dropStaleStagings, listDroppedStagings } from './staging-store.ts';
 
 const everyMs = 10 * 60_000;
 
 /** Clears imports that were given up or killed, even if no import follows them. */
-export function createClearImportsWorker(deps: Storage & { clock: Clock; logger: Logger }): Loop {
-  const { logger, clock } = deps;
+export function createClearImportsWorker(ctx: Context): Loop {
+  const { logger, clock } = ctx;
   return createLoop({
     name: 'clear-imports',
     intervalMs: everyMs,
     logger,
     clock,
     async run(signal, beat) {
-      await clearImports({ ...deps, signal, onProgress: beat });
+      await clearImports(ctx, clock, { signal, onProgress: beat });
       return 'idle';
     },
   });
@@ -33,10 +33,10 @@ const restMs = 2;
  * Clears imports that were given up, and those whose process was killed. If it is stopped, the next call clears the
  * rest.
  */
-export async function clearImports(deps: StageDeps): Promise<void> {
-  const { database, clock, signal, onProgress } = deps;
+export async function clearImports(ctx: Storage, clock: Clock, { signal, onProgress }: Progress): Promise<void> {
+  const { database } = ctx;
   await inTransaction(database, (tx) => dropStaleStagings(tx, toInstant(clock.now())));
-  for (const id of await listDroppedStagings(deps)) {
+  for (const id of await listDroppedStagings(ctx)) {
     for (let cleared = 0; !signal.aborted; ) {
       const more = await inTransaction(database, (tx) => clearStaging(tx, id, chunkLines));
       if (more < chunkLines) break;

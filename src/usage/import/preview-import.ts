@@ -16,7 +16,8 @@ export interface ImportPreview extends ImportSummary {
   replaces: ReplacedImport[];
 }
 
-interface PreviewDeps extends Storage {
+/** How a long import is followed, and stopped. */
+export interface Progress {
   signal: AbortSignal;
   onProgress(says: string): void;
 }
@@ -25,20 +26,21 @@ const pageLines = 5000;
 
 /** Page by page, so that no query takes long however many lines there are. */
 export async function previewImport(
-  deps: PreviewDeps,
+  ctx: Storage,
   id: number,
   lines: number,
   lastLine: number,
+  { signal, onProgress }: Progress,
 ): Promise<ImportPreview> {
-  const summary = await summariseStaging(deps, id);
-  await inTransaction(deps.database, (tx) => keepStagingSummary(tx, id, lines, summary));
+  const summary = await summariseStaging(ctx, id);
+  await inTransaction(ctx.database, (tx) => keepStagingSummary(tx, id, lines, summary));
   const replaced = new Map<number, ReplacedImport>();
   for (let from = 1; from <= lastLine; from += pageLines) {
-    deps.signal.throwIfAborted();
-    for (const one of await replacedByStaging(deps, id, from, from + pageLines - 1)) {
+    signal.throwIfAborted();
+    for (const one of await replacedByStaging(ctx, id, from, from + pageLines - 1)) {
       replaced.set(one.importId, addUp(replaced.get(one.importId), one));
     }
-    deps.onProgress(`${from} of ${lastLine} lines compared with earlier imports`);
+    onProgress(`${from} of ${lastLine} lines compared with earlier imports`);
   }
   const replaces = [...replaced.values()].sort((one, other) => one.importId - other.importId);
   return { lines, ...summary, replaces };

@@ -1,29 +1,23 @@
-import { inTransaction, type Transaction } from '../../db/database.ts';
+import { type By, writeAudit } from '../../db/audit-store.ts';
+import { inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import { findImport, type ListedImport, markImportCounted, markImportUndone } from './import-store.ts';
-
-export interface SettleDeps extends Storage {
-  clock: Clock;
-  /** Writes the operator's decision into the audit, in the same transaction. */
-  note(tx: Transaction, action: string, subject: string): Promise<void>;
-}
 
 /**
  * Lets a staged import count, whole and at once.
  *
  * @throws AppError `conflict` where it was given up meanwhile
  */
-export async function countImport(deps: SettleDeps, id: number): Promise<void> {
-  const { database, clock, note } = deps;
+export async function countImport(ctx: Storage, clock: Clock, by: By, id: number): Promise<void> {
   await inTransaction(
-    database,
+    ctx.database,
     async (tx) => {
       if (!(await markImportCounted(tx, id, toInstant(clock.now())))) {
         throw new AppError('conflict', 'The import waited too long and was given up: begin again');
       }
-      await note(tx, 'usage import', `import ${id}`);
+      await writeAudit(tx, by, 'usage import', `import ${id}`);
     },
     { isDurable: true },
   );
@@ -42,16 +36,15 @@ export async function findUndoable(ctx: Storage, id: number): Promise<ListedImpo
  *
  * @throws AppError as `findUndoable` does
  */
-export async function undoImport(deps: SettleDeps, id: number): Promise<void> {
-  const { database, clock, note } = deps;
-  await findUndoable(deps, id);
+export async function undoImport(ctx: Storage, clock: Clock, by: By, id: number): Promise<void> {
+  await findUndoable(ctx, id);
   await inTransaction(
-    database,
+    ctx.database,
     async (tx) => {
       if (!(await markImportUndone(tx, id, toInstant(clock.now())))) {
         throw new AppError('conflict', `The import ${id} is undone already`);
       }
-      await note(tx, 'usage import --undo', `import ${id}`);
+      await writeAudit(tx, by, 'usage import --undo', `import ${id}`);
     },
     { isDurable: true },
   );

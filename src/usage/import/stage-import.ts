@@ -17,7 +17,7 @@ import {
 } from './entry.ts';
 import { type KnownPeople, loadKnownPeople } from './known-people-store.ts';
 import { parseEntry } from './parse-entry.ts';
-import { type ImportPreview, previewImport } from './preview-import.ts';
+import { type ImportPreview, type Progress, previewImport } from './preview-import.ts';
 import { createCsvReader } from './read-csv-line.ts';
 import {
   addStagedLines,
@@ -27,12 +27,6 @@ import {
   type StagedLine,
   stagedLineLike,
 } from './staging-store.ts';
-
-export interface StageDeps extends Storage {
-  clock: Clock;
-  signal: AbortSignal;
-  onProgress(says: string): void;
-}
 
 export interface ImportFile extends Pick<NewImport, 'install' | 'fileName' | 'actor'> {
   format: ImportFormat;
@@ -61,15 +55,15 @@ const keptMs = 3_600_000;
  *
  * @throws AppError `conflict` where it took so long that another process gave it up; any error of the chunks
  */
-export async function stageImport(deps: StageDeps, file: ImportFile): Promise<Staged> {
-  const { database, clock } = deps;
+export async function stageImport(ctx: Storage, clock: Clock, file: ImportFile, progress: Progress): Promise<Staged> {
+  const { database } = ctx;
   const { install, fileName, actor } = file;
   const begun = { install, fileName, actor, keptUntil: instantIn(clock, keptMs) };
   const id = await inTransaction(database, (tx) => beginStaging(tx, begun));
   try {
-    const { faults, faultCount, lines, lastLine } = await stageLines(deps, id, file);
+    const { faults, faultCount, lines, lastLine } = await stageLines(ctx, clock, id, file, progress);
     if (faultCount === 0) {
-      const preview = await previewImport(deps, id, lines, lastLine);
+      const preview = await previewImport(ctx, id, lines, lastLine, progress);
       return { outcome: 'staged', id, preview };
     }
     await inTransaction(database, (tx) => dropStaging(tx, id));
@@ -81,18 +75,18 @@ export async function stageImport(deps: StageDeps, file: ImportFile): Promise<St
   }
 }
 
-async function stageLines(deps: StageDeps, id: number, file: ImportFile) {
-  const today = toInstant(deps.clock.now()).slice(0, 10);
+async function stageLines(ctx: Storage, clock: Clock, id: number, file: ImportFile, progress: Progress) {
+  const today = toInstant(clock.now()).slice(0, 10);
   const faults: LineFault[] = [];
   let [faultCount, lines, lastLine] = [0, 0, 0];
   for await (const chunk of inChunks(readEntries(file.chunks, file.format, today))) {
-    deps.signal.throwIfAborted();
-    const found = await stageChunk(deps, id, file.install, chunk);
+    progress.signal.throwIfAborted();
+    const found = await stageChunk(ctx, id, file.install, instantIn(clock, keptMs), chunk);
     faults.push(...found.slice(0, maxFaults - faults.length));
     faultCount += found.length;
     lines += chunk.length;
     lastLine = chunk.at(-1)?.line ?? lastLine;
-    deps.onProgress(`${lastLine} lines read, ${faultCount} of them wrong`);
+    progress.onProgress(`${lastLine} lines read, ${faultCount} of them wrong`);
   }
   if (lines === 0) {
     faults.push({ line: 1, fault: 'nothing in the file says what was done' });
@@ -103,14 +97,14 @@ async function stageLines(deps: StageDeps, id: number, file: ImportFile) {
 
 /** @returns the faults, in the order of their lines */
 async function stageChunk(
-  deps: StageDeps,
+  ctx: Storage,
   id: number,
   install: string,
+  keptUntil: string,
   chunk: readonly ReadEntry[],
 ): Promise<LineFault[]> {
-  const { database, clock } = deps;
   const entries = chunk.flatMap((read) => ('entry' in read ? [read.entry] : []));
-  const known = await loadKnownPeople(deps, install, entries);
+  const known = await loadKnownPeople(ctx, install, entries);
   const resolved = chunk.map((read) => {
     const { line } = read;
     if ('fault' in read) return read;
@@ -120,8 +114,7 @@ async function stageChunk(
     return { line, day, workedOnBy: workedOn.by, workedOnId: workedOn.id, ...who, ...counts };
   });
   const lines = resolved.filter((one): one is StagedLine => !('fault' in one));
-  const keptUntil = instantIn(clock, keptMs);
-  const added = await inTransaction(database, (tx) => addStagedLines(deps, tx, id, lines, keptUntil));
+  const added = await inTransaction(ctx.database, (tx) => addStagedLines(ctx, tx, id, lines, keptUntil));
   if (added === 'given_up') {
     throw new AppError('conflict', 'The import took too long and was given up: begin it again');
   }
@@ -129,7 +122,7 @@ async function stageChunk(
   for (const one of resolved) {
     if ('fault' in one) faults.push(one);
     else if (!added.has(one.line)) {
-      const first = await stagedLineLike(deps, id, one);
+      const first = await stagedLineLike(ctx, id, one);
       faults.push({ line: one.line, fault: `is of the same person and day as line ${first}` });
     }
   }

@@ -1,7 +1,6 @@
-import type { Adapter } from '../../adapters/adapter.ts';
+import type { Context } from '../../context.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { statusOfLink } from '../../domain/evidence-status.ts';
-import type { RouteLink } from '../../domain/route.ts';
 import { usageScopeOf } from '../../memberships/wall.ts';
 
 /** The work scope of a link, with the group and the time zone of its project. */
@@ -13,31 +12,20 @@ export interface LinkScope {
   timeZone: string;
 }
 
-/** Undefined for a link outside the projects of its install, and where the tool cannot read work. */
-export type ScopeOf = (link: LinkedProject) => LinkScope | undefined;
-
 export type LinkedProject = Pick<LinkEvidence, 'install' | 'externalProjectId' | 'externalProjectName'>;
 
-interface ScopesDeps {
-  adapters: ReadonlyMap<string, Adapter>;
-  routeLink: RouteLink;
-  /** By `externalProjectId`. */
-  links: ReadonlyMap<string, { timeZone: string }>;
+/** Undefined for a link outside the projects of its install, and where the tool cannot read work. */
+export function scopeOfLink(ctx: Context, link: LinkedProject): LinkScope | undefined {
+  const route = ctx.routeLink(link);
+  if (route === undefined) return undefined;
+  const adapter = ctx.adapters.get(route.tool);
+  const scope = adapter?.readUsage && usageScopeOf(adapter, link);
+  if (scope === undefined) return undefined;
+  return { ...route, install: link.install, scope, timeZone: timeZoneOf(ctx, link.externalProjectId) };
 }
 
-export function createScopeOf({ adapters, routeLink, links }: ScopesDeps): ScopeOf {
-  return (link) => {
-    const route = routeLink(link);
-    if (route === undefined) return undefined;
-    const adapter = adapters.get(route.tool);
-    const scope = adapter?.readUsage && usageScopeOf(adapter, link);
-    if (scope === undefined) return undefined;
-    return { ...route, install: link.install, scope, timeZone: timeZoneOf(links, link.externalProjectId) };
-  };
-}
-
-export function timeZoneOf(links: ScopesDeps['links'], externalProjectId: string | null): string {
-  return links.get(externalProjectId ?? '')?.timeZone ?? 'UTC';
+export function timeZoneOf({ config }: Context, externalProjectId: string | null): string {
+  return config.links.get(externalProjectId ?? '')?.timeZone ?? 'UTC';
 }
 
 /** A work scope, with the groups whose members work in it. */
@@ -58,7 +46,7 @@ export interface WorkScope {
  */
 export function findScopes(
   links: readonly LinkEvidence[],
-  scopeOf: ScopeOf,
+  scopeOf: (link: LinkedProject) => LinkScope | undefined,
   /** Whether a group has members. */
   inhabited: (group: { tool: string; groupId: string }) => boolean,
 ): Map<string, WorkScope> {

@@ -1,6 +1,6 @@
+import type { Context } from '../../context.ts';
 import type { Day } from '../../domain/usage.ts';
 import { addDays } from '../../lib/add-days.ts';
-import type { Clock } from '../../lib/clock.ts';
 
 export interface ReportTime {
   now: Date;
@@ -18,6 +18,6 @@ export function firstOpenDay({ now, lookbackMs }: ReportTime): Day {
 }
 
 /** The first day that is read again. */
-export function firstReadDay({ lookbackMs, clock }: { lookbackMs: number; clock: Clock }): Day {
-  return firstOpenDay({ now: clock.now(), lookbackMs: lookbackMs + marginMs });
+export function firstReadDay({ config, clock }: Context): Day {
+  return firstOpenDay({ now: clock.now(), lookbackMs: config.usage.lookbackMs + marginMs });
 }

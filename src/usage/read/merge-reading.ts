@@ -1,11 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Adapter, UsageObservation } from '../../adapters/adapter.ts';
+import type { UsageObservation } from '../../adapters/adapter.ts';
+import type { Context } from '../../context.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { Storage } from '../../keys/storage.ts';
 import { mapAtOnce } from '../../lib/at-once.ts';
 import { chunksOf } from '../../lib/chunks.ts';
-import { type Clock, toInstant } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import { toInstant } from '../../lib/clock.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import type { WorkScope } from './find-scopes.ts';
 import { firstReadDay } from './look-back.ts';
@@ -15,15 +14,6 @@ import type { ScopeMember } from './scope-member-store.ts';
 import type { ScopeClaim } from './scope-store.ts';
 import { createIsAddressOf } from './whose-work.ts';
 import { findChangedWork, seenAt, updateWork, type WorkChange } from './work-store.ts';
-
-export interface MergeReadingDeps extends Storage {
-  adapters: ReadonlyMap<string, Adapter>;
-  lookbackMs: number;
-  /** Whether work on a deleted task stays reported. */
-  deletedTasks: 'keep' | 'lower';
-  logger: Logger;
-  clock: Clock;
-}
 
 /** What one reading has collected. */
 export interface CollectedReading {
@@ -54,24 +44,24 @@ const batchSize = 500;
 const writtenAtOnce = 10;
 
 /** Merges a whole reading into what is known of the members' work. */
-export async function mergeReading(deps: MergeReadingDeps, ended: EndedReading, signal: AbortSignal): Promise<void> {
+export async function mergeReading(ctx: Context, ended: EndedReading, signal: AbortSignal): Promise<void> {
   const { claim, workScope, members, observations, isComplete } = ended;
-  const seen = isComplete ? await seenAt(deps, claim) : new Set<string>();
+  const seen = isComplete ? await seenAt(ctx, claim) : new Set<string>();
   const concerned = members.filter(({ memberId }) => observations.has(memberId) || seen.has(memberId));
   const missing = concerned.filter(({ memberId, isIn }) => isIn && !observations.has(memberId));
   const confirmed = new Set(
     (
       await mapAtOnce(missing, checksAtOnce, async (member) =>
-        (await isStillThere(deps, workScope, member, signal)) ? [member.memberId] : [],
+        (await isStillThere(ctx, workScope, member, signal)) ? [member.memberId] : [],
       )
     ).flat(),
   );
   const observationsOf = ({ memberId }: ScopeMember) => observations.get(memberId) ?? [];
   const canLower = (member: ScopeMember) =>
     isComplete && member.isIn && (observations.has(member.memberId) || confirmed.has(member.memberId));
-  const merge = createMerge(deps, ended, { observationsOf, canLower });
+  const merge = createMerge(ctx, ended, { observationsOf, canLower });
   for (const batch of toBatches(concerned, (member) => observationsOf(member).length)) {
-    await mergeBatch(deps, claim, batch, merge);
+    await mergeBatch(ctx, claim, batch, merge);
     // On SQLite all of it runs in this thread, and deliveries are to be answered in between.
     await nextTurn();
   }
@@ -83,12 +73,12 @@ interface MemberReading {
 }
 
 function createMerge(
-  deps: MergeReadingDeps,
+  ctx: Context,
   { workScope: { timeZone }, beganAt, isFirst, tasks }: EndedReading,
   { observationsOf, canLower }: MemberReading,
 ): WorkChange {
-  const { lookbackMs, deletedTasks } = deps;
-  const firstDay = firstReadDay(deps);
+  const { lookbackMs, deletedTasks } = ctx.config.usage;
+  const firstDay = firstReadDay(ctx);
   const toReading = (member: ScopeMember, lowers: boolean): Reading => ({
     beganAt,
     timeZone,
@@ -104,16 +94,16 @@ function createMerge(
 }
 
 async function mergeBatch(
-  deps: MergeReadingDeps,
+  ctx: Context,
   claim: ScopeClaim,
   batch: readonly ScopeMember[],
   merge: WorkChange,
 ): Promise<void> {
-  const { clock } = deps;
-  const window = { firstDay: firstReadDay(deps), now: toInstant(clock.now()) };
-  const changed = await findChangedWork(deps, claim, batch, window, (member, known) => merge(member, known, false));
+  const { clock } = ctx;
+  const window = { firstDay: firstReadDay(ctx), now: toInstant(clock.now()) };
+  const changed = await findChangedWork(ctx, claim, batch, window, (member, known) => merge(member, known, false));
   for (const part of chunksOf(changed, writtenAtOnce)) {
-    const holds = await updateWork(deps, claim, part, window, merge);
+    const holds = await updateWork(ctx, claim, part, window, merge);
     if (!holds) throw new AppError('unavailable', 'The reading took so long that another has begun');
     await nextTurn();
   }
@@ -135,18 +125,18 @@ function* toBatches(members: readonly ScopeMember[], sizeOf: (member: ScopeMembe
 
 /** Checks members that a complete reading does not list: they may have lost their account, and not their work. */
 async function isStillThere(
-  deps: MergeReadingDeps,
+  ctx: Context,
   { tool }: WorkScope,
   { groupId, trainerId, memberId, digests }: ScopeMember,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { adapters, logger } = deps;
+  const { adapters, logger } = ctx;
   const person = { trainerId, memberId, email: '', displayName: null };
   try {
     const find = (of: AbortSignal) => adapters.get(tool)?.findMember(groupId, person, of);
     const found = await callTool(checkMs, signal, async (of) => await find(of));
     if (found?.id !== memberId) return false;
-    return found.email === null || createIsAddressOf(deps.box)(found.email, digests);
+    return found.email === null || createIsAddressOf(ctx.box)(found.email, digests);
   } catch (error) {
     logger.warn({ err: error, tool, trainer: trainerId }, 'It is not known whether a member is still in the tool');
     return false;

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Database } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import type { Row } from '../../db/schema.ts';
 import type { Day, Observation } from '../../domain/usage.ts';
+import type { Storage } from '../../keys/storage.ts';
 
 /** A source of observations: the tools, or the imports. */
 export interface ObservationSource {
@@ -21,7 +21,7 @@ export interface TrainerPage {
 }
 
 /** The SQL that reads the observations of the tools for a report. It changes nothing. */
-export function createObservationStore(database: Database): ObservationSource {
+export function createToolObservations({ database }: Storage): ObservationSource {
   const { kysely } = database;
   return {
     async list(firstDay, trainerIds) {

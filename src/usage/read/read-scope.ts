@@ -1,17 +1,16 @@
 import type { Member, UsageNote, UsageObservation, UsageRequest } from '../../adapters/adapter.ts';
+import type { Context } from '../../context.ts';
 import { AppError, isTransient, toAppError } from '../../domain/errors.ts';
-import type { Alerts } from '../../lib/alerts.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import type { Polling } from '../../lib/loop.ts';
 import { maskText } from '../../lib/mask.ts';
 import { withSpan } from '../../lib/tracing.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import { readGroup } from '../../tools/read-group.ts';
 import { listInhabitedGroups, listWorkLinks } from './contract-source-store.ts';
-import { findScopes, type ScopeOf, scopeKey, type WorkScope } from './find-scopes.ts';
+import { findScopes, scopeKey, scopeOfLink, type WorkScope } from './find-scopes.ts';
 import { firstReadDay } from './look-back.ts';
-import { type CollectedReading, type MergeReadingDeps, mergeReading } from './merge-reading.ts';
+import { type CollectedReading, mergeReading } from './merge-reading.ts';
 import { loadAccounts, loadMembers } from './scope-member-store.ts';
 import { claimScope, postponeScope, type ScopeClaim, settleScope } from './scope-store.ts';
 import { sayScopeTrouble, worsen } from './scope-trouble.ts';
@@ -19,13 +18,7 @@ import { type Arrived, listWaitingIn, settleArrived, type WaitingMembership } fr
 import { assignWork, createIsAddressOf } from './whose-work.ts';
 import { lookAgainAtMembers } from './work-store.ts';
 
-export interface ReadScopeDeps extends MergeReadingDeps, Polling {
-  scopeOf: ScopeOf;
-  alerts: Alerts;
-  /** How long one reading may take. */
-  timeoutMs?: number;
-}
-
+/** How long one reading may take. */
 export const readingMs = 5 * 60_000;
 /** The lease outlasts the reading by so much, so that its result can be merged. */
 const leaseSlackMs = 60_000;
@@ -34,10 +27,12 @@ const overlapMs = 10 * 60_000;
 const completeEveryMs = 20 * 3_600_000;
 
 /** All scopes in which trainers may work, by `scopeKey`. */
-export async function listWorkScopes(deps: ReadScopeDeps): Promise<Map<string, WorkScope>> {
-  const inhabited = new Set((await listInhabitedGroups(deps)).map((one) => JSON.stringify([one.tool, one.groupId])));
-  return findScopes(await listWorkLinks(deps), deps.scopeOf, ({ tool, groupId }) =>
-    inhabited.has(JSON.stringify([tool, groupId])),
+export async function listWorkScopes(ctx: Context): Promise<Map<string, WorkScope>> {
+  const inhabited = new Set((await listInhabitedGroups(ctx)).map((one) => JSON.stringify([one.tool, one.groupId])));
+  return findScopes(
+    await listWorkLinks(ctx),
+    (link) => scopeOfLink(ctx, link),
+    ({ tool, groupId }) => inhabited.has(JSON.stringify([tool, groupId])),
   );
 }
 
@@ -47,52 +42,47 @@ export async function listWorkScopes(deps: ReadScopeDeps): Promise<Map<string, W
  * @param tool limits the claim to one tool
  * @returns false where no scope was due
  */
-export async function readNextScope(deps: ReadScopeDeps, signal: AbortSignal, tool?: string): Promise<boolean> {
-  const { clock, timeoutMs = readingMs } = deps;
+export async function readNextScope(ctx: Context, signal: AbortSignal, tool?: string): Promise<boolean> {
+  const { clock } = ctx;
   const now = toInstant(clock.now());
-  const claim = await claimScope(deps, now, instantIn(clock, timeoutMs + leaseSlackMs), tool);
+  const claim = await claimScope(ctx, now, instantIn(clock, readingMs + leaseSlackMs), tool);
   if (claim === null) return false;
-  const workScope = (await listWorkScopes(deps)).get(scopeKey(claim));
+  const workScope = (await listWorkScopes(ctx)).get(scopeKey(claim));
   const nothing = { beganAt: now, isComplete: false, gap: null };
   // No trainer works in the scope any more, or the configuration leads elsewhere.
-  if (workScope === undefined) await settleScope(deps, claim, nothing);
+  if (workScope === undefined) await settleScope(ctx, claim, nothing);
   else {
     const attributes = { 'gangway.tool': claim.tool, 'gangway.scope': claim.scope };
-    await withSpan('read work', { parent: null, attributes }, () => readClaimed(deps, claim, workScope, signal));
+    await withSpan('read work', { parent: null, attributes }, () => readClaimed(ctx, claim, workScope, signal));
   }
   return true;
 }
 
-async function readClaimed(
-  deps: ReadScopeDeps,
-  claim: ScopeClaim,
-  workScope: WorkScope,
-  signal: AbortSignal,
-): Promise<void> {
-  const { clock, logger } = deps;
+async function readClaimed(ctx: Context, claim: ScopeClaim, workScope: WorkScope, signal: AbortSignal): Promise<void> {
+  const { clock, logger } = ctx;
   const { tool, scope } = workScope;
   const beganAt = clock.now();
   try {
     const isComplete = isCompleteDue(claim, beganAt);
-    await resolveWaiting(deps, workScope, signal);
-    const accounts = await loadAccounts(deps, tool, workScope.groupIds);
-    const request = toRequest(deps, claim, workScope, isComplete);
-    const collected = await readWork(deps, workScope, request, signal);
+    await resolveWaiting(ctx, workScope, signal);
+    const accounts = await loadAccounts(ctx, tool, workScope.groupIds);
+    const request = toRequest(ctx, claim, workScope, isComplete);
+    const collected = await readWork(ctx, workScope, request, signal);
     const { observations } = collected;
     // Of former members there are more and more, and of most of them a reading says nothing.
     const concerned = isComplete ? accounts : accounts.filter(({ memberId }) => observations.has(memberId));
-    const known = await loadMembers(deps, concerned);
-    const { members, strays } = assignWork(known, observations, createIsAddressOf(deps.box));
+    const known = await loadMembers(ctx, concerned);
+    const { members, strays } = assignWork(known, observations, createIsAddressOf(ctx.box));
     // Converge looks at these members again: it finds their other account or alerts an operator.
-    await lookAgainAtMembers(deps, strays, toInstant(clock.now()));
+    await lookAgainAtMembers(ctx, strays, toInstant(clock.now()));
     const reading = { beganAt, isComplete, isFirst: claim.readBeganAt === null };
-    await mergeReading(deps, { claim, workScope, members, ...collected, ...reading }, signal);
+    await mergeReading(ctx, { claim, workScope, members, ...collected, ...reading }, signal);
     const gap = [...collected.gaps].sort().join('; ') || null;
-    await settleScope(deps, claim, { beganAt: toInstant(beganAt), isComplete, gap });
+    await settleScope(ctx, claim, { beganAt: toInstant(beganAt), isComplete, gap });
     logger.info({ tool, scope, isComplete }, 'The work in a scope was read');
   } catch (thrown) {
     const error = toAppError(thrown);
-    await postpone(deps, { claim, workScope, beganAt }, error, signal.aborted);
+    await postpone(ctx, { claim, workScope, beganAt }, error, signal.aborted);
   }
 }
 
@@ -104,16 +94,16 @@ interface FailedReading {
 
 /** @param isStopping whether the process stops; then nothing is wrong with the scope */
 async function postpone(
-  deps: ReadScopeDeps,
+  ctx: Context,
   { claim, workScope, beganAt }: FailedReading,
   error: AppError,
   isStopping: boolean,
 ): Promise<void> {
   const { tool, scope, isLinked } = workScope;
-  const [failure, now] = [maskText(error.message), deps.clock.now()];
-  const nextReadAt = instantIn(deps.clock, backoffMs(claim.attempts + 1, error.retryAfterMs));
+  const [failure, now] = [maskText(error.message), ctx.clock.now()];
+  const nextReadAt = instantIn(ctx.clock, backoffMs(claim.attempts + 1, error.retryAfterMs));
   if (isStopping) {
-    await postponeScope(deps, claim, { failure, nextReadAt, trouble: claim });
+    await postponeScope(ctx, claim, { failure, nextReadAt, trouble: claim });
     return;
   }
   const trouble = worsen(claim, {
@@ -124,10 +114,10 @@ async function postpone(
   });
   const says = sayScopeTrouble(trouble, claim.readBeganAt, now);
   const alertedAt = says === null ? trouble.alertedAt : toInstant(now);
-  await postponeScope(deps, claim, { failure, nextReadAt, trouble: { ...trouble, alertedAt } });
-  deps.logger.warn({ tool, scope, failure }, 'The work in a scope could not be read');
+  await postponeScope(ctx, claim, { failure, nextReadAt, trouble: { ...trouble, alertedAt } });
+  ctx.logger.warn({ tool, scope, failure }, 'The work in a scope could not be read');
   const since = claim.readBeganAt ?? trouble.failingSince;
-  if (says !== null) deps.alerts.raise('usage_unread', { tool, scope, since, failure }, says);
+  if (says !== null) ctx.alerts.raise('usage_unread', { tool, scope, since, failure }, says);
 }
 
 /** A refused token is not a refusal of the scope: once the token is replaced, everything can be read. */
@@ -141,12 +131,12 @@ function isCompleteDue({ completeBeganAt }: ScopeClaim, now: Date): boolean {
 }
 
 function toRequest(
-  deps: ReadScopeDeps,
+  ctx: Context,
   { readBeganAt }: ScopeClaim,
   { timeZone }: WorkScope,
   isComplete: boolean,
 ): UsageRequest {
-  const firstDay = firstReadDay(deps);
+  const firstDay = firstReadDay(ctx);
   const since = isComplete || readBeganAt === null ? null : Date.parse(readBeganAt) - overlapMs;
   return {
     timeZone,
@@ -157,13 +147,13 @@ function toRequest(
 
 /** Collects the whole reading before anything is merged: a reading that breaks off says nothing. */
 async function readWork(
-  { adapters, timeoutMs = readingMs }: ReadScopeDeps,
+  { adapters }: Context,
   { tool, scope }: WorkScope,
   request: UsageRequest,
   signal: AbortSignal,
 ): Promise<CollectedReading> {
   const adapter = adapters.get(tool);
-  return await callTool(timeoutMs, signal, async (callSignal) => {
+  return await callTool(readingMs, signal, async (callSignal) => {
     const read = adapter?.readUsage?.(scope, request, callSignal);
     if (read === undefined) throw new AppError('invalid', `The tool ${tool} tells no work`);
     return await collectReading(read, callSignal);
@@ -199,17 +189,17 @@ const listing = { timeoutMs: 60_000, maxMembers: 50_000 };
  * @throws AppError where the list cannot be read; then the work cannot be read either
  */
 async function resolveWaiting(
-  deps: ReadScopeDeps,
+  ctx: Context,
   { tool, groupIds }: { tool: string; groupIds: readonly string[] },
   signal: AbortSignal,
 ): Promise<void> {
-  const adapter = deps.adapters.get(tool);
+  const adapter = ctx.adapters.get(tool);
   if (adapter?.listMembers === undefined) return;
   const list = adapter.listMembers.bind(adapter);
-  const byGroup = Map.groupBy(await listWaitingIn(deps, tool, groupIds), ({ groupId }) => groupId);
+  const byGroup = Map.groupBy(await listWaitingIn(ctx, tool, groupIds), ({ groupId }) => groupId);
   for (const [groupId, ofGroup] of byGroup) {
     const listed = await readGroup(list, groupId, listing, signal);
-    await settleArrived(deps, matchArrived(ofGroup, listed), toInstant(deps.clock.now()));
+    await settleArrived(ctx, matchArrived(ofGroup, listed), toInstant(ctx.clock.now()));
   }
 }
 

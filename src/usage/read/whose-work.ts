@@ -47,6 +47,6 @@ function trainersOf(members: readonly ScopeMember[]): number {
 }
 
 /** @returns whether an address is one of these digests */
-export function createIsAddressOf({ digest }: Pick<SecretBox, 'digest'>) {
+export function createIsAddressOf({ digest }: SecretBox) {
   return (email: string, known: readonly string[]) => known.includes(digest(email.toLowerCase()));
 }

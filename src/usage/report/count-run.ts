@@ -1,10 +1,10 @@
+import type { Context } from '../../context.ts';
 import type { DueLoader } from '../attribute/load-due.ts';
 import { firstOpenDay } from '../read/look-back.ts';
 import { countLedger } from './ledger-store.ts';
 import { loadParts } from './load-parts.ts';
 import { planPart } from './plan-part.ts';
 import { isBrakeOn, type ReportPlan } from './plan-report.ts';
-import { type ReportDeps, reportedOf } from './report-deps.ts';
 import { mayBeOf, type ReportWanted } from './report-wanted.ts';
 import type { Troubles } from './trouble-alerts.ts';
 
@@ -41,19 +41,19 @@ export interface MarkedPart {
  * @param troubles where to note what an operator has to look at; left out where nothing may be changed
  */
 export async function countRun(
-  deps: ReportDeps,
+  ctx: Context,
   due: DueLoader,
   { installs: all, ...rest }: ReportWanted,
   { troubles, signal }: { troubles?: Troubles; signal?: AbortSignal } = {},
 ): Promise<RunCount> {
-  const wanted = { ...rest, installs: reportedOf(deps, all) };
+  const wanted = { ...rest, installs: reportedOf(ctx, all) };
   const installs = new Map(wanted.installs.map((install) => [install, emptyCount()]));
   const parts: RunCount['parts'] = [];
-  for await (const part of loadParts(deps, due, wanted)) {
+  for await (const part of loadParts(ctx, due, wanted)) {
     if (signal?.aborted) break;
     const contractIds: MarkedPart['contractIds'] = new Map();
     for (const [install, days] of Map.groupBy(part.due, (day) => day.install)) {
-      const plan = await planPart(deps, due, install, days);
+      const plan = await planPart(ctx, due, install, days);
       addPlan(installs.get(install), plan);
       await troubles?.noteDays(install, 'refused', plan.parked);
       const marked = [...plan.entries, ...plan.risen].map(({ contractId }) => contractId);
@@ -67,6 +67,11 @@ export async function countRun(
     if (contractIds.size > 0) parts.push({ people: part.people, contractIds });
   }
   return { installs, parts };
+}
+
+/** The installs whose source takes reports. The work for the others is only shown. */
+export function reportedOf({ sources }: Context, installs: readonly string[]): string[] {
+  return installs.filter((install) => sources.get(install)?.reportUsage !== undefined);
 }
 
 function emptyCount(): InstallCount {
@@ -96,18 +101,15 @@ export interface LoweringBrake {
 
 /** Days that are already held count too, wherever in the install they are. */
 export async function decideBrake(
-  deps: ReportDeps,
+  ctx: Context,
   install: string,
   { lowered, risen }: InstallCount,
   { acceptsLowered = false }: ReportWanted,
 ): Promise<LoweringBrake> {
-  const { known, held } = await countLedger(
-    deps,
-    install,
-    firstOpenDay({ now: deps.clock.now(), lookbackMs: deps.lookbackMs }),
-  );
+  const { lookbackMs, maxLoweredFraction } = ctx.config.usage;
+  const { known, held } = await countLedger(ctx, install, firstOpenDay({ now: ctx.clock.now(), lookbackMs }));
   const waiting = Math.max(0, held - risen);
-  const allowance = Math.max(0, Math.floor(known * deps.maxLoweredFraction) - waiting);
-  const isOn = isBrakeOn({ lowered: lowered + waiting, known }, deps.maxLoweredFraction);
+  const allowance = Math.max(0, Math.floor(known * maxLoweredFraction) - waiting);
+  const isOn = isBrakeOn({ lowered: lowered + waiting, known }, maxLoweredFraction);
   return { isOff: acceptsLowered, isOn, allowance: acceptsLowered ? lowered : allowance };
 }

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import type { Context } from '../../context.ts';
 import { holdLock, releaseLock } from '../../db/lock-store.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { listEngagements, listWorkLinks } from '../read/contract-source-store.ts';
+import { scopeOfLink } from '../read/find-scopes.ts';
 import { type FinalReport, nextFinalReport, postponeFinalReport, settleFinalReport } from './final-report-store.ts';
-import type { ReportDeps } from './report-deps.ts';
 import { type InstallReport, reportUsage } from './report-usage.ts';
+import type { OnAnswer } from './send-usage.ts';
 
 const leaseMs = 5 * 60_000;
 const againMs = 60_000;
@@ -17,52 +19,52 @@ const longestMs = 60 * 60_000;
  * Reports a final reading as soon as it has ended: all contracts that the trainer worked on in that group. What is
  * seen later is reported by the schedule.
  */
-export function createFinalReportWorker(deps: ReportDeps): Loop {
-  const { logger, clock } = deps;
+export function createFinalReportWorker(ctx: Context, onAnswer: OnAnswer): Loop {
+  const { logger, clock } = ctx;
   return createLoop({
     name: 'report-final-usage',
-    pollMs: deps.pollMs,
+    pollMs: ctx.pollMs,
     logger,
     clock,
-    run: async (signal) => ((await reportNextFinal(deps, signal)) ? 'more' : 'idle'),
+    run: async (signal) => ((await reportNextFinal(ctx, onAnswer, signal)) ? 'more' : 'idle'),
   });
 }
 
 /** @returns false where there is none, or another instance reports it */
-export async function reportNextFinal(deps: ReportDeps, signal: AbortSignal): Promise<boolean> {
-  const { clock } = deps;
+export async function reportNextFinal(ctx: Context, onAnswer: OnAnswer, signal: AbortSignal): Promise<boolean> {
+  const { clock } = ctx;
   const now = toInstant(clock.now());
-  const next = await nextFinalReport(deps, now);
+  const next = await nextFinalReport(ctx, now);
   if (next === undefined) return false;
   const [name, token] = [`usage-final:${next.membershipId}`, randomUUID()];
   // One of several instances reports it. After a crash another one does, when the lease has run out.
-  if (!(await holdLock(deps.database, name, token, now, instantIn(clock, leaseMs)))) return false;
+  if (!(await holdLock(ctx.database, name, token, now, instantIn(clock, leaseMs)))) return false;
   try {
-    await reportFinal(deps, next, signal);
+    await reportFinal(ctx, onAnswer, next, signal);
   } finally {
-    await releaseLock(deps.database, name, token);
+    await releaseLock(ctx.database, name, token);
   }
   return true;
 }
 
-async function reportFinal(deps: ReportDeps, next: FinalReport, signal: AbortSignal): Promise<void> {
-  const { clock } = deps;
+async function reportFinal(ctx: Context, onAnswer: OnAnswer, next: FinalReport, signal: AbortSignal): Promise<void> {
+  const { clock } = ctx;
   const reports: InstallReport[] = [];
-  for (const { install, contractId } of await contractsOf(deps, next)) {
+  for (const { install, contractId } of await contractsOf(ctx, next)) {
     const wanted = { installs: [install], contractId };
-    for (const report of await reportUsage(deps, wanted, signal)) reports.push(report);
+    for (const report of await reportUsage(ctx, onAnswer, wanted, signal)) reports.push(report);
   }
   const isDone = reports.every(({ left, failure }) => left === 0 && failure === null);
   const isLate = clock.now().getTime() - Date.parse(next.wantedAt) >= longestMs;
-  if (isDone || isLate) await settleFinalReport(deps, next, toInstant(clock.now()));
-  else await postponeFinalReport(deps, next, instantIn(clock, againMs));
+  if (isDone || isLate) await settleFinalReport(ctx, next, toInstant(clock.now()));
+  else await postponeFinalReport(ctx, next, instantIn(clock, againMs));
 }
 
 /** The contracts on which the trainer worked in that group, past or present. */
-async function contractsOf(deps: ReportDeps, { tool, groupId, trainerId }: FinalReport): Promise<ContractKey[]> {
-  const links = new Map((await listWorkLinks(deps)).map((link) => [linkKey(link), deps.scopeOf(link)]));
+async function contractsOf(ctx: Context, { tool, groupId, trainerId }: FinalReport): Promise<ContractKey[]> {
+  const links = new Map((await listWorkLinks(ctx)).map((link) => [linkKey(link), scopeOfLink(ctx, link)]));
   const contracts = new Map<string, ContractKey>();
-  for (const engagement of await listEngagements(deps, { trainerIds: [trainerId] })) {
+  for (const engagement of await listEngagements(ctx, { trainerIds: [trainerId] })) {
     const workScope = links.get(linkKey(engagement));
     if (workScope?.tool !== tool || workScope.groupId !== groupId) continue;
     const { install, contractId } = engagement;

@@ -1,10 +1,10 @@
+import type { Context } from '../../context.ts';
 import type { HeldWork } from '../attribute/attribute-work.ts';
 import { openDue } from '../attribute/load-due.ts';
 import { countRun, decideBrake } from './count-run.ts';
 import { loadParts } from './load-parts.ts';
 import { planPart } from './plan-part.ts';
 import { holdLowered, type PlannedEntry, type ReportPlan } from './plan-report.ts';
-import type { ReportDeps } from './report-deps.ts';
 import { mayBeOf, type ReportWanted } from './report-wanted.ts';
 
 /** What would be sent for one install, and what is held back. */
@@ -16,19 +16,19 @@ export interface InstallPlan extends Omit<ReportPlan, 'risen'> {
 }
 
 /** What a run would do by the latest readings. Changes nothing. */
-export async function previewReport(deps: ReportDeps, wanted: ReportWanted): Promise<InstallPlan[]> {
-  const due = await openDue(deps);
-  const { installs } = await countRun(deps, due, wanted);
+export async function previewReport(ctx: Context, wanted: ReportWanted): Promise<InstallPlan[]> {
+  const due = await openDue(ctx);
+  const { installs } = await countRun(ctx, due, wanted);
   const plans = new Map<string, { plan: InstallPlan; isOff: boolean; isOn: boolean }>();
   for (const [install, count] of installs) {
-    const { isOff, isOn } = await decideBrake(deps, install, count, wanted);
+    const { isOff, isOn } = await decideBrake(ctx, install, count, wanted);
     const plan = { install, entries: [], late: [], parked: [], heldLowered: [], held: [] };
     plans.set(install, { plan, isOff, isOn });
   }
-  for await (const part of loadParts(deps, due, wanted)) {
+  for await (const part of loadParts(ctx, due, wanted)) {
     for (const { plan, isOff, isOn } of plans.values()) {
       const days = part.due.filter(({ install }) => install === plan.install);
-      const { entries, late, parked } = await planPart(deps, due, plan.install, days);
+      const { entries, late, parked } = await planPart(ctx, due, plan.install, days);
       const split = isOff ? { entries, held: [] } : holdLowered(entries, isOn);
       addTo(plan.entries, split.entries);
       addTo(plan.heldLowered, split.held);

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { listWorkScopes, readNextScope } from '../read/read-scope.ts';
@@ -6,7 +7,7 @@ import { countDueScopes, keepScopes, listScopes, wantScopes } from '../read/scop
 import type { ScopeTrouble } from '../read/scope-trouble.ts';
 import { type InstallReport, reportUsage } from './report-usage.ts';
 import type { ReportWanted } from './report-wanted.ts';
-import type { ReportWorkerDeps } from './report-worker.ts';
+import type { OnAnswer } from './send-usage.ts';
 
 export interface ReportPatience {
   /** The longest wait for the readings of the tools. */
@@ -26,21 +27,22 @@ const readsAtOnce = 4;
 
 /** Reads all work and reports it now: alone, or beside a bridge that may take part of it. */
 export async function reportNow(
-  deps: ReportWorkerDeps,
+  ctx: Context,
+  onAnswer: OnAnswer,
   wanted: ReportWanted,
   patience: ReportPatience,
 ): Promise<{ installs: InstallReport[]; unread: UnreadScope[] }> {
-  const { clock } = deps;
-  const all = await listWorkScopes(deps);
+  const { clock } = ctx;
+  const all = await listWorkScopes(ctx);
   const wantedAt = toInstant(clock.now());
-  await keepScopes(deps, [...all.values()], wantedAt);
-  await inTransaction(deps.database, (tx) => wantScopes(tx, [...all.values()], wantedAt));
-  await Promise.all(Array.from({ length: readsAtOnce }, () => readAll(deps, wantedAt, patience)));
-  const unread = (await listScopes(deps)).filter(
+  await keepScopes(ctx, [...all.values()], wantedAt);
+  await inTransaction(ctx.database, (tx) => wantScopes(tx, [...all.values()], wantedAt));
+  await Promise.all(Array.from({ length: readsAtOnce }, () => readAll(ctx, wantedAt, patience)));
+  const unread = (await listScopes(ctx)).filter(
     ({ nextReadAt, readBeganAt, ...workScope }) =>
       nextReadAt !== null && (readBeganAt === null || readBeganAt < wantedAt) && !isOver(workScope),
   );
-  const installs = await reportUsage(deps, wanted, patience.signal);
+  const installs = await reportUsage(ctx, onAnswer, wanted, patience.signal);
   return {
     installs,
     unread: unread.map(({ tool, scope, failure }) => ({ tool, scope, failure })),
@@ -53,11 +55,11 @@ function isOver({ goneSince, failingSince }: ScopeTrouble): boolean {
 }
 
 /** A failed reading is not repeated here: it becomes due later, or a bridge repeats it. */
-async function readAll(deps: ReportWorkerDeps, wantedAt: string, { waitMs, signal }: ReportPatience): Promise<void> {
-  const { clock } = deps;
+async function readAll(ctx: Context, wantedAt: string, { waitMs, signal }: ReportPatience): Promise<void> {
+  const { clock } = ctx;
   const deadline = instantIn(clock, waitMs);
-  while (!signal.aborted && (await countDueScopes(deps, wantedAt)) > 0) {
-    if (await readNextScope(deps, signal)) continue;
+  while (!signal.aborted && (await countDueScopes(ctx, wantedAt)) > 0) {
+    if (await readNextScope(ctx, signal)) continue;
     if (toInstant(clock.now()) >= deadline) return;
     await wait(lookEveryMs, undefined, { signal }).catch(() => undefined);
   }

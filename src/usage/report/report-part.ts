@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { Context } from '../../context.ts';
 import { holdLocks, releaseLocks } from '../../db/lock-store.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
-import type { Storage } from '../../keys/storage.ts';
-import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
+import { instantIn, toInstant } from '../../lib/clock.ts';
 import type { DueDay } from '../attribute/attribute-work.ts';
 import type { DueLoader } from '../attribute/load-due.ts';
 import type { LoweringBrake, MarkedPart } from './count-run.ts';
@@ -10,13 +10,13 @@ import { holdLowerings } from './ledger-store.ts';
 import { loadPart } from './load-parts.ts';
 import { planPart } from './plan-part.ts';
 import { holdLowered, type PlannedEntry, type ReportPlan } from './plan-report.ts';
-import type { ReportDeps } from './report-deps.ts';
 import type { ReportWanted } from './report-wanted.ts';
-import { nothingSent, type SentEntries, sendUsage } from './send-usage.ts';
+import { nothingSent, type OnAnswer, type SentEntries, sendUsage } from './send-usage.ts';
 import type { Troubles } from './trouble-alerts.ts';
 
 export interface PartRun {
-  deps: ReportDeps;
+  ctx: Context;
+  onAnswer: OnAnswer;
   due: DueLoader;
   wanted: ReportWanted;
   troubles: Troubles;
@@ -42,13 +42,13 @@ export async function reportPart(
   { install, brake, onSent }: InstallRun,
   { people, contractIds }: MarkedPart,
 ): Promise<number> {
-  const { deps, due, wanted, signal } = run;
+  const { ctx, due, wanted, signal } = run;
   const marked = contractIds.get(install) ?? [];
-  const lease = await takeLease(deps, install, marked);
+  const lease = await takeLease(ctx, install, marked);
   try {
-    const part = await loadPart(deps, due, wanted, people);
+    const part = await loadPart(ctx, due, wanted, people);
     const isMarked = (day: DueDay) => day.install === install && marked.includes(day.contractId);
-    const plan = await planPart(deps, due, install, part.due.filter(isMarked));
+    const plan = await planPart(ctx, due, install, part.due.filter(isMarked));
     const [ours, theirs] = splitBy(plan, ({ contractId }) => lease.contractIds.has(contractId));
     const entries = await applyBrake(run, install, ours, brake);
     let left = entries.length + theirs.entries.length;
@@ -65,14 +65,14 @@ export async function reportPart(
 }
 
 async function send(
-  { deps, troubles, signal }: PartRun,
+  { ctx, onAnswer, troubles, signal }: PartRun,
   of: ContractKey,
   entries: readonly PlannedEntry[],
   lease: SenderLease,
 ): Promise<SentEntries> {
-  const reportUsage = deps.sources.get(of.install)?.reportUsage;
+  const reportUsage = ctx.sources.get(of.install)?.reportUsage;
   if (reportUsage === undefined) return { ...nothingSent(), left: [...entries] };
-  const sent = await sendUsage({ ...deps, hold: () => lease.keep() }, reportUsage, of, entries, signal);
+  const sent = await sendUsage(ctx, { reportUsage, onAnswer, hold: () => lease.keep() }, of, entries, signal);
   await troubles.noteDays(of.install, 'refused', sent.refused);
   return sent;
 }
@@ -89,17 +89,17 @@ function splitBy(plan: ReportPlan, isOurs: (day: DueDay) => boolean): [ReportPla
 
 /** Keeps held days held, whatever the outcome of this run. @returns what may be sent */
 async function applyBrake(
-  { deps, troubles }: PartRun,
+  { ctx, troubles }: PartRun,
   install: string,
   plan: ReportPlan,
   brake: LoweringBrake,
 ): Promise<PlannedEntry[]> {
-  const { clock } = deps;
+  const { clock } = ctx;
   const { entries, held } = brake.isOff ? { entries: plan.entries, held: [] } : holdLowered(plan.entries, brake.isOn);
   await troubles.noteDays(install, 'lowering', held);
   const isNew = held.filter(({ heldSince }) => heldSince === null);
-  await holdLowerings(deps, install, isNew, toInstant(clock.now()));
-  await holdLowerings(deps, install, plan.risen, null);
+  await holdLowerings(ctx, install, isNew, toInstant(clock.now()));
+  await holdLowerings(ctx, install, plan.risen, null);
   // What would be lowered only since the count is counted by the next run.
   return entries.filter((entry) => {
     if (!entry.isBraked || entry.heldSince !== null) return true;
@@ -121,11 +121,7 @@ const leaseMs = 120_000;
 /** Long enough for one request and all its waits. */
 const neededMs = 90_000;
 
-export async function takeLease(
-  ctx: Storage & { clock: Clock },
-  install: string,
-  contractIds: readonly string[],
-): Promise<SenderLease> {
+export async function takeLease(ctx: Context, install: string, contractIds: readonly string[]): Promise<SenderLease> {
   const token = randomUUID();
   const byName = new Map(
     contractIds.map((contractId) => [`usage:${JSON.stringify([install, contractId])}`, contractId]),

@@ -1,12 +1,12 @@
+import type { Context } from '../../context.ts';
 import { outcomeOfRun, type RunOutcome } from '../../domain/run.ts';
 import { maskText } from '../../lib/mask.ts';
 import { withSpan } from '../../lib/tracing.ts';
 import { openDue } from '../attribute/load-due.ts';
 import { countRun, decideBrake, type InstallCount, type LoweringBrake, type MarkedPart } from './count-run.ts';
-import type { ReportDeps } from './report-deps.ts';
 import { type PartRun, reportPart } from './report-part.ts';
 import type { ReportWanted } from './report-wanted.ts';
-import { concernsInstall, type SentEntries } from './send-usage.ts';
+import { concernsInstall, type OnAnswer, type SentEntries } from './send-usage.ts';
 import { openTroubles } from './trouble-alerts.ts';
 
 /** The outcome of reporting one install. */
@@ -36,19 +36,20 @@ interface OpenReport {
  * could not be sent.
  */
 export async function reportUsage(
-  deps: ReportDeps,
+  ctx: Context,
+  onAnswer: OnAnswer,
   wanted: ReportWanted,
   signal: AbortSignal,
   onProgress: () => void = () => undefined,
 ): Promise<InstallReport[]> {
-  const due = await openDue(deps);
-  const troubles = openTroubles(deps);
-  const { installs, parts } = await countRun(deps, due, wanted, { troubles, signal });
+  const due = await openDue(ctx);
+  const troubles = openTroubles(ctx);
+  const { installs, parts } = await countRun(ctx, due, wanted, { troubles, signal });
   const all: OpenReport[] = [];
   for (const [install, count] of installs) {
-    all.push(openReport(install, count, await decideBrake(deps, install, count, wanted)));
+    all.push(openReport(install, count, await decideBrake(ctx, install, count, wanted)));
   }
-  const run = { deps, due, wanted, troubles, signal };
+  const run = { ctx, onAnswer, due, wanted, troubles, signal };
   for (const part of parts) {
     for (const one of all) {
       const attributes = { 'gangway.install': one.report.install };
@@ -61,7 +62,7 @@ export async function reportUsage(
     const isBroken = signal.aborted || report.failure !== null;
     // Then some parts were never begun.
     if (isBroken) report.left = Math.max(report.left, counted - report.sent - report.refused);
-    note(deps, report, isAll);
+    note(ctx, report, isAll);
     // What other senders are at was not looked at.
     await troubles.raise(report.install, isAll && !isBroken && report.left === 0);
   }
@@ -104,7 +105,7 @@ function addSent(report: InstallReport, { answered, refused, requests, failure }
 }
 
 /** @param isAll whether nothing of the install was left out */
-function note({ metrics, logger }: ReportDeps, report: InstallReport, isAll: boolean): void {
+function note({ metrics, logger }: Context, report: InstallReport, isAll: boolean): void {
   const { install, sent, refused, left, requests, failure, held } = report;
   metrics.usageDays.inc({ install, outcome: 'answered' }, sent);
   metrics.usageDays.inc({ install, outcome: 'refused' }, refused);

@@ -1,22 +1,18 @@
+import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import { keepSetting, raiseSetting, readSetting } from '../../db/setting-store.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { lastTick } from '../../lib/last-tick.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
-import { listWorkScopes, type ReadScopeDeps } from '../read/read-scope.ts';
+import { listWorkScopes } from '../read/read-scope.ts';
 import { countDueScopes, wantScopes } from '../read/scope-store.ts';
-import type { ReportDeps } from './report-deps.ts';
 import { reportUsage } from './report-usage.ts';
+import type { OnAnswer } from './send-usage.ts';
 
-export interface ReportWorkerDeps extends ReportDeps, ReadScopeDeps {
-  /** A cron pattern, in UTC. */
-  schedule: string;
-  /** The installs by name, always up to date. */
-  installs: ReadonlyMap<string, unknown>;
+export interface ReportPorts {
+  onAnswer: OnAnswer;
   /** Called after a report: compares what was read with what the marketplace has by then. */
-  compare(signal: AbortSignal, onProgress: () => void): Promise<void>;
-  /** Called when scopes have become due in the tools. */
-  onReadingWanted(): void;
+  compare(ctx: Context, signal: AbortSignal, onProgress: () => void): Promise<void>;
 }
 
 /** How long a tool that cannot be read delays the report of the others. */
@@ -24,29 +20,29 @@ const longestWaitMs = 10 * 60_000;
 const stallMs = 60 * 60_000;
 
 /** On each tick of the schedule, has all work read and then reports what has changed. */
-export function createReportWorker(deps: ReportWorkerDeps): Loop {
-  const { logger, clock } = deps;
+export function createReportWorker(ctx: Context, ports: ReportPorts): Loop {
+  const { logger, clock } = ctx;
   return createLoop({
     name: 'report-usage',
-    pollMs: deps.pollMs,
+    pollMs: ctx.pollMs,
     logger,
     clock,
     stallMs,
     async run(signal, beat) {
-      await wantTick(deps);
-      await reportTick(deps, signal, beat);
+      await wantTick(ctx);
+      await reportTick(ctx, ports, signal, beat);
       return 'idle';
     },
   });
 }
 
 /** The first instance asks for the readings of a tick. Several missed ticks become one. */
-async function wantTick(deps: ReportWorkerDeps): Promise<void> {
-  const { database, schedule, clock } = deps;
+async function wantTick(ctx: Context): Promise<void> {
+  const { database, config, clock } = ctx;
   const now = clock.now();
-  const tick = lastTick(schedule, now);
+  const tick = lastTick(config.usage.schedule, now);
   if ((await readSetting(database.kysely, 'usage_tick')) === tick) return;
-  const all = [...(await listWorkScopes(deps)).values()];
+  const all = [...(await listWorkScopes(ctx)).values()];
   const isFirst = await inTransaction(database, async (tx) => {
     await keepSetting(tx, 'usage_tick', tick);
     await keepSetting(tx, 'usage_reported_tick', tick);
@@ -55,12 +51,17 @@ async function wantTick(deps: ReportWorkerDeps): Promise<void> {
     await wantScopes(tx, all, toInstant(now));
     return true;
   });
-  if (isFirst) deps.onReadingWanted();
+  if (isFirst) ctx.wake('work');
 }
 
 /** Reports once everything was read that can be; one instance does it. */
-async function reportTick(deps: ReportWorkerDeps, signal: AbortSignal, beat: () => void): Promise<void> {
-  const { database, installs, clock } = deps;
+async function reportTick(
+  ctx: Context,
+  { onAnswer, compare }: ReportPorts,
+  signal: AbortSignal,
+  beat: () => void,
+): Promise<void> {
+  const { database, installs, clock } = ctx;
   const { kysely } = database;
   const [wanted, reported] = [
     await readSetting(kysely, 'usage_tick'),
@@ -69,9 +70,9 @@ async function reportTick(deps: ReportWorkerDeps, signal: AbortSignal, beat: () 
   if (wanted === undefined || reported === undefined || wanted <= reported) return;
   // Counted from the request and not from the tick, which may be long over after a pause.
   const dueSince = instantIn(clock, -longestWaitMs);
-  if ((await countDueScopes(deps, toInstant(clock.now()), { dueSince })) > 0) return;
+  if ((await countDueScopes(ctx, toInstant(clock.now()), { dueSince })) > 0) return;
   const isOurs = await inTransaction(database, (tx) => raiseSetting(tx, 'usage_reported_tick', wanted));
   if (!isOurs) return;
-  await reportUsage(deps, { installs: [...installs.keys()] }, signal, beat);
-  await deps.compare(signal, beat);
+  await reportUsage(ctx, onAnswer, { installs: [...installs.keys()] }, signal, beat);
+  await compare(ctx, signal, beat);
 }

@@ -1,8 +1,8 @@
+import type { Context } from '../../context.ts';
 import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
-import type { Storage } from '../../keys/storage.ts';
 import { chunksOf } from '../../lib/chunks.ts';
-import { type Clock, toInstant } from '../../lib/clock.ts';
+import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Budget, Source, UsageEntry } from '../../sources/source.ts';
 import type { SendResult } from './ledger-day.ts';
@@ -11,15 +11,15 @@ import type { PlannedEntry } from './plan-report.ts';
 
 /** What an answer says besides that the usage was accepted; null where it could not be read. */
 export type OnAnswer = (
-  install: string,
-  contractId: string,
+  ctx: Context,
+  of: ContractKey,
   budget: Budget | null,
   /** When the request began. */
   askedAt: string,
 ) => Promise<void>;
 
-export interface SendDeps extends Storage {
-  clock: Clock;
+interface Sender {
+  reportUsage: NonNullable<Source['reportUsage']>;
   /** Keeps other senders from this contract; false where another sender has begun. */
   hold(): Promise<boolean>;
   onAnswer: OnAnswer;
@@ -35,8 +35,6 @@ export interface SentEntries {
   failure: AppError | null;
 }
 
-type ReportUsage = NonNullable<Source['reportUsage']>;
-
 const batchSize = 100;
 
 /**
@@ -45,8 +43,8 @@ const batchSize = 100;
  * others back.
  */
 export async function sendUsage(
-  deps: SendDeps,
-  reportUsage: ReportUsage,
+  ctx: Context,
+  sender: Sender,
   of: ContractKey,
   entries: readonly PlannedEntry[],
   signal: AbortSignal,
@@ -54,8 +52,8 @@ export async function sendUsage(
   const sent = nothingSent();
   const batches = chunksOf(entries, batchSize);
   for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
-    if (!(await deps.hold())) return { ...sent, left: [...batch, ...batches.flat()] };
-    const error = await sendBatch(deps, reportUsage, of, batch, signal);
+    if (!(await sender.hold())) return { ...sent, left: [...batch, ...batches.flat()] };
+    const error = await sendBatch(ctx, sender, of, batch, signal);
     sent.requests += 1;
     if (error === null) sent.answered.push(...batch);
     else if (isOfOneEntry(error) && batch.length > 1) batches.unshift(...halvesOf(batch));
@@ -71,17 +69,17 @@ export function nothingSent(): SentEntries {
 
 /** @returns why not, or null */
 async function sendBatch(
-  deps: SendDeps,
-  reportUsage: ReportUsage,
+  ctx: Context,
+  sender: Sender,
   of: ContractKey,
   batch: readonly PlannedEntry[],
   signal: AbortSignal,
 ): Promise<AppError | null> {
-  const sentAt = toInstant(deps.clock.now());
-  await beginSending(deps, of, batch, sentAt);
+  const sentAt = toInstant(ctx.clock.now());
+  await beginSending(ctx, of, batch, sentAt);
   const heard = { isRepeated: false, requestId: null as string | null };
   const settle = (result: SendResult) =>
-    settleSent(deps, of, batch, sentAt, { result, now: toInstant(deps.clock.now()) });
+    settleSent(ctx, of, batch, sentAt, { result, now: toInstant(ctx.clock.now()) });
   let budget: Budget | null;
   try {
     const listeners = {
@@ -93,7 +91,7 @@ async function sendBatch(
       },
     };
     const entries = batch.map(toUsageEntry);
-    ({ budget } = await reportUsage(of.contractId, entries, signal, listeners));
+    ({ budget } = await sender.reportUsage(of.contractId, entries, signal, listeners));
   } catch (thrown) {
     const error = toAppError(thrown);
     const { isRepeated } = heard;
@@ -101,7 +99,7 @@ async function sendBatch(
     return error;
   }
   await settle({ ...heard, state: 'answered', status: null, message: null });
-  await deps.onAnswer(of.install, of.contractId, budget, sentAt);
+  await sender.onAnswer(ctx, of, budget, sentAt);
   return null;
 }
 

@@ -1,7 +1,7 @@
+import type { Context } from '../../context.ts';
 import type { UsageTroubleKind } from '../../domain/usage.ts';
-import type { Storage } from '../../keys/storage.ts';
-import type { AlertKind, Alerts } from '../../lib/alerts.ts';
-import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
+import type { AlertKind } from '../../lib/alerts.ts';
+import { instantIn, toInstant } from '../../lib/clock.ts';
 import { type HeldWork, workKey } from '../attribute/attribute-work.ts';
 import { heldIdOf } from '../attribute/decision-store.ts';
 import { countTrouble, forgetTroubles, markTroubleAlerted, noteTrouble } from './trouble-store.ts';
@@ -24,11 +24,6 @@ interface DayOf {
   day: string;
 }
 
-export interface TroubleDeps extends Storage {
-  alerts: Alerts;
-  clock: Clock;
-}
-
 const dayMs = 86_400_000;
 
 const says: Record<UsageTroubleKind, { alert: AlertKind; message: string }> = {
@@ -49,23 +44,23 @@ const says: Record<UsageTroubleKind, { alert: AlertKind; message: string }> = {
 
 const kinds = Object.keys(says) as UsageTroubleKind[];
 
-export function openTroubles(deps: TroubleDeps): Troubles {
-  const beganAt = toInstant(deps.clock.now());
+export function openTroubles(ctx: Context): Troubles {
+  const beganAt = toInstant(ctx.clock.now());
 
   async function raiseKind(install: string, kind: UsageTroubleKind): Promise<void> {
     const of = { install, kind };
-    const { all, fresh, due } = await countTrouble(deps, of, instantIn(deps.clock, -dayMs));
+    const { all, fresh, due } = await countTrouble(ctx, of, instantIn(ctx.clock, -dayMs));
     if (fresh + due === 0) return;
     const { alert, message } = says[kind];
-    deps.alerts.raise(alert, { install, reason: kind, days: all, new: fresh }, message);
+    ctx.alerts.raise(alert, { install, reason: kind, days: all, new: fresh }, message);
     // Marked afterwards: after a crash in between, a repeated alert is better than a lost one.
-    await markTroubleAlerted(deps, of, toInstant(deps.clock.now()));
+    await markTroubleAlerted(ctx, of, toInstant(ctx.clock.now()));
   }
 
   return {
     noteWork: (install, held) =>
       noteTrouble(
-        deps,
+        ctx,
         { install, kind: 'work' },
         held.map(({ observation }) => heldIdOf(workKey(observation))),
         beganAt,
@@ -73,14 +68,14 @@ export function openTroubles(deps: TroubleDeps): Troubles {
 
     noteDays: (install, kind, days) =>
       noteTrouble(
-        deps,
+        ctx,
         { install, kind },
         days.map(({ contractId, trainerId, day }) => heldIdOf(JSON.stringify([contractId, trainerId, day]))),
         beganAt,
       ),
 
     async raise(install, isWhole) {
-      if (isWhole) await forgetTroubles(deps, install, beganAt);
+      if (isWhole) await forgetTroubles(ctx, install, beganAt);
       for (const kind of kinds) await raiseKind(install, kind);
     },
   };

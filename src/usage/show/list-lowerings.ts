@@ -1,10 +1,10 @@
+import type { Context } from '../../context.ts';
 import type { Counts } from '../../domain/usage.ts';
 import { instantIn } from '../../lib/clock.ts';
 import type { DueDay } from '../attribute/attribute-work.ts';
 import { openDue } from '../attribute/load-due.ts';
 import type { LedgerKey, LedgerRow } from '../report/ledger-store.ts';
 import { listLoweredDays } from '../report/lowering-store.ts';
-import type { ReportDeps } from '../report/report-deps.ts';
 
 /** A day of which less was seen than was reported. */
 export interface Lowering extends LedgerKey {
@@ -19,11 +19,10 @@ export interface Lowering extends LedgerKey {
 }
 
 /** Held days of any age, and days that were reported lower within the look-back. Changes nothing. */
-export async function listLowerings(deps: ReportDeps, installs: readonly string[]): Promise<Lowering[]> {
-  const { clock, lookbackMs } = deps;
-  const since = instantIn(clock, -lookbackMs);
-  const rows = await listLoweredDays(deps, installs, since);
-  const seen = await loadSeen(deps, rows);
+export async function listLowerings(ctx: Context, installs: readonly string[]): Promise<Lowering[]> {
+  const since = instantIn(ctx.clock, -ctx.config.usage.lookbackMs);
+  const rows = await listLoweredDays(ctx, installs, since);
+  const seen = await loadSeen(ctx, rows);
   return rows.flatMap((row) => [
     ...toHeld(row, seen.get(dayKey(row)) ?? null),
     ...toReported(row).filter((one) => one.since >= since),
@@ -47,10 +46,10 @@ function toKey({ install, contractId, trainerId, day }: LedgerRow) {
 }
 
 /** What is due on the held days. */
-async function loadSeen(deps: ReportDeps, rows: readonly LedgerRow[]): Promise<Map<string, Counts>> {
+async function loadSeen(ctx: Context, rows: readonly LedgerRow[]): Promise<Map<string, Counts>> {
   const waiting = rows.filter(({ heldSince }) => heldSince !== null);
   if (waiting.length === 0) return new Map();
-  const due = await openDue(deps);
+  const due = await openDue(ctx);
   const people = [...new Set(waiting.map(({ trainerId }) => trainerId))];
   const { due: days } = await due.load(people);
   return new Map(days.map((day) => [dayKey(day), day.counts]));

@@ -1,6 +1,6 @@
-import type { Storage } from '../../keys/storage.ts';
+import type { Context } from '../../context.ts';
 import { listEngagements, listParticipants, listWorkLinks } from '../read/contract-source-store.ts';
-import { type ScopeOf, scopeKey } from '../read/find-scopes.ts';
+import { scopeKey, scopeOfLink } from '../read/find-scopes.ts';
 import { listScopes } from '../read/scope-store.ts';
 import { type FallenTotal, listFallenTotals } from '../read/work-store.ts';
 
@@ -14,31 +14,27 @@ export interface ContractGaps {
   failing: { tool: string; scope: string; readAt: string | null; failure: string }[];
 }
 
-export interface GapDeps extends Storage {
-  scopeOf: ScopeOf;
-}
-
 /** Shows the gaps of the scopes of one contract. Changes nothing. */
-export async function showGaps(deps: GapDeps, install: string, contractId: string): Promise<ContractGaps> {
-  const people = await listParticipants(deps, install, [contractId]);
+export async function showGaps(ctx: Context, install: string, contractId: string): Promise<ContractGaps> {
+  const people = await listParticipants(ctx, install, [contractId]);
   const trainerIds = [...new Set(people.map(({ trainerId }) => trainerId))];
-  const ours = (await listEngagements(deps, { trainerIds })).filter(
+  const ours = (await listEngagements(ctx, { trainerIds })).filter(
     (one) => one.install === install && one.contractId === contractId,
   );
   const linkIds = new Set(ours.map(({ linkId }) => linkId));
-  const links = (await listWorkLinks(deps)).filter((link) => link.install === install && linkIds.has(link.linkId));
+  const links = (await listWorkLinks(ctx)).filter((link) => link.install === install && linkIds.has(link.linkId));
   const keys = new Set(
     links.flatMap((link) => {
-      const at = deps.scopeOf(link);
+      const at = scopeOfLink(ctx, link);
       return at === undefined ? [] : [scopeKey(at)];
     }),
   );
-  const rows = (await listScopes(deps)).filter((row) => keys.has(scopeKey(row)));
+  const rows = (await listScopes(ctx)).filter((row) => keys.has(scopeKey(row)));
   return {
     gaps: rows.flatMap(({ tool, scope, gap: says, gapSince: since }) =>
       says === null ? [] : [{ tool, scope, since, says }],
     ),
-    fallen: (await listFallenTotals(deps, trainerIds)).filter((one) => keys.has(scopeKey(one))),
+    fallen: (await listFallenTotals(ctx, trainerIds)).filter((one) => keys.has(scopeKey(one))),
     failing: rows.flatMap(({ tool, scope, readBeganAt: readAt, failure }) =>
       failure === null ? [] : [{ tool, scope, readAt, failure }],
     ),

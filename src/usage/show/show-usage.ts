@@ -1,10 +1,10 @@
+import type { Context } from '../../context.ts';
 import { addCounts, type Counts, countNames, type Day, noCounts, type Observation } from '../../domain/usage.ts';
 import type { DueDay, HeldWork } from '../attribute/attribute-work.ts';
 import { openDue } from '../attribute/load-due.ts';
 import { differenceOf, explainDay, type WhyDifferent } from '../compare/explain-day.ts';
 import { listParticipants } from '../read/contract-source-store.ts';
 import { type LedgerRow, listLedger } from '../report/ledger-store.ts';
-import type { ReportDeps } from '../report/report-deps.ts';
 
 /** The receipt of one day of a trainer on a contract. */
 export interface ShownDay {
@@ -49,13 +49,13 @@ export interface ShownContract {
 }
 
 /** What is known of the usage of one contract. Changes nothing. */
-export async function showUsage(deps: ReportDeps, install: string, contractId: string): Promise<ShownContract> {
-  const due = await openDue(deps, { keepsObservations: true });
-  const people = await listParticipants(deps, install, [contractId]);
+export async function showUsage(ctx: Context, install: string, contractId: string): Promise<ShownContract> {
+  const due = await openDue(ctx, { keepsObservations: true });
+  const people = await listParticipants(ctx, install, [contractId]);
   const attributed = await due.load([...new Set(people.map(({ trainerId }) => trainerId))]);
   const isOf = (one: { install: string; contractId: string }) =>
     one.install === install && one.contractId === contractId;
-  const ledger = await listLedger(deps, { install, contractIds: [contractId] });
+  const ledger = await listLedger(ctx, { install, contractIds: [contractId] });
   const seen = new Map(attributed.due.filter(isOf).map((day) => [keyOf(day), day]));
   const sent = new Map(ledger.map((row) => [keyOf(row), row]));
   // A day with zeros was assigned to another contract, and is shown only where it was reported.
@@ -63,7 +63,7 @@ export async function showUsage(deps: ReportDeps, install: string, contractId: s
   const seenKeys = [...seen].flatMap(([key, day]) => (isSeen(day) ? [key] : []));
   const keys = [...new Set([...sent.keys(), ...seenKeys])];
   const toShown = (key: string) =>
-    toDay(seen.get(key), sent.get(key), { now: deps.clock.now(), firstDay: due.firstDay });
+    toDay(seen.get(key), sent.get(key), { now: ctx.clock.now(), firstDay: due.firstDay });
   return {
     install,
     contractId,

@@ -39,7 +39,7 @@ async function openStage(openFresh: OpenFresh, options: CvatFakeOptions = {}): P
   const tool = { ...createMemoryTool(), adapter };
   const protectedAccounts: string[] = [];
   const converging = { protectedAccounts };
-  const routing = { tool, converging, routeLink: toOrganization, endsAssignments: () => true };
+  const routing = { tool, converging, routeLink: toOrganization };
   const incident = createIncident(await openFresh(), routing);
   now = () => incident.engine.clock.now();
   const account = (email: string) => cvat.state.findByEmail(email)?.id ?? 0;

@@ -21,7 +21,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
   /** With an endpoint of its own that is in order. */
   async function openConnected() {
     const world = await open();
-    await beginCreatingEndpoint(world.deps, 'acme', world.clock.now().toISOString());
+    await beginCreatingEndpoint(world.ctx, 'acme', world.clock.now().toISOString());
     await world.check();
     await world.takeReadWanted();
     const [{ endpointId } = { endpointId: '' }] = await world.stored();
@@ -50,7 +50,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
 
   it('is made anew where its secret was received and never stored', async () => {
     const world = await open();
-    await beginCreatingEndpoint(world.deps, 'acme', world.clock.now().toISOString());
+    await beginCreatingEndpoint(world.ctx, 'acme', world.clock.now().toISOString());
     const lost = await world.makeByHand();
     await world.check();
     const [made, ...others] = await world.endpoints();
@@ -63,12 +63,12 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
 
   it('is finished after a crash at the moment that its secret was received', async () => {
     const world = await open();
-    const { deps } = world;
-    await beginCreatingEndpoint(deps, 'acme', world.clock.now().toISOString());
-    const database = watchQueries(deps.database, {
+    const { ctx } = world;
+    await beginCreatingEndpoint(ctx, 'acme', world.clock.now().toISOString());
+    const database = watchQueries(ctx.database, {
       'insert webhookEndpoint': () => Promise.reject(new Error('power cut')),
     });
-    await expect(checkSubscription({ ...deps, database }, 'acme', signal)).rejects.toThrow('power cut');
+    await expect(checkSubscription({ ...ctx, database }, 'acme', signal)).rejects.toThrow('power cut');
     expect([await world.endpoints(), await world.stored()]).toMatchObject([[{}], []]);
     await world.check();
     const [made] = await world.endpoints();
@@ -139,7 +139,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     await world.failDeliveries(10);
     await world.accept();
     world.clock.advance(minute);
-    await noteUnmatchedSignature(world.deps, 'acme', world.clock.now().toISOString());
+    await noteUnmatchedSignature(world.ctx, 'acme', world.clock.now().toISOString());
     world.clock.advance(minute);
     await world.check();
     expect(await world.endpoints()).toMatchObject([{ status: 'DISABLED' }]);
@@ -183,7 +183,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
   it('is left alone while another process has it', async () => {
     const world = await openConnected();
     const at = (ms: number) => new Date(world.clock.now().getTime() + ms).toISOString();
-    await holdLock(world.deps.database, 'subscription:acme', 'another', at(0), at(minute));
+    await holdLock(world.ctx.database, 'subscription:acme', 'another', at(0), at(minute));
     await world.api.deleteEndpoint(world.endpointId, signal);
     expect(await world.check()).toBe(false);
     expect(await world.endpoints()).toEqual([]);

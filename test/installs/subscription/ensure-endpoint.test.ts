@@ -12,7 +12,7 @@ describe.each(surroundings)('connecting an install, %s', (_, openMarket, dialect
   async function open(options = {}) {
     const database = openForTest(await dialect.createMigrated());
     const world = await openSubscriptionWorld(openMarket, database, options);
-    const ensure = (mayMove = false) => ensureEndpoint(world.deps, 'acme', { mayMove, signal });
+    const ensure = (mayMove = false) => ensureEndpoint(world.ctx, 'acme', { mayMove, signal });
     return { ...world, ensure };
   }
 
@@ -58,7 +58,7 @@ describe.each(surroundings)('connecting an install, %s', (_, openMarket, dialect
     const world = await open();
     const { endpointId } = await world.ensure();
     await world.failDeliveries(10);
-    await noteUnmatchedSignature(world.deps, 'acme', world.clock.now().toISOString());
+    await noteUnmatchedSignature(world.ctx, 'acme', world.clock.now().toISOString());
     expect(await world.ensure()).toEqual({ endpointId, how: 'kept' });
     expect(await world.endpoints()).toMatchObject([{ status: 'ACTIVE' }]);
   });
@@ -78,8 +78,8 @@ describe.each(surroundings)('connecting an install, %s', (_, openMarket, dialect
     await world.makeByHand();
     const refused = new AppError('conflict', 'as many as may be', { status: 409 });
     const api = { ...world.api, createEndpoint: () => Promise.reject(refused) };
-    const deps = { ...world.deps, sources: new Map([['acme', api]]) };
-    await expect(ensureEndpoint(deps, 'acme', { mayMove: false, signal })).rejects.toBe(refused);
+    const ctx = { ...world.ctx, sources: new Map([['acme', api]]) };
+    await expect(ensureEndpoint(ctx, 'acme', { mayMove: false, signal })).rejects.toBe(refused);
     expect(await world.endpoints()).toEqual([]);
     await world.check();
     const [made] = await world.endpoints();
@@ -95,8 +95,9 @@ describe.each(surroundings)('connecting an install, %s', (_, openMarket, dialect
 
   it('needs to know where the marketplace reaches it', async () => {
     const world = await open();
-    const deps = { ...world.deps, publicUrl: undefined };
-    await expect(ensureEndpoint(deps, 'acme', { mayMove: false, signal })).rejects.toMatchObject({
+    const config = { ...world.ctx.config, receiver: { ...world.ctx.config.receiver, publicUrl: undefined } };
+    const ctx = { ...world.ctx, config };
+    await expect(ensureEndpoint(ctx, 'acme', { mayMove: false, signal })).rejects.toMatchObject({
       code: 'invalid',
       message: expect.stringContaining('receiver.publicUrl'),
     });

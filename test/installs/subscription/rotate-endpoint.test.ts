@@ -14,13 +14,13 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
   async function open(options = {}) {
     const database = openForTest(await dialect.createMigrated());
     const world = await openSubscriptionWorld(openMarket, database, options);
-    const rotate = () => rotateEndpoint(world.deps, 'acme', { signal, overlapMs: 0 });
+    const rotate = () => rotateEndpoint(world.ctx, 'acme', { signal, overlapMs: 0 });
     return { ...world, rotate };
   }
 
   async function openConnected(options = {}) {
     const world = await open(options);
-    const { endpointId } = await ensureEndpoint(world.deps, 'acme', { mayMove: false, signal });
+    const { endpointId } = await ensureEndpoint(world.ctx, 'acme', { mayMove: false, signal });
     const [{ secret } = { secret: null }] = await world.stored();
     await world.takeReadWanted();
     world.clock.advance(60_000);
@@ -59,7 +59,7 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
   it('mends what only another secret can mend', async () => {
     const world = await openConnected();
     await world.failDeliveries(10);
-    await noteUnmatchedSignature(world.deps, 'acme', world.clock.now().toISOString());
+    await noteUnmatchedSignature(world.ctx, 'acme', world.clock.now().toISOString());
     await world.check();
     expect(await world.record()).toMatchObject({ trouble: expect.any(Object) });
     await world.rotate();
@@ -79,9 +79,9 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
   it('is finished by the watch when it was cut off before the first was deleted', async () => {
     const world = await openConnected();
     const cut = new AbortController();
-    const database = watchQueries(world.deps.database, { 'insert webhookEndpoint': () => cut.abort() });
-    const deps = { ...world.deps, database };
-    const rotating = rotateEndpoint(deps, 'acme', { signal: cut.signal, overlapMs: 60_000 });
+    const database = watchQueries(world.ctx.database, { 'insert webhookEndpoint': () => cut.abort() });
+    const ctx = { ...world.ctx, database };
+    const rotating = rotateEndpoint(ctx, 'acme', { signal: cut.signal, overlapMs: 60_000 });
     await expect(rotating).rejects.toMatchObject({ code: 'unavailable' });
     expect([await world.endpoints(), await world.stored()]).toMatchObject([
       [{}, {}],
@@ -100,9 +100,9 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
 
   it('is finished by the watch when it was cut off before the second was stored', async () => {
     const world = await openConnected();
-    const database = watchQueries(world.deps.database, { 'insert webhookEndpoint': cutOff });
-    const deps = { ...world.deps, database };
-    await expect(rotateEndpoint(deps, 'acme', { signal })).rejects.toThrow('cut');
+    const database = watchQueries(world.ctx.database, { 'insert webhookEndpoint': cutOff });
+    const ctx = { ...world.ctx, database };
+    await expect(rotateEndpoint(ctx, 'acme', { signal })).rejects.toThrow('cut');
     await world.check();
     expect(await world.endpoints()).toMatchObject([{ id: world.endpointId }]);
     expect(await world.record()).toMatchObject({ creatingSince: null, trouble: null });
@@ -112,15 +112,15 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
     const world = await open({ hasConfiguredSecrets: true });
     const { id } = await world.makeByHand();
     let stored = 0;
-    const database = watchQueries(world.deps.database, {
+    const database = watchQueries(world.ctx.database, {
       async 'insert webhookEndpoint'() {
         stored += 1;
         // The first is the one of the configuration.
         if (stored > 1) await cutOff();
       },
     });
-    const deps = { ...world.deps, database };
-    await expect(rotateEndpoint(deps, 'acme', { signal })).rejects.toThrow('cut');
+    const ctx = { ...world.ctx, database };
+    await expect(rotateEndpoint(ctx, 'acme', { signal })).rejects.toThrow('cut');
     await world.check();
     expect(await world.endpoints()).toMatchObject([{ id }]);
     expect(await world.stored()).toMatchObject([{ endpointId: id, secret: null }]);
@@ -128,9 +128,9 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
 
   it('is finished by the watch when it was cut off in the gap', async () => {
     const world = await openConnected({ endpointsPerInstall: 1 });
-    const database = watchQueries(world.deps.database, { 'insert webhookEndpoint': cutOff });
-    const deps = { ...world.deps, database };
-    await expect(rotateEndpoint(deps, 'acme', { signal })).rejects.toThrow('cut');
+    const database = watchQueries(world.ctx.database, { 'insert webhookEndpoint': cutOff });
+    const ctx = { ...world.ctx, database };
+    await expect(rotateEndpoint(ctx, 'acme', { signal })).rejects.toThrow('cut');
     expect(await world.stored()).toEqual([]);
     await world.check();
     const [made] = await world.endpoints();

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { beforeEach, expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
+import type { Install } from '../../../src/domain/install.ts';
 import {
   beginCreatingEndpoint,
   claimSubscriptions,
@@ -8,29 +9,30 @@ import {
 } from '../../../src/installs/subscription/subscription-store.ts';
 import { createSubscriptionWorker } from '../../../src/installs/subscription/subscription-worker.ts';
 import { openSandbox } from '../../support/either-market.ts';
-import { startLoops } from '../../support/engine-harness.ts';
+import { inStudio, startLoops } from '../../support/engine-harness.ts';
 import { openSubscriptionWorld, type SubscriptionWorld } from '../../support/subscription-world.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
+/** The default of the configuration. */
 const everyMs = 300_000;
 
 describeAnyDatabase('the watch', (openFresh) => {
   let database: Database;
   let world: SubscriptionWorld;
   let looks: string[];
-  let installs: Map<string, object>;
+  let installs: Map<string, Install>;
 
   beforeEach(async () => {
     database = await openFresh();
     world = await openSubscriptionWorld(openSandbox, database);
     looks = [];
-    installs = new Map([['acme', {}]]);
+    installs = new Map([['acme', inStudio()]]);
   });
 
   /** Instances of their own, which share a database and a marketplace. */
   function createWatch() {
-    const { api, deps } = world;
+    const { api, ctx } = world;
     const sources = new Map(
       ['acme', 'globex'].map((install) => {
         const listEndpoints: typeof api.listEndpoints = async (signal) => {
@@ -40,7 +42,7 @@ describeAnyDatabase('the watch', (openFresh) => {
         return [install, { ...api, listEndpoints }];
       }),
     );
-    return createSubscriptionWorker({ ...deps, sources, installs, everyMs });
+    return createSubscriptionWorker({ ...ctx, sources, installs });
   }
 
   const untilLookedAt = (...expected: string[]) =>
@@ -65,7 +67,7 @@ describeAnyDatabase('the watch', (openFresh) => {
     startLoops(watch);
     await untilLookedAt('acme');
     world.clock.advance(everyMs - 1);
-    installs.set('globex', {});
+    installs.set('globex', inStudio());
     watch.wake();
     await untilLookedAt('acme', 'globex');
     world.clock.advance(1);
@@ -76,22 +78,22 @@ describeAnyDatabase('the watch', (openFresh) => {
   it('is done by one of many instances for each install', async () => {
     const installs = Array.from({ length: 7 }, (_, index) => `i${index}`);
     const now = world.clock.now().toISOString();
-    await wantSubscriptionCheck(world.deps, installs, now);
-    const asked = installs.map(() => claimSubscriptions(world.deps, installs, now, '2100-01-01T00:00:00.000Z'));
+    await wantSubscriptionCheck(world.ctx, installs, now);
+    const asked = installs.map(() => claimSubscriptions(world.ctx, installs, now, '2100-01-01T00:00:00.000Z'));
     expect((await Promise.all(asked)).flat().sort()).toEqual(installs);
   });
 
   it('takes up what a dead instance has left', async () => {
-    const { deps, clock } = world;
+    const { ctx, clock } = world;
     const at = (ms: number) => new Date(clock.now().getTime() + ms).toISOString();
-    await wantSubscriptionCheck(deps, ['acme'], at(0));
-    expect(await claimSubscriptions(deps, ['acme'], at(0), at(60_000))).toEqual(['acme']);
-    expect(await claimSubscriptions(deps, ['acme'], at(59_999), at(60_000))).toEqual([]);
-    expect(await claimSubscriptions(deps, ['acme', 'globex'], at(60_000), at(90_000))).toEqual(['acme']);
+    await wantSubscriptionCheck(ctx, ['acme'], at(0));
+    expect(await claimSubscriptions(ctx, ['acme'], at(0), at(60_000))).toEqual(['acme']);
+    expect(await claimSubscriptions(ctx, ['acme'], at(59_999), at(60_000))).toEqual([]);
+    expect(await claimSubscriptions(ctx, ['acme', 'globex'], at(60_000), at(90_000))).toEqual(['acme']);
   });
 
   it('leaves what it was at to others when it is stopped', async () => {
-    const { api, deps, clock } = world;
+    const { api, ctx, clock } = world;
     const asked = new AbortController();
     const listEndpoints: typeof api.listEndpoints = (signal) => {
       asked.abort();
@@ -100,13 +102,13 @@ describeAnyDatabase('the watch', (openFresh) => {
       });
     };
     const sources = new Map([['acme', { ...api, listEndpoints }]]);
-    const watch = createSubscriptionWorker({ ...deps, sources, installs, everyMs });
+    const watch = createSubscriptionWorker({ ...ctx, sources, installs });
     watch.start();
     await once(asked.signal, 'abort');
     await watch.stop();
     const now = clock.now().toISOString();
     const leasedUntil = '2100-01-01T00:00:00.000Z';
-    expect(await claimSubscriptions(deps, ['acme'], now, leasedUntil)).toEqual(['acme']);
+    expect(await claimSubscriptions(ctx, ['acme'], now, leasedUntil)).toEqual(['acme']);
     expect(await world.check()).toBe(true);
   });
 
@@ -122,8 +124,8 @@ describeAnyDatabase('the watch', (openFresh) => {
   });
 
   it('makes no second endpoint where a list is empty by mistake', async () => {
-    const { deps, api, market } = world;
-    await beginCreatingEndpoint(deps, 'acme', world.clock.now().toISOString());
+    const { ctx, api, market } = world;
+    await beginCreatingEndpoint(ctx, 'acme', world.clock.now().toISOString());
     await world.check();
     const control = new URL('/sandbox/faults', market.baseUrl);
     const empty = { probability: 1, operations: ['GET /webhook-endpoints'] };

@@ -18,14 +18,14 @@ describe.each(surroundings)('a subscription whose endpoint cannot be changed, %s
     const database = openForTest(await dialect.createMigrated());
     const world = await openSubscriptionWorld(openMarket, database, options);
     const { updateEndpoint: __, redeliver: ___, ...source } = world.api;
-    const deps = { ...world.deps, sources: new Map<string, Source>([['acme', source]]) };
-    const check = () => checkSubscription(deps, 'acme', signal);
+    const ctx = { ...world.ctx, sources: new Map<string, Source>([['acme', source]]) };
+    const check = () => checkSubscription(ctx, 'acme', signal);
     const disable = async (endpointId: string) =>
       await world.api.updateEndpoint(endpointId, { status: 'DISABLED' }, signal);
-    const { endpointId } = await ensureEndpoint(deps, 'acme', { mayMove: false, signal });
+    const { endpointId } = await ensureEndpoint(ctx, 'acme', { mayMove: false, signal });
     await world.takeReadWanted();
     world.clock.advance(minute);
-    return { ...world, deps, check, disable, endpointId };
+    return { ...world, ctx, check, disable, endpointId };
   }
 
   it('gets another endpoint where it was disabled, and both secrets are accepted until the first is deleted', async () => {
@@ -83,14 +83,14 @@ describe.each(surroundings)('a subscription whose endpoint cannot be changed, %s
 
   it('is rotated without a gap', async () => {
     const world = await openConnected();
-    const { endpointId, hadGap } = await rotateEndpoint(world.deps, 'acme', { signal, overlapMs: 0 });
+    const { endpointId, hadGap } = await rotateEndpoint(world.ctx, 'acme', { signal, overlapMs: 0 });
     expect([endpointId === world.endpointId, hadGap]).toEqual([false, false]);
     expect(await world.endpoints()).toMatchObject([{ id: endpointId, eventTypes: platformEventTypes }]);
   });
 
   it('cannot have deliveries sent again, and says what helps', async () => {
     const world = await openConnected();
-    await expect(redeliver(world.deps, 'acme', undefined, signal)).rejects.toMatchObject({
+    await expect(redeliver(world.ctx, 'acme', undefined, signal)).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('gangway reconcile --install acme'),
     });

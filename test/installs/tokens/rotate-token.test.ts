@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest';
+import type { Context } from '../../../src/context.ts';
 import type { Database } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
+import type { InstallRegistry } from '../../../src/installs/install-registry.ts';
 import { saveReplacement } from '../../../src/installs/replaced-token-store.ts';
-import { type RotateDeps, rotateToken } from '../../../src/installs/tokens/rotate-token.ts';
+import { rotateToken } from '../../../src/installs/tokens/rotate-token.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import type { Source } from '../../../src/sources/source.ts';
 import { failureOf } from '../../sources/failure-of.ts';
@@ -213,7 +215,7 @@ describeEachDatabase('a token', (openFresh) => {
 
   it('is not replaced by a process that was overtaken, and its new one is revoked', async () => {
     const world = await open();
-    const { deps } = await world.open();
+    const { ctx, registry } = await world.open();
     const { by } = wishOf();
     let overtaken = '';
     const overtake = async () => {
@@ -221,17 +223,17 @@ describeEachDatabase('a token', (openFresh) => {
       overtaken = metadata.id;
       const next = { token, tokenId: overtaken, replacedId: world.tokens()[0]?.id ?? '' };
       const replacement = { original: world.token, before: undefined, next, install: 'own', scopes: needed, by };
-      expect(await saveReplacement(deps, replacement)).toBe(true);
+      expect(await saveReplacement(ctx, replacement)).toBe(true);
     };
     const database: Database = {
-      ...deps.database,
+      ...ctx.database,
       async transact(work, isDurable) {
         // Only that the new token is used is durable.
         if (isDurable) await overtake();
-        return await deps.database.transact(work, isDurable);
+        return await ctx.database.transact(work, isDurable);
       },
     };
-    const failure = await failureOf(rotateToken({ ...deps, database }, 'own', wishOf(), signal));
+    const failure = await failureOf(rotateToken({ ...ctx, database }, registry, 'own', wishOf(), signal));
     expect(failure.message).toContain('Another process has rotated the token of own meanwhile');
     expect(await (await world.open()).tokenId()).toBe(overtaken);
     expect(world.tokens().map(({ status }) => status)).toEqual(['active', 'revoked', 'active']);
@@ -258,7 +260,7 @@ class Killed extends AppError {
 const wishOf = () => ({ keep: [], by: { actor: 'ops', at: toInstant(new Date()) } });
 
 /** Rotates in a process that dies after this call, and does nothing more. Its lock stays until its lease ends. */
-async function rotateUntil({ deps }: Process, lastCall: keyof Source | 'save'): Promise<void> {
+async function rotateUntil({ ctx, registry }: Process, lastCall: keyof Source | 'save'): Promise<void> {
   let isDead = false;
   const mortal = <T extends object>(parts: T): T =>
     new Proxy(parts, {
@@ -274,9 +276,9 @@ async function rotateUntil({ deps }: Process, lastCall: keyof Source | 'save'): 
         };
       },
     });
-  const { database, registry } = deps;
-  const dying: RotateDeps = {
-    ...deps,
+  const { database } = ctx;
+  const dying: Context = {
+    ...ctx,
     database: {
       ...database,
       async transact(work, isDurable) {
@@ -287,7 +289,10 @@ async function rotateUntil({ deps }: Process, lastCall: keyof Source | 'save'): 
         return answer;
       },
     },
-    registry: { ...registry, openWith: (...given) => mortal(registry.openWith(...given)) },
   };
-  await rotateToken(dying, 'own', wishOf(), signal);
+  const mortalRegistry: InstallRegistry = {
+    ...registry,
+    openWith: (...given) => mortal(registry.openWith(...given)),
+  };
+  await rotateToken(dying, mortalRegistry, 'own', wishOf(), signal);
 }

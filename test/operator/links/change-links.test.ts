@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { addLink, removeLink } from '../../../src/operator/links/change-links.ts';
 import type { Link } from '../../../src/sources/source.ts';
-import { storageOf } from '../../support/storage-of.ts';
+import { createTestContext, inStudio } from '../../support/engine-harness.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
 const { signal } = new AbortController();
@@ -12,16 +12,11 @@ describeAnyDatabase('the links of a source that cannot change them', (openFresh)
   it('are neither added nor removed, and the operator is given the reason', async () => {
     const database = await openFresh();
     const source = { listLinks: async () => [link] };
-    const installs = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
-    const deps = {
-      ...storageOf(database),
-      by: { actor: 'ada', at: '2026-03-15T12:00:00.000Z' },
-      installs,
-      adapters: new Map(),
-    };
-    const added = addLink(deps, source, 'acme', { externalProjectId: 'lamps' }, signal);
+    const ctx = createTestContext(database, { installs: new Map([['acme', inStudio()]]) });
+    const by = { actor: 'ada', at: '2026-03-15T12:00:00.000Z' };
+    const added = addLink(ctx, by, source, 'acme', { externalProjectId: 'lamps' }, signal);
     await expect(added).rejects.toMatchObject(unchangeable);
-    await expect(removeLink(deps, source, 'acme', link, signal)).rejects.toMatchObject(unchangeable);
+    await expect(removeLink(ctx, by, source, 'acme', link, signal)).rejects.toMatchObject(unchangeable);
     expect(await database.kysely.selectFrom('audit').selectAll().execute()).toEqual([]);
   });
 });

@@ -10,8 +10,7 @@ import { instantIn } from '../../../src/lib/clock.ts';
 import { mendAfterSetBack } from '../../../src/reconcile/read/clock-worker.ts';
 import { claimInstallRead, findInstallState } from '../../../src/reconcile/read/install-state-store.ts';
 import { wantTick } from '../../../src/reconcile/runs/schedule-worker.ts';
-import type { Engine } from '../../support/engine-harness.ts';
-import { toDatabaseClock } from '../../support/fake-clock.ts';
+import { type Engine, inStudio } from '../../support/engine-harness.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
@@ -23,11 +22,8 @@ const person = { contract: 'con1', trainer: 'cara', link: 'cml1', project: 'sign
 describeAnyDatabase('what was stamped in the future', (openFresh) => {
   /** As the next start of a bridge finds it, or its next look at the clock. */
   async function lookAtClock(engine: Engine): Promise<boolean> {
-    return await mendAfterSetBack({
-      ...engine,
-      clock: toDatabaseClock(engine.clock),
-      installs: new Map([['acme', {}]]),
-    });
+    const ctx = { ...engine, installs: new Map([['acme', inStudio()]]) };
+    return await mendAfterSetBack(ctx, engine.clock.now().getTime());
   }
 
   /** Reads while two days ahead, then the clock is right again. */
@@ -139,8 +135,8 @@ describeAnyDatabase('what was stamped in the future', (openFresh) => {
       install: 'acme',
       trigger: 'silence',
     });
-    const deps = { ...incident.engine, schedule: '* * * * *', installs: new Map([['acme', {}]]) };
-    expect(await wantTick(deps, now)).toBe(true);
+    const schedule = { pattern: '* * * * *', tickName: 'reconcile_tick', choose: async () => ['acme'] } as const;
+    expect(await wantTick(incident.engine, schedule, now)).toBe(true);
   });
 
   it('is not looked for while the clock goes on as it should', async () => {

@@ -4,7 +4,7 @@ import { toInstant } from '../../../src/lib/clock.ts';
 import type { Loop } from '../../../src/lib/loop.ts';
 import { createReadWorker } from '../../../src/reconcile/read/read-worker.ts';
 import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
-import type { SourceReader } from '../../../src/sources/source.ts';
+import type { Source, SourceReader } from '../../../src/sources/source.ts';
 import { openWorld, type World } from '../../sandbox/sandbox-harness.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent, minimalEvent } from '../../support/event-bodies.ts';
@@ -25,7 +25,7 @@ describeAnyDatabase('what events leave out', (openFresh) => {
   });
 
   function createWorker(source: SourceReader = api): Loop {
-    return createReadWorker({ ...engine, sources: new Map([['acme', source]]) });
+    return createReadWorker({ ...engine, sources: new Map([['acme', source as Source]]) });
   }
 
   /** Asks until nothing is due now. */
@@ -75,7 +75,7 @@ describeAnyDatabase('what events leave out', (openFresh) => {
     const { ids } = await hire({ trainers: [{}, {}] });
     expect(await engine.membershipRows()).toEqual([]);
     let due = 0;
-    engine.onMembershipDue = () => {
+    engine.wake = () => {
       due += 1;
     };
     await readDue();

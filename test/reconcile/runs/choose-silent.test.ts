@@ -1,21 +1,23 @@
 import { expect, it } from 'vitest';
+import type { Context } from '../../../src/context.ts';
 import { type Database, inTransaction } from '../../../src/db/database.ts';
-import { createChooseSilent } from '../../../src/reconcile/runs/choose-silent.ts';
+import { chooseSilent } from '../../../src/reconcile/runs/choose-silent.ts';
+import { createTestContext } from '../../support/engine-harness.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
-import { storageOf } from '../../support/storage-of.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
 const minuteMs = 60_000;
 const sources = new Map([
   ['own', { hasSilentEnds: true }],
   ['acme', { hasSilentEnds: false }],
-]);
+]) as unknown as Context['sources'];
 
 describeAnyDatabase('installs whose ends may be silent', (openFresh) => {
   async function open() {
     const database = await openFresh();
     const clock = createFakeClock();
-    const choose = createChooseSilent({ ...storageOf(database), sources, clock });
+    const ctx = createTestContext(database, { sources, clock });
+    const choose = () => chooseSilent(ctx);
     const ago = (ms: number) => new Date(clock.now().getTime() - ms).toISOString();
     return { database, clock, choose, ago };
   }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { previewInstall } from '../../../src/reconcile/runs/preview-install.ts';
+import type { Source } from '../../../src/sources/source.ts';
 import { createIncident, type Incident, type Listing, minutes, toApi } from '../../support/incident.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
@@ -27,10 +28,10 @@ describeAnyDatabase('looking ahead', (openFresh) => {
 
   /** As `[sign, trainer, cause]`, and changes nothing by it. */
   async function look(incident: Incident, listing: Listing) {
-    const { tool, deps } = incident;
+    const { tool, engine } = incident;
     const [before, calls] = [await dump(incident), tool.calls.length];
     const { changes } = await previewInstall(
-      { ...deps, sources: new Map([['acme', toApi(listing)]]) },
+      { ...engine, sources: new Map([['acme', toApi(listing) as Source]]) },
       'acme',
       new AbortController().signal,
     );

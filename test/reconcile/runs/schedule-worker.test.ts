@@ -12,7 +12,11 @@ import { describeAnyDatabase } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
 const minuteMs = 60_000;
-const schedule = '*/15 * * * *';
+const schedule = {
+  pattern: '*/15 * * * *',
+  tickName: 'reconcile_tick',
+  choose: async () => ['acme', 'globex'],
+} as const;
 
 it.each([
   ['12:00:00.000', '12:00:00.000'],
@@ -21,26 +25,18 @@ it.each([
   ['00:03:00.000', '00:00:00.000'],
 ])('at %s the schedule was last due at %s', (now, tick) => {
   const day = '2026-03-15T';
-  expect(lastTick(schedule, new Date(`${day}${now}Z`))).toBe(`${day}${tick}Z`);
+  expect(lastTick(schedule.pattern, new Date(`${day}${now}Z`))).toBe(`${day}${tick}Z`);
 });
 
 describeAnyDatabase('a schedule', (openFresh) => {
   async function open() {
     const engine = createEngine(await openFresh());
     let woken = 0;
-    const deps = {
-      ...engine,
-      schedule,
-      installs: new Map([
-        ['acme', {}],
-        ['globex', {}],
-      ]),
-      onReadWanted: () => {
-        woken += 1;
-      },
+    const wake = () => {
+      woken += 1;
     };
-    const tick = () => wantTick(deps, lastTick(schedule, engine.clock.now()));
-    return { engine, deps, tick, woken: () => woken };
+    const tick = () => wantTick(engine, schedule, lastTick(schedule.pattern, engine.clock.now()));
+    return { engine, ctx: { ...engine, wake }, tick, woken: () => woken };
   }
 
   it('asks for nothing before the first tick at which an instance runs', async () => {
@@ -90,8 +86,8 @@ describeAnyDatabase('a schedule', (openFresh) => {
   });
 
   it('is kept by a loop, which wakes the reader', async () => {
-    const { engine, deps, woken } = await open();
-    startLoops(createScheduleWorker(deps), createScheduleWorker(deps));
+    const { engine, ctx, woken } = await open();
+    startLoops(createScheduleWorker(ctx, schedule), createScheduleWorker(ctx, schedule));
     const settings = async () => JSON.stringify(await engine.rows('setting'));
     await until('it knows the tick', settings, (rows) => rows.includes('reconcile_tick'));
     engine.clock.advance(15 * minuteMs);

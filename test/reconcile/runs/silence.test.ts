@@ -4,15 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { type Database, inTransaction } from '../../../src/db/database.ts';
 import { writeSetting } from '../../../src/db/setting-store.ts';
 import { listInstallStates } from '../../../src/reconcile/read/install-state-store.ts';
-import {
-  type Alive,
-  createSilence,
-  findHold,
-  type Silence,
-  type SilenceHold,
-} from '../../../src/reconcile/runs/silence.ts';
+import { type Alive, checkSilence, findHold, type SilenceHold } from '../../../src/reconcile/runs/silence.ts';
 import { openForTest, postgres } from '../../support/databases.ts';
-import { createEngine, type Engine } from '../../support/engine-harness.ts';
+import { createEngine, type Engine, inStudio } from '../../support/engine-harness.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
 const seconds = 1000;
@@ -71,7 +65,7 @@ describeAnyDatabase('a silence', (openFresh) => {
   it('ends after the longest grace at the latest, whatever cannot be read', async () => {
     const engine = await open();
     engine.clock.advance(2 * hours);
-    const silence = watch(engine, { revokedGraceMs: hours });
+    const silence = watch(engine, { ...engine.config.removals, revokedGraceMs: hours });
     await silence.check();
     for (let passed = 0; passed < 60; passed += 2) {
       expect(await held(engine)).toEqual([true]);
@@ -123,8 +117,11 @@ it('is noticed where a replica took over from the server of running instances, a
   for (const instance of instances) expect(await instance.check()).toBe('nothing');
 });
 
-function watch(engine: Engine, gracePeriods: { revokedGraceMs: number } = engine.rules.gracePeriods): Silence {
-  return createSilence({ ...engine, gracePeriods, installs: new Map([['acme', {}]]), unlistedTools: [] });
+/** A process of its own. */
+function watch(engine: Engine, { revokedGraceMs } = engine.config.removals) {
+  const config = { ...engine.config, removals: { ...engine.config.removals, revokedGraceMs } };
+  const ctx = { ...engine, config, database: { ...engine.database }, installs: new Map([['acme', inStudio()]]) };
+  return { check: () => checkSilence(ctx) };
 }
 
 async function held(ctx: Engine): Promise<boolean[]> {

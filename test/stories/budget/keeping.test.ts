@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
-import { createKeepAnswer, keepBudget } from '../../../src/budget/keep-budget.ts';
+import { keepAnswer, keepBudget } from '../../../src/budget/keep-budget.ts';
 import type { BudgetReading } from '../../../src/budget/take-reading.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { Row } from '../../../src/db/schema.ts';
@@ -52,15 +52,15 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
       askedAt: '2026-03-15T12:00:02.001Z',
       stateSince: '2026-03-15T12:00:02.001Z',
     });
-    expect(world.noticed()).toEqual(['budget.low', 'budget.depleted']);
+    expect(await world.noticed()).toEqual(['budget.low', 'budget.depleted']);
   });
 
   it('is noticed once where another instance takes it at the same time', async () => {
     await keep('OK');
-    const deps = world.open();
+    const ctx = world.open();
     const others: Promise<void>[] = [];
     let isOver = false;
-    const beside = watchQueries(deps.database, {
+    const beside = watchQueries(ctx.database, {
       // While the first one has locked the budget and not written it.
       async 'select budget'() {
         if (others.length > 0) return;
@@ -73,21 +73,22 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
         if (database.dialect === 'postgres') await until('the other one waits', waits, Boolean);
       },
     });
-    await keepBudget({ ...deps, database: beside }, reading('LOW'));
+    await keepBudget({ ...ctx, database: beside }, reading('LOW'));
     await Promise.all(others);
-    expect(world.noticed()).toEqual(['budget.low']);
-    const { contractId } = world.notices[0] as BudgetNotice;
+    expect(await world.noticed()).toEqual(['budget.low']);
+    const { contractId } = (await world.notices())[0] as BudgetNotice;
     const alerts = world.engine.log.lines().filter(({ alert }) => alert === 'budget_low');
     expect(alerts).toMatchObject([{ install: 'acme', contractId, notice: 'budget.low' }]);
   });
 
   it('counts as noticed only together with its notice', async () => {
-    const fails = { addNotice: () => Promise.reject(new Error('the outbox is full')) };
-    await expect(keepBudget(world.open(fails), reading('LOW'))).rejects.toThrow('is full');
+    await database.kysely.schema.alterTable('notice').renameTo('elsewhere').execute();
+    await expect(keep('LOW')).rejects.toThrow('notice');
+    await database.kysely.schema.alterTable('elsewhere').renameTo('notice').execute();
     expect(await world.rows()).toEqual([]);
     expect(world.engine.log.text()).not.toContain('budget_low');
     await keep('LOW');
-    expect(world.noticed()).toEqual(['budget.low']);
+    expect(await world.noticed()).toEqual(['budget.low']);
   });
 
   it('is noticed again while it stays so, and raises no second alert', async () => {
@@ -97,10 +98,10 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
     };
     await keep('LOW');
     await pass(7 * dayMs - 1);
-    expect(world.noticed()).toEqual(['budget.low']);
+    expect(await world.noticed()).toEqual(['budget.low']);
     await pass(1);
-    expect(world.noticed()).toEqual(['budget.low', 'still budget.low']);
-    expect(world.notices[1]?.occurredAt).toBe('2026-03-22T12:00:00.000Z');
+    expect(await world.noticed()).toEqual(['budget.low', 'still budget.low']);
+    expect((await world.notices())[1]?.occurredAt).toBe('2026-03-22T12:00:00.000Z');
     const alerts = world.engine.log.lines().filter(({ alert }) => alert !== undefined);
     expect(alerts).toHaveLength(1);
   });
@@ -121,38 +122,38 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
     expect((await row())?.nextReadAt).toBe('2026-03-15T13:30:00.000Z');
     later(hourMs);
     await world.look();
-    expect(world.noticed()).toEqual(['budget.low', 'budget.ok']);
-    expect(world.notices[1]?.occurredAt).toBe(halfPast);
+    expect(await world.noticed()).toEqual(['budget.low', 'budget.ok']);
+    expect((await world.notices())[1]?.occurredAt).toBe(halfPast);
     expect(await row()).toMatchObject({ nextReadAt: '2026-03-16T13:30:00.000Z' });
   });
 
   it('comes with the answer to a report of usage, and need not be read then', async () => {
     const id = await world.hire(10);
     await world.look();
-    const keepAnswer = createKeepAnswer(world.open());
     world.engine.clock.advance(hourMs);
+    const [ctx, of] = [world.open(), { install: 'acme', contractId: id }];
     const { budget } = await world.platform.reportUsage(
       ...[id, [{ workDate: '2026-03-15', totalSeconds: 5 * 3600 }], new AbortController().signal],
     );
-    await keepAnswer('acme', id, budget, '2026-03-15T13:00:00.000Z');
+    await keepAnswer(ctx, of, budget, '2026-03-15T13:00:00.000Z');
     expect(await row()).toMatchObject({
       consumedVolume: 5,
       askedAt: '2026-03-15T13:00:00.000Z',
       nextReadAt: '2026-03-16T13:00:00.000Z',
     });
-    await keepAnswer('acme', id, null, '2026-03-15T14:00:00.000Z');
-    await keepAnswer('acme', id, toBudget('LOW'), '2026-03-15T14:00:00.000Z');
+    await keepAnswer(ctx, of, null, '2026-03-15T14:00:00.000Z');
+    await keepAnswer(ctx, of, toBudget('LOW'), '2026-03-15T14:00:00.000Z');
     expect(await row()).toMatchObject({ state: 'ok', askedAt: '2026-03-15T13:00:00.000Z' });
   });
 
   it('does not keep usage from being answered where it cannot be kept', async () => {
-    const fails = { addNotice: () => Promise.reject(new Error('the outbox is full')) };
-    await createKeepAnswer(world.open(fails))('acme', 'cmc1', toBudget('LOW'), noon);
+    await database.kysely.schema.alterTable('notice').renameTo('elsewhere').execute();
+    await keepAnswer(world.open(), { install: 'acme', contractId: 'cmc1' }, toBudget('LOW'), noon);
     expect(world.engine.log.text()).toContain('could not be kept');
   });
 
   it('is kept from every answer while work is reported', async () => {
-    const usage = await openUsageWorld(database, {}, createKeepAnswer(world.open()));
+    const usage = await openUsageWorld(database, {}, (_, ...answer) => keepAnswer(world.open(), ...answer));
     await usage.link('signs');
     const { contractId, memberId } = usage.hire();
     usage.sandbox.fundMilestone(contractId, { volume: 10 });
@@ -164,7 +165,7 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
     expect(await world.rows()).toMatchObject([
       { contractId, state: 'low', consumedSeconds: 8 * 3600, askedAt: at, nextReadAt: null },
     ]);
-    expect(world.noticed()).toEqual(['budget.low']);
+    expect(await world.noticed()).toEqual(['budget.low']);
   });
 });
 

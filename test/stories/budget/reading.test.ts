@@ -3,6 +3,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { createBudgetWorker, sweepContracts } from '../../../src/budget/budget-worker.ts';
 import { claimBudgetReader, holdBudgetReader } from '../../../src/budget/reader-store.ts';
 import { AppError } from '../../../src/domain/errors.ts';
+import type { Source } from '../../../src/sources/source.ts';
 import { type BudgetWorld, openBudgetWorld } from '../../support/budget-world.ts';
 import { startLoops } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
@@ -62,7 +63,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     expect(await asked()).toEqual([]);
     pass(1);
     expect(await asked()).toEqual([id]);
-    expect(world.noticed()).toEqual([]);
+    expect(await world.noticed()).toEqual([]);
   });
 
   it('is read every hour while it runs out, and said to run out once', async () => {
@@ -78,8 +79,8 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     expect(await asked()).toEqual([id]);
     pass(hourMs);
     expect(await asked()).toEqual([id]);
-    expect(world.noticed()).toEqual(['budget.low', 'budget.depleted']);
-    expect(world.notices[1]).toEqual({
+    expect(await world.noticed()).toEqual(['budget.low', 'budget.depleted']);
+    expect((await world.notices())[1]).toEqual({
       kind: 'budget.depleted',
       install: 'acme',
       contractId: id,
@@ -99,7 +100,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     await world.tellOf(id);
     await world.tellOf(id, '2026-03-15T12:00:00.000Z');
     expect(await asked()).toEqual([]);
-    expect(world.noticed()).toEqual([]);
+    expect(await world.noticed()).toEqual([]);
   });
 
   it('is read again where an event came in while it was being read', async () => {
@@ -192,7 +193,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     pass(1);
     expect((await asked()).sort()).toEqual(ids);
     expect(await world.engine.rows('budgetReader')).toMatchObject([{ failure: null, attempts: 0 }]);
-    expect(world.noticed()).toEqual([]);
+    expect(await world.noticed()).toEqual([]);
   });
 
   it.each([
@@ -256,7 +257,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
       await once(signal, 'abort');
       throw new AppError('unavailable', 'stopped');
     };
-    const apis = new Map([['globex', { readBudget }], ...sources]);
+    const apis = new Map([['globex', { ...(sources.get('acme') as Source), readBudget }], ...sources]);
     const worker = createBudgetWorker(world.open({ sources: apis }));
     worker.start();
     const isRead = async () => (await world.rows()).some(({ state }) => state === 'ok');
@@ -303,11 +304,11 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
       await kysely.insertInto('contract').values(contracts).execute();
       await kysely.insertInto('contractLink').values(pairs).execute();
     }
-    const deps = world.open({ sources: new Map() });
-    await world.look(deps);
+    const ctx = world.open({ sources: new Map() });
+    await world.look(ctx);
     expect(await world.rows()).toHaveLength(1201);
     await kysely.updateTable('contract').set({ endedEventAt: '2026-03-15T12:30:00.000Z' }).execute();
-    await world.look(deps);
+    await world.look(ctx);
     const due = (await world.rows()).filter(({ nextReadAt }) => nextReadAt !== null);
     expect(due).toEqual([]);
   });

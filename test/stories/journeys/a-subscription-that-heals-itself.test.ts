@@ -33,7 +33,7 @@ describe.each(markets)('a subscription, %s', (_, openMarket, dialect) => {
 
   /** Time that passes while the first check is under way puts the next one off. */
   async function untilChecked(bridge: WatchedBridge): Promise<void> {
-    const record = () => findSubscription(bridge.subscription, 'acme');
+    const record = () => findSubscription(bridge.services, 'acme');
     await until('it is checked', record, ({ checkedAt }) => checkedAt !== null);
     await untilDone(bridge);
   }
@@ -83,14 +83,14 @@ describe.each(markets)('a subscription, %s', (_, openMarket, dialect) => {
     const webhookSecrets = ['whsec_another_one'];
     const bridge = await openWatchedBridge(openMarket, dialect, { webhookSecrets });
 
-    const stored = () => endpointsOf(bridge.subscription, 'acme');
+    const stored = () => endpointsOf(bridge.services, 'acme');
     await until('it is adopted', stored, ({ length }) => length === 1);
     await untilChecked(bridge);
     hire(bridge, 12);
     await bridge.market.settle();
     expect(await statusOf(bridge)).toBe('DISABLED');
     bridge.clock.advance(5 * minute);
-    const record = () => findSubscription(bridge.subscription, 'acme');
+    const record = () => findSubscription(bridge.services, 'acme');
     const { trouble } = await until('it is reported', record, (seen) => seen.trouble !== null);
     expect(trouble?.says).toContain('a secret that is not known here');
     expect(await statusOf(bridge)).toBe('DISABLED');
@@ -98,7 +98,7 @@ describe.each(markets)('a subscription, %s', (_, openMarket, dialect) => {
 
   it('is rotated while deliveries come, and each is stored once', async () => {
     const bridge = await openWatchedBridge(openMarket, dialect);
-    const { subscription } = bridge;
+    const { services } = bridge;
     const [before] = await bridge.endpoints();
     const hired: string[] = [];
     const rotated = new AbortController();
@@ -120,7 +120,7 @@ describe.each(markets)('a subscription, %s', (_, openMarket, dialect) => {
     const hiring = keepHiring();
     await untilHired(5);
     let isStored = false;
-    const watched = watchQueries(subscription.database, {
+    const watched = watchQueries(services.database, {
       'insert webhookEndpoint'() {
         isStored = true;
       },
@@ -132,14 +132,14 @@ describe.each(markets)('a subscription, %s', (_, openMarket, dialect) => {
         const result = await watched.transact(work, isDurable);
         if (!isStored) return result;
         isStored = false;
-        const secret = (await endpointsOf(subscription, 'acme')).at(-1)?.secret ?? '';
+        const secret = (await endpointsOf(services, 'acme')).at(-1)?.secret ?? '';
         const probe = () => probeWith(bridge, secret);
         await until('the new secret is known', probe, ({ status }) => status === 200);
         await untilHired(5);
         return result;
       },
     };
-    const api = subscription.sources.get('acme');
+    const api = services.sources.get('acme');
     if (api === undefined) throw new Error('no source');
     const source: typeof api = {
       ...api,
@@ -149,8 +149,8 @@ describe.each(markets)('a subscription, %s', (_, openMarket, dialect) => {
         await bridge.market.settle();
       },
     };
-    const deps = { ...subscription, database, sources: new Map([['acme', source]]) };
-    await rotateEndpoint(deps, 'acme', { signal, overlapMs: 300 });
+    const ctx = { ...services, database, sources: new Map([['acme', source]]) };
+    await rotateEndpoint(ctx, 'acme', { signal, overlapMs: 300 });
     await untilHired(5);
     rotated.abort();
     await hiring;

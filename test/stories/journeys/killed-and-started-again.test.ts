@@ -93,8 +93,9 @@ describe('killed and started again, on SQLite', () => {
   const adding = { operation: 'add', found: null } as const;
 
   it('waits for a call to a tool that may still be on its way', async () => {
-    const { calling, now, leaseEnd, leased, startNext, database, box, routeLink } = await openWithLeases();
-    await commitIntent({ database, box, routeLink }, calling, adding, now(), leaseEnd());
+    const engine = await openWithLeases();
+    const { calling, now, leaseEnd, leased, startNext } = engine;
+    await commitIntent(engine, calling, adding, now(), leaseEnd());
     const endsAt = leaseEnd();
     expect(await leased()).toHaveProperty('size', 2);
     await startNext();
@@ -102,9 +103,9 @@ describe('killed and started again, on SQLite', () => {
   });
 
   it('waits for no call that died with its process, as the write of a file', async () => {
-    const { calling, now, leaseEnd, leased, membershipRows, startNext, database, box, routeLink } =
-      await openWithLeases();
-    await commitIntent({ database, box, routeLink }, calling, adding, now(), leaseEnd());
+    const engine = await openWithLeases();
+    const { calling, now, leaseEnd, leased, membershipRows, startNext } = engine;
+    await commitIntent(engine, calling, adding, now(), leaseEnd());
     await startNext({ localTools: [calling.tool] });
     expect(await leased()).toEqual(new Map());
     expect((await membershipRows()).find(({ id }) => id === calling.id)).toMatchObject({ lateUntil: now() });

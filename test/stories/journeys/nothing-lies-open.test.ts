@@ -68,8 +68,8 @@ describeAnyDialect('after people outside got notices', (dialect) => {
     const journey = await openJourney(dialect, { mail, notifications: { channels } });
     const { storage, clock, log } = journey;
     await journey.deliver(fullEvent({ type: 'contract.started', ...person, createdAt }));
-    const shapes = Object.keys(channels).map((name) => ({ name, gatherMs: 0 }));
-    await addNotices({ database: storage.database, clock }, shapes, [newNotice()]);
+    const atOnce = Object.fromEntries(Object.keys(channels).map((name) => [name, channels.billing]));
+    await addNotices({ database: storage.database, clock }, atOnce, [newNotice()]);
     const list = () => listDispatches(storageOf(storage.database), { limit: 10 });
     await until('all were tried', list, (rows) => rows.every(({ failure }) => failure !== null));
     expect((await list()).map(({ channel, failure }) => [channel, failure])).toEqual([

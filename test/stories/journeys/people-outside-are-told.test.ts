@@ -24,12 +24,8 @@ describeAnyDialect('people outside get notices', (dialect) => {
     const mail = { smtp: box.url, from: 'studio@example.com' };
     const journey = await openJourney(dialect, { mail, notifications: { channels } });
     const { storage, clock, consoleUrl } = journey;
-    const shapes = Object.entries(channels).map(([name, { type }]) => ({
-      name,
-      gatherMs: type === 'webhook' ? 0 : minuteMs,
-    }));
     const notices = ['c1', 'c2'].map((contractId) => newNotice({ contractId }));
-    await addNotices({ database: storage.database, clock }, shapes, notices);
+    await addNotices({ database: storage.database, clock }, channels, notices);
 
     await until(
       'it hangs',

@@ -27,7 +27,7 @@ describeAnyDatabase('mails to one person', (openFresh) => {
   });
 
   function createMailer(server = box.server) {
-    return createMailing({ ...engine, send: createSendMail(server), style });
+    return createMailing(engine, { send: createSendMail(server), style });
   }
 
   async function mailAll(mailer = createMailer()): Promise<void> {

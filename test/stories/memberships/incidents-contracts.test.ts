@@ -310,11 +310,7 @@ describeEachDatabase('two hundred mistaken ends in twenty seconds', (openFresh) 
 describeEachDatabase('a tool that cannot take people back', (openFresh) => {
   const openFinal = async (openDatabase: OpenFresh) => {
     const tool = createMemoryTool('membership', { readding: 'no' });
-    const { readding } = tool.adapter.capabilities;
-    const incident = createIncident(await openDatabase(), {
-      tool,
-      canReturn: () => readding !== 'no',
-    });
+    const incident = createIncident(await openDatabase(), { tool });
     await addOthers(incident);
     await incident.event('contract.started');
     return incident;

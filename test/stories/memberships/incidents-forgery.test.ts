@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
-import { createInstallsReaching, createLinkRouter } from '../../../src/memberships/link-router.ts';
+import { createLinkRouter } from '../../../src/memberships/link-router.ts';
 import { mayChangeAccounts } from '../../../src/tools/account-rules.ts';
+import { inStudio } from '../../support/engine-harness.ts';
 import type { EventWish } from '../../support/event-bodies.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
 import { createMemoryTool, type MemoryTool } from '../../support/memory-tool.ts';
@@ -10,8 +11,8 @@ import { describeAnyDatabase } from '../../support/tries.ts';
 /** Two customers share a tool, and one of them forges events. It knows every id and every address. */
 
 const installs = new Map([
-  ['honest', { tool: 'studio', projects: ['b-*'] }],
-  ['hostile', { tool: 'studio', projects: ['a-*'] }],
+  ['honest', inStudio(['b-*'])],
+  ['hostile', inStudio(['a-*'])],
 ]);
 
 /** Accounts that other hands have made. */
@@ -119,8 +120,7 @@ describeAnyDatabase('a customer who forges', (openFresh) => {
         tool,
         routeLink,
         managedDomains,
-        installsReaching: createInstallsReaching(installs, routeLink),
-        walls: { installs, adapters },
+        installs,
         // What may not happen is not to be held back by the brake.
         limits: { max: 1000, maxFraction: 1 },
         converging: {

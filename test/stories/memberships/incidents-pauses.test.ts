@@ -4,9 +4,10 @@ import { longestLookMs } from '../../../src/domain/awaited-reading.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { holdInstalls } from '../../../src/reconcile/read/hold-store.ts';
 import { findInstallState, hasReadDue } from '../../../src/reconcile/read/install-state-store.ts';
-import { createSilence, type Silence } from '../../../src/reconcile/runs/silence.ts';
+import { checkSilence } from '../../../src/reconcile/runs/silence.ts';
 import { approvePlanItems } from '../../../src/removals/plan-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
+import { inStudio } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import {
   awaitWork,
@@ -25,13 +26,10 @@ const linkedAgain = { links: { cml2: signs }, active: on('cml2') };
 const unlinked: Listing = { links: {}, active: {} };
 
 /** A bridge that starts, sleeps, stops and starts again. */
-function watch({ engine }: Incident, installs = ['acme']): Silence {
-  return createSilence({
-    ...engine,
-    gracePeriods: engine.rules.gracePeriods,
-    installs: new Map(installs.map((name) => [name, {}])),
-    unlistedTools: ['studio'],
-  });
+function watch({ engine }: Incident, names = ['acme']) {
+  const installs = new Map(names.map((name) => [name, inStudio()]));
+  const ctx = { ...engine, database: { ...engine.database }, installs };
+  return { check: (isRestored?: boolean) => checkSilence(ctx, isRestored) };
 }
 
 describeEachDatabase('after an outage a reading', (openFresh) => {
@@ -230,7 +228,7 @@ describeEachDatabase('two customers in one project, one of them not readable', (
 
   beforeEach(async () => {
     incident = createIncident(await openFresh(), {
-      installsReaching: () => new Set(['acme', 'globex']),
+      installs: new Map(['acme', 'globex'].map((name) => [name, inStudio()])),
     });
     await watch(incident, ['acme', 'globex']).check();
     await incident.event('contract.started');

@@ -117,7 +117,7 @@ describeAnyDatabase('intake', (openFresh) => {
         if (looks === 2) throw new AppError('unavailable', 'The database could not be used (57P01)');
       },
     });
-    startLoops(createIntakeWorker({ ...engine, database: away }));
+    startLoops(createIntakeWorker({ ...engine, database: away }, engine.intake));
     const attempts = async () => (await deliveriesOf(engine)).map((one) => one.attempts);
     await until('the bad one is put off', attempts, (all) => all.some((count) => count > 0));
     await until(
@@ -224,30 +224,28 @@ describeAnyDatabase('intake', (openFresh) => {
   it('says so when there is something to do', async () => {
     const due: string[] = [];
     const engine = createEngine(await openFresh());
-    engine.onMembershipDue = () => void due.push('tool');
-    engine.onReadWanted = () => void due.push('marketplace');
-    engine.onRemovalDue = () => void due.push('brake');
+    engine.wake = (loop) => void due.push(loop);
     await engine.deliver([started(1)]);
     await engine.takeIn();
     await engine.deliver([minimalEvent('contract.started', 'c9')]);
     await engine.takeIn();
     await engine.deliver([fullEvent({ type: 'milestone.funded' })]);
     await engine.takeIn();
-    expect(due).toEqual(['tool', 'marketplace']);
+    expect(due).toEqual(['memberships', 'reads']);
     await engine.database.kysely.updateTable('membership').set({ isOurs: true }).execute();
     await engine.deliver([started(1, { type: 'contract.ended' })]);
     await engine.takeIn();
-    expect(due).toEqual(['tool', 'marketplace', 'brake']);
+    expect(due).toEqual(['memberships', 'reads', 'removals']);
   });
 
   it('has the whole install read for a new link, whose contracts no event names', async () => {
     const due: string[] = [];
     const engine = createEngine(await openFresh());
-    engine.onReadWanted = () => void due.push('marketplace');
+    engine.wake = (loop) => void due.push(loop);
     await engine.deliver([fullEvent({ type: 'project_link.created', link: 'cml9' })]);
     await engine.takeIn();
     const at = toInstant(engine.clock.now());
-    expect(due).toEqual(['marketplace']);
+    expect(due).toEqual(['reads']);
     expect(await listInstallStates(engine)).toMatchObject([{ install: 'acme', readWantedAt: at, heldSince: null }]);
   });
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
-import { createIntakeWorker } from '../../../src/evidence/intake-worker.ts';
+import { createIntakeWorker, type IntakePorts } from '../../../src/evidence/intake-worker.ts';
 import { appendDeliveries, dueDeliveries, settleDeliveries } from '../../../src/inbox/inbox-store.ts';
-import { restBesideOthers } from '../../../src/lib/rest.ts';
+import { type Rest, restBesideOthers } from '../../../src/lib/rest.ts';
 import { hasPostponed, postponeDerivation, takePostponed } from '../../../src/memberships/derivation-store.ts';
 import { newDelivery } from '../../support/deliveries.ts';
 import { createEngine, type Engine, startLoops } from '../../support/engine-harness.ts';
@@ -61,9 +61,8 @@ describeAnyDatabase('installs take turns at intake', (openFresh) => {
 
   it('gives way to the receiver only until another install sends something', async () => {
     const engine = createEngine(await openFresh());
-    engine.isReceiverBusy = () => true;
     let rests = 0;
-    engine.rest = async (ms, signal) => {
+    const rest: Rest = async (ms, signal) => {
       await restBesideOthers(ms, signal);
       rests += 1;
       // Intake rests only while it gives way: by then the flood has been taken in.
@@ -71,7 +70,7 @@ describeAnyDatabase('installs take turns at intake', (openFresh) => {
       return 1;
     };
     await engine.deliver(Array.from({ length: 100 }, (_, number) => minimalEvent('contract.started', `f${number}`)));
-    startLoops(createIntakeWorker(engine));
+    startLoops(createIntakeWorker(engine, { ...engine.intake, isReceiverBusy: () => true, rest }));
     await until(
       'the other is taken in',
       () => engine.membershipRows(),
@@ -178,15 +177,28 @@ describeAnyDatabase('installs take turns at derivation', (openFresh) => {
   });
 });
 
+/** Each batch asks once for readings of installs, at its end. */
+function countingBatches({ intake }: Engine, onBatch: () => void): IntakePorts {
+  return {
+    ...intake,
+    async wantInstallRead(tx, installs, now) {
+      await intake.wantInstallRead(tx, installs, now);
+      onBatch();
+    },
+  };
+}
+
 /** Runs intake until something is due in a tool. @returns after how many batches that was */
 async function batchesUntilDue(engine: Engine): Promise<number> {
   let batches = 0;
   const { promise, resolve } = Promise.withResolvers<number>();
-  engine.report = () => {
-    batches += 1;
+  engine.wake = (loop) => {
+    if (loop === 'memberships') resolve(batches);
   };
-  engine.onMembershipDue = () => resolve(batches);
-  startLoops(createIntakeWorker(engine));
+  const ports = countingBatches(engine, () => {
+    batches += 1;
+  });
+  startLoops(createIntakeWorker(engine, ports));
   return await promise;
 }
 
@@ -194,15 +206,13 @@ async function batchesUntilDue(engine: Engine): Promise<number> {
 async function takeBatches(engine: Engine, count: number): Promise<void> {
   let batches = 0;
   const { promise, resolve } = Promise.withResolvers<void>();
-  const worker = createIntakeWorker({
-    ...engine,
-    report() {
-      batches += 1;
-      if (batches !== count) return;
-      void worker.stop();
-      resolve();
-    },
+  const ports = countingBatches(engine, () => {
+    batches += 1;
+    if (batches !== count) return;
+    void worker.stop();
+    resolve();
   });
+  const worker = createIntakeWorker(engine, ports);
   worker.start();
   await promise;
   await worker.stop();

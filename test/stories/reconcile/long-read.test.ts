@@ -12,7 +12,7 @@ import {
 import { reconcileNext } from '../../../src/reconcile/runs/reconcile-install.ts';
 import { createReconcileWorker, endRuns } from '../../../src/reconcile/runs/reconcile-worker.ts';
 import { beginRun } from '../../../src/reconcile/runs/run-store.ts';
-import type { SourceReader } from '../../../src/sources/source.ts';
+import type { Source, SourceReader } from '../../../src/sources/source.ts';
 import { createIncident, hours, type Incident, toApi } from '../../support/incident.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { watchQueries } from '../../support/watch-queries.ts';
@@ -37,19 +37,15 @@ async function want({ engine }: Incident): Promise<void> {
   await inTransaction(engine.database, (tx) => wantRead(tx, ['acme'], now));
 }
 
-function depsOf({ deps }: Incident, api: SourceReader) {
-  return {
-    ...deps,
-    sources: new Map([['acme', { clockDriftMs: () => undefined, ...api }]]),
-    checkDrift: async () => undefined,
-  };
+function contextOf({ engine }: Incident, api: SourceReader) {
+  return { ...engine, sources: new Map([['acme', { clockDriftMs: () => undefined, ...api } as Source]]) };
 }
 
 const { signal } = new AbortController();
 
 describeAnyDatabase('a read that takes long', (openFresh) => {
   const open = async () => createIncident(await openFresh());
-  const read = (incident: Incident, api: SourceReader) => reconcileNext(depsOf(incident, api), signal);
+  const read = (incident: Incident, api: SourceReader) => reconcileNext(contextOf(incident, api), signal);
 
   it('is made once, though another instance looks at every moment of it', async () => {
     const incident = await open();
@@ -166,7 +162,7 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
     });
     const { promise: isRead, resolve } = Promise.withResolvers<void>();
     const database = watchQueries(engine.database, { 'update run': () => resolve() });
-    const loop = createReconcileWorker({ ...depsOf(incident, slow), database });
+    const loop = createReconcileWorker({ ...contextOf(incident, slow), database });
     await want(incident);
     loop.start();
     await isRead;

@@ -6,7 +6,7 @@ import { toInstant } from '../../../src/lib/clock.ts';
 import { findInstallState, wantRead } from '../../../src/reconcile/read/install-state-store.ts';
 import { createReadWorker } from '../../../src/reconcile/read/read-worker.ts';
 import { createReconcileWorker } from '../../../src/reconcile/runs/reconcile-worker.ts';
-import type { SourceReader } from '../../../src/sources/source.ts';
+import type { Source, SourceReader } from '../../../src/sources/source.ts';
 import { createEngine, type Engine, startLoops } from '../../support/engine-harness.ts';
 import { minimalEvent } from '../../support/event-bodies.ts';
 import { createIncident, toApi } from '../../support/incident.ts';
@@ -16,13 +16,13 @@ import { until } from '../../support/until.ts';
 const crowd = 600;
 
 /** A customer's marketplace, and what it was asked for, each as `install contract`. */
-function watched(install: string, asked: string[], before: () => Promise<void>): SourceReader {
+function watched(install: string, asked: string[], before: () => Promise<void>): Source {
   const contract = `of-${install}`;
   const api = toApi({
     links: { [`${install}-link`]: `${install}-signs` },
     active: { [contract]: { links: [`${install}-link`], people: [`${install}-trainer`] } },
   });
-  return {
+  const reader: SourceReader = {
     ...api,
     async listLinks(signal) {
       asked.push(`${install} links`);
@@ -34,6 +34,7 @@ function watched(install: string, asked: string[], before: () => Promise<void>):
       return await api.listParticipants(id, signal);
     },
   };
+  return { clockDriftMs: () => undefined, ...reader } as Source;
 }
 
 const atOnce = async () => undefined;
@@ -153,21 +154,19 @@ describeAnyDatabase('installs take turns at reading contracts', (openFresh) => {
 describeAnyDatabase('installs are read side by side', (openFresh) => {
   it('one that hangs does not delay the whole read of another', async () => {
     const incident = createIncident(await openFresh());
-    const { engine, deps } = incident;
+    const { engine } = incident;
     const asked: string[] = [];
     const { promise: hanging, resolve: letGo } = Promise.withResolvers<void>();
-    const clockDriftMs = () => undefined;
     const sources = new Map([
-      ['acme', { clockDriftMs, ...watched('acme', asked, () => hanging) }],
-      ['globex', { clockDriftMs, ...watched('globex', asked, atOnce) }],
+      ['acme', watched('acme', asked, () => hanging)],
+      ['globex', watched('globex', asked, atOnce)],
     ]);
     for (const install of ['acme', 'globex']) {
       const now = toInstant(engine.clock.now());
       await inTransaction(engine.database, (tx) => wantRead(tx, [install], now));
       engine.clock.advance(1000);
     }
-    const checkDrift = async () => undefined;
-    startLoops(createReconcileWorker({ ...deps, sources, checkDrift }));
+    startLoops(createReconcileWorker({ ...engine, sources }));
     onTestFinished(() => letGo());
     await until(
       'the one has begun',

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { createUsage } from '../../../src/usage/create-usage.ts';
 import { reportUsage } from '../../../src/usage/report/report-usage.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
@@ -81,25 +80,13 @@ describeAnyDatabase('trouble with work', (openFresh) => {
 
   it('raises no second alert in another instance, or after a restart', async () => {
     const world = await openWork();
-    const { sandbox, usage, read, report, hired } = world;
+    const { sandbox, ctx, read, report, hired } = world;
     work(world, 'a', hired.memberId, 100);
     await read();
     sandbox.replaceParticipant(hired.contractId, { leaves: hired.trainerId });
     expect(await report()).toMatchObject({ refused: 1 });
     const { signal } = new AbortController();
-    const { schedule, lookbackMs, maxLoweredFraction, deletedTasks } = usage.deps;
-    const { database } = world.engine;
-    const other = createUsage({
-      ...usage.deps,
-      database,
-      metrics: usage.deps.metrics,
-      routeLink: () => undefined,
-      links: new Map(),
-      otherObservations: [],
-      usage: { schedule, lookbackMs, maxLoweredFraction, deletedTasks },
-    });
-    const deps = { ...other.deps, scopeOf: usage.deps.scopeOf };
-    const [again] = await reportUsage(deps, { installs: ['acme'] }, signal);
+    const [again] = await reportUsage({ ...ctx }, async () => undefined, { installs: ['acme'] }, signal);
     expect(again).toMatchObject({ refused: 1, requests: 0 });
     expect(alertsOf(world)).toEqual([['usage_refused', 1, 1]]);
   });

@@ -133,13 +133,11 @@ describeEachDatabase('usage', (openFresh) => {
   });
 
   it('of a truncated export changes nothing', async () => {
-    const { report, read, tool, consumed, usage, first, second } = await openWork();
+    const { report, read, tool, consumed, ctx, first, second } = await openWork();
     await report();
     tool.breaksAfter = 1;
     await read(true);
-    expect(await listScopes(usage.deps)).toMatchObject([
-      { attempts: 1, failure: 'The export broke off', leasedUntil: null },
-    ]);
+    expect(await listScopes(ctx)).toMatchObject([{ attempts: 1, failure: 'The export broke off', leasedUntil: null }]);
     expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });
     expect([consumed(first.contractId), consumed(second.contractId)]).toEqual([two, two]);
   });

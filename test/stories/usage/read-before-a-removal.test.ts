@@ -4,9 +4,10 @@ import { settleMembership } from '../../../src/converge/settle-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { createFinalReadingStore } from '../../../src/removals/final-reading-store.ts';
+import { awaitWork } from '../../../src/removals/final-reading-store.ts';
 import { approvePlanItems } from '../../../src/removals/plan-store.ts';
 import { brakeDue } from '../../../src/removals/removal-worker.ts';
+import { scopeOfLink } from '../../../src/usage/read/find-scopes.ts';
 import { readNextScope } from '../../../src/usage/read/read-scope.ts';
 import { countDueScopes, wantScopes } from '../../../src/usage/read/scope-store.ts';
 import type { Engine } from '../../support/engine-harness.ts';
@@ -31,10 +32,8 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     return { ...world, leaving, ...watchEnds(world) };
   }
 
-  function watchEnds({ engine, usage }: UsageWorld) {
-    const { scopeOf } = usage.deps;
-    const { mayPass } = createFinalReadingStore({ scopeOf, wantRead: wantScopes });
-    const brake = () => brakeDue({ ...engine, mayPass });
+  function watchEnds({ engine, ctx }: UsageWorld) {
+    const brake = () => brakeDue(engine, { ...engine.braking, scopeOf: (link) => scopeOfLink(ctx, link) });
     const isCleared = async () => {
       await brake();
       const rows = await engine.membershipRows();
@@ -58,9 +57,9 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
   }
 
   it('their work is read, and that is what is reported of them', async () => {
-    const { engine, isCleared, tool, read, report, consumed, leaving, usage } = await openEnd();
+    const { engine, isCleared, tool, read, report, consumed, leaving, ctx } = await openEnd();
     expect(await isCleared()).toBe(false);
-    expect(await countDueScopes(usage.deps, toInstant(engine.clock.now()))).toBe(1);
+    expect(await countDueScopes(ctx, toInstant(engine.clock.now()))).toBe(1);
     const at = engine.clock.now().toISOString();
     const last = { memberId: leaving.memberId, seconds: 60, labels: 2, at };
     tool.items.set('signs', new Map([['last', last]]));
@@ -85,10 +84,10 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     const states = async () => (await engine.membershipRows()).map(({ state }) => state);
 
     expect(await isCleared()).toBe(false);
-    expect([await states(), await countDueScopes(world.usage.deps, now)]).toEqual([['held', 'held'], 0]);
+    expect([await states(), await countDueScopes(world.ctx, now)]).toEqual([['held', 'held'], 0]);
     await inTransaction(engine.database, (tx) => approvePlanItems(storageOf(engine.database), tx, 1, now));
     expect(await isCleared()).toBe(false);
-    expect([await states(), await countDueScopes(world.usage.deps, now)]).toEqual([['held', 'held'], 1]);
+    expect([await states(), await countDueScopes(world.ctx, now)]).toEqual([['held', 'held'], 1]);
     await world.read();
     expect(await isCleared()).toBe(true);
   });
@@ -181,12 +180,12 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
   });
 
   it('nothing is waited for where it refuses to be read, as it did before', async () => {
-    const { engine, isCleared, tool, usage } = await openEnd();
+    const { engine, isCleared, tool, ctx } = await openEnd();
     const { signal } = new AbortController();
     /** The next try, as it is due. */
     const tryAgain = async () => {
       engine.clock.advance(10_000);
-      expect(await readNextScope(usage.deps, signal)).toBe(true);
+      expect(await readNextScope(ctx, signal)).toBe(true);
     };
     const refuses = (error: AppError) => {
       tool.adapter.readUsage = () => {
@@ -207,23 +206,15 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
   });
 
   it('nothing is waited for in a tool that has no work to read, or where no trainer ever worked', async () => {
-    const { engine, usage } = await openEnd();
+    const { engine, ctx } = await openEnd();
     const due = [{ membershipId: 1, generation: 2, cause: 'retired', isOurs: true, tool: 'list' }] as const;
     const passing = await inTransaction(engine.database, (tx) =>
-      createFinalReadingStore({ scopeOf: () => undefined, wantRead: () => Promise.resolve() }).mayPass(
-        tx,
-        due,
-        engine.clock.now(),
-      ),
+      awaitWork(tx, due, engine.clock.now(), { scopeOf: () => undefined, wantScopes }),
     );
     expect([...passing]).toEqual([1]);
     const nowhere = [{ ...due[0], tool: 'studio', membershipId: 999 }];
     const alone = await inTransaction(engine.database, (tx) =>
-      createFinalReadingStore({ scopeOf: usage.deps.scopeOf, wantRead: wantScopes }).mayPass(
-        tx,
-        nowhere,
-        engine.clock.now(),
-      ),
+      awaitWork(tx, nowhere, engine.clock.now(), { scopeOf: (link) => scopeOfLink(ctx, link), wantScopes }),
     );
     expect([...alone]).toEqual([999]);
   });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { createImportObservations } from '../../../src/usage/import/import-store.ts';
 import { listEngagements } from '../../../src/usage/read/contract-source-store.ts';
-import { createObservationStore, listTrainers } from '../../../src/usage/read/observation-store.ts';
+import { createToolObservations, listTrainers } from '../../../src/usage/read/observation-store.ts';
 import { createEngine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { storageOf } from '../../support/storage-of.ts';
@@ -40,7 +40,7 @@ describeAnyDatabase('some people after others', (openFresh) => {
     const database = await openFresh();
     for (const id of ['t1', 't2', 't3']) await seeIn(database, id);
     await importOf(database, ['t2', 't3', 't4'], 'counted');
-    for (const source of [createObservationStore(database), createImportObservations(storageOf(database))]) {
+    for (const source of [createToolObservations(storageOf(database)), createImportObservations(storageOf(database))]) {
       const all = await source.list(day);
       expect(all).toHaveLength(3);
       const wanted = all.filter(({ trainerId }) => trainerId !== 't3');
@@ -70,7 +70,7 @@ describeAnyDatabase('some people after others', (openFresh) => {
     await importOf(database, ['B', 'b', '\u{1F600}', '\uFF5E'], 'counted');
     await importOf(database, ['taken back'], 'undone');
     await importOf(database, ['not yet'], 'staging');
-    const sources = [createObservationStore(database), createImportObservations(storageOf(database))];
+    const sources = [createToolObservations(storageOf(database)), createImportObservations(storageOf(database))];
     const listed: string[] = [];
     for (let after: string | undefined; ; after = listed.at(-1)) {
       const page = await listTrainers(sources, { firstDay: day, after, limit: 2 });

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { compareWork } from '../../../src/usage/compare/compare-work.ts';
 import { createReadUsageWorker } from '../../../src/usage/read/read-usage-worker.ts';
 import { createReportWorker } from '../../../src/usage/report/report-worker.ts';
 import { startLoops } from '../../support/engine-harness.ts';
@@ -12,13 +13,14 @@ describeAnyDatabase('on schedule', (openFresh) => {
   /** A trainer is hired, their work scope was read once, and two instances run. */
   async function openBridge() {
     const world = await openUsageWorld(await openFresh());
-    const { deps } = world.usage;
+    const { ctx } = world;
+    const ports = { onAnswer: async () => undefined, compare: compareWork };
     await world.link('signs');
     const hired = world.hire();
     await world.learn();
     startLoops(
-      ...[createReadUsageWorker(deps, 'studio'), createReadUsageWorker(deps, 'studio')],
-      ...[createReportWorker(deps), createReportWorker(deps)],
+      ...[createReadUsageWorker(ctx, 'studio'), createReadUsageWorker(ctx, 'studio')],
+      ...[createReportWorker(ctx, ports), createReportWorker(ctx, ports)],
     );
     await until(
       'the new work scope is read',

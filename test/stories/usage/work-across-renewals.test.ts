@@ -57,7 +57,7 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
   });
 
   it('begins when its event says, before anything was listed', async () => {
-    const { engine, usage } = await openUsageWorld(await openFresh());
+    const { engine, ctx } = await openUsageWorld(await openFresh());
     const day = '2026-03-14';
     const said = (type: string, more: Partial<EventWish>) =>
       fullEvent({ type, project: 'signs', trainer: 't1', ...more });
@@ -72,7 +72,7 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
       .insertInto('usageDay')
       .values({ ...key, day, ...counts, isFrozen: false, seenAt: `${day}T20:00:00.000Z` })
       .execute();
-    const { due, held } = await (await openDue(usage.deps)).load(['t1']);
+    const { due, held } = await (await openDue(ctx)).load(['t1']);
     expect(held).toEqual([]);
     expect(due).toMatchObject([{ contractId: 'old', day, counts }]);
   });
@@ -158,15 +158,15 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
   });
 
   it('does not make up for what was taken away of the other since it ended', async () => {
-    const { items, consumed, first, second, work, read, report, usage } = await openReturn();
+    const { items, consumed, first, second, work, read, report, ctx } = await openReturn();
     items.delete('a');
     work('c');
     await read(true);
     expect(await report()).toMatchObject({ outcome: 'held', sent: 0, held: 1 });
     expect([consumed(first), consumed(second)]).toEqual([pieces(1), pieces(1)]);
-    const [held] = await Array.fromAsync(listHeld(usage.deps));
+    const [held] = await Array.fromAsync(listHeld(ctx));
     expect(held).toMatchObject({ reason: 'unknown_instants', observation: { counts: pieces(2) } });
-    await decideHeld(usage.deps, held?.id ?? '', second);
+    await decideHeld(ctx, held?.id ?? '', second);
     expect(await report()).toMatchObject({ outcome: 'applied', sent: 2, lowered: 1, held: 0 });
     expect([consumed(first), consumed(second)]).toEqual([pieces(0), pieces(2)]);
   });

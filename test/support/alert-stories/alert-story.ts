@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { AlertKind } from '../../../src/lib/alerts.ts';
 import { type Alerting, createAlerting } from '../alerting.ts';
 import type { OpenFresh } from '../databases.ts';
+import { inStudio } from '../engine-harness.ts';
 import { createIncident, type Incident } from '../incident.ts';
 import { describeAnyDatabase } from '../tries.ts';
 
@@ -49,9 +50,9 @@ export async function openIncident(
   openFresh: OpenFresh,
   { tool, ...options }: IncidentOptions = {},
 ): Promise<{ incident: Incident; alerting: Alerting }> {
-  const installs = new Map(['acme', 'globex'].map((name) => [name, { tool: 'studio', projects: ['*'] }]));
+  const installs = new Map(['acme', 'globex'].map((name) => [name, inStudio()]));
   const walls = { installs, adapters: new Map(tool && [['studio', tool.adapter]]) };
-  const alerting = createAlerting(tool && { walls });
+  const alerting = createAlerting(tool && walls);
   const heard = { ...options, ...(tool && { tool, walls }), hears: alerting.hears };
   return { alerting, incident: createIncident(await openFresh(), heard) };
 }

@@ -24,7 +24,7 @@ export const evidenceStories = {
       async end() {
         const by = { actor: 'ops', at: clock.now().toISOString() };
         const [plan] = await listPlans(incident.engine, {});
-        return await decidePlan({ ...incident.engine, by }, 'reject', plan?.id ?? 0);
+        return await decidePlan(incident.engine, by, 'reject', plan?.id ?? 0);
       },
     };
   },

@@ -14,8 +14,8 @@ import { convergeDue } from '../converging.ts';
 import { type OpenFresh, openForTest } from '../databases.ts';
 import { contractStarted } from '../deliveries.ts';
 import { openSandbox } from '../either-market.ts';
+import { inStudio } from '../engine-harness.ts';
 import { fullEvent } from '../event-bodies.ts';
-import { toDatabaseClock } from '../fake-clock.ts';
 import { createFolder } from '../folder.ts';
 import { answering, openHook } from '../hook.ts';
 import { hours, minutes } from '../incident.ts';
@@ -140,7 +140,7 @@ export const messageStories = {
     await convergeDue(engine, createSharedLinkTool());
     const box = await openMailBox({ onRcptTo: (_address, _session, done) => done(refusal(550, 'unknown')) });
     const style = { from: 'studio@example.com', subject: 'Into {project}' };
-    const mailer = createMailing({ ...engine, send: createSendMail(box.server), style });
+    const mailer = createMailing(engine, { send: createSendMail(box.server), style });
     return {
       alerting,
       async find() {
@@ -155,7 +155,7 @@ export const messageStories = {
   },
 
   async notification_failed(openFresh) {
-    const alerting = createAlerting({ channel: { name: 'chat', gatherMs: 0 } });
+    const alerting = createAlerting({ channel: 'chat' });
     const telling = createTelling(await openFresh(), alerting.hears);
     const hook = await openHook();
     hook.answer = answering(410);
@@ -172,8 +172,8 @@ export const messageStories = {
   async clock_set_back(openFresh) {
     const { alerting, incident } = await openIncident(openFresh);
     const { engine } = incident;
-    const look = () =>
-      mendAfterSetBack({ ...engine, clock: toDatabaseClock(engine.clock), installs: new Map([['acme', {}]]) });
+    const ctx = { ...engine, installs: new Map([['acme', inStudio()]]) };
+    const look = () => mendAfterSetBack(ctx, engine.clock.now().getTime());
     await look();
     return {
       alerting,

@@ -2,6 +2,7 @@ import { checkExpiry } from '../../../src/installs/tokens/token-expiry-worker.ts
 import { toInstant } from '../../../src/lib/clock.ts';
 import { openFeedWorld } from '../../feed/feed-harness.ts';
 import { createAlerting } from '../alerting.ts';
+import { inStudio } from '../engine-harness.ts';
 import { createFakeClock } from '../fake-clock.ts';
 import { createLogLines } from '../log-lines.ts';
 import { openTokenWorld, signal } from '../token-world.ts';
@@ -15,12 +16,12 @@ export const tokenStories = {
     const clock = createFakeClock(new Date().toISOString());
     const world = await openTokenWorld(await openFresh(), clock);
     const { token } = await world.makeToken({ expiresAt: toInstant(new Date(clock.now().getTime() + 30 * dayMs)) });
-    const { rotate, registry } = await world.open({ configured: { own: token } });
-    const { installs, sources } = registry;
-    const alerting = createAlerting({ walls: { installs, adapters: new Map() } });
+    const { rotate, ctx, registry } = await world.open({ configured: { own: token } });
+    const { installs } = registry;
+    const alerting = createAlerting({ installs });
     const { logger } = createLogLines();
     const alerts = alerting.hears({ database: world.database, clock, logger });
-    const find = () => checkExpiry({ sources, alerts, logger, clock }, 'own', signal);
+    const find = () => checkExpiry({ ...ctx, alerts }, 'own', signal);
     clock.advance(22 * dayMs);
     await find();
     clock.advance(2 * dayMs);
@@ -35,8 +36,7 @@ export const tokenStories = {
   },
 
   async feed_unread(openFresh) {
-    const walls = { installs: new Map([['own', { tool: 'studio', projects: ['*'] }]]), adapters: new Map() };
-    const alerting = createAlerting({ walls });
+    const alerting = createAlerting({ installs: new Map([['own', inStudio()]]) });
     const { front, clock, read } = await openFeedWorld(await openFresh(), alerting.hears);
     const readLater = async () => {
       clock.advance(3_600_000);

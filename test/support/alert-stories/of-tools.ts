@@ -188,7 +188,7 @@ export const toolStories = {
     const { engine } = incident;
     let identity = 'org 1';
     const named = { ...tool.adapter, identify: async () => identity };
-    const bound = bindTool({ ...engine, configured: new Set(['studio']) }, 'studio', named, null);
+    const bound = bindTool(engine, 'studio', named);
     const ask = async () => {
       engine.clock.advance(10 * minutes);
       await bound.check(new AbortController().signal).catch(() => undefined);

@@ -1,7 +1,7 @@
-import { createNoticeStore } from '../../../src/notify/notice-store.ts';
 import { createAlerting } from '../alerting.ts';
 import { openBudgetWorld } from '../budget-world.ts';
 import type { OpenFresh } from '../databases.ts';
+import { inStudio } from '../engine-harness.ts';
 import { openGuidelineWorld } from '../guidelines/guideline-world.ts';
 import { hours, minutes } from '../incident.ts';
 import { openPaymentWorld } from '../payment-world.ts';
@@ -34,11 +34,9 @@ async function openBudget(openFresh: OpenFresh, worked: number): Promise<AlertSt
   const alerting = createAlerting();
   const database = await openFresh();
   const world = await openBudgetWorld(database, alerting.hears);
-  const { add } = createNoticeStore([{ name: 'ops', gatherMs: 0 }], world.engine.clock);
-  const deps = world.open({ addNotice: add });
   await world.market.link('signs');
   const contract = await world.hire(10);
-  await world.look(deps);
+  await world.look();
   const words: Record<string, string> = { 'budget.low': 'raised', 'budget.depleted': 'raised', 'budget.ok': 'over' };
   return {
     alerting: {
@@ -52,13 +50,13 @@ async function openBudget(openFresh: OpenFresh, worked: number): Promise<AlertSt
       await world.work(contract, worked);
       world.engine.clock.advance(hours);
       await world.tellOf(contract);
-      await world.look(deps);
+      await world.look();
     },
     async end() {
       world.market.sandbox.fundMilestone(contract, { volume: 100 });
       world.engine.clock.advance(hours);
       await world.tellOf(contract);
-      await world.look(deps);
+      await world.look();
     },
   };
 }
@@ -107,8 +105,8 @@ export const workStories = {
   },
 
   async guideline_unwritten(openFresh) {
-    const installs = new Map([['own', { tool: 'studio', projects: ['*'] }]]);
-    const alerting = createAlerting({ walls: { installs, adapters: new Map() } });
+    const installs = new Map([['own', inStudio()]]);
+    const alerting = createAlerting({ installs });
     const { join, sync, tool, clock } = await openGuidelineWorld(await openFresh(), alerting.hears);
     (await join('own', 'signs')).write('Every sign.').publish();
     await sync();

@@ -1,19 +1,21 @@
 import { onTestFinished } from 'vitest';
 import type { Adapter } from '../../../src/adapters/adapter.ts';
+import type { Context } from '../../../src/context.ts';
 import { type Database, inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { emptyLink } from '../../../src/domain/evidence.ts';
+import type { Install } from '../../../src/domain/install.ts';
 import { findGuideline, type GuidelineRow } from '../../../src/guidelines/guideline-store.ts';
-import { type SyncedInstall, type SyncInstallDeps, syncInstall } from '../../../src/guidelines/sync-install.ts';
+import { type SyncedInstall, syncInstall } from '../../../src/guidelines/sync-install.ts';
 import { type Alerts, createAlerts } from '../../../src/lib/alerts.ts';
 import { createMetrics } from '../../../src/lib/metrics.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { createEmployerSource } from '../../../src/sources/employer/create-employer-source.ts';
 import { fixedLinks } from '../../../src/sources/job-links.ts';
+import { createTestContext, inStudio } from '../engine-harness.ts';
 import { createFakeClock, type FakeClock } from '../fake-clock.ts';
 import { createLogLines, type LogLines } from '../log-lines.ts';
 import { createMemoryTool } from '../memory-tool.ts';
-import { storageOf } from '../storage-of.ts';
 import { type Manual, pageOf } from './guideline-journey.ts';
 
 /** Accounts at the marketplace whose jobs lead to projects of one tool in memory, and what syncs them. */
@@ -22,11 +24,11 @@ export interface GuidelineWorld {
   clock: FakeClock;
   log: LogLines;
   tool: TextTool;
-  deps: SyncInstallDeps;
+  ctx: Context;
   /** An install with an account of its own, whose one job leads to the project. */
   join(install: string, project: string): Promise<Employer>;
   /** One pass over an install, as an operator asks for it. */
-  sync(install?: string, wish?: { overwrites?: boolean; deps?: SyncInstallDeps }): Promise<SyncedInstall>;
+  sync(install?: string, wish?: { overwrites?: boolean; ctx?: Context }): Promise<SyncedInstall>;
   row(project?: string): Promise<GuidelineRow | undefined>;
 }
 
@@ -90,18 +92,12 @@ export async function openGuidelineWorld(
   const sandbox = createSandbox({ timeScale: 0, clock });
   const { employerBaseUrl } = await sandbox.start();
   onTestFinished(() => sandbox.stop());
-  const installs = new Map<string, { tool: string; projects: string[] }>();
+  const installs = new Map<string, Install>();
   const sources = new Map();
-  const storage = storageOf(database);
-  const deps: SyncInstallDeps = {
-    ...storage,
-    sources,
-    clock,
-    walls: { installs, adapters: new Map([['studio', tool.adapter]]) },
-    timeoutOf: () => 5000,
-    alerts: createAlerts(log.logger, createMetrics(), hears?.({ database, clock, logger: log.logger })),
-    logger: log.logger,
-  };
+  const { logger } = log;
+  const alerts = createAlerts(logger, createMetrics(), hears?.({ database, clock, logger }));
+  const adapters = new Map([['studio', tool.adapter]]);
+  const ctx = createTestContext(database, { installs, sources, adapters, alerts, clock, logger });
   let links = 0;
 
   return {
@@ -109,10 +105,10 @@ export async function openGuidelineWorld(
     clock,
     log,
     tool,
-    deps,
+    ctx,
     async join(install, project) {
       const { accountId, token } = sandbox.createAccount();
-      installs.set(install, { tool: 'studio', projects: ['*'] });
+      installs.set(install, inStudio());
       sources.set(
         install,
         createEmployerSource({ baseUrl: employerBaseUrl, token, links: fixedLinks(new Map()), pacing }),
@@ -150,9 +146,9 @@ export async function openGuidelineWorld(
         writeFor: (job, text) => write(job, text, 0),
       };
     },
-    sync: (install = 'own', { overwrites = false, deps: given = deps } = {}) =>
+    sync: (install = 'own', { overwrites = false, ctx: given = ctx } = {}) =>
       syncInstall(given, { install, overwrites, by }, new AbortController().signal),
-    row: (project = 'signs') => findGuideline(storage, { tool: 'studio', project }),
+    row: (project = 'signs') => findGuideline(ctx, { tool: 'studio', project }),
   };
 }
 

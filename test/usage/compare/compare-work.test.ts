@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { acceptLowered, decideHeldWork } from '../../../src/operator/decide-work.ts';
-import { compareContract } from '../../../src/usage/compare/compare-work.ts';
+import { compareContract, compareWork } from '../../../src/usage/compare/compare-work.ts';
 import {
   countComparedDays,
   findHeldDifference,
@@ -17,7 +17,7 @@ const dayMs = 24 * hourMs;
 describeAnyDatabase('the days on which tool and marketplace differ', (openFresh) => {
   async function openWork({ maxLoweredFraction = 1 } = {}) {
     const world = await openUsageWorld(await openFresh(), { maxLoweredFraction });
-    const { engine, tool, usage } = world;
+    const { engine, tool, ctx } = world;
     await world.link('signs');
     const { contractId, memberId, trainerId } = world.hire();
     await world.learn();
@@ -28,10 +28,9 @@ describeAnyDatabase('the days on which tool and marketplace differ', (openFresh)
       tool.items.set('signs', items.set(id, { memberId: by, seconds, labels: 1, at }));
     }
 
-    const compare = () => usage.deps.compare(new AbortController().signal, () => undefined);
-    const differing = async () => (await listDifferences(usage.deps, { limit: 100 })).map(({ day, why }) => [day, why]);
+    const compare = () => compareWork(ctx, new AbortController().signal);
+    const differing = async () => (await listDifferences(ctx, { limit: 100 })).map(({ day, why }) => [day, why]);
     const by = () => ({ actor: 'otto', at: engine.clock.now().toISOString() });
-    const deciding = () => ({ database: engine.database, usage: usage.deps, by: by() });
     engine.clock.advance(60_000);
     return {
       ...world,
@@ -42,7 +41,7 @@ describeAnyDatabase('the days on which tool and marketplace differ', (openFresh)
       work,
       compare,
       differing,
-      deciding,
+      by,
     };
   }
 
@@ -78,7 +77,7 @@ describeAnyDatabase('the days on which tool and marketplace differ', (openFresh)
   });
 
   it('stay known after they have left the look-back, and a year later no more', async () => {
-    const { engine, read, report, work, compare, differing, today, contractId, usage } = await openWork();
+    const { engine, read, report, work, compare, differing, today, contractId, ctx } = await openWork();
     work('a', 60);
     await read();
     await report();
@@ -89,7 +88,7 @@ describeAnyDatabase('the days on which tool and marketplace differ', (openFresh)
     engine.clock.advance(100 * dayMs);
     await compare();
     expect(await differing()).toEqual(found);
-    await compareContract(usage.deps, { install: 'acme', contractId });
+    await compareContract(ctx, { install: 'acme', contractId });
     expect(await differing()).toEqual(found);
     engine.clock.advance(310 * dayMs);
     await compare();
@@ -109,7 +108,7 @@ describeAnyDatabase('the days on which tool and marketplace differ', (openFresh)
 
   it('are gone for a contract whose lowering an operator accepts', async () => {
     const world = await openWork({ maxLoweredFraction: 0.1 });
-    const { engine, tool, read, report, work, compare, differing, today, contractId, deciding } = world;
+    const { engine, tool, read, report, work, compare, differing, today, contractId, by, ctx } = world;
     for (const id of ['a', 'b']) work(id, 60);
     await read(true);
     await report();
@@ -118,7 +117,7 @@ describeAnyDatabase('the days on which tool and marketplace differ', (openFresh)
     await report();
     await compare();
     expect(await differing()).toEqual([[today(), 'lowering_held']]);
-    await acceptLowered(deciding(), { install: 'acme', contractId }, new AbortController().signal);
+    await acceptLowered(ctx, by(), { install: 'acme', contractId }, new AbortController().signal);
     expect(await differing()).toEqual([]);
     const acts = await engine.database.kysely.selectFrom('audit').select(['actor', 'action', 'subject']).execute();
     expect(acts).toEqual([{ actor: 'otto', action: 'usage report --accept-lowered', subject: contractId }]);
@@ -137,16 +136,16 @@ describeAnyDatabase('the days on which tool and marketplace differ', (openFresh)
   });
 
   it('are each known once, however many compare at once', async () => {
-    const { usage, read, work, compare, differing, today, contractId } = await openWork();
+    const { ctx, read, work, compare, differing, today, contractId } = await openWork();
     work('a', 60);
     await read();
-    const one = () => compareContract(usage.deps, { install: 'acme', contractId });
+    const one = () => compareContract(ctx, { install: 'acme', contractId });
     await Promise.all([compare(), compare(), one(), compare(), one()]);
     expect(await differing()).toEqual([[today(), 'not_sent']]);
   });
 
   it('are known with what is held, until an operator assigns or discards it', async () => {
-    const { engine, read, report, work, compare, contractId, differing, today, deciding } = await openWork();
+    const { engine, read, report, work, compare, contractId, differing, today, by, ctx } = await openWork();
     work('a', 90_000);
     await read();
     await report();
@@ -163,7 +162,7 @@ describeAnyDatabase('the days on which tool and marketplace differ', (openFresh)
     const days = await listComparedDays(engine, { from: today(), to: today() });
     expect(days).toMatchObject([{ differing: 0, held: 1, seen: { seconds: 90_000 } }]);
     expect(await findHeldDifference(engine, held?.heldId ?? '')).toEqual(held);
-    await decideHeldWork(deciding(), held?.heldId ?? '', null, held?.trainerId);
+    await decideHeldWork(ctx, by(), held?.heldId ?? '', null, held?.trainerId);
     expect(await differing()).toEqual([]);
     await compare();
     expect(await differing()).toEqual([]);

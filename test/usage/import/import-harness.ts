@@ -1,4 +1,4 @@
-import { inTransaction, type Transaction } from '../../../src/db/database.ts';
+import { inTransaction } from '../../../src/db/database.ts';
 import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
 import { clearImports } from '../../../src/usage/import/clear-imports-worker.ts';
 import { importedObservations } from '../../../src/usage/import/import-store.ts';
@@ -41,15 +41,13 @@ export async function openImportWorld(openFresh: OpenFresh): Promise<ImportWorld
 
   const { clock } = engine;
   const signal = AbortSignal.any([]);
-  const note = async (tx: Transaction, action: string, subject: string) => {
-    await tx.insertInto('audit').values({ at: 'now', actor: 'ada', action, subject }).execute();
-  };
-  const deps = { ...engine, signal, note, onProgress: () => undefined };
+  const by = { actor: 'ada', at: 'now' };
+  const onProgress = () => undefined;
   const stage: ImportWorld['stage'] = (lines, options = {}) => {
     const { header = usualHeader, install = 'acme', signal: stopping = signal } = options;
     const chunks = toChunks([header, ...lines]);
     const file = { install, fileName: 'work.csv', actor: 'ada', format: 'csv' as const, chunks };
-    return stageImport({ ...deps, signal: stopping }, file);
+    return stageImport(engine, clock, file, { signal: stopping, onProgress });
   };
   return {
     engine,
@@ -58,12 +56,12 @@ export async function openImportWorld(openFresh: OpenFresh): Promise<ImportWorld
       clock.advance(1000);
       const staged = await stage(lines, options);
       if (staged.outcome !== 'staged') throw new Error(JSON.stringify(staged));
-      await countImport(deps, staged.id);
+      await countImport(engine, clock, by, staged.id);
       return staged.id;
     },
-    count: (id) => countImport(deps, id),
-    undo: (id) => undoImport(deps, id),
-    clear: () => clearImports(deps),
+    count: (id) => countImport(engine, clock, by, id),
+    undo: (id) => undoImport(engine, clock, by, id),
+    clear: () => clearImports(engine, clock, { signal, onProgress }),
     async sighted(install) {
       const all = importedObservations(engine, { install, from: '2026-03-01', to: '2026-03-31' });
       return (await Array.fromAsync(all)).map(({ day, workedOn, trainerId, counts, source }) => {

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import type { Adapter, AdapterLink } from '../../../src/adapters/adapter.ts';
+import type { Database } from '../../../src/db/database.ts';
 import { createLinkRouter } from '../../../src/memberships/link-router.ts';
-import { createScopeOf } from '../../../src/usage/read/find-scopes.ts';
+import { scopeOfLink } from '../../../src/usage/read/find-scopes.ts';
+import { createTestContext, inStudio } from '../../support/engine-harness.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 
 it.each([
@@ -18,12 +20,11 @@ it.each([
   const { adapter } = createMemoryTool();
   const reading: Adapter = { ...adapter, usageScopeFor, async *readUsage() {} };
   const installs = new Map([
-    ['acme', { tool: 'studio', projects: ['acme-*', '*'] }],
-    ['globex', { tool: 'studio', projects: ['globex-*'] }],
+    ['acme', inStudio(['acme-*', '*'])],
+    ['globex', inStudio(['globex-*'])],
   ]);
   const adapters = new Map([['studio', reading]]);
-  const routeLink = createLinkRouter(installs, adapters);
-  const scopeOf = createScopeOf({ adapters, routeLink, links: new Map() });
+  const ctx = createTestContext({} as Database, { adapters, routeLink: createLinkRouter(installs, adapters) });
   const link = { install: 'acme', externalProjectId, externalProjectName: null };
-  expect(scopeOf(link)?.scope).toBe(scope);
+  expect(scopeOfLink(ctx, link)?.scope).toBe(scope);
 });

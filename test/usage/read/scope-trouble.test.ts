@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { listLinks } from '../../../src/operator/links/list-links.ts';
 import { loadStatus } from '../../../src/operator/load-status.ts';
-import { listScopes } from '../../../src/usage/read/scope-store.ts';
+import type { Source } from '../../../src/sources/source.ts';
 import { reportNow } from '../../../src/usage/report/report-now.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
@@ -15,7 +15,7 @@ describeAnyDatabase('a work scope', (openFresh) => {
   /** Linked with another; the tool does not have it (any more). */
   async function openGone({ wasRead }: { wasRead: boolean }) {
     const world = await openUsageWorld(await openFresh());
-    const { engine, tool, usage, api } = world;
+    const { engine, tool, ctx, api } = world;
     await world.link('signs');
     const linkId = await world.link('lamps');
     world.hire();
@@ -32,18 +32,8 @@ describeAnyDatabase('a work scope', (openFresh) => {
     const attention = async () => (await loadStatus(engine, readAt, installs)).attention.map(({ says }) => says);
     const listWork = async () => {
       const links = (await api('GET', '/project-links')) as { projectLinks: never[] };
-      const listed = await listLinks(
-        {
-          installs,
-          adapters: usage.deps.adapters,
-          routeLink: engine.rules.routeLink,
-          sources: new Map([['acme', { listLinks: async () => links.projectLinks }]]),
-          scopeOf: usage.deps.scopeOf,
-          scopes: await listScopes(usage.deps),
-        },
-        ['acme'],
-        signal,
-      );
+      const source = { ...(ctx.sources.get('acme') as Source), listLinks: async () => links.projectLinks };
+      const listed = await listLinks({ ...ctx, sources: new Map([['acme', source]]) }, ['acme'], signal);
       return Object.fromEntries(listed.links.map(({ project, work }) => [project, work?.state]));
     };
     const readAgain = async (afterMs: number) => {
@@ -87,9 +77,8 @@ describeAnyDatabase('a work scope', (openFresh) => {
 
   it('that is gone together with its link raises no alert, and no report fails because of it', async () => {
     const world = await openGone({ wasRead: true });
-    const { api, linkId, tool, usage, engine, learn, readAgain, alerts, attention } = world;
-    const report = async () => (await reportNow(reportDeps, { installs: ['acme'] }, now)).unread;
-    const reportDeps = { ...usage.deps, database: engine.database, schedule: '0 * * * *' };
+    const { api, linkId, tool, ctx, learn, readAgain, alerts, attention } = world;
+    const report = async () => (await reportNow(ctx, async () => undefined, { installs: ['acme'] }, now)).unread;
     const now = { waitMs: 0, signal };
     expect(await report()).toMatchObject([{ scope: 'lamps' }]);
     // A trainer is still in its group.

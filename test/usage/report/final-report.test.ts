@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import { holdLock } from '../../../src/db/lock-store.ts';
-import { createFinalReadingStore } from '../../../src/removals/final-reading-store.ts';
 import { brakeDue } from '../../../src/removals/removal-worker.ts';
-import { wantScopes } from '../../../src/usage/read/scope-store.ts';
+import { scopeOfLink } from '../../../src/usage/read/find-scopes.ts';
 import { reportNextFinal } from '../../../src/usage/report/final-report-worker.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
@@ -29,11 +28,9 @@ describeAnyDatabase('what is read before a removal', (openFresh) => {
     work('other', staying, 60);
     sandbox.endContract(leaving.contractId);
     await world.learn();
-    const { scopeOf } = world.usage.deps;
-    const { mayPass } = createFinalReadingStore({ scopeOf, wantRead: wantScopes });
-    await brakeDue({ ...engine, mayPass });
+    await brakeDue(engine, { ...engine.braking, scopeOf: (link) => scopeOfLink(world.ctx, link) });
     const { signal } = new AbortController();
-    const reportFinal = () => reportNextFinal(world.usage.deps, signal);
+    const reportFinal = () => reportNextFinal(world.ctx, async () => undefined, signal);
     const seconds = ({ contractId }: { contractId: string }) => world.consumed(contractId).seconds;
     return { ...world, leaving, staying, work, reportFinal, seconds };
   }
@@ -72,12 +69,12 @@ describeAnyDatabase('what is read before a removal', (openFresh) => {
   });
 
   it('is taken over from an instance that died over it', async () => {
-    const { engine, usage, reportFinal, read, seconds, leaving } = await openEnd();
+    const { engine, ctx, reportFinal, read, seconds, leaving } = await openEnd();
     await read();
     const [row] = await engine.database.kysely.selectFrom('finalReading').selectAll().execute();
     const until = new Date(engine.clock.now().getTime() + 5 * minuteMs).toISOString();
     const name = `usage-final:${row?.membershipId}`;
-    await holdLock(usage.deps.database, name, 'dead', engine.clock.now().toISOString(), until);
+    await holdLock(ctx.database, name, 'dead', engine.clock.now().toISOString(), until);
     expect([await reportFinal(), seconds(leaving)]).toEqual([false, 0]);
     engine.clock.advance(5 * minuteMs);
     expect([await reportFinal(), seconds(leaving)]).toEqual([true, 60]);

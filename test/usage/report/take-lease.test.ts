@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest';
 import { takeLease } from '../../../src/usage/report/report-part.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
+import { createTestContext } from '../../support/engine-harness.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
-import { storageOf } from '../../support/storage-of.ts';
 
 const minuteMs = 60_000;
 
 describeEachDatabase('a lease of contracts', (openFresh) => {
   async function openLocks() {
-    const storage = storageOf(await openFresh());
     const clock = createFakeClock();
-    const take = (...contractIds: string[]) => takeLease({ ...storage, clock }, 'acme', contractIds);
+    const ctx = createTestContext(await openFresh(), { clock });
+    const take = (...contractIds: string[]) => takeLease(ctx, 'acme', contractIds);
     return { clock, take };
   }
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { Source } from '../../../src/sources/source.ts';
 import { previewReport } from '../../../src/usage/report/preview-report.ts';
 import { reportUsage } from '../../../src/usage/report/report-usage.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
@@ -17,9 +18,10 @@ describeAnyDatabase('an install whose source takes no reports', (openFresh) => {
     world.tool.items.set('signs', new Map([['one', { memberId, seconds: 60, labels: 1, at }]]));
     world.engine.clock.advance(60_000);
     await world.read();
-    const deps = { ...world.usage.deps, sources: new Map([['acme', {}]]) };
-    expect(await reportUsage(deps, wanted, signal)).toEqual([]);
-    expect(await previewReport(deps, wanted)).toEqual([]);
+    const { reportUsage: _, ...source } = world.ctx.sources.get('acme') as Source;
+    const ctx = { ...world.ctx, sources: new Map([['acme', source]]) };
+    expect(await reportUsage(ctx, async () => undefined, wanted, signal)).toEqual([]);
+    expect(await previewReport(ctx, wanted)).toEqual([]);
     expect(world.requests).toEqual([]);
     expect(await world.report()).toMatchObject({ outcome: 'applied', sent: 1 });
   });

@@ -11,7 +11,7 @@ const dayMs = 24 * hourMs;
 describeAnyDatabase('the receipts of a contract', (openFresh) => {
   async function openWork({ maxLoweredFraction = 1 } = {}) {
     const world = await openUsageWorld(await openFresh(), { maxLoweredFraction });
-    const { engine, tool, usage, consumed } = world;
+    const { engine, tool, ctx, consumed } = world;
     await world.link('signs');
     const { contractId, memberId, trainerId } = world.hire();
     await world.learn();
@@ -22,7 +22,7 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
       tool.items.set('signs', items.set(id, { memberId, seconds, labels: 1, at }));
     }
     const show = async () => {
-      const shown = await showUsage(usage.deps, 'acme', contractId);
+      const shown = await showUsage(ctx, 'acme', contractId);
       const explained = explainConsumed(shown.ledger, shown.reported, consumed(contractId));
       return { ...shown, explained };
     };
@@ -85,14 +85,9 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
   });
 
   it('list what was lowered since, however little, until it has risen again', async () => {
-    const { read, report, work, show, tool, usage, today } = await openWork();
+    const { read, report, work, show, tool, ctx, today } = await openWork();
     const lowerings = async () =>
-      (await listLowerings(usage.deps, ['acme'])).map(({ state, day, from, to }) => [
-        state,
-        day,
-        from.seconds,
-        to?.seconds,
-      ]);
+      (await listLowerings(ctx, ['acme'])).map(({ state, day, from, to }) => [state, day, from.seconds, to?.seconds]);
     for (const [id, seconds] of Object.entries({ a: 60, b: 30, c: 5 })) work(id, seconds);
     await read(true);
     await report();

@@ -10,7 +10,7 @@ const installs = new Map([['acme', { tool: 'studio' }]]);
 describeAnyDatabase('what of the work cannot be counted', (openFresh) => {
   async function openTotals() {
     const world = await openUsageWorld(await openFresh());
-    const { engine, tool, usage } = world;
+    const { engine, tool, ctx } = world;
     await world.link('signs');
     const [worker, other] = [world.hire(), world.hire(world.openJob())];
     await world.learn();
@@ -24,7 +24,7 @@ describeAnyDatabase('what of the work cannot be counted', (openFresh) => {
     }
     const beganAt = engine.clock.now().toISOString();
     const attention = async () => (await loadStatus(engine, beganAt, installs)).attention.map(({ says }) => says);
-    const show = ({ contractId }: { contractId: string }) => showGaps(usage.deps, 'acme', contractId);
+    const show = ({ contractId }: { contractId: string }) => showGaps(ctx, 'acme', contractId);
     return { ...world, worker, other, readAgain, attention, show };
   }
 
