@@ -26,13 +26,15 @@ function toText(forgotten: Forgotten, dryRun: boolean): string {
   const { trainerId, installs, neededBy, people, titles, deliveries, toolTraces } = forgotten;
   const lines = [
     `${trainerId}: ${dryRun ? 'would be cleared' : 'cleared'} at ${installs.join(', ')}`,
-    `  ${people} of name and address, one for each install`,
-    `  ${titles} of contract titles`,
-    `  ${deliveries} of stored deliveries`,
-    `  ${toolTraces} of memberships and receipts with what a tool has said`,
+    `  names and addresses, one for each install: ${people}`,
+    `  contract titles: ${titles}`,
+    `  stored deliveries: ${deliveries}`,
+    `  memberships, receipts, invitations and work with what a tool said: ${toolTraces}`,
   ];
   if (forgotten.deliveriesLeft > 0) {
-    lines.push(`${forgotten.deliveriesLeft} deliveries are not handled yet and stay: run this again then.`);
+    lines.push(
+      `${forgotten.deliveriesLeft} deliveries are not handled yet and were kept: run this again once they are.`,
+    );
   }
   for (const { install, why } of neededBy) {
     lines.push(`${install} still needs to know them: ${why}. Run this again when that is over.`);

@@ -30,7 +30,7 @@ export async function proveAbsence(ctx: Context, claim: Claim, signal: AbortSign
   };
 }
 
-/** Since when the member may be in; null if no call was made, or the tool has given the id. */
+/** When the first call to add the trainer began whose account id is not known; null if there is none. */
 function unansweredSince({ memberId, addresses }: Claim): string | null {
   if (memberId !== null) return null;
   return addresses.flatMap(({ givenAt }) => givenAt ?? []).sort()[0] ?? null;
@@ -52,5 +52,5 @@ const mostShown = 5;
 function describeStrangers({ tool }: Claim, strangers: readonly Member[]): string {
   const shown = strangers.slice(0, mostShown).map(({ id }) => id);
   const more = strangers.length > shown.length ? ` and ${strangers.length - shown.length} more` : '';
-  return `The trainer may still be in, as one of these accounts, because a call to add the trainer got no answer: ${shown.join(', ')}${more}. Remove the trainer's account in ${tool}; put the ids of the others into tools.${tool}.protected`;
+  return `The trainer may still be in, as one of these accounts, because the tool never said which account it made for the trainer: ${shown.join(', ')}${more}. Remove the trainer's account in ${tool}; put the ids of the others into tools.${tool}.protected`;
 }

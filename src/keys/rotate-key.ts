@@ -6,7 +6,7 @@ import { isInstanceRunning } from '../domain/instance.ts';
 import type { Clock } from '../lib/clock.ts';
 import { pageSealedValues, replaceSealedValue, type SealedColumn, sealedColumns } from './sealed-value-store.ts';
 import { createSecretBox, type SecretBox } from './secret-box.ts';
-import { foreignKey } from './secret-key.ts';
+import { wrongKey } from './secret-key.ts';
 
 interface RotateDeps {
   database: Database;
@@ -57,7 +57,7 @@ export async function rotateKey(deps: RotateDeps): Promise<RotatedKey> {
       const rotated = { resealed: 0, unopened: 0 };
       const known = await readSetting(tx, 'key_fingerprint');
       if (known === boxes.next.fingerprint) return rotated;
-      if (known !== undefined && known !== boxes.old.fingerprint) throw foreignKey(known, boxes.old.fingerprint);
+      if (known !== undefined && known !== boxes.old.fingerprint) throw wrongKey(known, boxes.old.fingerprint);
       for (const column of sealedColumns) await resealColumn(deps, tx, column, boxes, rotated);
       await writeSetting(tx, 'key_fingerprint', boxes.next.fingerprint);
       return rotated;

@@ -69,10 +69,10 @@ export async function openSecretBox(database: Database, key: Uint8Array): Promis
  */
 export async function checkKey({ kysely }: Database, { fingerprint }: Pick<SecretBox, 'fingerprint'>): Promise<void> {
   const known = (await readSetting(kysely, 'key_fingerprint')) ?? fingerprint;
-  if (known !== fingerprint) throw foreignKey(known, fingerprint);
+  if (known !== fingerprint) throw wrongKey(known, fingerprint);
 }
 
-export function foreignKey(known: string, fingerprint: string): AppError {
+export function wrongKey(known: string, fingerprint: string): AppError {
   return new AppError(
     'conflict',
     `This database was written with another secret key (fingerprint ${known}, this one is ${fingerprint}): set GANGWAY_SECRET_KEY, or the key file beside the database, back to the one it was made with; if "gangway key rotate" was interrupted, run it again`,

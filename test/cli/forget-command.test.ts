@@ -26,7 +26,9 @@ describe('gangway forget', () => {
     expect(JSON.parse(foreseen.stdout)).toMatchObject({ ...counts, dryRun: true });
     const { status, stdout } = await run('cmu1@opentrain.work', '--yes');
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^cmu1: cleared at acme\n {2}1 of name and address.*\n.*\n {2}2 of stored del/);
+    expect(stdout).toMatch(
+      /^cmu1: cleared at acme\n {2}names and addresses, one for each install: 1\n.*\n {2}stored deliveries: 2\n/,
+    );
     const members = await runCommand('members', '--json', '--config', workspace.configFile);
     expect(JSON.parse(members.stdout)).toMatchObject({
       members: [{ trainerId: 'cmu1', displayName: null, memberId: null, state: 'removed' }],

@@ -38,8 +38,9 @@ async function showDrift(asked: Asked, ctx: ConsoleParts): Promise<Page> {
     title: 'Drift',
     body: html`
       <p>
-        What differs between the members that a tool lists and the memberships that are known, by the latest complete
-        listing of each group. No member is removed because of what stands here.
+        How the members of each group differ from the known memberships, by the latest complete listing. Being listed here
+        removes no member, except one that Gangway removed before and that is back: that member is removed again after the
+        grace period, subject to the brake.
       </p>
       ${filterForm(asked, [
         { name: 'tool', label: 'tool', options: [...ctx.config.tools.keys()].sort() },
