@@ -6,6 +6,7 @@ import { inspect } from 'node:util';
 import type { Adapter, Person } from '../../../src/adapters/adapter.ts';
 import { createRosterAdapter } from '../../../src/adapters/roster/roster-adapter.ts';
 import { AppError } from '../../../src/domain/errors.ts';
+import { stripBom } from '../../../src/lib/strip-bom.ts';
 import type { Mutator } from '../mutator.ts';
 import type { Target } from '../target.ts';
 
@@ -55,7 +56,8 @@ async function judgeRoster(chance: Mutator, adapter: Adapter, file: string): Pro
     return 'refused';
   }
   assert.equal((await adapter.findMember(group, newcomer, signal))?.id, newcomer.trainerId);
-  const [before, after] = [written, readFileSync(file)].map((bytes) => JSON.parse(bytes.toString()));
+  // Editors on Windows begin a file with a byte order mark, and Gangway reads it all the same.
+  const [before, after] = [written, readFileSync(file)].map((bytes) => JSON.parse(stripBom(bytes.toString())));
   const people = (groups: object) => Object.entries(groups).map(([name, members]) => [name, [...members]] as const);
   const left = new Map(people(after.groups));
   for (const [name, members] of people(before.groups)) {
