@@ -23,7 +23,7 @@ const layers: readonly (readonly string[])[] = [
   ['usage/attribute'],
   ['usage/report'],
   ['usage/compare'],
-  ['usage', 'usage/show', 'budget', 'privacy', 'receiver'],
+  ['usage/show', 'budget', 'privacy', 'receiver'],
   ['operator'],
   ['console'],
   ['api'],
@@ -145,7 +145,7 @@ function levelOf(layer: string): number {
 
 function layerOf(file: string): string {
   const [, top = '', next = '', deeper] = file.split('/');
-  if (top === 'usage' && deeper !== undefined) return `usage/${next}`;
+  if (top === 'usage') return `usage/${next}`;
   if (top === 'installs' && deeper !== undefined) return `installs/${next}`;
   if (top === 'adapters') return kindOf(file) === undefined ? 'adapters/(port)' : 'adapters/(tool)';
   if (top === 'sources' && next !== 'http') return kindOf(file) === undefined ? 'sources/(port)' : 'sources/(kind)';

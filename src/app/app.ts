@@ -94,7 +94,7 @@ export function createApp({
       storage.database.checkFile?.();
       return await append.append(deliveries);
     },
-    onAppended: () => loops.wakeIntake(),
+    onAppended: () => loops.services.wake('intake'),
   });
   const registry = createInstallRegistry(storage, config);
   const storageGate = createStorageGateOf({ config, storage, clock, installs: registry.installs });
@@ -123,7 +123,7 @@ export function createApp({
     readiness,
     databaseClock: leaseClock,
     installs: registry.installs,
-    alerts: loops.alerts,
+    alerts: loops.services.alerts,
     storageGate,
     onUnmatched: loops.noteUnmatched,
     onStored: loops.noteDelivery,
@@ -192,7 +192,7 @@ export function createApp({
       changes.close();
       await approvals.stop();
       await operator.stop();
-      await loops.alertsStored();
+      await loops.services.alertsStored();
       await append.close();
       await heartbeat.stop();
       await checkpointer.stop();

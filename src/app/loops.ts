@@ -15,7 +15,6 @@ import { createInstallsWorker } from '../installs/installs-worker.ts';
 import { forgetSubscriptionTroubles } from '../installs/subscription/subscription-store.ts';
 import { createSubscriptionWorker } from '../installs/subscription/subscription-worker.ts';
 import { createTokenExpiryWorker } from '../installs/tokens/token-expiry-worker.ts';
-import type { Alerts } from '../lib/alerts.ts';
 import type { Loop } from '../lib/loop.ts';
 import { createMailWorker } from '../mail/mail-worker.ts';
 import { createSendMail } from '../mail/send-mail.ts';
@@ -34,8 +33,10 @@ import { createReconcileWorker } from '../reconcile/runs/reconcile-worker.ts';
 import { createScheduleWorker, silentSchedule } from '../reconcile/runs/schedule-worker.ts';
 import { checkSilence, createAliveWorker } from '../reconcile/runs/silence.ts';
 import { postponeUnplaced } from '../reconcile/runs/unplaced-store.ts';
-import { createWorkReporters } from '../usage/create-usage.ts';
+import { compareWork } from '../usage/compare/compare-work.ts';
 import { createClearImportsWorker } from '../usage/import/clear-imports-worker.ts';
+import { createFinalReportWorker } from '../usage/report/final-report-worker.ts';
+import { createReportWorker } from '../usage/report/report-worker.ts';
 import { createServices, type Services, type ServicesDeps } from './services.ts';
 
 export interface LoopsDeps extends ServicesDeps {
@@ -55,13 +56,8 @@ export interface Loops {
   prepare(options: StartOptions): Promise<void>;
   /** Resolves when every loop has ended. */
   stop(): Promise<void>;
-  alerts: Alerts;
   /** What the loops act with. */
   services: Services;
-  /** Resolves when every alert is stored. Call it after the loops have stopped. */
-  alertsStored(): Promise<void>;
-  /** Call it when deliveries were stored. */
-  wakeIntake(): void;
   /** Call it when this process or another has written something. */
   wakeAll(): void;
   /** Call it when no secret of an install made the signature of a request. */
@@ -123,8 +119,9 @@ export function createLoops(deps: LoopsDeps): Loops {
     guidelinesWorker,
     ...(subscriptionWorker === undefined ? [] : [subscriptionWorker]),
     ...services.loops,
-    ...createMailWorkers(deps, services),
-    ...createWorkReporters(services, keepAnswer),
+    ...createMailWorkers(services),
+    createReportWorker(services, { onAnswer: keepAnswer, compare: compareWork }),
+    createFinalReportWorker(services, keepAnswer),
     createBudgetWorker(services),
     createPaymentWorker(services),
     ...createNotifyWorkers(services),
@@ -141,11 +138,8 @@ export function createLoops(deps: LoopsDeps): Loops {
   return {
     all: loops,
     stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
-    prepare: (options: StartOptions) => prepare(deps, services, options),
-    alerts: services.alerts,
+    prepare: (options: StartOptions) => prepare(services, options),
     services,
-    alertsStored: services.alertsStored,
-    wakeIntake: () => intakeWorker.wake(),
     wakeAll() {
       for (const loop of workers) loop.wake();
     },
@@ -156,8 +150,8 @@ export function createLoops(deps: LoopsDeps): Loops {
 }
 
 /** Without mail in the configuration, invitations wait for an operator. */
-function createMailWorkers({ config }: LoopsDeps, services: Services): Loop[] {
-  const style = config.mail;
+function createMailWorkers(services: Services): Loop[] {
+  const style = services.config.mail;
   if (style === undefined) return [];
   return [createMailWorker(services, { send: createSendMail(style.smtp), style })];
 }
@@ -167,12 +161,8 @@ function createNotifyWorkers(services: Services): Loop[] {
   return services.channels.map((channel) => createNotifyWorker(services, channel));
 }
 
-async function prepare(
-  { logger }: LoopsDeps,
-  services: Services,
-  { acceptsOrphans, isRestored }: StartOptions,
-): Promise<void> {
-  const { config, clock, installs } = services;
+async function prepare(services: Services, { acceptsOrphans, isRestored }: StartOptions): Promise<void> {
+  const { config, clock, installs, logger } = services;
   await mendAfterSetBack(services, clock.takeLatest().getTime());
   const orphaned = await checkOrphans(services, acceptsOrphans);
   if (orphaned !== null) logger.warn({ orphaned }, 'Memberships that the configuration no longer covers are kept');

@@ -20,8 +20,8 @@ import { checkSilence } from '../reconcile/runs/silence.ts';
 import { createRemovalWorker } from '../removals/removal-worker.ts';
 import { bindTool } from '../tools/bind-tool.ts';
 import { hostOf, traceTool } from '../tools/trace-tool.ts';
-import { createWorkReaders } from '../usage/create-usage.ts';
 import { scopeOfLink } from '../usage/read/find-scopes.ts';
+import { createReadUsageWorker } from '../usage/read/read-usage-worker.ts';
 import { wantScopes } from '../usage/read/scope-store.ts';
 import type { OpenStorage } from './storage.ts';
 
@@ -43,7 +43,6 @@ export interface ServicesDeps extends Polling {
 /** Everything between the marketplace and the tools but the receiver. The command line uses it too. */
 export interface Services extends Context {
   clock: DatabaseClock;
-  metrics: Metrics;
   wakes: Wakes<WokenLoop>;
   /** Where notifications are sent. */
   channels: readonly Channel[];
@@ -84,13 +83,6 @@ export function createServices(given: ServicesDeps): Services {
   const convergeWorkers = tools.map((tool) => createConvergeWorker(ctx, tool, converging));
   const resetting = tools.filter((tool) => adapters.get(tool)?.resetInvitations !== undefined);
   const resetWorkers = resetting.map((tool) => createResetWorker(ctx, tool));
-  const services = {
-    ...ctx,
-    wakes,
-    clock,
-    channels: createChannels(config, clock),
-    alertsStored: settled,
-  };
   const listWorker = createActiveListWorker(ctx);
   const removalWorker = createRemovalWorker(ctx, {
     beforeDeciding: () => checkSilence(ctx),
@@ -98,12 +90,19 @@ export function createServices(given: ServicesDeps): Services {
     wantScopes,
     scopeOf: (link) => scopeOfLink(ctx, link),
   });
-  const readers = createWorkReaders(ctx);
+  const readable = [...adapters].filter(([, adapter]) => adapter.readUsage !== undefined);
+  const readers = readable.map(([tool]) => createReadUsageWorker(ctx, tool));
   wakes.add('memberships', ...convergeWorkers);
   wakes.add('resets', ...resetWorkers);
   wakes.add('removals', removalWorker);
   wakes.add('lists', listWorker);
   wakes.add('work', ...readers);
-  const loops = [removalWorker, listWorker, ...convergeWorkers, ...resetWorkers, ...readers];
-  return { ...services, loops };
+  return {
+    ...ctx,
+    wakes,
+    clock,
+    channels: createChannels(config, clock),
+    alertsStored: settled,
+    loops: [removalWorker, listWorker, ...convergeWorkers, ...resetWorkers, ...readers],
+  };
 }

@@ -4,11 +4,11 @@ import type { Loop } from './loop.ts';
 export interface Wakes<Name extends string> {
   wake(name: Name): void;
   /** From now on `wake` wakes these loops too. */
-  add(name: Name, ...loops: readonly Pick<Loop, 'wake'>[]): void;
+  add(name: Name, ...loops: readonly Loop[]): void;
 }
 
 export function createWakes<Name extends string>(): Wakes<Name> {
-  const loops = new Map<Name, Pick<Loop, 'wake'>[]>();
+  const loops = new Map<Name, Loop[]>();
   return {
     wake(name) {
       for (const loop of loops.get(name) ?? []) loop.wake();
