@@ -124,6 +124,8 @@ async function seesThrough(harness: FaultyHarness): Promise<void> {
   assert.equal(await find(harness, swallowed), null, 'a person that the tool did not add is not found');
   const memberId = added?.id ?? null;
   assert.equal(await find(harness, { ...swallowed, memberId }), null, 'nor by the id of the answer');
+  // The first addition that the tool dropped does not stand in the way of the second.
+  await withMember(harness, swallowed, async (member) => assertListed(harness, member.id, 1));
 
   await withMember(harness, kept, async (member) => {
     harness.faults.begin('remove', { does: 'swallows' });

@@ -12,6 +12,7 @@ import {
 } from './resource.ts';
 import { pathOf, readDialect, type Scim, type ScimCall, scimGet } from './scim-api.ts';
 import { type ChangeAttempt, patchWith, putWith, refusalOf, tryChanges } from './try-changes.ts';
+import { readUser } from './users.ts';
 
 /** The members of a group, and the ways to change them. None may remove another member. */
 
@@ -43,7 +44,7 @@ export async function addToGroup(
   const entries = [{ value: id }];
   const refusal = hasPatch ? await refusalOf(add(scim, entries, call).send(group)) : null;
   if (refusal !== undefined) {
-    if (!isReadWhole(scim, group, othersAdded)) throw notWritten(refusal);
+    if (!(await isReadWhole(scim, group, { ours: othersAdded, added: id }, signal))) throw notWritten(refusal);
     await addWhole(scim, entries, call).send(group);
   }
   const after = await readGroup(scim, group.id, signal);
@@ -64,7 +65,9 @@ export async function removeShown(scim: Scim, group: Resource, id: string, signa
   const attempts = [
     ...(hasPatch ? [removeById(scim, id, call)] : []),
     ...(hasPatch && !scim.emptiesGroups ? [asEntra] : []),
-    ...(isReadWhole(scim, group, [id]) ? [writeMembers(scim, (members) => without(members, [id]), call)] : []),
+    ...((await isReadWhole(scim, group, { ours: [id] }, signal))
+      ? [writeMembers(scim, (members) => without(members, [id]), call)]
+      : []),
   ];
   if (attempts.length === 0) {
     const why = 'the group has to be written whole, and its list does not show yet what was added last';
@@ -137,13 +140,25 @@ function without(members: unknown[], ids: string[]): unknown[] {
 
 /**
  * Whether the list of members was read whole, as far as Gangway can know: it shows one of ours, and every addition that
- * the server has accepted.
+ * the server has accepted, of an account that exists.
+ *
+ * @param added whom Gangway adds now: the server may have dropped their first addition
  */
-function isReadWhole({ unshown }: Scim, group: Resource, ours: Person['othersAdded']): boolean {
+async function isReadWhole(
+  scim: Scim,
+  group: Resource,
+  { ours, added }: { ours: Person['othersAdded']; added?: string },
+  signal: AbortSignal,
+): Promise<boolean> {
   if (ours === undefined) return false;
   const shown = memberIds(group);
-  const isShown = (id: string) => shown.has(id);
-  return (ours.length === 0 || ours.some(isShown)) && [...(unshown.get(group.id) ?? [])].every(isShown);
+  if (ours.length > 0 && !ours.some((id) => shown.has(id))) return false;
+  for (const id of scim.unshown.get(group.id) ?? []) {
+    if (id === added || shown.has(id)) continue;
+    if ((await readUser(scim, id, signal)) !== null) return false;
+    scim.unshown.get(group.id)?.delete(id);
+  }
+  return true;
 }
 
 /** The members that have disappeared, without the one that was to be removed. */
