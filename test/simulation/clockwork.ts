@@ -20,7 +20,11 @@ export interface Clockwork {
   /** Resolves when its turn comes among all that could go on. */
   turn(): Promise<void>;
   wait(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Has time pass until that is so. */
+  /**
+   * Has time pass until that is so.
+   *
+   * @throws Error where work goes round and round, and hardly any time passes
+   */
   run(isOver: () => boolean): Promise<void>;
   /** Whether nothing happens for a while, so that loops need not look so often. */
   setIdle(is: boolean): void;
@@ -71,6 +75,9 @@ interface Ready {
 
 const realImmediate = setImmediate;
 const turnsAtOnce = 32;
+/** Forty times what the busiest minute of a storm takes. */
+const mostTurnsInAMinute = 50_000;
+const minuteMs = 60_000;
 const RealDate = Date;
 
 let nowMs = 0;
@@ -78,6 +85,8 @@ let startedMs = 0;
 let state = 1;
 let number = 0;
 let turns = 0;
+let minuteFromMs = 0;
+let turnsBeforeMinute = 0;
 let timers: Timer[] = [];
 let ready: Ready[] = [];
 let isIdle = false;
@@ -93,6 +102,8 @@ export const clockwork: Clockwork = {
     startedMs = startMs;
     number = 0;
     turns = 0;
+    minuteFromMs = startMs;
+    turnsBeforeMinute = 0;
     timers = [];
     ready = [];
     isIdle = false;
@@ -110,11 +121,15 @@ export const clockwork: Clockwork = {
   },
   turns: () => turns,
   run: (isOver) =>
-    new Promise((resolve) => {
+    new Promise((resolve, reject) => {
       // Between two of them what a turn began comes to its next wait. Many at once cost the machine little.
       const takeMany = () => {
         for (let count = 0; count < turnsAtOnce; count += 1) realImmediate(takeOne);
-        realImmediate(() => (isOver() ? resolve() : takeMany()));
+        realImmediate(() => {
+          if (isOver()) resolve();
+          else if (turns - turnsBeforeMinute < mostTurnsInAMinute) takeMany();
+          else reject(new Error('Work goes round and round, and hardly any time passes'));
+        });
       };
       const takeOne = () => {
         if (!isOver() && !takeTurn()) moveOn();
@@ -128,6 +143,7 @@ function moveOn(): void {
   const [next] = timers;
   if (next === undefined) throw new Error('Nothing will ever happen again');
   nowMs = Math.max(nowMs, next.atMs);
+  if (nowMs - minuteFromMs >= minuteMs) [minuteFromMs, turnsBeforeMinute] = [nowMs, turns];
   while (timers[0] !== undefined && timers[0].atMs <= nowMs) makeReady(timers.shift() as Timer);
 }
 

@@ -107,7 +107,8 @@ async function die({ isSlow = false, isQuiet = false, leaning }: LiveMutant): Pr
   const forMin = isQuiet ? quietMin : stormMin;
   for (let seed = first; seed <= last; seed += 1) {
     closeAllServers();
-    const told = await live(simulate(seed, forMin, how));
+    const told = await live(simulate(seed, forMin, how)).catch((error: Error) => error);
+    if (told instanceof Error) return { seed, steps: 0, stepsLeft: 0, wrong: told.message };
     if (told.wrongs.length === 0) continue;
     const steps = told.steps.length;
     const { steps: left, wrongs } = values.shorten ? await shrink(seed, forMin, how) : told;
