@@ -142,7 +142,7 @@ function without(members: unknown[], ids: string[]): unknown[] {
  * Whether the list of members was read whole, as far as Gangway can know: it shows one of ours, and every addition that
  * the server has accepted, of an account that exists.
  *
- * @param added whom Gangway adds now: the server may have dropped their first addition
+ * @param added the account that Gangway adds now: the server may have dropped its first addition
  */
 async function isReadWhole(
   scim: Scim,
