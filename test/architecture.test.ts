@@ -18,11 +18,10 @@ const layers: readonly (readonly string[])[] = [
   ['evidence', 'removals'],
   ['converge'],
   ['mail', 'reconcile', 'guidelines', 'feed'],
-  ['notify', 'installs/subscription', 'installs/tokens', 'usage/read'],
-  ['usage/import'],
+  ['installs/subscription', 'installs/tokens', 'usage/read'],
   ['usage/attribute'],
-  ['usage/report'],
-  ['usage/compare'],
+  ['usage/(due)'],
+  ['notify'],
   ['usage/show', 'budget', 'privacy', 'receiver'],
   ['operator'],
   ['console'],
@@ -64,7 +63,6 @@ const onlyIn: Record<string, RegExp> = {
   '@modelcontextprotocol/sdk': /^src\/cli\/mcp-command\.ts$/,
   helmet: /^src\/console\//,
   'd3-scale': /^src\/console\/view\/chart\.ts$/,
-  'd3-shape': /^src\/console\/view\/chart\.ts$/,
   hono: /^src\/console\//,
   idiomorph: /^src\/console\//,
   'csv-parse': /^src\/lib\/read-csv\.ts$/,
@@ -78,6 +76,8 @@ const sharedTables: Record<string, readonly string[]> = {
   // What is wanted is decided in `memberships`; `converge` claims that, and settles what it found. Both
   // change a state in the transaction that decides it, and one by the other's hand would be no clearer.
   membership: ['converge', 'memberships'],
+  // A change of what a trainer's due work follows from marks the trainer, and usage takes the mark away.
+  usageStale: ['memberships', 'usage/(due)'],
 };
 
 /** What goes through columns of one kind in all tables: leases of the dead, the clock, what is sealed. */
@@ -145,12 +145,17 @@ function levelOf(layer: string): number {
 
 function layerOf(file: string): string {
   const [, top = '', next = '', deeper] = file.split('/');
-  if (top === 'usage') return `usage/${next}`;
+  if (top === 'usage') return layerOfUsage(next);
   if (top === 'installs' && deeper !== undefined) return `installs/${next}`;
   if (top === 'adapters') return kindOf(file) === undefined ? 'adapters/(port)' : 'adapters/(tool)';
   if (top === 'sources' && next !== 'http') return kindOf(file) === undefined ? 'sources/(port)' : 'sources/(kind)';
   if (top === 'sources') return 'sources/http';
   return top;
+}
+
+/** Imports are due as readings are. What is due is planned against the ledger, and an import is previewed by that plan. */
+function layerOfUsage(folder: string): string {
+  return ['import', 'due', 'report'].includes(folder) ? 'usage/(due)' : `usage/${folder}`;
 }
 
 /** Adapters of two tools are strangers to each other, and so are sources of two kinds. */

@@ -33,7 +33,6 @@ import { createReconcileWorker } from '../reconcile/runs/reconcile-worker.ts';
 import { createScheduleWorker, silentSchedule } from '../reconcile/runs/schedule-worker.ts';
 import { checkSilence, createAliveWorker } from '../reconcile/runs/silence.ts';
 import { postponeUnplaced } from '../reconcile/runs/unplaced-store.ts';
-import { compareWork } from '../usage/compare/compare-work.ts';
 import { createClearImportsWorker } from '../usage/import/clear-imports-worker.ts';
 import { createFinalReportWorker } from '../usage/report/final-report-worker.ts';
 import { createReportWorker } from '../usage/report/report-worker.ts';
@@ -120,7 +119,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     ...(subscriptionWorker === undefined ? [] : [subscriptionWorker]),
     ...services.loops,
     ...createMailWorkers(services),
-    createReportWorker(services, { onAnswer: keepAnswer, compare: compareWork }),
+    createReportWorker(services, keepAnswer),
     createFinalReportWorker(services, keepAnswer),
     createBudgetWorker(services),
     createPaymentWorker(services),

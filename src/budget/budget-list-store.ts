@@ -1,11 +1,13 @@
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
+import { jsonTexts } from '../db/json-list.ts';
 import { onSame } from '../db/on-same.ts';
 import type { Row } from '../db/schema.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { BudgetPace } from '../domain/budget-pace.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import type { Day } from '../domain/usage.ts';
+import { differs, isCounted, sameDay } from '../usage/due/due-store.ts';
 
 /** The SQL of showing budgets to people, a page at a time. */
 
@@ -97,15 +99,15 @@ async function listWorked({ kysely }: Database, of: readonly ContractKey[], sinc
   return new Map(rows.map((row) => [keyOf(row), row]));
 }
 
-async function countWaiting({ kysely }: Database, of: readonly ContractKey[]) {
-  if (of.length === 0) return new Map<string, never>();
-  const rows = await kysely
-    .selectFrom('usageDifference')
-    .select(['install', 'contractId'])
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('contractId', 'in', [...new Set(of.map(({ contractId }) => contractId))])
-    .groupBy(['install', 'contractId'])
-    .execute();
+/** Days of which the marketplace does not have what is due. */
+async function countWaiting(database: Database, of: readonly ContractKey[]) {
+  const contractIds = jsonTexts(database, [...new Set(of.map(({ contractId }) => contractId))]);
+  const query = sql<ContractKey & { count: number }>`select d.install, d.contract_id, count(*) as count
+    from usage_due d left join usage_ledger l on ${sameDay}
+    where d.contract_id in ${contractIds} and d.is_open = 1
+      and (l.state <> 'answered' or ${differs}) and (l.state is not null or ${isCounted})
+    group by d.install, d.contract_id`;
+  const { rows } = await query.execute(database.kysely);
   return new Map(rows.map((row) => [keyOf(row), row]));
 }
 

@@ -1,9 +1,9 @@
 import { exitStatusOf, type RunOutcome } from '../domain/run.ts';
 import { type Counts, countNames, type Day } from '../domain/usage.ts';
 import { type ReportedWork, refuseUnknownContract, reportWork } from '../operator/report-work.ts';
+import type { ReportWanted } from '../usage/report/plan-install.ts';
 import { type InstallPlan, previewReport } from '../usage/report/preview-report.ts';
 import type { InstallReport } from '../usage/report/report-usage.ts';
-import type { ReportWanted } from '../usage/report/report-wanted.ts';
 import { listReadings, type ScopeReading } from '../usage/show/list-readings.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstalls } from './pick-install.ts';
@@ -90,7 +90,7 @@ function toChanges({ install, entries, heldLowered, late, parked }: InstallPlan)
   return [
     ...entries.map((one) => ({ ...one, install, because: one.cause })),
     ...heldLowered.map((one) => ({ ...one, install, because: 'held: lowers too much' })),
-    ...late.map((one) => ({ ...one, install, before: null, because: 'too late: not sent' })),
+    ...late.map((one) => ({ ...one, install, because: 'too late: see "usage held"' })),
     ...parked.map((one) => ({ ...one, install, before: null, because: 'refused: see "usage show"' })),
   ];
 }

@@ -1,29 +1,32 @@
 import { open } from 'node:fs/promises';
 import path from 'node:path';
-import { inTransaction, limitCache } from '../db/database.ts';
-import { createDatabaseClock } from '../db/database-clock.ts';
+import { limitCache } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Counts } from '../domain/usage.ts';
-import type { Storage } from '../keys/storage.ts';
-import { type Clock, systemClock } from '../lib/clock.ts';
+import { countNames } from '../domain/usage.ts';
 import { maskText } from '../lib/mask.ts';
+import { sayCount } from '../lib/say-count.ts';
 import { openHeapClearing } from '../lib/small-heap.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { clearImports } from '../usage/import/clear-imports-worker.ts';
 import type { ImportFormat } from '../usage/import/entry.ts';
+import {
+  countImport,
+  findUndoable,
+  type ImportPreview,
+  prepareImport,
+  undoImport,
+} from '../usage/import/import-file.ts';
+import { dropImport } from '../usage/import/import-lines-store.ts';
 import { type ListedImport, listImports } from '../usage/import/import-store.ts';
-import type { ImportPreview } from '../usage/import/preview-import.ts';
-import { countImport, findUndoable, undoImport } from '../usage/import/settle-import.ts';
-import { type LineFault, stageImport } from '../usage/import/stage-import.ts';
-import { dropStaging, type ReplacedImport } from '../usage/import/staging-store.ts';
+import { lineOutcomes, type PreviewedLine } from '../usage/import/line-tally.ts';
 import { toTemplate } from '../usage/import/template.ts';
 import { askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstall, refuseUnknownInstall } from './pick-install.ts';
-import type { StorageSession } from './session.ts';
-import { type Columns, formatList } from './table.ts';
+import type { ServicesSession, StorageSession } from './session.ts';
+import { type Columns, formatChange, formatList } from './table.ts';
 import { createProgress, type Terminal } from './terminal.ts';
-import { decidedBy, loadRegistry } from './with-storage.ts';
+import { decidedBy } from './with-storage.ts';
 
 interface Confirmation {
   yes: boolean;
@@ -37,20 +40,15 @@ export interface ImportOptions extends Confirmation {
 }
 
 /** `gangway usage import`: work from a file, for tools that cannot be asked. */
-export async function runUsageImport(options: ImportOptions, session: StorageSession): Promise<Printed> {
-  const { file, undo, install: named } = options;
-  const { terminal, storage } = session;
-  const clock = createDatabaseClock(storage.database, systemClock);
-  await clock.correct();
+export async function runUsageImport(options: ImportOptions, session: ServicesSession): Promise<Printed> {
+  const { file, undo, install } = options;
+  const { terminal, services } = session;
   if (undo !== undefined) {
-    const takeBack = () => undoImport(storage, clock, decidedBy(), undo);
-    return await confirmUndo(terminal, await findUndoable(storage, undo), options, takeBack);
+    const found = await findUndoable(services, undo);
+    return await confirmUndo(terminal, found, options, () => undoImport(services, decidedBy(), undo));
   }
   if (file === undefined) return session.misuse('name a file');
-  const { installs } = await loadRegistry(session);
-  const install = pickInstall(session, installs, named);
-  const format = formatOf(file);
-  return await importFile(session, clock, { install, file, format }, options);
+  return await importFile(session, pickInstall(session, services.installs, install), file, options);
 }
 
 export function formatOf(file: string): ImportFormat {
@@ -59,62 +57,39 @@ export function formatOf(file: string): ImportFormat {
 
 /** A small cache is enough for a file of any length with lines in any order. */
 const cacheKiB = 4 * 1024;
-
-interface Wanted {
-  install: string;
-  file: string;
-  format: ImportFormat;
-}
+const shownLines = 50;
 
 async function importFile(
-  { terminal, storage }: StorageSession,
-  clock: Clock,
-  { install, file, format }: Wanted,
+  { terminal, services }: ServicesSession,
+  install: string,
+  file: string,
   options: ImportOptions,
 ): Promise<Printed> {
-  await limitCache(storage.database, cacheKiB);
+  await limitCache(services.database, cacheKiB);
   const progress = { signal: terminal.signal, onProgress: createProgress(terminal) };
   const clearing = { ...progress, onProgress: clearingNowAndThen(progress.onProgress) };
   const handle = await open(file).catch((error: unknown) => {
-    const { code } = error as { code?: string };
-    throw new AppError('invalid', `Could not open ${file} (${code ?? 'unknown'})`, {
-      cause: error,
-    });
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    throw new AppError('invalid', `Could not open ${file} (${code})`, { cause: error });
   });
   try {
-    const fileName = maskText(path.basename(file));
+    const about = { install, fileName: maskText(path.basename(file)) };
     const chunks = handle.createReadStream() as AsyncIterable<Buffer>;
-    const { actor } = decidedBy();
-    const staged = await stageImport(storage, clock, { install, fileName, actor, format, chunks }, clearing);
-    if (staged.outcome === 'faulty') {
-      return await confirmImport(
-        terminal,
-        { install, fileName },
-        { ...staged, preview: null },
-        options,
-        async () => null,
-      );
-    }
-    const found = { preview: staged.preview, faults: [], faultCount: 0 };
-    return await confirmImport(terminal, { install, fileName }, found, options, (isMeant) =>
-      settle(storage, clock, staged.id, isMeant),
-    );
+    const read = { ...about, actor: decidedBy().actor, format: formatOf(file), chunks };
+    const listAtMost = options.json ? undefined : shownLines;
+    const { id, preview } = await prepareImport(services, read, clearing, listAtMost);
+    return await confirmImport(terminal, { ...about, preview }, options, async (isMeant) => {
+      if (id === null) return null;
+      await (isMeant ? countImport(services, decidedBy(), id) : dropImport(services, id));
+      return isMeant ? id : null;
+    });
   } catch (error) {
-    throw terminal.signal.aborted ? stopped(error) : error;
+    if (!terminal.signal.aborted) throw error;
+    throw new AppError('unavailable', 'Stopped: nothing was imported', { cause: error });
   } finally {
     await handle.close();
-    await clearImports(storage, clock, progress);
+    await clearImports(services, progress);
   }
-}
-
-async function settle(ctx: Storage, clock: Clock, id: number, isMeant: boolean): Promise<number | null> {
-  if (isMeant) await countImport(ctx, clock, decidedBy(), id);
-  else await inTransaction(ctx.database, (tx) => dropStaging(tx, id));
-  return isMeant ? id : null;
-}
-
-function stopped(cause: unknown): AppError {
-  return new AppError('unavailable', 'Stopped: nothing was imported', { cause });
 }
 
 /** The heap is cleared after so many chunks. */
@@ -131,32 +106,29 @@ function clearingNowAndThen(onProgress: (says: string) => void): (says: string) 
   };
 }
 
-/** What a file would do: `preview` is null where something in it is wrong. */
-export interface FoundInFile {
-  preview: ImportPreview | null;
-  /** The first of `faultCount`. */
-  faults: LineFault[];
-  faultCount: number;
+interface ReadFile {
+  install: string;
+  fileName: string;
+  preview: ImportPreview;
 }
 
-/** @param settle lets the file count, or gives it up. @returns the number of the import */
+/** @param settle makes the file count, or drops it. @returns the number of the import */
 export async function confirmImport(
   terminal: Terminal,
-  about: { install: string; fileName: string },
-  { preview, faults, faultCount }: FoundInFile,
+  { preview, ...about }: ReadFile,
   { yes, json }: Confirmation,
   settle: (isMeant: boolean) => Promise<number | null>,
 ): Promise<Printed> {
-  if (preview === null) {
-    if (!json) terminal.stderr.write(`${toFaultText(faults, faultCount)}\n`);
-    return { data: { ...about, imported: null, faultCount, faults }, status: 1 };
+  const { refused } = preview.outcomes;
+  if (refused.lines > 0) {
+    if (!json) terminal.stderr.write(`${toRefusedText(preview)}\n`);
+    return { data: { ...about, imported: null, ...preview }, status: 1 };
   }
   if (!json) terminal.stdout.write(`${toPreviewText(about, preview)}\n`);
   const imported = await settle(yes || (await askYesNo(terminal, 'Import this?')));
-  const done = `Imported as ${imported}; "gangway usage import --undo ${imported}" takes it back.`;
   return {
     data: { ...about, imported, ...preview },
-    text: () => (imported === null ? nothingDone('imported') : done),
+    text: () => (imported === null ? nothingDone('imported') : toImportedText(imported, preview)),
     status: imported === null ? 2 : 0,
   };
 }
@@ -168,13 +140,18 @@ export async function confirmUndo(
   undo: () => Promise<unknown>,
 ): Promise<Printed> {
   if (!json) terminal.stdout.write(`${toImportsTable([found])}\n`);
-  const isMeant = yes || (await askYesNo(terminal, 'Let this count no more, and what it replaced again?'));
+  const question = 'Undo this import? What it replaced counts again, and what only it had is reported as zero.';
+  const isMeant = yes || (await askYesNo(terminal, question));
   if (isMeant) await undo();
   return {
     data: { id: found.id, undone: isMeant },
-    text: () => (isMeant ? `The import ${found.id} is undone.` : nothingDone('undone')),
+    text: () => (isMeant ? toUndoneText(found.id) : nothingDone('undone')),
     status: isMeant ? 0 : 2,
   };
+}
+
+function toUndoneText(id: number): string {
+  return `The import ${id} is undone. What changes goes out with the next report; "gangway usage held" lists what waits.`;
 }
 
 function nothingDone(done: string): string {
@@ -202,47 +179,64 @@ export function runUsageTemplate({ ndjson }: { ndjson: boolean }): Printed {
   return { data: { format, template }, text: () => template };
 }
 
-/** Texts about imports. */
-
-function toFaultText(faults: readonly LineFault[], faultCount: number): string {
-  const lines = faults.map(({ line, fault }) => `line ${line}: ${fault}`);
-  const more = faultCount - faults.length;
-  if (more > 0) lines.push(`and ${toNumber(more)} more`);
-  const wrong = faultCount === 1 ? '1 line is' : `${toNumber(faultCount)} lines are`;
-  return [...lines, `Nothing was imported: ${wrong} wrong.`].join('\n');
+function toRefusedText({ listed, outcomes: { refused } }: ImportPreview): string {
+  const shown = listed.slice(0, shownLines).map(({ line, reason }) => `line ${line}: ${reason}`);
+  const wrong = sayCount(refused.lines, 'line is', 'lines are');
+  return [...shown, ...andMore(refused.lines), `Nothing was imported: ${wrong} wrong.`].join('\n');
 }
 
-function toPreviewText({ install, fileName }: { install: string; fileName: string }, preview: ImportPreview): string {
-  const { lines, people, contracts, projects, days, firstDay, lastDay, sums, replaces } = preview;
-  const facts = [
-    ['people', toNumber(people)],
-    ['contracts', toNumber(contracts)],
-    ['projects', toNumber(projects)],
-    ['days', `${toNumber(days)}, ${firstDay} to ${lastDay}`],
-    ...toSums(sums),
-    ...replaces.map((one) => ['replaces', toReplaced(one)]),
-  ];
-  const title = `${install}, ${stripControl(fileName)}: ${toNumber(lines)} lines`;
-  return [title, ...facts.map(([name = '', said]) => `  ${name.padEnd(16)}${said}`)].join('\n');
+function toPreviewText(about: { install: string; fileName: string }, preview: ImportPreview): string {
+  const { lines, people, firstDay, lastDay, listed, outcomes } = preview;
+  const sums = lineOutcomes.flatMap((outcome) =>
+    outcomes[outcome].lines === 0 ? [] : [{ outcome, ...outcomes[outcome] }],
+  );
+  const of = `${sayCount(lines, 'line')} of ${sayCount(people, 'person', 'people')}`;
+  return [
+    `${about.install}, ${stripControl(about.fileName)}: ${of}, ${firstDay} to ${lastDay}`,
+    formatList(listed.slice(0, shownLines), lineColumns, ''),
+    ...andMore(lines),
+    '',
+    formatList(sums, sumColumns, ''),
+  ].join('\n');
 }
 
-function toReplaced({ importId, lines, sums }: ReplacedImport): string {
-  const said = toSums(sums).map(([name, sum]) => `${name} ${sum}`);
-  return `${toNumber(lines)} of import ${importId}: ${said.join(', ')}`;
+function andMore(lines: number): string[] {
+  return lines > shownLines ? [`and ${lines - shownLines} more`] : [];
 }
 
-/** Leaves out what was not counted, because that is not the same as a count of none. */
-function toSums({ seconds, tasks, labels }: Counts): [string, string][] {
-  const sums: [string, number | null][] = [
-    ['totalSeconds', seconds],
-    ['tasksCompleted', tasks],
-    ['labelsCompleted', labels],
-  ];
-  return sums.flatMap(([name, sum]) => (sum === null ? [] : [[name, toNumber(sum)]]));
+const lineColumns: Columns<PreviewedLine> = [
+  ['line', ({ line }) => line, 'right'],
+  ['day', ({ day }) => day],
+  ['trainer', ({ trainerId }) => trainerId],
+  ['', ({ outcome }) => outcome],
+  ['contract', ({ contractId }) => contractId],
+  ...countNames.map(
+    (name) =>
+      [name, ({ from, to }: PreviewedLine) => formatChange(from?.[name] ?? null, to?.[name] ?? null), 'right'] as const,
+  ),
+  ['because', ({ reason }) => reason],
+];
+
+type OutcomeRow = { outcome: string } & ImportPreview['outcomes']['sent'];
+
+const sumColumns: Columns<OutcomeRow> = [
+  ['', ({ outcome }) => outcome],
+  ['lines', ({ lines }) => lines, 'right'],
+  ...countNames.map((name) => [name, ({ counts }: OutcomeRow) => toDifference(counts[name]), 'right'] as const),
+];
+
+function toImportedText(id: number, { outcomes: { sent, held } }: ImportPreview): string {
+  return [
+    `Imported as ${id}.`,
+    ...(sent.lines > 0 ? ['What is sent goes out with the next report.'] : []),
+    ...(held.lines > 0 ? ['"gangway usage held" lists what is held, to be decided.'] : []),
+    `"gangway usage import --undo ${id}" takes it back.`,
+  ].join(' ');
 }
 
-function toNumber(count: number): string {
-  return count.toLocaleString('en');
+/** Of counts that change. Null is not zero. */
+function toDifference(count: number | null): string {
+  return count === null ? '' : count.toLocaleString('en', { signDisplay: 'exceptZero' });
 }
 
 function toImportsTable(imports: readonly ListedImport[]): string {

@@ -1,6 +1,6 @@
 import { type Counts, countNames } from '../domain/usage.ts';
 import { type DescribedUsage, describeUsage } from '../operator/describe-usage.ts';
-import { describeDifference } from '../usage/compare/describe-difference.ts';
+import { describeDifference } from '../usage/due/describe-due.ts';
 import type { ConsumedExplanation } from '../usage/show/explain-consumed.ts';
 import type { ContractGaps } from '../usage/show/show-gaps.ts';
 import type { ShownDay, ShownObservation } from '../usage/show/show-usage.ts';
@@ -29,17 +29,17 @@ function toTable({ days, files }: DescribedUsage): string {
     ['day', ({ day }) => day],
     ['trainer', ({ trainerId }) => trainerId],
     ...countNames.flatMap((name) => [
-      [`${name} seen`, ({ seen }: ShownDay) => seen?.[name], 'right'] as const,
+      [`${name} due`, ({ due }: ShownDay) => due?.[name], 'right'] as const,
       ['sent', ({ sent }: ShownDay) => sent?.[name], 'right'] as const,
     ]),
-    ['seen by', ({ observations }) => observations.map((observation) => toSource(observation, files)).join(', ')],
+    ['source', ({ observations }) => observations.map((observation) => toSource(observation, files)).join(', ')],
     ['at', ({ observations }) => observations.map(({ seenAt }) => seenAt).reduce(laterOf, '')],
-    ['state', ({ state }) => state ?? 'not sent'],
-    ['sent at', ({ sentAt }) => sentAt],
-    ['request', ({ requestId }) => requestId],
+    ['state', ({ report }) => report?.state ?? 'not sent'],
+    ['sent at', ({ report }) => report?.sentAt],
+    ['request', ({ report }) => report?.requestId],
     ['', toRemark],
   ];
-  return formatList(days, columns, 'Nothing was seen and nothing was sent.');
+  return formatList(days, columns, 'Nothing is due and nothing was sent.');
 }
 
 function toSource({ source, workedOn }: ShownObservation, files: Record<string, string>): string {
@@ -52,7 +52,8 @@ function laterOf(one: string, other: string): string {
   return one > other ? one : other;
 }
 
-function toRemark({ why, message, status, lowered }: ShownDay): string {
+function toRemark({ why, report }: ShownDay): string {
+  const { message = null, status = null, lowered = null } = report ?? {};
   const answer = message === null ? '' : `${status === null ? '' : `${status}: `}${message}`;
   const less = lowered === null ? '' : `lowered at ${lowered.at} from ${toSum(lowered.from)}`;
   return [why === null ? '' : describeDifference[why], less, answer].filter((text) => text !== '').join('; ');
@@ -73,9 +74,12 @@ function explain({ days, held }: DescribedUsage): string[] {
     const some = days.filter((one) => one.why === why);
     return some.length === 0 ? [] : [`${toDays(some)}: ${remark}.`];
   });
-  if (held.length === 0) return lines;
-  const ofHeld = held.map(({ observation }) => ({ day: observation.day }));
-  return [...lines, `${toDays(ofHeld)}: held, see "gangway usage held".`];
+  const states = { held: 'held', discarded: 'discarded by an operator', assigned: 'assigned by an operator' };
+  const decided = Object.entries(states).flatMap(([state, says]) => {
+    const some = held.filter((one) => one.state === state);
+    return some.length === 0 ? [] : [`${toDays(some)}: work is ${says}, see "gangway usage held".`];
+  });
+  return [...lines, ...decided];
 }
 
 const mostNamed = 5;

@@ -34,6 +34,8 @@ export interface Page {
   status?: number;
   /** After how many seconds a browser asks again, with JavaScript and without, as what it shows is under way. */
   refreshSeconds?: number;
+  /** Of a page that takes long to make: an open one does not follow what changes. */
+  isStill?: boolean;
 }
 
 /** After an act: the page that shows what became of it. */

@@ -9,6 +9,7 @@ import { contractActs, contractViews } from './pages/contracts-page.ts';
 import { deliveryActs, deliveryViews } from './pages/deliveries-page.ts';
 import { doctorActs, doctorViews } from './pages/doctor-page.ts';
 import { driftViews } from './pages/drift-page.ts';
+import { heldActs, heldViews } from './pages/held-page.ts';
 import { homeActs, homeViews } from './pages/home-page.ts';
 import { installActs, installActViews } from './pages/install-acts.ts';
 import { installViews } from './pages/install-page.ts';
@@ -35,6 +36,7 @@ export const views: readonly View[] = [
   ...driftViews,
   ...invitationViews,
   ...workViews,
+  ...heldViews,
   ...contractWorkViews,
   ...budgetViews,
   ...deliveryViews,
@@ -52,6 +54,7 @@ export const acts: readonly Act[] = [
   ...membershipActs,
   ...planActs,
   ...invitationActs,
+  ...heldActs,
   ...contractWorkActs,
   ...deliveryActs,
   ...doctorActs,

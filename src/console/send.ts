@@ -17,10 +17,10 @@ export async function send(response: Response, answer: Answer, { isLive = false,
     response.send(typeof answer.content === 'string' ? answer.content : Buffer.from(answer.content));
     return;
   }
-  const { title, body, status = 200, refreshSeconds }: Page = answer;
+  const { title, body, status = 200, refreshSeconds, isStill = false }: Page = answer;
   if (refreshSeconds !== undefined) response.set('Refresh', String(refreshSeconds));
   response
     .status(status)
     .type('html')
-    .send(String(await layOut({ title, body, isLive, ...framed })));
+    .send(String(await layOut({ title, body, isLive: isLive && !isStill, ...framed })));
 }

@@ -12,8 +12,9 @@ type SettingName =
   | 'silent_tick'
   | 'usage_tick'
   | 'usage_reported_tick'
-  | 'usage_compared_at'
-  | 'usage_differences_left'
+  | 'usage_rules'
+  | 'usage_recounted_at'
+  | `usage_alerted ${string}`
   | 'installs_revision'
   | 'clock_drift_seconds';
 

@@ -35,6 +35,8 @@ export interface Observation {
   isFrozen?: boolean;
   /** Whether pieces were deleted or moved since then. The pieces no longer show whose work it is. */
   isTorn?: boolean;
+  /** Whether it is the part of a running total that may be from before the contract. */
+  isFirstTotal?: boolean;
   /** Whether the source has withdrawn it explicitly. A missing observation withdraws nothing. */
   isTakenBack?: boolean;
 }
@@ -73,6 +75,11 @@ export function addCounts(a: Counts, b: Counts): Counts {
   return toCounts((name) => (a[name] === null ? b[name] : a[name] + (b[name] ?? 0)));
 }
 
+/** Whether no count is known to be more or less than zero. */
+export function isNothing(counts: Counts): boolean {
+  return countNames.every((name) => !counts[name]);
+}
+
 /** The greater of each count. A count that only one has is kept. */
 export function maxCounts(a: Counts, b: Counts): Counts {
   return toCounts((name) => (a[name] === null || b[name] === null ? (a[name] ?? b[name]) : Math.max(a[name], b[name])));
@@ -86,8 +93,16 @@ export function isLower(counts: Counts, than: Counts): boolean {
   });
 }
 
-/**
- * `work`: its contract is unknown; `lowering`: a run would lower too much; `refused`: the marketplace
- * refused it.
- */
-export type UsageTroubleKind = 'work' | 'lowering' | 'refused';
+/** Why work is not reported before an operator decides. */
+export type HeldReason =
+  | 'no_contract'
+  | 'before_start'
+  | 'after_end'
+  | 'several_contracts'
+  /** Several contracts share the day, and what was deleted or moved hides which of them the rest is of. */
+  | 'unknown_instants'
+  /** A running total that was seen for the first time, and how much of it is from before the contract is unknown. */
+  | 'first_total'
+  | 'two_sources'
+  | 'over_a_day'
+  | 'negative';

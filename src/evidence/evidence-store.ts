@@ -62,9 +62,10 @@ interface Merging<T> {
 
 /** A later read with the same content is stored, but changes nothing else. */
 function meaningOfContract(contract: ContractEvidence): unknown {
-  const { endedEventAt, endedReadAt, endedByOperatorAt } = contract;
+  const { endedEventAt, endedReadAt, endedByOperatorAt, startDate, endDate } = contract;
   const ends = [endedEventAt, endedReadAt !== null, endedByOperatorAt];
-  return [statusOfContract(contract), ...ends];
+  // The dates say whose work it is.
+  return [statusOfContract(contract), ...ends, startDate, endDate];
 }
 
 function meaningOfLink(link: LinkEvidence): unknown {

@@ -42,6 +42,8 @@ export const alertKinds = [
   'usage_unread',
   'usage_held',
   'usage_refused',
+  /** What was stored as due was not what follows from the sources. It was mended. */
+  'usage_miscounted',
   /** A project does not show what is published for its job, and Gangway does not write it by itself. */
   'guideline_unwritten',
   'budget_low',

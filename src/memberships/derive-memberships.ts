@@ -32,6 +32,7 @@ import {
   updateMembership,
 } from './membership-store.ts';
 import { type MembershipChange, planMemberships } from './plan-memberships.ts';
+import { markWorkStale } from './stale-work-store.ts';
 
 export interface DerivedWork {
   /** Whether a tool must be called now. */
@@ -59,6 +60,11 @@ export async function deriveMemberships(
   now: string,
 ): Promise<DerivedWork> {
   if (received.size === 0) return { isDue: false, isRemovalDue: false };
+  // What changes who is wanted may change whose work it is.
+  await markWorkStale(
+    tx,
+    [...received.keys()].map((trainerId) => ({ trainerId, fromDay: '' })),
+  );
   const known = await loadTrainerFacts(ctx, tx, [...received.keys()], ctx.config.marketplace.managedDomains);
   const changes = planMemberships(known, ctx.routeLink, ctx.config.removals);
   const receivedAt = ({ seat }: MembershipChange) => received.get(seat.trainerId) || now;

@@ -28,6 +28,7 @@ const advice: Readonly<Record<AlertKind, string>> = {
   endpoint_trouble: 'gangway endpoint status <install> says what helps',
   usage_unread: 'give the token of the tool access to the project, or have the link removed',
   usage_held: 'gangway usage held, then assign or discard; or: gangway usage report --accept-lowered',
+  usage_miscounted: 'gangway usage check: what was sent by the wrong counts is corrected by the next report',
   usage_refused: 'look at gangway usage show <contract>, and correct what it names',
   guideline_unwritten: 'gangway guidelines diff says what is where, then: gangway guidelines sync --overwrite',
   budget_low: 'have the customer fund the next milestone',

@@ -5,20 +5,22 @@ import { isBlocked } from '../guidelines/sync-install.ts';
 import type { AlertKind } from '../lib/alerts.ts';
 import { outsideOf, usageScopeOf } from '../memberships/wall.ts';
 import { listSuspects, suspectsAmong } from '../reconcile/runs/suspect-store.ts';
+import { isWorkLate, isWorkRefused } from '../usage/due/trouble-store.ts';
 import type { AlertSubject } from './alert-subject.ts';
 import {
   areManualsUnread,
   doAddressesDiffer,
-  hasUsageTrouble,
   isBudgetNotified,
   isEndpointTroubled,
   isFeedFailing,
+  isLoweringHeld,
   isMailRefused,
   isPaymentPending,
   isPlanOpen,
   isReadingFailing,
   isScopeFailing,
   isToolTroubled,
+  isWorkHeld,
   type Standing,
   standingContract,
   standingLink,
@@ -125,10 +127,12 @@ export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
     quietMs: hourMs,
   },
   usage_unread: asked(['install', 'link', 'tool', 'scope'], isWorkUnread),
-  usage_held: asked(['install', 'reason'], (ctx, { install = '', reason }) =>
-    hasUsageTrouble(ctx, install, reason === 'lowering' ? 'lowering' : 'work'),
-  ),
-  usage_refused: asked(['install'], (ctx, { install = '' }) => hasUsageTrouble(ctx, install, 'refused')),
+  usage_held: asked(['install', 'reason'], async (ctx, { install = '', reason }) => {
+    if (reason === 'late') return await isWorkLate(ctx, install);
+    return reason === 'lowering' ? await isLoweringHeld(ctx, install) : await isWorkHeld(ctx, install);
+  }),
+  usage_refused: asked(['install'], (ctx, { install = '' }) => isWorkRefused(ctx, install)),
+  usage_miscounted: { subject: [], over: 'at_once', quietMs: hourMs },
   guideline_unwritten: asked(['install', 'tool', 'project'], isGuidelineUnwritten),
   budget_low: { ...budgetIs('low'), isNoticedElsewhere: true },
   budget_depleted: { ...budgetIs('depleted'), isNoticedElsewhere: true },

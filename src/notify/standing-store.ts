@@ -1,7 +1,6 @@
 import type { Row } from '../db/schema.ts';
 import type { NotifiedBudgetState } from '../domain/budget.ts';
 import type { ContractEvidence, LinkEvidence } from '../domain/evidence.ts';
-import type { UsageTroubleKind } from '../domain/usage.ts';
 import type { Storage } from '../keys/storage.ts';
 
 // The SQL that asks whether the trouble of an alert still stands. It only reads.
@@ -144,14 +143,14 @@ export async function areManualsUnread(ctx: Storage, install: string, since: str
   return (await failed.executeTakeFirst()) !== undefined;
 }
 
-export async function hasUsageTrouble(ctx: Storage, install: string, kind: UsageTroubleKind): Promise<boolean> {
-  const trouble = ctx.database.kysely
-    .selectFrom('usageTrouble')
-    .select('work')
-    .where('install', '=', install)
-    .where('kind', '=', kind)
-    .limit(1);
-  return (await trouble.executeTakeFirst()) !== undefined;
+export async function isWorkHeld(ctx: Storage, install: string): Promise<boolean> {
+  const held = ctx.database.kysely.selectFrom('usageHeld').select('id').where('state', '=', 'held');
+  return (await held.where('install', 'in', [install, '']).limit(1).executeTakeFirst()) !== undefined;
+}
+
+export async function isLoweringHeld(ctx: Storage, install: string): Promise<boolean> {
+  const days = ctx.database.kysely.selectFrom('usageLedger').select('day').where('install', '=', install);
+  return (await days.where('loweringHeldAt', 'is not', null).limit(1).executeTakeFirst()) !== undefined;
 }
 
 /** Whether the last notice about the budget of an active contract was of this state. */

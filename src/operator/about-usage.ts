@@ -1,8 +1,10 @@
 import type { Row } from '../db/schema.ts';
 import type { Storage } from '../keys/storage.ts';
+import { sayCount } from '../lib/say-count.ts';
+import { listUsageTroubles, type UsageTrouble, type UsageTroubleKind } from '../usage/due/trouble-store.ts';
 import { listScopes } from '../usage/read/scope-store.ts';
 import { type FallenTotal, listFallenTotals } from '../usage/read/work-store.ts';
-import { countHeldDays } from '../usage/report/lowering-store.ts';
+import { toHours } from '../usage/report/usage-alerts.ts';
 import { type Attention, worryingFailures } from './attention.ts';
 
 /**
@@ -16,21 +18,54 @@ export async function aboutUsage(
 ): Promise<Attention[]> {
   const tools = new Set([...configured.values()].map(({ tool }) => tool));
   const scopes = await listScopes(ctx);
-  const held = await countHeldDays(ctx);
+  const troubles = await listUsageTroubles(ctx);
   return [
-    ...held
-      .filter(({ install }) => configured.has(install))
-      .map(({ install, days }) => ({
-        says: `days of usage of ${install} that would be lowered, held until an operator accepts it: ${days}`,
-        action: 'gangway usage held, then gangway usage report --accept-lowered',
-        page: '/work/held',
-      })),
+    ...troubles.filter(({ install }) => install === '' || configured.has(install)).map(aboutTrouble),
     ...aboutCounts(
       scopes.filter(({ tool }) => tools.has(tool)),
       await listFallenTotals(ctx),
     ),
     ...aboutScopes(scopes.filter(({ tool }) => tools.has(tool))),
   ];
+}
+
+interface TroubleText {
+  /** What comes before and after `work of acme`. */
+  says: (work: string) => string;
+  action: string;
+  page: string;
+}
+
+const troubleTexts: Record<UsageTroubleKind, TroubleText> = {
+  held: {
+    says: (work) => `held ${work}`,
+    action: 'gangway usage held lists it; assign or discard each',
+    page: '/work/held',
+  },
+  lowering: {
+    says: (work) => `${work} that would be reported lower, held`,
+    action: 'gangway usage held lists it; gangway usage report --accept-lowered sends it',
+    page: '/work/held',
+  },
+  refused: {
+    says: (work) => `${work} that the marketplace refuses`,
+    action: 'gangway usage check lists it; gangway usage show <contract> has the answer',
+    page: '/work',
+  },
+  late: {
+    says: (work) => `${work} that changed after its day was sent for the last time`,
+    action: 'gangway usage held lists it; send or dismiss each',
+    page: '/work/held',
+  },
+};
+
+function aboutTrouble({ kind, install, days, seconds, oldest }: UsageTrouble): Attention {
+  const { says, action, page } = troubleTexts[kind];
+  const hours = toHours(seconds);
+  const sums = [sayCount(days, 'day'), ...(hours === 0 ? [] : [sayCount(hours, 'hour')]), `the oldest of ${oldest}`];
+  const work = install === '' ? 'work of no single install' : `work of ${install}`;
+  const query = kind === 'refused' ? `?${new URLSearchParams({ install, from: oldest })}` : '';
+  return { says: `${says(work)}: ${sums.join(', ')}`, action, page: `${page}${query}` };
 }
 
 /** Work that is read, but not completely. */
@@ -46,7 +81,7 @@ function aboutCounts(scopes: readonly Row<'usageScope'>[], fallen: readonly Fall
     ...[...Map.groupBy(fallen, ({ tool, scope }) => `${scope} in ${tool}`)].map(([at, some]) => ({
       says: `people whose total at ${at} is below what was counted, as work was taken back or deleted: ${some.length}`,
       action: 'gangway usage show <contract> says how much: so much of what they do next does not count',
-      page: '/work?differs=yes',
+      page: '/work',
     })),
   ];
 }

@@ -8,9 +8,12 @@ import { findImport } from '../usage/import/import-store.ts';
 import { type ConsumedExplanation, explainConsumed } from '../usage/show/explain-consumed.ts';
 import { type ContractGaps, showGaps } from '../usage/show/show-gaps.ts';
 import { type ShownContract, type ShownDay, showUsage } from '../usage/show/show-usage.ts';
+import { type ListedHeld, toListed } from './held-work.ts';
 
 /** The work on one contract, as the tool, the ledger and the marketplace know it. */
-export interface DescribedUsage extends Omit<ShownContract, 'ledger'>, ContractGaps {
+export interface DescribedUsage extends Omit<ShownContract, 'ledger' | 'held'>, ContractGaps {
+  /** Work that may be of the contract: held, or decided by an operator. */
+  held: ListedHeld[];
   /** The names of the imported files, by source. */
   files: Record<string, string>;
   /** What the marketplace says was consumed; a text that says why, if it gave no answer. */
@@ -33,11 +36,12 @@ export async function describeUsage(
   if (contract === undefined) throw new AppError('not_found', `There is no contract ${id}`);
   if (other !== undefined) throw new AppError('conflict', `Several installs have a contract ${id}: name one`);
   const { install } = contract;
-  const { ledger, ...shown } = await showUsage(ctx, install, id);
+  const { ledger, held, ...shown } = await showUsage(ctx, { install, contractId: id });
   const consumed = await readConsumed(ctx, { install, contractId: id }, signal);
   const explained = typeof consumed === 'string' ? null : explainConsumed(ledger, shown.reported, consumed);
   const gaps = await showGaps(ctx, install, id);
-  return { ...shown, ...gaps, files: await nameFiles(ctx.database, shown.days), consumed, explained };
+  const files = await nameFiles(ctx.database, shown.days);
+  return { ...shown, held: held.map(toListed), ...gaps, files, consumed, explained };
 }
 
 async function nameFiles(database: Database, days: readonly ShownDay[]): Promise<Record<string, string>> {

@@ -1,8 +1,9 @@
 import { selectWaiting } from '../converge/tool-trouble-store.ts';
 import type { Database } from '../db/database.ts';
+import { jsonTexts } from '../db/json-list.ts';
 import type { Instant } from '../domain/evidence.ts';
 
-/** The SQL of how many people of each install do not get in, or out, as they should. */
+/** The SQL of how many people of each install do not get in, or out, as they should, and of their names. */
 
 export interface PeopleInTrouble {
   install: string;
@@ -44,4 +45,16 @@ export async function countPeopleInTrouble(database: Database, lateSince: Instan
     })),
     ...late.map(({ install, count }) => ({ install, why: 'late' as const, count: Number(count) })),
   ];
+}
+
+/** The names of trainers, as far as an install knows them. */
+export async function nameTrainers(database: Database, trainerIds: readonly string[]): Promise<Map<string, string>> {
+  const people = await database.kysely
+    .selectFrom('person')
+    .select((eb) => ['trainerId', eb.fn.max('displayName').as('name')])
+    .where('trainerId', 'in', jsonTexts(database, trainerIds))
+    .where('displayName', 'is not', null)
+    .groupBy('trainerId')
+    .execute();
+  return new Map(people.map(({ trainerId, name }) => [trainerId, name ?? trainerId]));
 }

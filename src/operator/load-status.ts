@@ -15,7 +15,7 @@ import { countTroubledDispatches } from '../notify/dispatch-store.ts';
 import { type InstallState, listInstallStates } from '../reconcile/read/install-state-store.ts';
 import { listSuspects, type Suspect } from '../reconcile/runs/suspect-store.ts';
 import { listPlans, type Plan } from '../removals/plan-store.ts';
-import { countReportedDays, type InstallDays } from '../usage/report/lowering-store.ts';
+import { countLowered } from '../usage/report/ledger-store.ts';
 import { aboutBudgets, type BudgetStatus, loadBudgets } from './about-budgets.ts';
 import { aboutPayments } from './about-payments.ts';
 import { aboutUsage } from './about-usage.ts';
@@ -41,7 +41,7 @@ export interface Status extends Present {
   receipts: Rows<typeof countReceipts>;
   removals: Rows<typeof countCleared>;
   /** Days whose usage was reported lower than before. */
-  lowered: InstallDays[];
+  lowered: Rows<typeof countLowered>;
 }
 
 type Rows<Count extends (...args: never[]) => unknown> = Awaited<ReturnType<Count>>;
@@ -63,7 +63,7 @@ export async function loadStatus(
     deliveries: await countDeliveries(kysely, since),
     receipts: await countReceipts(kysely, since),
     removals: await countCleared(kysely, since),
-    lowered: await countReportedDays(ctx, since),
+    lowered: await countLowered(ctx, since),
   };
 }
 

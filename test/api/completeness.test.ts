@@ -34,9 +34,9 @@ const byPage: Record<string, string[] | string> = {
   '/plans/:id/approvals/:approval': ['getApproval'],
   '/settings': ['getSettings'],
   '/trainers/:id': ['getTrainerTimeline', 'explain'],
-  '/work': ['listWorkDays'],
+  '/work': ['checkUsage'],
+  '/work.csv': ['checkUsage'],
   '/work/contracts/:id': ['getUsage'],
-  '/work/days/:day': ['listDifferences'],
   '/work/held': ['listHeldWork'],
   '/work/held/:id': ['listHeldWork'],
 };
@@ -63,6 +63,9 @@ const byAct: Record<string, string[]> = {
   '/work/contracts/:id/accept': ['reportUsage'],
   '/work/held/:id/assign': ['decideHeldWork'],
   '/work/held/:id/discard': ['decideHeldWork'],
+  '/work/held/:id/dismiss': ['decideLateDay'],
+  '/work/held/:id/send': ['decideLateDay'],
+  '/work/held/:id/take-back': ['takeBackHeldWork'],
 };
 
 const known = new Map(operations.map(({ id, method }) => [id, method]));

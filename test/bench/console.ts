@@ -107,8 +107,8 @@ function addresses(): string[] {
     '/doctor',
     '/settings',
     '/work',
-    '/work?differs=yes&install=acme',
-    `/work/days/${new Date().toISOString().slice(0, 10)}`,
+    `/work?install=acme&from=${dayAgo(90)}`,
+    `/work?contract=ctr${middle}&all=yes`,
     '/work/held',
     '/budgets',
     `/budgets?after=acme/ctr${middle}`,
@@ -131,7 +131,7 @@ async function varyInbox(database: Database): Promise<void> {
   await sql`update delivery set state = 'failed', failure = 'It failed' where id % 200 = 9`.execute(db);
 }
 
-/** Each trainer has a contract with a budget, and ten days of work on it; 5,000 days differ. */
+/** Each trainer has a contract with a budget, and ten days of work on it; 5,000 days differ, and 500 are held. */
 async function fillWork(database: Database, contracts: number): Promise<void> {
   const db = database.kysely;
   const counter = (count: number) =>
@@ -147,13 +147,18 @@ async function fillWork(database: Database, contracts: number): Promise<void> {
       (install, contract_id, trainer_id, day, seconds, tasks, labels, state, sent_at, answered_at, closed_at, report_id)
     select 'acme', 'ctr' || (1 + n / 10), 'usr' || (1 + n / 10), ${dayOf('n % 10')}, 3600, 3, 9, 'answered',
       '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z', null, 'gw-' || n from counter`.execute(db);
-  await sql`${counter(30)} insert into usage_day_sum (install, day, seen_seconds, sent_seconds)
-    select 'acme', ${dayOf('n - 1')}, 360000000, 350000000 from counter`.execute(db);
-  await sql`${counter(5000)} insert into usage_difference
-      (install, contract_id, trainer_id, day, why, seen_seconds, sent_seconds)
-    select 'acme', 'ctr' || n, 'usr' || n, ${dayOf('n % 10')}, case when n % 5 = 0 then 'lowering_held' else 'refused' end,
-      3700, 3600 from counter`.execute(db);
-  await sql`insert into setting (name, value) values ('usage_compared_at', '2026-01-01T00:00:00.000Z')`.execute(db);
+  await sql`insert into usage_due
+      (install, contract_id, trainer_id, day, seconds, tasks, labels, time_zone, is_partial, is_open)
+    select install, contract_id, trainer_id, day, case when rowid <= 5000 then 3700 else 3600 end, tasks, labels, 'UTC', 0, 1
+    from usage_ledger`.execute(db);
+  await sql`update usage_ledger set state = 'refused', status = 422 where rowid <= 2500`.execute(db);
+  await sql`${counter(500)} insert into usage_held (id, work, install, trainer_id, day, source, worked_on, seconds, reason,
+      contracts, state, since)
+    select printf('%012x', n), 'work ' || n, 'acme', 'usr' || n, ${dayOf('n % 10')}, 'tool:studio',
+      '{"by":"scope","tool":"studio","scope":"signs"}', 90000, 'over_a_day',
+      '[{"install":"acme","contractId":"ctr' || n || '"}]', 'held', '2026-01-01T00:00:00.000Z' from counter`.execute(
+    db,
+  );
 }
 
 /** Every third member of 300 groups is missing, and as many strangers are in. */

@@ -8,9 +8,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { runCli } from '../../src/cli/cli.ts';
-import { inTransaction } from '../../src/db/database.ts';
+import { inTransaction, type Transaction } from '../../src/db/database.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
-import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
+import { emptyContract, emptyEvidence, emptyLink } from '../../src/domain/evidence.ts';
 import { mergeEvidence } from '../../src/evidence/evidence-store.ts';
 import { type BenchDatabase, withBenchDatabases } from './bench-database.ts';
 
@@ -19,9 +19,10 @@ import { type BenchDatabase, withBenchDatabases } from './bench-database.ts';
  * much memory its process takes at most; ends with 1 where that is over the bound.
  *
  * The lines are of 2,500 people, a third of them by work address, on as many days as it takes. The
- * file is imported twice, so that the second replaces all of the first. Meanwhile another process
- * writes to the same database every few milliseconds, as a receiver would, and how long it has to
- * wait is told. `--shuffled` for lines in no order, `--postgres` for PostgreSQL.
+ * file is imported twice, so that the second replaces all of the first, and what is due of its work is
+ * worked out each time. Meanwhile another process writes to the same database every few milliseconds, as
+ * a receiver would, and how long it has to wait is printed. `--shuffled` for lines in no order,
+ * `--postgres` for PostgreSQL.
  */
 const { values } = parseArgs({
   options: {
@@ -91,7 +92,8 @@ async function writeBeside({ database }: OpenStorage, signal: AbortSignal): Prom
   const took: number[] = [];
   while (!signal.aborted) {
     const begunAt = performance.now();
-    await inTransaction(database, (tx) => writeSetting(tx, 'last_write_check', String(took.length)));
+    const write = (tx: Transaction) => writeSetting(tx, 'last_write_check', String(took.length));
+    await inTransaction(database, write, { patienceMs: 60_000 });
     took.push(performance.now() - begunAt);
     await wait(5);
   }
@@ -131,11 +133,14 @@ function writeConfig(folder: string, url: string): string {
 async function hirePeople({ database, box }: OpenStorage): Promise<void> {
   const storage = { database, box };
   const seenAt = new Date().toISOString();
+  const link = { ...emptyLink('acme', 'cml1'), externalProjectId: 'signs', firstSeenAt: seenAt, seenAt };
+  await inTransaction(database, (tx) => mergeEvidence(storage, tx, { ...emptyEvidence(), links: [link] }));
   for (let begin = 0; begin < people; begin += 100) {
     const added = emptyEvidence();
     for (let index = begin; index < begin + 100; index += 1) {
       const [contractId, trainerId] = [`ctr${index}`, `usr${index}`];
       added.contracts.push(emptyContract('acme', contractId));
+      added.pairs.push({ install: 'acme', contractId, linkId: 'cml1', namedAt: seenAt, omissions: null });
       added.participations.push({ install: 'acme', contractId, trainerId, seenAt, absences: null });
       added.people.push({
         install: 'acme',

@@ -7,6 +7,7 @@ import { openStorage } from '../../src/app/storage.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { emptyContract, emptyLink } from '../../src/domain/evidence.ts';
 import { addDays } from '../../src/lib/add-days.ts';
+import { markWorkStale } from '../../src/memberships/stale-work-store.ts';
 import { type BenchDatabase, withBenchDatabases } from './bench-database.ts';
 import type { Hired, HireOrder } from './usage-marketplace-process.ts';
 import type { Reported, ReportOrder } from './usage-process.ts';
@@ -107,13 +108,14 @@ async function change(database: Database, people: Hired['people']): Promise<numb
     const { trainerId } = people[(index * 7) % people.length] ?? { trainerId: '' };
     changed.add(trainerId);
     const day = addDays(today, -(index % days));
-    await inTransaction(database, (tx) =>
-      tx
+    await inTransaction(database, async (tx) => {
+      await tx
         .updateTable('usageDay')
         .set({ seconds: 4000 })
         .where((eb) => eb.and({ tool: 'studio', scope: 'signs', memberId: trainerId, day }))
-        .execute(),
-    );
+        .execute();
+      await markWorkStale(tx, [{ trainerId, fromDay: day }]);
+    });
   }
   return changed.size;
 }

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { readSetting } from '../../src/db/setting-store.ts';
 import { sqlite } from '../support/databases.ts';
 import { liveThrough, openJourney } from '../support/journey.ts';
 import { until } from '../support/until.ts';
@@ -14,7 +13,7 @@ const hourMs = 3_600_000;
 async function openDiffering() {
   const tool = createWorkingTool();
   const journey = await openJourney(sqlite, { adapter: tool.adapter, piiConsent: true });
-  const { sandbox, customer, clock, storage, quiet } = journey;
+  const { sandbox, customer, clock, storage, quiet, log } = journey;
   const day = clock.now().toISOString().slice(0, 10);
   await customer.link('street-signs');
   const { contractId, trainers } = sandbox.hire({ jobId: customer.jobId });
@@ -22,9 +21,8 @@ async function openDiffering() {
   await quiet();
   tool.work(day, trainers[0]?.opentrainUserId ?? '', 30);
   await liveThrough(storage, clock, hourMs);
-  const since = clock.now().toISOString();
-  const comparedAt = async () => (await readSetting(storage.database.kysely, 'usage_compared_at')) ?? '';
-  await until('the work is compared', comparedAt, (at) => at >= since);
+  const reports = async () => log.lines().filter(({ msg }) => msg === 'Usage was reported').length;
+  await until('the work is reported', reports, (count) => count > 0);
   await quiet();
   return { ...journey, day, contractId };
 }
@@ -35,11 +33,14 @@ describeInBrowser('what operators look for in work', (open) => {
     const visit = await open(consoleUrl, way);
     const { page, complaints } = visit;
     await signIn(visit, consoleTokens.vera.token);
-    await page.getByRole('link', { name: 'Tool and marketplace differ' }).click();
-    await page.waitForURL(/\/work\?differs=yes$/);
+    await page.getByRole('link', { name: 'held work of acme: 1 day, 30 hours' }).click();
+    await page.waitForURL('**/work/held');
     await inspectPage(visit);
     await page.getByRole('link', { name: day }).first().click();
-    await page.waitForURL(`**/work/days/${day}`);
+    await page.waitForURL(/\/work\/held\/[0-9a-f]+$/);
+    await inspectPage(visit);
+    await page.getByRole('link', { name: 'Work', exact: true }).click();
+    await page.waitForURL('**/work');
     const row = page.locator('tr', { hasText: contractId });
     await row.getByText('held: more than 24 hours').first().waitFor();
     await inspectPage(visit);

@@ -36,7 +36,7 @@ export async function openBusySite(): Promise<BusySite> {
     '/installs/:name/rotate': '/installs/acme/rotate',
     '/installs/:name/token': '/installs/acme/token',
     '/installs/:name/remove': '/installs/acme/remove',
-    '/work/days/:day': '/work/days/2026-01-31',
+    '/work.csv': undefined,
     '/work/contracts/:id': `/work/contracts/${staying.contractId}`,
     // What is held, and budgets, are there after they were read.
     '/work/held/:id': undefined,

@@ -56,8 +56,9 @@ describeAnyDatabase('the list of budgets', (openFresh) => {
       await addWork(database, contractId, '2026-03-10', 60);
       await addWork(database, contractId, '2026-03-11', 40);
     }
-    const differs = { install: 'acme', contractId: 'labels', trainerId: 'usr1', day: '2026-03-11', why: 'refused' };
-    await database.kysely.insertInto('usageDifference').values(differs).execute();
+    const due = { install: 'acme', contractId: 'labels', trainerId: 'usr1', timeZone: 'UTC', seconds: 40, labels: 1 };
+    const dues = ['2026-03-11', '2026-03-12'].map((day) => ({ ...due, day, isPartial: false, isOpen: true }));
+    await database.kysely.insertInto('usageDue').values(dues).execute();
     const listed = await listBudgets(database, { limit: 10, since });
     const short = ({ contractId, unit, pace, waiting }: ListedBudget) => [contractId, unit, pace, waiting];
     expect(listed.map(short)).toEqual([

@@ -129,7 +129,7 @@ describe('a command with --remote', () => {
     [['key', 'show'], '"show" does not take --remote: the key is kept beside the database'],
     [['start'], '"start" does not take --remote: it runs an instance here'],
     [['usage', 'template'], '"template" does not take --remote: it asks nobody'],
-    [['usage', 'held', 'x'], 'to decide, give an id with either --assign or --discard'],
+    [['usage', 'held', 'x'], 'to decide, give an id with one of --assign, --discard'],
     [['doctor', '--rehearse', '--tool', 'x', '--group', 'y'], "'--rehearse' cannot be used with option '--remote'"],
   ])('%j is used wrongly', async (argv, says) => {
     const ended = await runCommand(...argv, '--remote', 'http://127.0.0.1:9');

@@ -1,73 +1,27 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
-import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
-import { runCommand } from '../support/run-command.ts';
+import type { Workspace } from '../support/bridge-workspace.ts';
+import { openUsageWorkspace } from '../support/usage-workspace.ts';
 
-/** An adapter in a file, which reads the work from another file beside it. */
-const adapterSource = `
-import { readFileSync } from 'node:fs';
-export default () => ({
-  capabilities: {
-    removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership',
-    usage: { counts: ['seconds', 'tasks', 'labels'], outlivesRemoval: true },
-  },
-  check: async () => [],
-  groupFor: ({ externalProjectId }) => externalProjectId,
-  findMember: async (group, { trainerId }) => ({ id: trainerId, email: null }),
-  addMember: async (group, { trainerId }) => ({ id: trainerId, email: null }),
-  removeMember: async () => undefined,
-  usageScopeFor: ({ externalProjectId }) => externalProjectId,
-  async *readUsage() {
-    yield* JSON.parse(readFileSync(new URL('./work.json', import.meta.url), 'utf8'));
-  },
-});
-`;
+/** Forgets what was sent. */
+async function forget(workspace: Workspace): Promise<void> {
+  await workspace.withStorage(async ({ database }) => {
+    await inTransaction(database, (tx) => tx.deleteFrom('usageLedger').execute());
+  });
+}
+
+/** Has all work read by the next reading, as happens once a day. */
+async function readWhollyNext(workspace: Workspace): Promise<void> {
+  await workspace.withStorage(async ({ database }) => {
+    await inTransaction(database, (tx) => tx.updateTable('usageScope').set({ completeBeganAt: null }).execute());
+  });
+}
 
 describe('gangway usage', { timeout: 60_000 }, () => {
-  let sandbox: Sandbox;
-  let workspace: Workspace;
-  let hired: { contractId: string; trainerId: string };
-  const today = new Date().toISOString().slice(0, 10);
-
-  beforeEach(async () => {
-    sandbox = createSandbox();
-    const { baseUrl } = await sandbox.start();
-    onTestFinished(() => sandbox.stop());
-    const { installId, token } = sandbox.createInstall({ piiConsent: true });
-    const { id: jobId } = sandbox.createJob({ installId });
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const body = JSON.stringify({ externalProjectId: 'signs', jobId });
-    await fetch(`${baseUrl}/project-links`, { method: 'POST', headers, body });
-    workspace = createBridgeWorkspace({
-      marketplace: { baseUrl },
-      installs: { acme: { token, tool: 'studio', projects: ['*'] } },
-      tools: { studio: { adapter: './studio.js' } },
-    });
-    writeFileSync(path.join(workspace.folder, 'studio.js'), adapterSource);
-    writeFileSync(path.join(workspace.folder, 'package.json'), '{"type":"module"}');
-    const { contractId, trainers } = sandbox.hire({ jobId });
-    hired = { contractId, trainerId: trainers[0]?.opentrainUserId ?? '' };
-    tell({ seconds: 600, tasks: 2, labels: 9 });
-    const { status, stderr } = await run('reconcile');
-    // A slow machine is told how far it has come, on the same stream as problems are.
-    expect([status, stderr]).toEqual([0, expect.not.stringContaining('acme:')]);
-  });
-
-  function tell(counts: object, ...more: object[]): void {
-    const day = { memberId: hired.trainerId, of: 'day', day: today, ...counts };
-    writeFileSync(path.join(workspace.folder, 'work.json'), JSON.stringify([day, ...more]));
-  }
-
-  async function run(...argv: string[]) {
-    const { status, stdout, stderr } = await runCommand(...[...argv, '--json', '--config', workspace.configFile]);
-    // biome-ignore lint/suspicious/noExplicitAny: what a test expects is said by its assertions
-    return { status, stderr, said: JSON.parse(stdout || '{}') as any };
-  }
-
   it('reports what was done, says what it would, and shows what is known', async () => {
+    const { hired, run } = await openUsageWorkspace();
     expect(await run('usage', 'report')).toMatchObject({
       status: 0,
       said: { installs: [{ outcome: 'applied', sent: 1, held: 0, failure: null }], unread: [] },
@@ -81,7 +35,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     expect(shown).toMatchObject({
       status: 0,
       said: {
-        days: [{ trainerId: hired.trainerId, seen: counts, sent: counts, state: 'answered' }],
+        days: [{ trainerId: hired.trainerId, due: counts, sent: counts, report: { state: 'answered' } }],
         consumed: counts,
         reported: counts,
         differences: [],
@@ -91,21 +45,23 @@ describe('gangway usage', { timeout: 60_000 }, () => {
   });
 
   it('shows what was seen since, and why it is not at the marketplace', async () => {
+    const { count, hired, print, run, today } = await openUsageWorkspace();
     await run('usage', 'report');
-    tell({ seconds: 700, tasks: 2, labels: 9 });
+    count({ seconds: 700, tasks: 2, labels: 9 });
     const { contractId } = hired;
     await run('usage', 'report', '--to', '2020-01-01');
     const { said } = await run('usage', 'show', contractId);
     expect(said.days).toMatchObject([{ why: 'not_sent', difference: { seconds: 100 } }]);
     expect(said.differences).toEqual([`${today}: to be sent with the next report.`]);
-    const shown = await runCommand('usage', 'show', contractId, '--config', workspace.configFile);
+    const shown = await print('usage', 'show', contractId);
     expect(shown.stdout).toMatch(/studio signs .+ answered .+ req_.+ to be sent/);
     expect(shown.stdout).toContain('Consumed by the marketplace: 600 seconds');
   });
 
   it('changes nothing by a dry run', async () => {
+    const { run, today, workspace } = await openUsageWorkspace();
     await run('usage', 'report');
-    await forget();
+    await forget(workspace);
     const preview = await run('usage', 'report', '--dry-run');
     expect(preview).toMatchObject({
       status: 2,
@@ -123,31 +79,25 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     });
   });
 
-  /** Forgets what was sent. */
-  async function forget(): Promise<void> {
-    await workspace.withStorage(async ({ database }) => {
-      await inTransaction(database, (tx) => tx.deleteFrom('usageLedger').execute());
-    });
-  }
-
-  /** Has all work read by the next reading, as happens once a day. */
-  async function readWhollyNext(): Promise<void> {
-    await workspace.withStorage(async ({ database }) => {
-      await inTransaction(database, (tx) => tx.updateTable('usageScope').set({ completeBeganAt: null }).execute());
-    });
-  }
-
   it('says what is held, and does what an operator decides about it', async () => {
-    tell({ seconds: 90_000 });
+    const { count, hired, run, today, workspace } = await openUsageWorkspace();
+    count({ seconds: 90_000 });
     expect(await run('usage', 'report')).toMatchObject({
       status: 3,
       said: { installs: [{ outcome: 'held', sent: 0, held: 1 }] },
     });
     const { said } = await run('usage', 'held');
-    expect(said.held).toMatchObject([{ reason: 'over_a_day', observation: { day: today } }]);
+    expect(said).toMatchObject({
+      held: [{ reason: 'over_a_day', day: today, state: 'held' }],
+      late: [],
+      lowerings: [],
+    });
     const [{ id }] = said.held;
     expect(await run('usage', 'held', id)).toMatchObject({ status: 64 });
+    expect(await run('usage', 'held', id, '--send')).toMatchObject({ status: 64 });
     expect(await run('usage', 'held', id, '--assign', 'another')).toMatchObject({ status: 1 });
+    const assigned = await run('usage', 'held', id, '--assign', hired.contractId);
+    expect(assigned).toMatchObject({ status: 1, stderr: expect.stringContaining('more than 24 hours in one day') });
     expect(await run('usage', 'held', id, '--discard')).toMatchObject({ status: 0 });
     expect(await run('usage', 'report')).toMatchObject({ status: 0 });
     await workspace.withStorage(async ({ database: { kysely } }) => {
@@ -157,9 +107,10 @@ describe('gangway usage', { timeout: 60_000 }, () => {
   });
 
   it('shows a lowering that is held alike wherever it is asked for, and what became of it', async () => {
+    const { count, hired, print, run, today, workspace } = await openUsageWorkspace();
     await run('usage', 'report');
-    tell({ seconds: 100, tasks: 1, labels: 2 });
-    await readWhollyNext();
+    count({ seconds: 100, tasks: 1, labels: 2 });
+    await readWhollyNext(workspace);
     expect(await run('usage', 'report')).toMatchObject({ status: 3 });
     const { contractId, trainerId } = hired;
     const of = { install: 'acme', contractId, trainerId, day: today };
@@ -172,11 +123,11 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     });
     const shown = await run('usage', 'show', contractId);
     expect(shown.said.days).toMatchObject([
-      { why: 'lowering_held', heldSince: held.said.lowerings[0].since, seen: after, sent: before },
+      { why: 'lowering_held', report: { heldSince: held.said.lowerings[0].since }, due: after, sent: before },
     ]);
-    const says = 'days of usage of acme that would be lowered, held until an operator accepts it: 1';
+    const says = `work of acme that would be reported lower, held: 1 day, 0.2 hours, the oldest of ${today}`;
     expect((await run('status')).said.attention).toContainEqual(expect.objectContaining({ says }));
-    const { stdout } = await runCommand('usage', 'held', '--config', workspace.configFile);
+    const { stdout } = await print('usage', 'held');
     expect(stdout).toMatch(/600 → 100 +2 → 1 +9 → 2 +waits for you/);
 
     await run('usage', 'report', '--accept-lowered');
@@ -186,7 +137,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     const reported = await run('usage', 'held');
     expect(reported.said.lowerings).toMatchObject([{ ...of, state: 'reported', from: before, to: after }]);
     expect((await run('usage', 'show', contractId)).said.days).toMatchObject([
-      { why: null, lowered: { from: before } },
+      { why: null, report: { lowered: { from: before } } },
     ]);
     const { attention, lowered } = (await run('status')).said;
     expect([attention, lowered]).toEqual([
@@ -196,7 +147,8 @@ describe('gangway usage', { timeout: 60_000 }, () => {
   });
 
   it('says of a contract, its link and the whole what cannot be counted or read', async () => {
-    tell({ seconds: 600 }, { of: 'gap', says: 'labels are not counted today' });
+    const { count, hired, print, run, workspace } = await openUsageWorkspace();
+    count({ seconds: 600 }, { of: 'gap', says: 'labels are not counted today' });
     await run('usage', 'report');
     const { contractId } = hired;
     const shown = await run('usage', 'show', contractId);
@@ -209,11 +161,12 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     expect((await run('usage', 'show', contractId)).said.differences).toContainEqual(
       expect.stringMatching(/^The work at signs in studio was read last at /),
     );
-    const { stdout } = await runCommand('links', 'list', '--config', workspace.configFile);
+    const { stdout } = await print('links', 'list');
     expect(stdout).toMatch(/signs .+ read last 2\S+: /);
   });
 
   it('says which tool could not be read, and reports what was seen before', async () => {
+    const { run, workspace } = await openUsageWorkspace();
     writeFileSync(path.join(workspace.folder, 'work.json'), 'not even JSON');
     const { status, stderr, said } = await run('usage', 'report');
     expect([status, said.unread]).toMatchObject([1, [{ tool: 'studio', scope: 'signs' }]]);

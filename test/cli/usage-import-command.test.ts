@@ -35,25 +35,23 @@ describe('gangway usage import', () => {
       `workDate;externalProjectId;workEmail;totalSeconds\r\n${day};street-signs;cmu1@opentrain.work;${seconds}\r\n`,
     );
 
-  it('shows what would count, asks, and takes it back', async () => {
+  it('shows what will happen with each line, asks, imports it, and undoes it', async () => {
     const asked = startAt(createStdin('y'), ...['usage', 'import', work(3600), '--config', workspace.configFile]);
-    expect(await asked.ended).toMatchObject({
-      status: 0,
-      stderr: expect.stringContaining('Import this? [y/N]') as string,
-      stdout: [
-        'acme, work.csv: 1 lines',
-        '  people          1',
-        '  contracts       0',
-        '  projects        1',
-        `  days            1, ${day} to ${day}`,
-        '  totalSeconds    3,600',
-        'Imported as 1; "gangway usage import --undo 1" takes it back.',
-        '',
-      ].join('\n'),
-    });
-    const { status, stdout } = await run('import', work(1800), '--yes');
+    const { status, stderr, stdout } = await asked.ended;
     expect(status).toBe(0);
-    expect(stdout).toContain('  replaces        1 of import 1: totalSeconds 3,600\n');
+    expect(stderr).toContain('Import this? [y/N]');
+    expect(stdout.split('\n').map((line) => line.replaceAll(/ +/g, ' '))).toEqual([
+      `acme, work.csv: 1 line of 1 person, ${day} to ${day}`,
+      'line day trainer contract seconds tasks labels because',
+      ` 2 ${day} cmu1 sent cmc1 3600`,
+      '',
+      ' lines seconds tasks labels',
+      'sent 1 +3,600',
+      'Imported as 1. What is sent goes out with the next report. "gangway usage import --undo 1" takes it back.',
+      '',
+    ]);
+    const again = await run('import', work(1800), '--yes');
+    expect(again.status).toBe(0);
     expect(await run('import', '--undo', '2', '--yes')).toMatchObject({ status: 0 });
     const listed = await run('imports');
     expect(listed.stdout).toMatch(/^id +install +state .*\n +2 +acme +undone .*\n +1 +acme +counted /);
@@ -66,10 +64,25 @@ describe('gangway usage import', () => {
     ]);
   });
 
+  it('shows the first fifty lines, and lists all of them with --json', async () => {
+    const days = Array.from({ length: 60 }, (_, back) => minutesAgo((back + 1) * 24 * 60).slice(0, 10));
+    const file = writeWork(`workDate,contractId,totalSeconds\n${days.map((one) => `${one},cmc1,60\n`).join('')}`);
+    const shown = await run('import', file);
+    expect(shown.stdout.match(/ sent +cmc1/g)).toHaveLength(50);
+    expect(shown.stdout).toContain('\nand 10 more\n');
+    const { listed } = JSON.parse((await run('import', file, '--json')).stdout) as { listed: object[] };
+    expect(listed).toHaveLength(60);
+  });
+
   it('does nothing without a terminal to confirm it at, and leaves nothing behind', async () => {
     const { status, stdout } = await run('import', work(60), '--json');
     expect(status).toBe(2);
-    expect(JSON.parse(stdout)).toMatchObject({ imported: null, people: 1, sums: { seconds: 60 } });
+    expect(JSON.parse(stdout)).toMatchObject({
+      imported: null,
+      people: 1,
+      outcomes: { sent: { lines: 1, counts: { seconds: 60 } } },
+      listed: [{ line: 2, outcome: 'sent', contractId: 'cmc1', to: { seconds: 60 } }],
+    });
     expect((await run('imports')).stdout).toBe('Nothing was imported.\n');
     expect((await run('import', work(60))).stdout).toContain('there is no --yes');
     await workspace.withStorage(async ({ database }) => {
@@ -110,7 +123,7 @@ describe('gangway usage import', () => {
     );
     const shown = await run('import', file, '--yes', '--json');
     expect(shown.status).toBe(1);
-    expect(JSON.parse(shown.stdout)).toMatchObject({ imported: null, faultCount: 2 });
+    expect(JSON.parse(shown.stdout)).toMatchObject({ imported: null, outcomes: { refused: { lines: 2 } } });
     expect(shown.stdout).not.toContain('eve@');
   });
 

@@ -172,6 +172,89 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     ]);
   });
 
+  it('names work that is not paid: how many days, how many hours, and the oldest, whatever its age', async () => {
+    const { kysely } = engine.database;
+    const day = (index: number) => `2025-03-${String(index + 2).padStart(2, '0')}`;
+    const held = {
+      source: 'tool:studio',
+      workedOn: '{}',
+      seconds: 9150,
+      reason: 'no_contract' as const,
+      contracts: '[]',
+    };
+    const keepHeld = (id: string, one: Partial<Row<'usageHeld'>>) =>
+      kysely
+        .insertInto('usageHeld')
+        .values({
+          id,
+          work: id,
+          ...held,
+          install: 'acme',
+          trainerId: 'usr1',
+          day: day(0),
+          state: 'held',
+          since: hour,
+          ...one,
+        })
+        .execute();
+    for (const index of Array.from({ length: 12 }, (_, at) => at)) await keepHeld(`${index}`, { day: day(index) });
+    await keepHeld('none', { install: '', seconds: null });
+    await keepHeld('decided', { state: 'discarded', day: '2024-01-01' });
+    await keepHeld('gone', { install: 'globex' });
+    const key = { install: 'acme', contractId: 'c1', trainerId: 'usr1' };
+    const keepLedger = (index: number, one: Partial<Row<'usageLedger'>>) =>
+      kysely
+        .insertInto('usageLedger')
+        .values({
+          ...key,
+          day: day(index),
+          state: 'answered',
+          sentAt: hour,
+          reportId: `gw-${index}`,
+          seconds: 3600,
+          ...one,
+        })
+        .execute();
+    await keepLedger(1, { loweringHeldAt: hour });
+    await keepLedger(2, { state: 'refused', seconds: null, triedSeconds: 7200 });
+    await keepLedger(3, { closedAt: hour });
+    await kysely
+      .insertInto('usageDue')
+      .values(
+        [7200, 4500].map((seconds, index) => {
+          return { ...key, day: day(2 + index), seconds, timeZone: 'UTC', isPartial: false, isOpen: true };
+        }),
+      )
+      .execute();
+    expect((await load()).attention).toEqual([
+      {
+        says: 'held work of no single install: 1 day, the oldest of 2025-03-02',
+        action: expect.stringMatching(/^gangway usage held/),
+        page: '/work/held',
+      },
+      {
+        says: 'held work of acme: 12 days, 30.5 hours, the oldest of 2025-03-02',
+        action: expect.stringMatching(/^gangway usage held/),
+        page: '/work/held',
+      },
+      {
+        says: 'work of acme that would be reported lower, held: 1 day, 1 hour, the oldest of 2025-03-03',
+        action: expect.stringContaining('gangway usage report --accept-lowered'),
+        page: '/work/held',
+      },
+      {
+        says: 'work of acme that the marketplace refuses: 1 day, 2 hours, the oldest of 2025-03-04',
+        action: expect.stringMatching(/^gangway usage check/),
+        page: '/work?install=acme&from=2025-03-04',
+      },
+      {
+        says: 'work of acme that changed after its day was sent for the last time: 1 day, 0.3 hours, the oldest of 2025-03-05',
+        action: expect.stringMatching(/^gangway usage held/),
+        page: '/work/held',
+      },
+    ]);
+  });
+
   it('says what became of deliveries, however old they are', async () => {
     await engine.deliver([fullEvent({ type: 'contract.started' })]);
     await engine.deliver(['no event']);

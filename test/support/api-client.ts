@@ -70,6 +70,7 @@ const usual: Record<string, string> = {
   install: 'unknown',
   contract: 'cm0',
   work: '0123456789ab',
+  day: `gw-${'0'.repeat(32)}`,
   tool: 'none',
   link: 'cm1',
 };

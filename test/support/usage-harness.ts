@@ -14,8 +14,8 @@ import { createPlatformSource } from '../../src/sources/platform/create-platform
 import type { CallNotes, UsageEntry } from '../../src/sources/source.ts';
 import { listWorkScopes, readNextScope } from '../../src/usage/read/read-scope.ts';
 import { keepScopes, wantScopes } from '../../src/usage/read/scope-store.ts';
+import type { ReportWanted } from '../../src/usage/report/plan-install.ts';
 import { type InstallReport, reportUsage } from '../../src/usage/report/report-usage.ts';
-import type { ReportWanted } from '../../src/usage/report/report-wanted.ts';
 import type { OnAnswer } from '../../src/usage/report/send-usage.ts';
 import type { Alerting } from './alerting.ts';
 import { createEngine, type Engine, inStudio } from './engine-harness.ts';

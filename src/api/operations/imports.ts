@@ -1,9 +1,7 @@
-import { inTransaction } from '../../db/database.ts';
 import { maskText } from '../../lib/mask.ts';
+import { countImport, prepareImport, undoImport } from '../../usage/import/import-file.ts';
+import { dropImport } from '../../usage/import/import-lines-store.ts';
 import { listImports } from '../../usage/import/import-store.ts';
-import { countImport, undoImport } from '../../usage/import/settle-import.ts';
-import { stageImport } from '../../usage/import/stage-import.ts';
-import { dropStaging } from '../../usage/import/staging-store.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
   importBody,
@@ -36,26 +34,18 @@ const importUsage = defineOperation({
   id: 'importUsage',
   method: 'post',
   path: '/usage/imports',
-  summary: 'Take in work from a file; it counts whole or not at all',
+  summary: 'Import work from a file; it counts whole or not at all',
   tag,
   body: importBody,
   answer: importedAnswer,
   async run({ body: { install: named, fileName, format, content, dryRun = false }, by, signal }, ctx) {
-    const { database } = ctx;
     const install = pickInstall(ctx, named);
-    const staged = await stageImport(
-      ctx,
-      ctx.clock,
-      { install, fileName: maskText(fileName), actor: by.actor, format, chunks: oneChunk(content) },
-      { signal, onProgress: () => undefined },
-    );
-    if (staged.outcome === 'faulty') {
-      return { install, imported: null, preview: null, faultCount: staged.faultCount, faults: staged.faults };
-    }
-    const { id, preview } = staged;
-    if (dryRun) await inTransaction(database, (tx) => dropStaging(tx, id));
-    else await countImport(ctx, ctx.clock, by, id);
-    return { install, imported: dryRun ? null : id, preview, faultCount: 0, faults: [] };
+    const file = { install, fileName: maskText(fileName), actor: by.actor, format, chunks: oneChunk(content) };
+    const { id, preview } = await prepareImport(ctx, file, { signal, onProgress: () => undefined });
+    const isImported = id !== null && !dryRun;
+    if (isImported) await countImport(ctx, by, id);
+    else if (id !== null) await dropImport(ctx, id);
+    return { install, imported: isImported ? id : null, ...preview };
   },
 });
 
@@ -68,7 +58,7 @@ const undoOneImport = defineOperation({
   params: importParams,
   answer: undoneImportAnswer,
   async run({ params: { import: id }, by }, ctx) {
-    await undoImport(ctx, ctx.clock, by, id);
+    await undoImport(ctx, by, id);
     return { id, undone: true as const };
   },
 });

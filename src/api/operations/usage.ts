@@ -1,23 +1,29 @@
-import { decideHeldWork } from '../../operator/decide-work.ts';
+import { checkWork, recountWork } from '../../operator/check-work.ts';
 import { describeUsage } from '../../operator/describe-usage.ts';
+import { listHeldWork } from '../../operator/held-work.ts';
 import { refuseUnknownContract, reportWork } from '../../operator/report-work.ts';
+import { decideHeld, decideLate, takeBackDecision } from '../../usage/due/decide-held.ts';
 import { previewReport } from '../../usage/report/preview-report.ts';
-import { listHeld } from '../../usage/show/decide-held.ts';
-import { listLowerings } from '../../usage/show/list-lowerings.ts';
 import { listReadings } from '../../usage/show/list-readings.ts';
 import { defineOperation } from '../operation-schema.ts';
+import { checkAnswer, checkQuery, recountAnswer } from '../schemas/check-schema.ts';
 import {
   contractUsageAnswer,
   contractUsageParams,
   contractUsageQuery,
   decidedHeldAnswer,
+  decidedLateAnswer,
   decideHeldBody,
+  decideLateBody,
   heldAnswer,
   heldParams,
+  heldQuery,
+  lateParams,
   reportBody,
   reportedAnswer,
   reportPreviewAnswer,
   reportPreviewQuery,
+  takenBackAnswer,
 } from '../schemas/usage-schema.ts';
 import { pickInstalls } from './customers.ts';
 
@@ -25,25 +31,22 @@ import { pickInstalls } from './customers.ts';
 
 const tag = 'usage';
 
-const listHeldWork = defineOperation({
+const listAllHeld = defineOperation({
   id: 'listHeldWork',
   method: 'get',
   path: '/usage/held',
-  summary: 'Work that is not reported before an operator decides, and days that were lowered',
+  summary: 'Work that is not reported before an operator decides, late changes, and days that were lowered',
   tag,
+  query: heldQuery,
   answer: heldAnswer,
-  async run(_asked, ctx) {
-    const held = await Array.fromAsync(listHeld(ctx));
-    const lowerings = await listLowerings(ctx, [...ctx.installs.keys()]);
-    return { held, lowerings };
-  },
+  run: ({ query: { decided } }, ctx) => listHeldWork(ctx, decided),
 });
 
 const getUsage = defineOperation({
   id: 'getUsage',
   method: 'get',
   path: '/contracts/{contract}/usage',
-  summary: 'The work on a contract that was seen and sent, and why these differ',
+  summary: 'The work on a contract that is due and was sent, and why these differ',
   tag,
   params: contractUsageParams,
   query: contractUsageQuery,
@@ -61,9 +64,63 @@ const decideOneHeld = defineOperation({
   body: decideHeldBody,
   answer: decidedHeldAnswer,
   async run({ params: { work: id }, body: { contract: contractId }, by }, ctx) {
-    await decideHeldWork(ctx, by, id, contractId);
+    await decideHeld(ctx, by, id, contractId);
     return { id, contractId };
   },
+});
+
+const takeBack = defineOperation({
+  id: 'takeBackHeldWork',
+  method: 'post',
+  path: '/usage/held/{work}/take-back',
+  summary: 'Take a decision about held work back',
+  tag,
+  params: heldParams,
+  answer: takenBackAnswer,
+  async run({ params: { work: id }, by }, ctx) {
+    await takeBackDecision(ctx, by, id);
+    return { id, takenBack: true as const };
+  },
+});
+
+const decideOneLate = defineOperation({
+  id: 'decideLateDay',
+  method: 'post',
+  path: '/usage/late/{day}',
+  summary: 'Send or dismiss what changed after its day was sent for the last time',
+  tag,
+  params: lateParams,
+  body: decideLateBody,
+  answer: decidedLateAnswer,
+  async run({ params: { day: id }, body: { send: sent }, by }, ctx) {
+    await decideLate(ctx, by, id, sent);
+    return { id, sent };
+  },
+});
+
+const checkAllWork = defineOperation({
+  id: 'checkUsage',
+  method: 'get',
+  path: '/usage/check',
+  summary: 'What the sources have, what is due and what the marketplace answered, and why they differ',
+  tag,
+  query: checkQuery,
+  answer: checkAnswer,
+  async run({ query: { install, contract: contractId, from, to, all = false } }, ctx) {
+    const installs = pickInstalls(ctx, install);
+    await refuseUnknownContract(ctx, contractId, install);
+    return await checkWork(ctx, { installs, contractId, from, to, isAll: all });
+  },
+});
+
+const recount = defineOperation({
+  id: 'recountUsage',
+  method: 'post',
+  path: '/usage/recount',
+  summary: 'Work out anew from the sources what is due, and mend what was stored',
+  tag,
+  answer: recountAnswer,
+  run: ({ signal }, ctx) => recountWork(ctx, signal),
 });
 
 const previewWork = defineOperation({
@@ -101,4 +158,14 @@ const reportNow = defineOperation({
 
 const readWithinMs = 30_000;
 
-export const usageOperations = [listHeldWork, getUsage, decideOneHeld, previewWork, reportNow];
+export const usageOperations = [
+  listAllHeld,
+  getUsage,
+  decideOneHeld,
+  takeBack,
+  decideOneLate,
+  checkAllWork,
+  recount,
+  previewWork,
+  reportNow,
+];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, day, instant, maybeInstant, maybeText, rowNumber, text, wholeNumber } from './common-schema.ts';
+import { count, day, flag, instant, maybeInstant, maybeText, rowNumber, text, wholeNumber } from './common-schema.ts';
 import { contractParams } from './customer-schema.ts';
 
 /** The work done in the tools, and what is reported of it. */
@@ -18,32 +18,41 @@ const workedOn = z
   ])
   .meta({ id: 'WorkedOn' });
 
-export const heldFacts = z
-  .object({ reason: z.string(), contracts: z.array(contractKey), source: z.string(), workedOn })
-  .meta({ id: 'HeldFacts' });
+const heldWork = z
+  .object({
+    id: z.string().describe('To decide about it: `POST /usage/held/{work}`.'),
+    install: z.string().describe('Empty where it may be of several, or of none.'),
+    trainerId: z.string(),
+    day,
+    source: z.string(),
+    workedOn,
+    counts,
+    reason: z.string(),
+    contracts: z.array(contractKey).describe('Contracts that it may be of.'),
+    state: z.enum(['held', 'discarded', 'assigned']),
+    since: instant.describe('Since when it is in this state.'),
+  })
+  .meta({ id: 'HeldWork', description: 'Work that is not reported before an operator decides, or was decided.' });
 
-const observation = z.object({
-  source: z.string(),
-  workedOn,
-  trainerId: z.string(),
-  day,
-  counts,
-  seenAt: instant,
+export const dayKey = { install: z.string(), contractId: z.string(), trainerId: z.string(), day };
+
+export const heldQuery = z.strictObject({
+  decided: flag.optional().describe('Instead of what waits, what operators discarded and assigned.'),
 });
 
-const heldWork = z
-  .object({ observation, reason: z.string(), contracts: z.array(contractKey) })
-  .meta({ id: 'HeldWork', description: 'Work that is not reported before an operator decides.' });
-
 export const heldAnswer = z.object({
-  held: z.array(heldWork.extend({ id: z.string() }).meta({ id: 'ListedHeldWork' })),
+  held: z.array(heldWork),
+  late: z
+    .array(
+      z
+        .object({ ...dayKey, id: z.string(), from: counts, to: counts })
+        .meta({ id: 'LateDay', description: 'A day that changed after it was sent for the last time.' }),
+    )
+    .describe('To decide about them: `POST /usage/late/{day}`.'),
   lowerings: z.array(
     z
       .object({
-        install: z.string(),
-        contractId: z.string(),
-        trainerId: z.string(),
-        day,
+        ...dayKey,
         state: z.enum(['held', 'reported']),
         since: instant,
         from: counts,
@@ -63,21 +72,27 @@ const shownDay = z
   .object({
     trainerId: z.string(),
     day,
-    seen: counts.nullable(),
-    observations: z.array(observation.pick({ source: true, workedOn: true, counts: true, seenAt: true })),
-    sent: counts.nullable(),
+    due: counts.nullable(),
+    observations: z.array(z.object({ source: z.string(), workedOn, counts, seenAt: instant })),
+    sent: counts.nullable().describe('What the marketplace answered.'),
     difference: counts.nullable(),
     why: maybeText,
-    state: maybeText,
-    sentAt: maybeInstant,
-    answeredAt: maybeInstant,
-    status: z.int().nullable(),
-    message: maybeText,
-    requestId: maybeText,
-    reportId: maybeText,
-    doubtedUntil: maybeInstant,
-    heldSince: maybeInstant,
-    lowered: z.object({ at: instant, from: counts }).nullable(),
+    report: z
+      .object({
+        state: z.string(),
+        sentAt: instant,
+        answeredAt: maybeInstant,
+        closedAt: maybeInstant.describe('When it was sent for the last time.'),
+        doubtedUntil: maybeInstant,
+        heldSince: maybeInstant,
+        lowered: z.object({ at: instant, from: counts }).nullable(),
+        status: z.int().nullable(),
+        requestId: maybeText,
+        message: maybeText,
+        reportId: z.string(),
+      })
+      .nullable()
+      .describe('Null where nothing was sent.'),
   })
   .meta({ id: 'UsageDay' });
 
@@ -113,6 +128,18 @@ export const decideHeldBody = z.strictObject({
 
 export const decidedHeldAnswer = z.object({ id: z.string(), contractId: maybeText });
 
+export const takenBackAnswer = z.object({ id: z.string(), takenBack: z.literal(true) });
+
+export const lateParams = z.strictObject({
+  day: z.string().regex(/^gw-[0-9a-f]{32}$/, 'must be the id of a late day'),
+});
+
+export const decideLateBody = z.strictObject({
+  send: z.boolean().describe('Whether the next report sends the day once more; false where none is to.'),
+});
+
+export const decidedLateAnswer = z.object({ id: z.string(), sent: z.boolean() });
+
 const wantedReport = {
   install: text.optional(),
   contract: text.optional(),
@@ -134,7 +161,9 @@ export const reportPreviewAnswer = z.object({
         install: z.string(),
         entries: z.array(plannedDay).describe('What would be sent.'),
         heldLowered: z.array(plannedDay).describe('What would be held, as it lowers too much.'),
-        late: z.array(dueDay).describe('Changed after it left the look-back: not sent.'),
+        late: z
+          .array(dueDay.extend({ before: counts }).meta({ id: 'LateDueDay' }))
+          .describe('Changed after it was sent for the last time: not sent before an operator says so.'),
         parked: z.array(dueDay).describe('Refused before, and not changed since.'),
         held: z.array(heldWork),
       })
@@ -207,29 +236,35 @@ export const importBody = z.strictObject({
   fileName: text,
   format: z.enum(['csv', 'ndjson']),
   content: z.string().min(1).max(200_000).describe('The whole file. Longer ones are imported beside the database.'),
-  dryRun: z.boolean().optional().describe('Only say what would count.'),
+  dryRun: z.boolean().optional().describe('Only say what would happen.'),
 });
 
-const importPreview = z
+const outcomeSum = z.object({ lines: count, counts }).meta({ id: 'ImportOutcomeSum' });
+
+const previewedLine = z
   .object({
-    lines: count,
-    people: count,
-    contracts: count,
-    projects: count,
-    days: count,
-    firstDay: day,
-    lastDay: day,
-    sums: counts,
-    replaces: z.array(z.object({ importId: z.int(), lines: count, sums: counts })).describe('By the earlier import.'),
+    line: z.int(),
+    outcome: z.enum(['sent', 'held', 'unchanged', 'refused']),
+    trainerId: maybeText,
+    day: day.nullable(),
+    contractId: maybeText,
+    from: counts.nullable().describe('What the marketplace has of the day on the contract.'),
+    to: counts.nullable().describe('What it is to have. Of held work, its counts.'),
+    reason: maybeText.describe('Why it is held or refused, or when it is sent.'),
   })
-  .meta({ id: 'ImportPreview' });
+  .meta({ id: 'ImportedLine', description: 'What happens with one line.' });
 
 export const importedAnswer = z.object({
   install: z.string(),
-  imported: z.int().nullable().describe('The number of the import; null where nothing was taken in.'),
-  preview: importPreview.nullable().describe('What counts now, or would; null where something in the file is wrong.'),
-  faultCount: count,
-  faults: z.array(z.object({ line: z.int(), fault: z.string() })).describe('The first hundred.'),
+  imported: z.int().nullable().describe('The number of the import; null where nothing was imported.'),
+  lines: count,
+  people: count,
+  firstDay: day.nullable(),
+  lastDay: day.nullable(),
+  outcomes: z
+    .object({ sent: outcomeSum, held: outcomeSum, unchanged: outcomeSum, refused: outcomeSum })
+    .describe('By how much the counts of the marketplace change; of held work, its counts.'),
+  listed: z.array(previewedLine).describe('Every line. If one is refused, only those that are.'),
 });
 
 export const importParams = z.strictObject({ import: rowNumber });

@@ -27,25 +27,57 @@ const report = defineCommand({
 
 const held = defineCommand({
   name: 'held',
-  description: 'list work that is not reported, and days that are lowered; decide about them',
-  arguments: { id: argument('[id]', 'the work to decide about, as it is listed') },
+  description: 'list work that is not reported, late changes, and days that are lowered; decide about them',
+  arguments: { id: argument('[id]', 'the work or the late day to decide about, as it is listed') },
   options: {
-    assign: option('<contract>', 'report it for this contract'),
-    discard: flag('never report it'),
+    assign: option('<contract>', 'report held work for this contract'),
+    discard: flag('never report held work'),
+    takeBack: flag('take the decision about held work back'),
+    send: flag('send a late day once more'),
+    dismiss: flag('leave a late day as it was reported'),
+    decided: flag('list what was discarded and assigned'),
   },
   json: jsonInsteadOfTable,
-  misuse({ id, assign, discard }) {
-    const decisions = Number(assign !== undefined) + Number(discard);
-    return decisions !== Number(id !== undefined) && 'to decide, give an id with either --assign or --discard';
+  misuse({ id, assign, discard, takeBack, send, dismiss, decided }) {
+    const decisions = [assign !== undefined, discard, takeBack, send, dismiss].filter(Boolean).length;
+    if (decisions !== Number(id !== undefined) || (decided && id !== undefined)) {
+      return 'to decide, give an id with one of --assign, --discard, --take-back, --send and --dismiss';
+    }
+    const isOfLate = send || dismiss;
+    if (id === undefined || id.startsWith('gw-') === isOfLate) return undefined;
+    return isOfLate
+      ? '--send and --dismiss are for late days, whose ids begin with gw-'
+      : 'a late day, whose id begins with gw-, takes --send or --dismiss';
   },
   opens: 'services',
   run: async () => (await import('../usage-held-command.ts')).runUsageHeld,
   remote: async () => (await import('../remote/usage.ts')).askUsageHeld,
 });
 
+const check = defineCommand({
+  name: 'check',
+  description: 'check that what the tools and imports have is paid, and say why where it is not',
+  options: {
+    install: option('<name>', 'only this one'),
+    contract: option('<id>', 'only this one'),
+    from: option('<day>', 'no day before this one: 2026-03-15', toDay),
+    to: option('<day>', 'no day after this one', toDay),
+    all: flag('list every day, and not only those that differ'),
+    recount: flag('first work out anew from the sources what is due'),
+  },
+  json: jsonInsteadOfTable,
+  notes: `For each day of a trainer on a contract: what was seen, what is due, and what the marketplace answered.
+Exit status: 0 everything is paid, or was decided by an operator; 1 failed; 2 something is unpaid, or paid without a
+source, or the recount differed from what was stored; 64 used wrongly.`,
+  opens: 'services',
+  isDry: ({ recount }) => !recount,
+  run: async () => (await import('../usage-check-command.ts')).runUsageCheck,
+  remote: async () => (await import('../remote/usage.ts')).askUsageCheck,
+});
+
 const show = defineCommand({
   name: 'show',
-  description: 'show the work on a contract that was seen, sent and consumed, and why these differ',
+  description: 'show the work on a contract that is due, sent and consumed, and why these differ',
   arguments: { contract: argument('<contract>', 'its id') },
   options: { install: option('<name>', 'of which install, where several have one of this id') },
   json: jsonInsteadOfTable,
@@ -65,13 +97,14 @@ const importFile = defineCommand({
     undo: option('<id>', 'undo an earlier import: what it replaced counts again', toRowNumber),
     yes: flag('do not ask'),
   },
-  notes: `A file counts whole or not at all; a later one replaces the same person, contract or project, and day.
+  notes: `A file counts whole or not at all. Of the same person, contract or project, and day, each count is that of
+the latest file that has it.
 Exit status: 0 done, 1 failed or something in the file is wrong, 2 not confirmed, 64 used wrongly.`,
   misuse({ file, undo }) {
     if ((file === undefined) === (undo === undefined)) return 'name a file, or an import with --undo';
     return file !== undefined && !/\.(csv|ndjson|jsonl)$/i.test(file) && 'the file must be a .csv or an .ndjson';
   },
-  opens: 'storage',
+  opens: 'services',
   run: async () => (await import('../usage-import-command.ts')).runUsageImport,
   remote: async () => (await import('../remote/usage.ts')).askUsageImport,
 });
@@ -98,5 +131,5 @@ const template = defineCommand({
 export const usageCommand = defineGroup(
   'usage',
   'the work done in the tools, and what is reported of it to the marketplace',
-  [report, held, show, importFile, imports, template],
+  [report, held, check, show, importFile, imports, template],
 );

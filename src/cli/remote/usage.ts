@@ -2,25 +2,20 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError } from '../../domain/errors.ts';
 import { maskText } from '../../lib/mask.ts';
+import type { CheckedWork, RecountedWork } from '../../operator/check-work.ts';
 import type { DescribedUsage } from '../../operator/describe-usage.ts';
+import type { HeldList } from '../../operator/held-work.ts';
 import type { ReportedWork } from '../../operator/report-work.ts';
+import type { ImportPreview } from '../../usage/import/import-file.ts';
 import type { ListedImport } from '../../usage/import/import-store.ts';
 import type { InstallPlan } from '../../usage/report/preview-report.ts';
-import type { ListedHeld } from '../../usage/show/decide-held.ts';
-import type { Lowering } from '../../usage/show/list-lowerings.ts';
 import type { ScopeReading } from '../../usage/show/list-readings.ts';
 import type { Printed } from '../define-command.ts';
 import type { RemoteSession } from '../session.ts';
+import { type CheckOptions, printCheck } from '../usage-check-command.ts';
 import { printPlanned, printReported, type ReportOptions } from '../usage-command.ts';
-import { type HeldOptions, printDecision, printHeld } from '../usage-held-command.ts';
-import {
-  confirmImport,
-  confirmUndo,
-  type FoundInFile,
-  formatOf,
-  type ImportOptions,
-  printImports,
-} from '../usage-import-command.ts';
+import { decisionOf, type HeldOptions, printDecision, printHeld } from '../usage-held-command.ts';
+import { confirmImport, confirmUndo, formatOf, type ImportOptions, printImports } from '../usage-import-command.ts';
 import { printUsage } from '../usage-show-command.ts';
 
 /** The work done in the tools, and what is reported of it, as a running instance says. */
@@ -37,13 +32,28 @@ export async function askUsageReport(options: ReportOptions, remote: RemoteSessi
   return printPlanned(installs, readings);
 }
 
-export async function askUsageHeld({ id, assign }: HeldOptions, remote: RemoteSession): Promise<Printed> {
-  if (id !== undefined) {
-    await remote.ask('POST /usage/held/{work}', { params: { work: id }, body: { contract: assign ?? null } });
-    return printDecision(id, assign);
+export async function askUsageHeld(options: HeldOptions, remote: RemoteSession): Promise<Printed> {
+  const { id, assign, decided } = options;
+  if (id === undefined) {
+    const query = { decided: decided || undefined };
+    return printHeld(await remote.ask<HeldList>('GET /usage/held', { query }), decided);
   }
-  const { held, lowerings } = await remote.ask<{ held: ListedHeld[]; lowerings: Lowering[] }>('GET /usage/held');
-  return printHeld(held, lowerings);
+  const decision = decisionOf(options);
+  const params = { work: id };
+  if (decision === 'taken_back') await remote.ask('POST /usage/held/{work}/take-back', { params });
+  else if (decision === 'sent' || decision === 'dismissed') {
+    await remote.ask('POST /usage/late/{day}', { params: { day: id }, body: { send: decision === 'sent' } });
+  } else await remote.ask('POST /usage/held/{work}', { params, body: { contract: assign ?? null } });
+  return printDecision(id, options);
+}
+
+export async function askUsageCheck(
+  { install, contract, from, to, all, recount }: CheckOptions,
+  remote: RemoteSession,
+): Promise<Printed> {
+  const query = { install, contract, from, to, all: all || undefined };
+  const recounted = recount ? await remote.ask<RecountedWork>('POST /usage/recount') : null;
+  return printCheck(await remote.ask<CheckedWork>('GET /usage/check', { query }), recounted);
 }
 
 export async function askUsageShow(
@@ -54,7 +64,7 @@ export async function askUsageShow(
   return printUsage(await remote.ask<DescribedUsage>('GET /contracts/{contract}/usage', asked));
 }
 
-type Imported = FoundInFile & { install: string; imported: number | null };
+type Imported = ImportPreview & { install: string; imported: number | null };
 
 export async function askUsageImport(options: ImportOptions, remote: RemoteSession): Promise<Printed> {
   const { file, install: named, undo } = options;
@@ -63,8 +73,8 @@ export async function askUsageImport(options: ImportOptions, remote: RemoteSessi
   const fileName = maskText(path.basename(file));
   const body = { install: named, fileName, format: formatOf(file), content: await readWhole(file) };
   const send = (dryRun: boolean) => remote.ask<Imported>('POST /usage/imports', { body: { ...body, dryRun } });
-  const { install, imported: _, ...found } = await send(true);
-  return await confirmImport(remote.terminal, { install, fileName }, found, options, async (isMeant) =>
+  const { install, imported: _, ...preview } = await send(true);
+  return await confirmImport(remote.terminal, { install, fileName, preview }, options, async (isMeant) =>
     isMeant ? (await send(false)).imported : null,
   );
 }

@@ -30,7 +30,7 @@ const chartDays = 60;
 
 async function showBudgets(asked: Asked, ctx: ConsoleParts): Promise<Page> {
   const { query } = asked;
-  const found = await listEndingBudgets(ctx.database, ctx.clock.now(), {
+  const found = await listEndingBudgets(ctx, ctx.clock.now(), {
     install: chosen(query, 'install'),
     state: chosenOf(query, 'state', budgetStates),
     after: toContractKey(query.get('after')),
@@ -101,9 +101,7 @@ async function showBudget(asked: Asked, ctx: ConsoleParts): Promise<Page> {
   const contractId = asked.params['id'] ?? '';
   const isId = contractId.length <= 500 && !/\p{Cc}/u.test(contractId) && contractId.isWellFormed();
   const install = chosen(asked.query, 'install');
-  const found = isId
-    ? await listEndingBudgets(ctx.database, ctx.clock.now(), { install, contractId, limit: pageSize })
-    : [];
+  const found = isId ? await listEndingBudgets(ctx, ctx.clock.now(), { install, contractId, limit: pageSize }) : [];
   const [budget, other] = found;
   if (budget === undefined) throw new AppError('not_found', 'No budget of such a contract is known');
   if (other !== undefined) {
@@ -134,7 +132,7 @@ function factsOf(budget: EndingBudget): Html {
     <dt>Used up at this pace</dt>
     <dd>${instantOf(endsAt) || 'not within reach'}</dd>
     <dt>Work that waits</dt>
-    <dd>${waiting === 0 ? 'none' : html`<a href="${differingOf(budget)}">${sayCount(waiting, 'day')} of trainers that the marketplace does not have as read</a>`}</dd>
+    <dd>${waiting === 0 ? 'none' : html`<a href="${differingOf(budget)}">${sayCount(waiting, 'day')} of trainers that the marketplace does not have as they are due, or that are held</a>`}</dd>
     <dt>Last read</dt>
     <dd>${instantOf(askedAt) || 'not yet'}${failure !== null && html`: <span class="bad">${maskText(failure)}</span>`}</dd>
     <dt>Next reading</dt>
@@ -154,20 +152,20 @@ async function usedByDay(ctx: ConsoleParts, budget: EndingBudget) {
     from,
     to,
     days: days.map((one) => ({ day: one.day, bar: toCharted(used, one.used) })),
-    legend: { bar: 'reported' },
+    legend: 'reported',
     say: describeCharted(used),
   });
   return html`<h2>What was used by day</h2>
     ${days.length > 0 && chart}
     ${tableOf(`What was reported of the last ${chartDays} days, the latest first`, days, usedColumns(used), noUse)}
-    <p><a href="${workOf({ install, contractId })}">The work, as it was read and as it was reported</a></p>`;
+    <p><a href="${workOf({ install, contractId })}">The work, as it is due and as it was reported</a></p>`;
 }
 
 const noUse = 'Nothing was reported of these days. A day appears after its work was read and reported.';
 
 function usedColumns(unit: keyof Counts): readonly Column<UsedDay>[] {
   return [
-    ['day', ({ day }) => html`<a href="/work/days/${day}">${dayOf(day)}</a>`],
+    ['day', ({ day }) => dayOf(day)],
     ['reported', ({ used }) => describeCount(unit, used), 'number'],
   ];
 }

@@ -1,15 +1,12 @@
 import { html } from 'hono/html';
 import { listMetAfter, type MetAfter } from '../../converge/receipt-store.ts';
 import { percentileOf } from '../../domain/percentile.ts';
-import type { Day } from '../../domain/usage.ts';
 import { toInstant } from '../../lib/clock.ts';
-import { sayCount } from '../../lib/say-count.ts';
 import { loadRunning } from '../../operator/about-instances.ts';
 import type { Attention } from '../../operator/attention.ts';
 import { type ListedInstall, listInstalls } from '../../operator/list-installs.ts';
 import { loadPresent, toMailed } from '../../operator/load-status.ts';
 import { wantRead } from '../../operator/want-read.ts';
-import { countComparedDays, lastComparison } from '../../usage/compare/comparison-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { instantOf } from '../view/instant.ts';
@@ -42,8 +39,6 @@ async function showHome(asked: Asked, ctx: ConsoleParts): Promise<Page> {
       ${installs.size > 0 && formOf(asked, '/read-now', html`<button>Read every customer now</button>`)}
       <h2>Tools</h2>
       ${tableOf('How many memberships are in which state', present.memberships, memberColumns, noMembers)}
-      <h2>Work</h2>
-      ${await workOf(ctx, ago(30).slice(0, 10))}
       <h2>How long it took</h2>
       ${tableOf('From when access was wanted, or not wanted any more, to when the tool showed it', waits, waitColumns, noWaits)}
     `,
@@ -70,15 +65,6 @@ function attentionOf(attention: readonly Attention[]): Html {
         </li>`,
     )}
   </ul>`;
-}
-
-async function workOf(ctx: ConsoleParts, since: Day): Promise<Html> {
-  const last = await lastComparison(ctx);
-  if (last === undefined) return html`<p class="empty">No work was read and reported yet.</p>`;
-  const days = await countComparedDays(ctx, since);
-  return days === 0
-    ? html`<p>The marketplace has <a href="/work">the work</a> of the last 30 days as the tools counted it.</p>`
-    : html`<p class="warn"><a href="/work?differs=yes">Tool and marketplace differ on ${sayCount(days, 'day')} of the last 30</a></p>`;
 }
 
 const customerColumns: readonly Column<ListedInstall>[] = [

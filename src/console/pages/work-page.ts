@@ -1,202 +1,83 @@
 import { html } from 'hono/html';
-import { AppError } from '../../domain/errors.ts';
+import type { ContractKey } from '../../domain/evidence.ts';
 import { type Counts, countNames, type Day } from '../../domain/usage.ts';
 import { addDays } from '../../lib/add-days.ts';
 import { maskText } from '../../lib/mask.ts';
-import {
-  type ComparedDays,
-  type ListedDifference,
-  lastComparison,
-  listComparedDays,
-  listDifferences,
-} from '../../usage/compare/comparison-store.ts';
-import { describeDifference, describeHeld } from '../../usage/compare/describe-difference.ts';
+import { sayCount } from '../../lib/say-count.ts';
+import { writeCsv } from '../../lib/write-csv.ts';
+import { checkWork, type ListedDay, sayDifference } from '../../operator/check-work.ts';
+import { nameTrainers } from '../../operator/install-people-store.ts';
+import { type CheckSum, isOpenDifference } from '../../usage/due/check-usage.ts';
+import { listUsageTroubles } from '../../usage/due/trouble-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
-import type { Asked, Html, Page, View } from '../page.ts';
+import type { Asked, Download, Html, Page, View } from '../page.ts';
 import { trainerLink } from '../view/access-cells.ts';
-import { chartOf } from '../view/chart.ts';
-import { describeCharted, describeCounts, toCharted } from '../view/counts.ts';
+import { describeCounts } from '../view/counts.ts';
 import { chosen, chosenOf, filterForm, pager, toRowId } from '../view/filter.ts';
-import { dayOf, instantOf } from '../view/instant.ts';
+import { dayOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
-/** The work of all trainers by day: as the tools counted it, as the marketplace has it, and what waits. */
+/** What the tools and imports have, what is due, what the marketplace has, and why they differ. */
 export const workViews: readonly View[] = [
   { path: '/work', show: showWork },
-  { path: '/work/days/:day', show: showDay },
-  { path: '/work/held', show: showHeld },
+  { path: '/work.csv', show: downloadWork },
 ];
 
-const spanDays = 30;
+/** So many days are shown where none is chosen. */
+const spanDays = 14;
 const pageSize = 100;
+/** So many rows a file has at most. */
+const mostRows = 100_000;
 const yes = ['yes'] as const;
 
+/** A row of the table, with the trainer's name where it is known. */
+type NamedDay = ListedDay & { displayName: string | null };
+
 async function showWork(asked: Asked, ctx: ConsoleParts): Promise<Page> {
-  const { query } = asked;
-  const install = chosen(query, 'install');
-  const differs = chosenOf(query, 'differs', yes);
-  const today = ctx.clock.now().toISOString().slice(0, 10);
-  const to = dayIn(query.get('to')) ?? today;
-  const from = addDays(to, 1 - spanDays);
-  const days = await listComparedDays(ctx, { install, from, to });
-  const count = chosenOf(query, 'count', countNames) ?? countedIn(days);
-  const shown = differs === undefined ? days : days.filter((one) => one.differing + one.held > 0);
-  const last = await lastComparison(ctx);
+  const wish = toWish(asked, ctx);
+  const { sums, days, left } = await checkWork(ctx, wish);
+  const skipped = toRowId(asked.query.get('after')) ?? 0;
+  const shown = days.slice(skipped, skipped + pageSize);
+  const names = await nameTrainers(ctx.database, [...new Set(shown.map(({ trainerId }) => trainerId))]);
+  const rows = shown.map((one) => ({ ...one, displayName: names.get(one.trainerId) ?? null }));
+  const end = skipped + shown.length;
+  const query = new URLSearchParams({ ...Object.fromEntries(asked.query), from: wish.from, to: wish.to });
+  query.delete('after');
   return {
     title: 'Work',
+    isStill: true,
     body: html`
-      ${filterForm(asked, [
+      ${filterForm({ ...asked, query }, [
         { name: 'install', label: 'install', options: [...ctx.installs.keys()].sort() },
-        { name: 'count', label: 'chart of', options: countNames },
-        { name: 'differs', label: 'tool and marketplace differ', options: yes },
-        { name: 'to', label: 'until', type: 'date' },
+        { name: 'contract', label: 'contract id' },
+        { name: 'from', label: 'from', type: 'date' },
+        { name: 'to', label: 'to', type: 'date' },
+        { name: 'all', label: 'days that do not differ too', options: yes },
       ])}
-      ${last && comparedAt(last)}
-      ${days.length > 0 && chartOfDays(days, { count, from, to })}
-      ${tableOf(
-        'Work by day, the latest first, as the tools counted it and as the marketplace has it',
-        shown,
-        dayColumns(install),
-        whenEmpty(last !== undefined, ctx.config.usage.schedule),
-      )}
-      ${spanPager(asked, { from, to }, today)}
-      <p><a href="/work/held">All that is held, and why</a></p>
+      ${await olderOf(ctx, wish, query)}
+      ${tableOf('Sums of each install', sums, sumColumns, whenEmpty(ctx.config.usage.schedule))}
+      <h2>${wish.isAll ? 'Days' : 'Days that differ'}</h2>
+      ${tableOf('Days of trainers on contracts, the latest first', rows, dayColumns, noDifference)}
+      ${pager(asked, end < days.length ? end : undefined, 'after')}
+      ${left > 0 && html`<p class="warn">${sayCount(left, 'more day is', 'more days are')} not listed: choose less.</p>`}
+      <p>
+        ${days.length > 0 && html`<a href="/work.csv?${query}">Download these as CSV</a> (at most 100,000 rows) · `}
+        <a href="/work/held">Held work, late changes and lowered days</a>
+      </p>
     `,
   };
 }
 
-/** What the chart shows unless it is chosen: not every tool counts all. */
-function countedIn(days: readonly ComparedDays[]): keyof Counts {
-  return countNames.find((name) => days.some(({ seen, sent }) => seen[name] || sent[name])) ?? 'seconds';
-}
-
-function comparedAt({ at, left }: { at: string; left: number }): Html {
-  return html`<p class="quiet">
-    As compared at ${instantOf(at)}, after the last report. The page of a contract compares anew.
-    ${left > 0 && html`<strong class="warn">${left} more differences are not listed.</strong>`}
-  </p>`;
-}
-
-function whenEmpty(wasCompared: boolean, schedule: string): string {
-  return wasCompared
-    ? 'No such day. A day appears when work is read in a tool, or imported, and choosing less shows more days.'
-    : `Nothing was compared yet. Work is read in the tools and reported by the schedule “${schedule}” (UTC), and compared after that.`;
-}
-
-function chartOfDays(days: readonly ComparedDays[], { count, from, to }: { count: keyof Counts; from: Day; to: Day }) {
-  return chartOf({
-    title: `${count} of work from ${from} to ${to}, by day: the table beneath has the numbers`,
-    from,
-    to,
-    days: days.map(({ day, seen, sent, differing, held }) => ({
-      day,
-      bar: toCharted(count, sent[count]),
-      line: toCharted(count, seen[count]),
-      isMarked: differing + held > 0,
-    })),
-    legend: { bar: 'the marketplace has', line: 'the tools counted', mark: 'they differ, or work is held' },
-    say: describeCharted(count),
-  });
-}
-
-function dayColumns(install: string | undefined): readonly Column<ComparedDays>[] {
-  const path = (day: Day) => `/work/days/${day}${install === undefined ? '' : `?${new URLSearchParams({ install })}`}`;
-  return [
-    ['day', ({ day }) => html`<a href="${path(day)}">${dayOf(day)}</a>`],
-    ['the tools counted', ({ seen }) => describeCounts(seen)],
-    ['the marketplace has', ({ sent }) => describeCounts(sent)],
-    ['differ', ({ differing }) => (differing > 0 ? html`<span class="warn">${differing}</span>` : ''), 'number'],
-    ['held', ({ held }) => (held > 0 ? html`<span class="warn">${held}</span>` : ''), 'number'],
-  ];
-}
-
-function spanPager({ query }: Asked, { from, to }: { from: Day; to: Day }, today: Day): Html {
-  const path = (until: Day) => {
-    const next = new URLSearchParams(query);
-    next.set('to', until);
-    return `/work?${next}`;
-  };
-  return html`<p class="pager">
-    <a href="${path(addDays(from, -1))}" rel="next">${spanDays} days before</a>
-    ${to < today && html`<a href="${path(addDays(to, spanDays))}" rel="prev">${spanDays} days after</a>`}
-  </p>`;
-}
-
-async function showDay(asked: Asked, ctx: ConsoleParts): Promise<Page> {
-  const { params, query } = asked;
-  const day = dayIn(params['day']);
-  if (day === undefined) throw new AppError('not_found', 'There is no such day');
+function toWish({ query }: Asked, ctx: ConsoleParts) {
   const install = chosen(query, 'install');
-  const [sums] = await listComparedDays(ctx, { install, from: day, to: day });
-  const before = toRowId(query.get('before'));
-  const found = await listDifferences(ctx, { day, install, before, limit: pageSize + 1 });
-  const shown = found.slice(0, pageSize);
+  const to = dayIn(query.get('to')) ?? ctx.clock.now().toISOString().slice(0, 10);
   return {
-    title: `Work on ${day}`,
-    body: html`
-      ${filterForm(asked, [{ name: 'install', label: 'install', options: [...ctx.installs.keys()].sort() }])}
-      <dl>
-        <dt>The tools counted</dt>
-        <dd>${describeCounts(sums?.seen ?? null)}</dd>
-        <dt>The marketplace has</dt>
-        <dd>${describeCounts(sums?.sent ?? null)}</dd>
-      </dl>
-      <h2>Where they differ</h2>
-      ${tableOf('Trainers and contracts of which the marketplace has something else', shown, differenceColumns, noDifference)}
-      ${pager(asked, found.length > pageSize ? shown.at(-1)?.id : undefined)}
-    `,
+    installs: [...ctx.installs.keys()].filter((name) => install === undefined || name === install),
+    contractId: chosen(query, 'contract'),
+    from: dayIn(query.get('from')) ?? addDays(to, 1 - spanDays),
+    to,
+    isAll: chosenOf(query, 'all', yes) !== undefined,
   };
-}
-
-const noDifference = 'They do not differ: the marketplace has what the tools counted, as far as it was read.';
-
-async function showHeld(asked: Asked, ctx: ConsoleParts): Promise<Page> {
-  const before = toRowId(asked.query.get('before'));
-  const why = ['held', 'lowering_held'] as const;
-  const found = await listDifferences(ctx, { why, before, limit: pageSize + 1 });
-  const shown = found.slice(0, pageSize);
-  return {
-    title: 'Held work',
-    body: html`
-      <p>What stands here is not reported before an operator decides: see the page of each.</p>
-      ${tableOf(
-        'Work that is held, and why',
-        shown,
-        [['day', ({ day }) => html`<a href="/work/days/${day}">${dayOf(day)}</a>`], ...differenceColumns],
-        'No work is held. Work appears here when it is not clear whose it is, or when much less is counted than was reported.',
-      )}
-      ${pager(asked, found.length > pageSize ? shown.at(-1)?.id : undefined)}
-    `,
-  };
-}
-
-const differenceColumns: readonly Column<ListedDifference>[] = [
-  ['trainer', trainerLink],
-  ['install', ({ install }) => install],
-  [
-    'contract',
-    ({ install, contractId }) => contractId && html`<a href="${workOf({ install, contractId })}">${contractId}</a>`,
-  ],
-  ['the tools counted', ({ seen }) => describeCounts(seen)],
-  ['the marketplace has', ({ sent }) => describeCounts(sent)],
-  ['why', whyOf],
-  ['to do', toDo],
-];
-
-export function workOf({ install, contractId }: { install: string; contractId: string }): string {
-  return `/work/contracts/${encodeURIComponent(contractId)}?${new URLSearchParams({ install })}`;
-}
-
-export function whyOf({ why, held }: Pick<ListedDifference, 'why' | 'held'>): string {
-  if (why !== 'held') return describeDifference[why];
-  return `held: ${held === null ? '' : describeHeld[held.reason]}`;
-}
-
-function toDo({ why, heldId, install, contractId }: ListedDifference): Html | string {
-  if (heldId !== null) return html`<a href="/work/held/${heldId}">assign or discard it</a>`;
-  if (why === 'held') return 'it is too old to be decided';
-  if (why === 'lowering_held') return html`<a href="${workOf({ install, contractId })}">accept it</a>`;
-  return '';
 }
 
 /** Undefined for anything that is no day. */
@@ -206,6 +87,102 @@ function dayIn(text: string | null | undefined): Day | undefined {
   return Number.isNaN(date.getTime()) || date.toISOString().slice(0, 10) !== text ? undefined : text;
 }
 
-export function whereOf({ held }: Pick<ListedDifference, 'held'>): string {
-  return held === null ? '' : maskText(`${held.source}, ${Object.values(held.workedOn).slice(1).join(' ')}`);
+/** Leads to what waits from before the span. */
+async function olderOf(
+  ctx: ConsoleParts,
+  { installs, from }: { installs: readonly string[]; from: Day },
+  query: URLSearchParams,
+): Promise<Html | string> {
+  const troubles = await listUsageTroubles(ctx);
+  const older = troubles.filter(({ install, oldest }) => installs.includes(install) && oldest < from);
+  const oldest = older.map((one) => one.oldest).sort()[0];
+  if (oldest === undefined) return '';
+  const since = new URLSearchParams({ ...Object.fromEntries(query), from: oldest });
+  return html`<p class="warn">Older days need you too. <a href="/work?${since}">Show all since ${oldest}</a></p>`;
+}
+
+const noDifference = 'The marketplace has what is due.';
+
+function whenEmpty(schedule: string): string {
+  return `No work is known of these days. It is read in the tools and reported by the schedule “${schedule}” (UTC).`;
+}
+
+const sumColumns: readonly Column<CheckSum>[] = [
+  [
+    'install',
+    ({ install }) =>
+      install === '' ? 'of none' : html`<a href="/work?${new URLSearchParams({ install })}">${install}</a>`,
+  ],
+  ['tools and imports have', ({ seen }) => describeCounts(seen)],
+  ['held', ({ held }) => describeCounts(held)],
+  ['due', ({ due }) => describeCounts(due)],
+  ['marketplace has', ({ answered }) => describeCounts(answered)],
+  ['days', ({ days }) => days, 'number'],
+  ['differ', ({ differing }) => (differing > 0 ? html`<span class="warn">${differing}</span>` : ''), 'number'],
+  ['US$ unpaid', ({ usd }) => toDollars(usd), 'number'],
+];
+
+const dayColumns: readonly Column<NamedDay>[] = [
+  ['day', ({ day }) => dayOf(day)],
+  ['trainer', trainerLink],
+  ['install', ({ install }) => install],
+  ['contract', (one) => one.contractId && html`<a href="${workOf(one)}">${one.contractId}</a>`],
+  ['tools and imports have', ({ seen }) => describeCounts(seen)],
+  ['due', ({ due }) => describeCounts(due)],
+  ['marketplace has', ({ answered }) => describeCounts(answered)],
+  [
+    'why',
+    (one) => (isOpenDifference(one) ? html`<span class="warn">${sayDifference(one)}</span>` : sayDifference(one)),
+  ],
+  ['to do', toDo],
+  ['US$ unpaid', ({ usd }) => toDollars(usd), 'number'],
+];
+
+/** Nothing where no rate is known, or the difference is nothing. */
+function toDollars(usd: number | null): string {
+  return usd === null || usd === 0 ? '' : usd.toFixed(2);
+}
+
+export function workOf({ install, contractId }: ContractKey): string {
+  return `/work/contracts/${encodeURIComponent(contractId)}?${new URLSearchParams({ install })}`;
+}
+
+function toDo(one: ListedDay): Html | string {
+  const decision = decisions[one.why ?? ''];
+  if (decision !== undefined) return html`<a href="/work/held/${one.id}">${decision}</a>`;
+  if (one.why === 'lowering_held') return html`<a href="${workOf(one)}">accept it</a>`;
+  return one.why === 'refused' || one.why === 'unsent' ? html`<a href="${workOf(one)}">see the answer</a>` : '';
+}
+
+const decisions: Record<string, string> = {
+  held: 'assign or discard it',
+  discarded: 'take it back',
+  late: 'send or dismiss it',
+  dismissed: 'send it',
+};
+
+async function downloadWork(asked: Asked, ctx: ConsoleParts): Promise<Download> {
+  const { days } = await checkWork(ctx, { ...toWish(asked, ctx), limit: mostRows });
+  const content = writeCsv([titles, ...days.map(toCells)]);
+  return { fileName: 'work.csv', type: 'text/csv; charset=utf-8', content };
+}
+
+const sides = ['seen', 'due', 'answered'] as const;
+const titles = [
+  ...['day', 'install', 'contract', 'trainer id'],
+  ...sides.flatMap((side) => countNames.map((name) => `${name} ${side}`)),
+  ...['usd unpaid', 'why', 'id'],
+];
+
+function toCells(one: ListedDay): (string | number | null)[] {
+  const { day, install, contractId, trainerId, usd, why, id } = one;
+  return [
+    ...[day, install, maskText(contractId), maskText(trainerId)],
+    ...sides.flatMap((side) => toNumbers(one[side])),
+    ...[usd, sayDifference(one), why === null ? null : id],
+  ];
+}
+
+function toNumbers(counts: Counts): (number | null)[] {
+  return countNames.map((name) => counts[name]);
 }

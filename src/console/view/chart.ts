@@ -1,5 +1,4 @@
 import { scaleBand, scaleLinear } from 'd3-scale';
-import { line, symbol, symbolTriangle } from 'd3-shape';
 import { html } from 'hono/html';
 import type { Day } from '../../domain/usage.ts';
 import { addDays } from '../../lib/add-days.ts';
@@ -9,9 +8,6 @@ import type { Html } from '../page.ts';
 export interface ChartDay {
   day: Day;
   bar: number | null;
-  line?: number | null;
-  /** Whether a mark stands above the day. */
-  isMarked?: boolean;
 }
 
 export interface Chart {
@@ -20,15 +16,15 @@ export interface Chart {
   from: Day;
   to: Day;
   days: readonly ChartDay[];
-  /** What bars, the line and marks are. */
-  legend: { bar: string; line?: string; mark?: string };
+  /** What the bars are. */
+  legend: string;
   /** A number with its unit. */
   say(value: number): string;
 }
 
 const [width, height] = [720, 220];
-/** Room for the numbers, for the mark above the highest bar, and for the days below. */
-const [left, top, bottom] = [80, 34, 26];
+/** Room for the numbers and for the days below. */
+const [left, top, bottom] = [80, 12, 26];
 
 /**
  * A chart by day, drawn on the server. The colours are of the stylesheet: the policy of the pages lets no style stand in
@@ -36,7 +32,7 @@ const [left, top, bottom] = [80, 34, 26];
  */
 export function chartOf({ title, from, to, days, legend, say }: Chart): Html {
   const all = fillDays(days, from, to);
-  const highest = Math.max(0, ...all.flatMap((one) => [one.bar ?? 0, one.line ?? 0]));
+  const highest = Math.max(0, ...all.map(({ bar }) => bar ?? 0));
   const x = scaleBand<string>()
     .domain(all.map(({ day }) => day))
     .range([left, width])
@@ -46,12 +42,6 @@ export function chartOf({ title, from, to, days, legend, say }: Chart): Html {
     .nice(3)
     .range([height - bottom, top]);
   const middleOf = (day: Day) => (x(day) ?? 0) + x.bandwidth() / 2;
-  const path = line<ChartDay>()
-    .defined((one) => one.line != null)
-    .x(({ day }) => round(middleOf(day)))
-    .y((one) => round(y(one.line ?? 0)));
-  const triangle = symbol(symbolTriangle, 60)();
-  const marked = all.filter(({ isMarked }) => isMarked);
   return html`<figure class="chart">
     <svg role="img" viewBox="0 0 ${width} ${height}">
       <title>${title}</title>
@@ -76,16 +66,6 @@ export function chartOf({ title, from, to, days, legend, say }: Chart): Html {
             ><title>${day}: ${say(bar)}</title></rect
           >`,
       )}
-      <path class="line" d="${path(all) ?? ''}" />
-      ${all.map(
-        (one) =>
-          one.line != null &&
-          html`<circle class="dot" cx="${round(middleOf(one.day))}" cy="${round(y(one.line))}" r="3" />`,
-      )}
-      ${marked.map(
-        ({ day }) =>
-          html`<path class="mark" transform="translate(${round(middleOf(day))} 12)" d="${triangle ?? ''}" />`,
-      )}
       ${namedDays(all).map(
         (day) =>
           html`<text class="day" x="${round(middleOf(day))}" y="${height - 6}" text-anchor="${anchorOf(day, all)}"
@@ -93,11 +73,7 @@ export function chartOf({ title, from, to, days, legend, say }: Chart): Html {
           >`,
       )}
     </svg>
-    <figcaption>
-      <span class="key bar">${legend.bar}</span>
-      ${legend.line && html`<span class="key line">${legend.line}</span>`}
-      ${legend.mark && marked.length > 0 && html`<span class="key mark">${legend.mark}</span>`}
-    </figcaption>
+    <figcaption><span class="key bar">${legend}</span></figcaption>
   </figure>`;
 }
 

@@ -1,11 +1,11 @@
-import type { Day, LedgerState, UsageTroubleKind } from '../../domain/usage.ts';
+import type { Day, HeldReason, LedgerState } from '../../domain/usage.ts';
 import { bigint, counter, flag, instant, integer, table, text } from '../columns.ts';
 
 /**
- * `staging` and `dropped` do not count; `dropped` waits to be deleted. `counted` counts unless a later
+ * `writing` and `dropped` do not count; `dropped` waits to be deleted. `counted` counts, field by field, unless a later
  * import has the same day. `undone` does not count any more.
  */
-export type ImportState = 'staging' | 'dropped' | 'counted' | 'undone';
+export type ImportState = 'writing' | 'dropped' | 'counted' | 'undone';
 
 export const usage = {
   /** A scope in which a tool counts work, and how far it was read. */
@@ -63,12 +63,15 @@ export const usage = {
       trainerId: text(),
       /** The generation of their membership at the last reading. Another one means that a removal began since. */
       generation: integer(),
-      /** JSON of `Totals`, for tools that do not count by day; null for others. */
+      /**
+       * For tools that do not count by day; null for others. JSON of `Totals`, or of a list of `Standing` where the account
+       * belongs to no trainer, whose id is empty then.
+       */
       totals: text().nullable(),
       /** Since when the tool shows less work of them than was counted; otherwise null. */
       fallenSince: instant().nullable(),
     },
-    { key: ['tool', 'scope', 'memberId'] },
+    { key: ['tool', 'scope', 'memberId'], indexes: { byTrainer: ['trainerId'] } },
   ),
 
   usageItem: table(
@@ -160,35 +163,100 @@ export const usage = {
       key: ['install', 'contractId', 'trainerId', 'day'],
       indexes: {
         byDay: ['install', 'day'],
-        open: { on: ['day'], where: 'closed_at is null' },
         loweringHeld: { on: ['install', 'day'], where: 'lowering_held_at is not null' },
         lowered: { on: ['install', 'loweredAt'], where: 'lowered_at is not null' },
+        refused: { on: ['install', 'day'], where: "state = 'refused'" },
+        byReport: ['reportId'],
       },
     },
   ),
 
-  /** The decision of an operator about work whose contract was unknown. */
-  usageDecision: table({
-    id: counter(),
-    /** The key of the observation. */
-    work: text().unique(),
-    /** Null if it is not reported at all. */
-    install: text().nullable(),
-    contractId: text().nullable(),
-    decidedAt: instant(),
-  }),
-
-  /** A day that needs an operator, and when an alert about it was last raised. */
-  usageTrouble: table(
+  /** What is due for a trainer, by contract and day. It follows from readings, imports, contracts and decisions. */
+  usageDue: table(
     {
       install: text(),
-      kind: text<UsageTroubleKind>(),
-      /** A digest that identifies the day of a trainer. */
-      work: text(),
-      seenAt: instant(),
-      alertedAt: instant().nullable(),
+      contractId: text(),
+      trainerId: text(),
+      day: text<Day>(),
+      seconds: bigint().nullable(),
+      tasks: bigint().nullable(),
+      labels: bigint().nullable(),
+      timeZone: text(),
+      /** Whether other work of the day is held, so that more may be due. */
+      isPartial: flag(),
+      /** Whether a run still has to look at it: false once the marketplace has it for good, or an operator said so. */
+      isOpen: flag(),
     },
-    { key: ['install', 'kind', 'work'] },
+    {
+      key: ['install', 'contractId', 'trainerId', 'day'],
+      indexes: {
+        byTrainer: ['trainerId', 'day'],
+        byDay: ['install', 'day'],
+        open: { on: ['install', 'contractId', 'trainerId', 'day'], where: 'is_open = 1' },
+      },
+    },
+  ),
+
+  /** Work that is due to no contract until an operator decides, and work that one has decided about. */
+  usageHeld: table(
+    {
+      /** A digest of the key. */
+      id: text(),
+      /** Names the work. */
+      work: text(),
+      /** Empty where it may be of several installs, or of none. */
+      install: text(),
+      trainerId: text(),
+      day: text<Day>(),
+      source: text(),
+      /** JSON of `WorkedOn`. */
+      workedOn: text(),
+      seconds: bigint().nullable(),
+      tasks: bigint().nullable(),
+      labels: bigint().nullable(),
+      reason: text<HeldReason>(),
+      /** JSON of the keys of the contracts that it may be of. */
+      contracts: text(),
+      state: text<'held' | 'discarded' | 'assigned'>(),
+      /** Since when it is in this state. */
+      since: instant(),
+    },
+    {
+      key: ['id'],
+      indexes: {
+        byTrainer: ['trainerId', 'day'],
+        held: { on: ['install', 'day'], where: "state = 'held'" },
+      },
+    },
+  ),
+
+  /** Trainers whose due work has to be worked out again. Nothing is sent for them before. */
+  usageStale: table(
+    {
+      trainerId: text(),
+      /** The first day that may have changed; empty for all. */
+      fromDay: text<Day>(),
+      /** Whether days that were sent for the last time are sent once more where they change. */
+      reopens: flag(),
+    },
+    { key: ['trainerId'] },
+  ),
+
+  /** The decision of an operator about held work. */
+  usageDecision: table(
+    {
+      id: counter(),
+      /** The key of the work. */
+      work: text().unique(),
+      trainerId: text(),
+      /** Null if it is not reported at all. */
+      install: text().nullable(),
+      contractId: text().nullable(),
+      /** Why it was held. */
+      reason: text<HeldReason>(),
+      decidedAt: instant(),
+    },
+    { indexes: { byTrainer: ['trainerId'] } },
   ),
 
   usageImport: table({
@@ -198,7 +266,7 @@ export const usage = {
     /** The name of the file without its folder. */
     fileName: text(),
     actor: text(),
-    /** If it is still staging by then, the process has died. */
+    /** If it is still being written by then, the process has died. */
     keptUntil: instant('lease'),
     /** When it began to count. Of two imports with the same day, the later one counts. */
     countedAt: instant().nullable(),
@@ -208,6 +276,16 @@ export const usage = {
     firstDay: text().nullable(),
     lastDay: text().nullable(),
   }),
+
+  /** The trainers of an import, and the first day of each. */
+  usageImportTrainer: table(
+    {
+      importId: bigint().references('usageImport'),
+      trainerId: text(),
+      firstDay: text<Day>(),
+    },
+    { key: ['importId', 'trainerId'] },
+  ),
 
   /** One line of a file: who, where and how much, only by ids. */
   usageImportEntry: table(
@@ -230,48 +308,5 @@ export const usage = {
         byTrainer: ['trainerId', 'day'],
       },
     },
-  ),
-
-  /** A day of a trainer that the marketplace does not have as it was read, or a piece of held work. */
-  usageDifference: table(
-    {
-      id: counter(),
-      seenSeconds: bigint().nullable(),
-      seenTasks: bigint().nullable(),
-      seenLabels: bigint().nullable(),
-      sentSeconds: bigint().nullable(),
-      sentTasks: bigint().nullable(),
-      sentLabels: bigint().nullable(),
-      /** Empty, as the contract is, for held work that may be of no contract or of several. */
-      install: text(),
-      contractId: text(),
-      trainerId: text(),
-      day: text<Day>(),
-      why: text(),
-      /** JSON of why it is held, where it was done, and the contracts that it may be of; null for other days. */
-      held: text().nullable(),
-      heldId: text().nullable(),
-    },
-    {
-      indexes: {
-        byDay: ['day', 'id'],
-        held: ['heldId'],
-      },
-    },
-  ),
-
-  /** All work of one day, by install; of no install where no contract is known that it may be of. */
-  usageDaySum: table(
-    {
-      day: text<Day>(),
-      install: text(),
-      seenSeconds: bigint().nullable(),
-      seenTasks: bigint().nullable(),
-      seenLabels: bigint().nullable(),
-      sentSeconds: bigint().nullable(),
-      sentTasks: bigint().nullable(),
-      sentLabels: bigint().nullable(),
-    },
-    { key: ['day', 'install'] },
   ),
 };

@@ -3,48 +3,55 @@ import {
   addCounts,
   type Counts,
   type Day,
+  type HeldReason,
+  isNothing,
   type Moment,
   noCounts,
   type Observation,
   toZeros,
 } from '../../domain/usage.ts';
-import { type ContractCandidate, runningOn } from './candidate.ts';
-import { type HeldReason, isNegative, isOverADay, shareWork } from './share-work.ts';
-import type { WorkShare } from './split-day.ts';
+import type { ContractCandidate } from './candidate.ts';
+import { isNegative, isOverADay, type SharedWork, shareWork, type WorkShare } from './share-work.ts';
 
+/** Work that is due to no contract by itself. */
 export interface HeldWork {
+  /** Names the work for as long as it exists, whatever its counts. */
+  key: string;
+  /** Its counts are what is held, which may be a part of what was observed. */
   observation: Observation;
   reason: HeldReason;
   /** Contracts that the work may be of. */
   contracts: ContractKey[];
+  state: 'held' | 'discarded' | 'assigned';
 }
 
 /** What is due for one trainer on one day of one contract, summed over all sources. */
-export interface DueDay {
-  install: string;
-  contractId: string;
+export interface DueDay extends ContractKey {
   trainerId: string;
   day: Day;
   timeZone: string;
   counts: Counts;
-  /** The observations that it is the sum of, where asked for. Of work that was split, only the share. */
-  observations?: readonly Observation[];
-  /** Whether other work of the day is held, so that more may be due. Such a day lowers nothing. */
-  isPartial?: true;
+  /** Whether other work of the day is held, so that more may be due. Such a day lowers nothing and is not closed. */
+  isPartial: boolean;
+  /** The observations that it is the sum of. Of work that was shared, only the share. */
+  observations: readonly Observation[];
 }
 
-/** What an operator decided about held work: the contract that all of it is of, or null for none. */
-export type HeldWorkDecision = { install: string; contractId: string } | null;
+/** What an operator decided about held work. */
+export interface HeldWorkDecision {
+  /** Null where it is never reported. */
+  contract: ContractKey | null;
+  /** Why it was held. */
+  reason: HeldReason;
+}
 
 export interface Attribution {
   /** The contracts that an observation may be of, whatever their days. */
   candidatesOf(observation: Observation): readonly ContractCandidate[];
-  /** The moments of an observation, for days on which `isSplit` is true. Empty where they are not known. */
+  /** The moments of an observation, where `needsMoments`. Empty where they are not known. */
   momentsOf(observation: Observation): readonly Moment[];
-  /** By `workKey`. */
+  /** By the key of held work. */
   decisions: ReadonlyMap<string, HeldWorkDecision>;
-  /** Whether a due day keeps its observations. Only a receipt needs them. */
-  keepsObservations?: boolean;
 }
 
 export interface Attributed {
@@ -58,16 +65,23 @@ export interface Attributed {
  */
 export function attributeWork(observations: readonly Observation[], attribution: Attribution): Attributed {
   const tally: Tally = { claims: new Map(), held: [], partial: new Set() };
-  for (const observation of observations) {
-    const decision = attribution.decisions.get(workKey(observation));
-    if (decision !== null) tallyOne(tally, observation, attribution, decision);
-  }
-  return settle(tally, attribution);
+  for (const observation of observations) tallyOne(tally, observation, attribution);
+  return settle(tally);
 }
 
 /** Names an observation for as long as it exists, whatever its counts. */
-export function workKey({ source, workedOn, trainerId, day }: Observation): string {
-  return JSON.stringify([source, ...Object.values(workedOn), trainerId, day]);
+export function workKey({ source, workedOn, trainerId, day, isFirstTotal }: Observation): string {
+  return JSON.stringify([source, ...Object.values(workedOn), trainerId, day, ...(isFirstTotal ? ['first'] : [])]);
+}
+
+/** Names what no contract gets of an observation that is shared. */
+function restKey(observation: Observation): string {
+  return `${workKey(observation)} rest`;
+}
+
+/** Names the observation that held work is, or is a part of. */
+export function wholeKey(key: string): string {
+  return key.replace(/ rest$/, '');
 }
 
 /** What the sources say of one trainer's day on one contract. */
@@ -83,26 +97,78 @@ interface Tally {
   partial: Set<string>;
 }
 
-function tallyOne(
-  { claims, held, partial }: Tally,
-  observation: Observation,
-  { candidatesOf, momentsOf }: Attribution,
-  decision: NonNullable<HeldWorkDecision> | undefined,
-): void {
+function tallyOne(tally: Tally, observation: Observation, { candidatesOf, momentsOf, decisions }: Attribution): void {
   const candidates = candidatesOf(observation);
-  const shares =
-    decision === undefined
-      ? shareWork(observation, candidates, momentsOf)
-      : assignAll(observation, candidates, decision);
-  if (typeof shares !== 'string') {
-    for (const share of shares) addTo(claims, observation, share);
-    const nothing = { ...observation, isTakenBack: true };
-    for (const share of nothingFor(observation, candidates, shares)) addTo(claims, nothing, share);
-  } else if (observation.isTakenBack !== true) {
-    held.push({ observation, reason: shares, contracts: idsOf(candidates) });
-    const mayHave = runningOn(candidates, observation.day, { withGrace: true });
-    for (const candidate of mayHave) partial.add(claimKey(candidate, observation));
+  const decision = decisions.get(workKey(observation));
+  if (decision !== undefined) {
+    tallyDecided(tally, observation, candidates, decision);
+    return;
   }
+  const { shares, rest } = shareWork(observation, candidates, momentsOf);
+  const begun = begunBy(observation.day, candidates);
+  if (rest === null || isNothing(rest.counts) || observation.isTakenBack) {
+    addShares(tally, observation, begun, shares);
+    return;
+  }
+  const isWhole = shares.length === 0;
+  const left = { ...observation, counts: rest.counts };
+  const key = isWhole ? workKey(observation) : restKey(observation);
+  const decided = isWhole ? undefined : decisions.get(key);
+  const chosen = decided?.contract
+    ? [{ candidate: candidateOf(candidates, decided.contract), counts: rest.counts }]
+    : [];
+  const others = chosen.length > 0 ? candidates : begun;
+  if (!isWhole) addShares(tally, observation, others, [...shares, ...chosen]);
+  const state = decided === undefined ? 'held' : stateOf(decided);
+  tally.held.push({ key, observation: left, reason: rest.reason, contracts: idsOf(candidates), state });
+  if (state === 'held') markPartial(tally, observation, candidates);
+}
+
+function stateOf({ contract }: Pick<HeldWorkDecision, 'contract'>): HeldWork['state'] {
+  return contract === null ? 'discarded' : 'assigned';
+}
+
+/** The operator decided about the whole observation. */
+function tallyDecided(
+  tally: Tally,
+  observation: Observation,
+  candidates: readonly ContractCandidate[],
+  { contract, reason }: HeldWorkDecision,
+): void {
+  const work = { key: workKey(observation), observation, contracts: idsOf(candidates) };
+  if (contract !== null && isNegative(observation.counts)) {
+    tally.held.push({ ...work, reason: 'negative', state: 'held' });
+    return;
+  }
+  if (!observation.isTakenBack) tally.held.push({ ...work, reason, state: stateOf({ contract }) });
+  if (contract === null) return;
+  const share = { candidate: candidateOf(candidates, contract), counts: observation.counts };
+  addShares(tally, observation, candidates, [share]);
+}
+
+/** @param others contracts that get zeros unless they have a share, in case the work was reported for them before */
+function addShares(
+  { claims }: Tally,
+  observation: Observation,
+  others: readonly ContractCandidate[],
+  shares: SharedWork['shares'],
+): void {
+  for (const share of shares) addTo(claims, observation, share);
+  const nothing = { ...observation, isTakenBack: true };
+  const counts = toZeros(observation.counts);
+  for (const candidate of others) {
+    if (shares.some((one) => isSameContract(one.candidate, candidate))) continue;
+    addTo(claims, nothing, { candidate, counts });
+  }
+}
+
+/** Work may have been reported for a contract that had begun by then. For another, only by a decision. */
+function begunBy(day: Day, candidates: readonly ContractCandidate[]): ContractCandidate[] {
+  return candidates.filter(({ firstDay }) => firstDay === null || firstDay <= day);
+}
+
+function markPartial({ partial }: Tally, observation: Observation, candidates: readonly ContractCandidate[]): void {
+  for (const candidate of candidates) partial.add(claimKey(candidate, observation));
 }
 
 function addTo(claims: Map<string, Claim>, observation: Observation, { candidate, counts }: WorkShare): void {
@@ -112,64 +178,45 @@ function addTo(claims: Map<string, Claim>, observation: Observation, { candidate
   claims.set(key, claim);
 }
 
-/** Assigns the whole day, even where it could be split. */
-function assignAll(
-  { counts }: Observation,
-  candidates: readonly ContractCandidate[],
-  decision: NonNullable<HeldWorkDecision>,
-): WorkShare[] | HeldReason {
-  if (isNegative(counts)) return 'negative';
-  const chosen = candidates.find((one) => isSameContract(one, decision));
-  const unknown = { firstDay: null, lastDay: null, startsAt: null, endsAt: null };
-  return [{ candidate: chosen ?? { ...decision, ...unknown, timeZone: 'UTC' }, counts }];
+function candidateOf(candidates: readonly ContractCandidate[], contract: ContractKey): ContractCandidate {
+  const unknown = { firstDay: null, lastDay: null, startsAt: null, endsAt: null, timeZone: 'UTC' };
+  return candidates.find((one) => isSameContract(one, contract)) ?? { ...contract, ...unknown };
 }
 
-/** The other candidates get zeros, in case the work was reported for them before. */
-function nothingFor(
-  { day, counts }: Observation,
-  candidates: readonly ContractCandidate[],
-  shares: readonly WorkShare[],
-): WorkShare[] {
-  return candidates
-    .filter(({ firstDay }) => firstDay === null || firstDay <= day)
-    .filter((one) => !shares.some(({ candidate }) => isSameContract(one, candidate)))
-    .map((candidate) => ({ candidate, counts: toZeros(counts) }));
-}
-
-function settle({ claims, held, partial }: Tally, attribution: Attribution): Attributed {
+function settle({ claims, held, partial }: Tally): Attributed {
   const due: DueDay[] = [];
-  const faulty = new Map<Observation, HeldWork>();
-  for (const [key, all] of claims) {
-    const claim = withoutTakenBack(all);
+  const faulty = new Map<string, HeldWork>();
+  for (const [key, claim] of claims) {
     const reason = faultOf(claim);
-    if (reason === null) due.push(toDue(claim, partial.has(key), attribution));
-    else for (const { observation } of claim.parts) holdOf(faulty, observation, reason, claim.candidate);
+    if (reason === null) due.push(toDue(claim, partial.has(key)));
+    else for (const { observation } of standingOf(claim)) holdOf(faulty, observation, reason, claim.candidate);
   }
-  return { due, held: [...held, ...faulty.values()] };
+  // What is at fault is held whole, whatever was decided about it or about a part of it.
+  const others = held.filter(({ observation }) => !faulty.has(workKey(observation)));
+  return { due, held: [...others, ...faulty.values()] };
 }
 
-/** Holds split work once, even if it is held for several of its contracts. */
+/** Holds shared work once, even if it is at fault for several of its contracts. */
 function holdOf(
-  faulty: Map<Observation, HeldWork>,
+  faulty: Map<string, HeldWork>,
   observation: Observation,
   reason: HeldReason,
   candidate: ContractCandidate,
 ): void {
-  const known = faulty.get(observation) ?? { observation, reason, contracts: [] };
-  faulty.set(observation, { ...known, contracts: [...known.contracts, ...idsOf([candidate])] });
+  const key = workKey(observation);
+  const known = faulty.get(key) ?? { key, observation, reason, contracts: [], state: 'held' };
+  faulty.set(key, { ...known, contracts: [...known.contracts, ...idsOf([candidate])] });
 }
 
-/** Work that was taken back counts as nothing, unless another observation says that there is some. */
-function withoutTakenBack(claim: Claim): Claim {
-  const standing = claim.parts.filter(({ observation }) => !observation.isTakenBack);
-  return standing.length === 0 ? claim : { ...claim, parts: standing };
+/** What was not taken back, and is not nothing. */
+function standingOf({ parts }: Claim): Claim['parts'] {
+  return parts.filter(({ observation, counts }) => !observation.isTakenBack && !isNothing(counts));
 }
 
-function faultOf({ parts }: Claim): HeldReason | null {
-  const standing = parts.filter(({ observation }) => !observation.isTakenBack);
-  const kinds = new Set(standing.map(({ observation }) => kindOf(observation)));
+function faultOf(claim: Claim): HeldReason | null {
+  const kinds = new Set(standingOf(claim).map(({ observation }) => kindOf(observation)));
   if (kinds.size > 1) return 'two_sources';
-  return isOverADay(sumOf(parts)) ? 'over_a_day' : null;
+  return isOverADay(sumOf(claim.parts)) ? 'over_a_day' : null;
 }
 
 /** One file may name the contract and another the project, and both may mean the same work. */
@@ -177,22 +224,12 @@ function kindOf({ source, workedOn }: Observation): string {
   return source.startsWith('import:') ? `import by ${workedOn.by}` : 'tool';
 }
 
-function toDue({ candidate, parts }: Claim, isPartial: boolean, { keepsObservations = false }: Attribution): DueDay {
+function toDue({ candidate, parts }: Claim, isPartial: boolean): DueDay {
   const { install, contractId, timeZone } = candidate;
   const [first] = parts;
   const { trainerId, day } = first?.observation ?? { trainerId: '', day: '' };
-  return {
-    install,
-    contractId,
-    trainerId,
-    day,
-    timeZone,
-    counts: sumOf(parts),
-    ...(isPartial && { isPartial }),
-    ...(keepsObservations && {
-      observations: parts.map(({ observation, counts }) => ({ ...observation, counts })),
-    }),
-  };
+  const observations = parts.map(({ observation, counts }) => ({ ...observation, counts }));
+  return { install, contractId, trainerId, day, timeZone, counts: sumOf(parts), isPartial, observations };
 }
 
 function sumOf(parts: Claim['parts']): Counts {
@@ -207,6 +244,6 @@ function isSameContract(a: ContractKey, b: ContractKey): boolean {
   return a.contractId === b.contractId && a.install === b.install;
 }
 
-function idsOf(candidates: readonly ContractCandidate[]): HeldWork['contracts'] {
+function idsOf(candidates: readonly ContractCandidate[]): ContractKey[] {
   return candidates.map(({ install, contractId }) => ({ install, contractId }));
 }

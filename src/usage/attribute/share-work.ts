@@ -1,39 +1,57 @@
-import { type Counts, countNames, type Moment, type Observation } from '../../domain/usage.ts';
-import { type ContractCandidate, runningOn, successionOn } from './candidate.ts';
-import { splitDay, type WorkShare } from './split-day.ts';
+import {
+  type Counts,
+  countNames,
+  type HeldReason,
+  isNothing,
+  type Moment,
+  type Observation,
+  toCounts,
+} from '../../domain/usage.ts';
+import { type ContractCandidate, isCutOn, isRunningAt, runningOn } from './candidate.ts';
 
-/** Why work is not reported until an operator decides. */
-export type HeldReason =
-  | 'no_contract'
-  | 'before_start'
-  | 'after_end'
-  | 'several_contracts'
-  /** The contracts follow each other on that day, and not all of the work has an instant. */
-  | 'unknown_instants'
-  | 'two_sources'
-  | 'over_a_day'
-  | 'negative';
+/** The part of an observation that one contract gets. */
+export interface WorkShare {
+  candidate: ContractCandidate;
+  counts: Counts;
+}
+
+export interface SharedWork {
+  shares: WorkShare[];
+  /** What no contract gets before an operator decides. */
+  rest: { counts: Counts; reason: HeldReason } | null;
+}
 
 const secondsOfDay = 86_400;
 
-/** Pure: which contract gets which part of an observation, or why that is not known. */
+/**
+ * Pure: which contract gets which part of an observation. Work with an instant belongs to the contract that ran then.
+ * Work with only a day belongs to the one contract that ran on that day.
+ */
 export function shareWork(
   observation: Observation,
   candidates: readonly ContractCandidate[],
   momentsOf: (observation: Observation) => readonly Moment[],
-): WorkShare[] | HeldReason {
+): SharedWork {
   const { day, counts } = observation;
-  if (isNegative(counts)) return 'negative';
-  const mayHave = runningOn(candidates, day, { withGrace: true });
-  if (mayHave.length === 0) return reasonOfNone(day, candidates);
-  const succession = successionOf(day, candidates);
-  if (succession === null) return 'several_contracts';
-  const [only, second] = succession;
-  if (only !== undefined && second === undefined) return [{ candidate: only, counts }];
-  if (isOverADay(counts)) return 'over_a_day';
-  const moments = momentsOf(observation);
-  const shares = observation.isTorn === true ? null : splitDay(counts, succession, moments);
-  return shares ?? shareWhole(observation, candidates, moments) ?? reasonOfWhole(observation, moments);
+  const hold = (reason: HeldReason): SharedWork => ({ shares: [], rest: { counts, reason } });
+  if (isNegative(counts)) return hold('negative');
+  const running = runningOn(candidates, day);
+  const [only, second] = running;
+  if (only === undefined) return hold(reasonOfNone(day, candidates));
+  if (observation.isFirstTotal === true) return hold('first_total');
+  const moments = needsMoments(observation, candidates) ? momentsOf(observation) : [];
+  if (second === undefined) return shareWithOne(counts, only, moments);
+  if (isOverADay(counts)) return hold('over_a_day');
+  if (moments.length === 0 && !isNothing(counts)) return hold('several_contracts');
+  const isWhole = countNames.every((name) => (sumOf(moments, counts)[name] ?? 0) === (counts[name] ?? 0));
+  if (!isWhole || observation.isTorn === true) return hold('unknown_instants');
+  return shareByInstants(counts, running, moments);
+}
+
+/** Whether the instants of the work decide which contract gets it. */
+export function needsMoments({ day }: Pick<Observation, 'day'>, candidates: readonly ContractCandidate[]): boolean {
+  const running = runningOn(candidates, day);
+  return running.length > 1 || running.some((one) => isCutOn(one, day));
 }
 
 export function isNegative(counts: Counts): boolean {
@@ -44,35 +62,60 @@ export function isOverADay({ seconds }: Counts): boolean {
   return (seconds ?? 0) > secondsOfDay;
 }
 
-/** Whether the items decide which contract gets the work. */
-export function isSplit({ day }: Observation, candidates: readonly ContractCandidate[]): boolean {
-  return candidates.length > 1 && (successionOf(day, candidates)?.length ?? 0) > 1;
+/** The contract gets everything but what has an instant before its start or after its end. */
+function shareWithOne(counts: Counts, candidate: ContractCandidate, moments: readonly Moment[]): SharedWork {
+  const { outside = [], inside = [] } = Object.groupBy(moments, ({ at }) =>
+    isRunningAt(candidate, at) ? 'inside' : 'outside',
+  );
+  // A task is the contract's where any piece of it is.
+  const tasks = new Set(inside.map(({ taskId }) => taskId));
+  const sum = sumOf(
+    outside.map((one) => (tasks.has(one.taskId) ? { ...one, taskId: null } : one)),
+    counts,
+  );
+  const rest = toCounts((name) => (counts[name] === null ? null : Math.min(counts[name], sum[name] ?? 0)));
+  const share = toCounts((name) => (counts[name] === null ? null : counts[name] - (rest[name] ?? 0)));
+  return { shares: [{ candidate, counts: share }], rest: toRest(rest, outside, [candidate]) };
 }
 
-/** Adds the contracts whose work may have been saved late, unless that is ambiguous. */
-function successionOf(day: string, candidates: readonly ContractCandidate[]): ContractCandidate[] | null {
-  const withLate = successionOn(runningOn(candidates, day, { withGrace: true }), day);
-  if (withLate !== null) return withLate;
-  const active = runningOn(candidates, day, { withGrace: false });
-  return active.length === 0 ? null : successionOn(active, day);
-}
-
-/**
- * Without items, late saving cannot be seen: the day goes to the contract that runs. The exception is work that
- * another contract had before a removal: it keeps what it had.
- */
-function shareWhole(
-  { day, counts, isFrozen }: Observation,
-  candidates: readonly ContractCandidate[],
+/** A task counts once for each contract that a piece of it was done for, as it counts once for each day. */
+function shareByInstants(
+  counts: Counts,
+  running: readonly ContractCandidate[],
   moments: readonly Moment[],
-): WorkShare[] | null {
-  const [only, second] = runningOn(candidates, day, { withGrace: false });
-  if (moments.length > 0 || isFrozen === true || only === undefined || second !== undefined) return null;
-  return [{ candidate: only, counts }];
+): SharedWork {
+  const ownersOf = ({ at }: Moment) => running.filter((one) => isRunningAt(one, at));
+  const byOwner = Map.groupBy(moments, (moment) => {
+    const [owner, other] = ownersOf(moment);
+    return other === undefined ? owner : undefined;
+  });
+  const left = byOwner.get(undefined) ?? [];
+  return {
+    shares: running.map((candidate) => ({ candidate, counts: sumOf(byOwner.get(candidate) ?? [], counts) })),
+    rest: toRest(sumOf(left, counts), left, running),
+  };
 }
 
-function reasonOfWhole({ isTorn }: Observation, moments: readonly Moment[]): HeldReason {
-  return isTorn === true || moments.length > 0 ? 'unknown_instants' : 'several_contracts';
+function toRest(counts: Counts, moments: readonly Moment[], running: readonly ContractCandidate[]): SharedWork['rest'] {
+  const [first] = moments;
+  if (first === undefined || isNothing(counts)) return null;
+  if (running.some((one) => isRunningAt(one, first.at))) return { counts, reason: 'several_contracts' };
+  const isEarly = running.every(({ startsAt }) => startsAt !== null && Date.parse(first.at) < Date.parse(startsAt));
+  return { counts, reason: isEarly ? 'before_start' : 'after_end' };
+}
+
+/** A count that any contract has is zero for the others: they may have had some before. */
+function sumOf(moments: readonly Moment[], { seconds, labels, tasks }: Counts): Counts {
+  const taskIds = moments.flatMap(({ taskId }) => taskId ?? []);
+  return {
+    seconds: seconds === null ? null : sum(moments.map((one) => one.seconds)),
+    labels: labels === null ? null : sum(moments.map((one) => one.labels)),
+    tasks: tasks === null ? null : new Set(taskIds).size,
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0);
 }
 
 function reasonOfNone(day: string, candidates: readonly ContractCandidate[]): HeldReason {

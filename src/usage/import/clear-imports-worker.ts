@@ -1,15 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
-import type { Storage } from '../../keys/storage.ts';
-import { type Clock, toInstant } from '../../lib/clock.ts';
+import { toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
+import { clearLines, dropExpiredImports, listDroppedImports } from './import-lines-store.ts';
 import type { Progress } from './preview-import.ts';
-import { clearStaging, dropStaleStagings, listDroppedStagings } from './staging-store.ts';
 
 const everyMs = 10 * 60_000;
 
-/** Clears imports that were given up or killed, even if no import follows them. */
+/** Clears imports that were dropped or killed, even if no import follows them. */
 export function createClearImportsWorker(ctx: Context): Loop {
   const { logger, clock } = ctx;
   return createLoop({
@@ -18,7 +17,7 @@ export function createClearImportsWorker(ctx: Context): Loop {
     logger,
     clock,
     async run(signal, beat) {
-      await clearImports(ctx, clock, { signal, onProgress: beat });
+      await clearImports(ctx, { signal, onProgress: beat });
       return 'idle';
     },
   });
@@ -29,16 +28,12 @@ const chunkLines = 500;
 /** Lets others write between two chunks. */
 const restMs = 2;
 
-/**
- * Clears imports that were given up, and those whose process was killed. If it is stopped, the next call clears the
- * rest.
- */
-export async function clearImports(ctx: Storage, clock: Clock, { signal, onProgress }: Progress): Promise<void> {
-  const { database } = ctx;
-  await inTransaction(database, (tx) => dropStaleStagings(tx, toInstant(clock.now())));
-  for (const id of await listDroppedStagings(ctx)) {
+/** Clears imports that were dropped, and those whose process was killed. If it is stopped, the next call goes on. */
+export async function clearImports({ database, clock }: Context, { signal, onProgress }: Progress): Promise<void> {
+  await inTransaction(database, (tx) => dropExpiredImports(tx, toInstant(clock.now())));
+  for (const id of await listDroppedImports(database)) {
     for (let cleared = 0; !signal.aborted; ) {
-      const more = await inTransaction(database, (tx) => clearStaging(tx, id, chunkLines));
+      const more = await inTransaction(database, (tx) => clearLines(tx, id, chunkLines));
       if (more < chunkLines) break;
       cleared += more;
       onProgress(`${cleared} lines of import ${id} cleared that do not count`);

@@ -1,8 +1,8 @@
 import type { Counts, Day } from '../../domain/usage.ts';
 
 /**
- * This folder imports work that was counted elsewhere, from a file. A file counts whole or not at all: it is staged
- * in chunks and switched on in one small transaction. No address is stored.
+ * This folder imports work that was counted elsewhere, from a file. The lines are written in chunks, and one small
+ * transaction makes all of them count. Addresses are not stored.
  */
 
 /** One line of a file: who did how much, on what, and when. */
@@ -28,10 +28,10 @@ export const countColumns = ['totalSeconds', 'tasksCompleted', 'labelsCompleted'
 
 export type CountColumn = (typeof countColumns)[number];
 
-const whoColumns = ['contractId', 'externalProjectId', 'opentrainUserId', 'workEmail'] as const;
+export const idColumns = ['contractId', 'externalProjectId', 'opentrainUserId', 'workEmail'] as const;
 
 /** In the order of the template. */
-export const importColumns = ['workDate', ...whoColumns, ...countColumns] as const;
+export const importColumns = ['workDate', ...idColumns, ...countColumns] as const;
 
 export type ImportColumn = (typeof importColumns)[number];
 

@@ -1,19 +1,12 @@
-import { type RawBuilder, sql } from 'kysely';
-import type { Transaction } from '../../db/database.ts';
+import { sql } from 'kysely';
+import type { Database, Transaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import type { Row } from '../../db/schema.ts';
-import { type Day, type Observation, toZeros, type WorkedOn } from '../../domain/usage.ts';
+import { type Counts, countNames, type Day, type Observation, toCounts, type WorkedOn } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
-import type { ObservationSource, TrainerPage } from '../read/observation-store.ts';
+import { keepEarliest } from '../../memberships/stale-work-store.ts';
 
 // The SQL of imports that count, or counted.
-
-export interface ObservationFilter {
-  install?: string | undefined;
-  from: Day;
-  to: Day;
-  trainerIds?: readonly string[] | undefined;
-}
 
 export interface ListedImport {
   id: number;
@@ -29,170 +22,164 @@ export interface ListedImport {
   lastDay: Day;
 }
 
-type ObservedRow = Row<'usageImportEntry'> & Pick<Row<'usageImport'>, 'install' | 'countedAt'>;
-
-const pageSize = 1000;
-
-/**
- * What imports say of these days, both included: for each person, work and day, the latest import that was not
- * undone. Ordered by day, in pages, because there may be many.
- */
-export function importedObservations(ctx: Storage, filter: ObservationFilter): AsyncGenerator<Observation> {
-  return observationsIn(ctx, filter, countsMost);
+/** A line of an import, with what its import says of it. */
+export interface ImportedEntry extends Omit<Row<'usageImportEntry'>, 'line'> {
+  install: string;
+  isUndone: boolean;
+  /** When the import began to count. */
+  countedAt: string;
 }
 
-/** The same of what was undone, where no other import says anything by now: with zeros. */
-export async function* takenBackObservations(ctx: Storage, filter: ObservationFilter): AsyncGenerator<Observation> {
-  for await (const observation of observationsIn(ctx, filter, wasUndoneLast)) {
-    yield { ...observation, counts: toZeros(observation.counts), isTakenBack: true };
-  }
+interface ImportedSpan {
+  trainerIds: readonly string[];
+  fromDay: Day;
+  /** An import that does not count yet, to be taken as if it had just begun to. */
+  includesImport?: number | undefined;
 }
 
-/** The trainers in imports that count or counted, sorted by bytes. */
-async function importedTrainerIds(ctx: Storage, { firstDay, after, limit }: TrainerPage): Promise<string[]> {
-  const isAfter = after === undefined ? sql`true` : sql`e.trainer_id > ${after}`;
-  const query = sql<{ id: string }>`select distinct e.trainer_id as id
-        from usage_import_entry e join usage_import i on i.id = e.import_id
-        where e.day >= ${firstDay} and ${isAfter} and i.state in ('counted', 'undone')
-        order by e.trainer_id limit ${limit}`;
-  return (await query.execute(ctx.database.kysely)).rows.map(({ id }) => id);
-}
-
-/** Imports that count or counted, the latest first. */
-export async function listImports(
-  ctx: Storage,
-  { install, limit }: { install?: string | undefined; limit: number },
-): Promise<ListedImport[]> {
-  const all = ctx.database.kysely.selectFrom('usageImport').selectAll();
-  const chosen = install === undefined ? all : all.where('install', '=', install);
-  const rows = await chosen
-    .where('state', 'in', ['counted', 'undone'])
-    .orderBy('countedAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(limit)
+/** What imports say of the work of these trainers since a day. */
+export async function importedObservations(
+  database: Database,
+  db: Transaction,
+  { trainerIds, fromDay, includesImport = 0 }: ImportedSpan,
+): Promise<Observation[]> {
+  const rows = await db
+    .selectFrom('usageImportEntry')
+    .innerJoin('usageImport', 'usageImport.id', 'usageImportEntry.importId')
+    .selectAll('usageImportEntry')
+    .select(['install', 'state', 'countedAt', 'keptUntil'])
+    .where('trainerId', 'in', jsonTexts(database, trainerIds))
+    .where('day', '>=', fromDay)
+    .where((eb) => eb.or([eb('state', 'in', ['counted', 'undone']), eb('usageImport.id', '=', includesImport)]))
     .execute();
-  return rows.flatMap(toListed);
-}
-
-export async function findImport(tx: Transaction, id: number): Promise<ListedImport | undefined> {
-  const all = tx.selectFrom('usageImport').selectAll();
-  const row = await all.where('id', '=', id).executeTakeFirst();
-  return row === undefined ? undefined : toListed(row)[0];
-}
-
-/** @returns whether it was staged whole and still waited; it counts from now on */
-export async function markImportCounted(tx: Transaction, id: number, now: string): Promise<boolean> {
-  const { numUpdatedRows } = await tx
-    .updateTable('usageImport')
-    .set({ state: 'counted', countedAt: now })
-    .where('id', '=', id)
-    .where('state', '=', 'staging')
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
-}
-
-/** @returns whether it counted; it no longer does */
-export async function markImportUndone(tx: Transaction, id: number, now: string): Promise<boolean> {
-  const { numUpdatedRows } = await tx
-    .updateTable('usageImport')
-    .set({ state: 'undone', undoneAt: now })
-    .where('id', '=', id)
-    .where('state', '=', 'counted')
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
-}
-
-async function readPage(
-  ctx: Storage,
-  filter: ObservationFilter,
-  after: ObservedRow | undefined,
-  isMeant: RawBuilder<boolean>,
-) {
-  const { install, from, to, trainerIds } = filter;
-  const ofInstall = install === undefined ? sql`true` : sql`i.install = ${install}`;
-  const ofTrainers = trainerIds === undefined ? sql`true` : sql`e.trainer_id in ${jsonTexts(ctx.database, trainerIds)}`;
-  const isAfter =
-    after === undefined
-      ? sql`true`
-      : sql`(e.day, e.worked_on_by, e.worked_on_id, e.trainer_id, e.import_id)
-          > (${after.day}, ${after.workedOnBy}, ${after.workedOnId}, ${after.trainerId}, ${after.importId})`;
-  const query = sql<ObservedRow>`select e.*, i.install, i.counted_at
-      from usage_import_entry e join usage_import i on i.id = e.import_id
-      where e.day >= ${after?.day ?? from} and e.day <= ${to} and ${ofInstall} and ${isAfter}
-      and ${ofTrainers} and ${isMeant}
-      order by e.day, e.worked_on_by, e.worked_on_id, e.trainer_id, e.import_id limit ${pageSize}`;
-  return (await query.execute(ctx.database.kysely)).rows;
-}
-
-async function* observationsIn(ctx: Storage, filter: ObservationFilter, isMeant: RawBuilder<boolean>) {
-  for (let last: ObservedRow | undefined; ; ) {
-    const rows = await readPage(ctx, filter, last, isMeant);
-    yield* rows.map(toObservation);
-    last = rows.at(-1);
-    if (rows.length < pageSize) return;
-  }
+  // An import that does not count yet is kept until a later instant than any other began to count.
+  return layerEntries(
+    rows.map((row) => ({ ...row, isUndone: row.state === 'undone', countedAt: row.countedAt ?? row.keptUntil })),
+  );
 }
 
 /**
- * Whether the entry `e` of the import `i` counts, and no later one of the same person, work and
- * day does. Projects of two installs may have the same id.
+ * Pure: of each trainer, work and day, every count is that of the latest import that has it. A count that only undone
+ * imports had is taken back.
  */
-export const countsMost: RawBuilder<boolean> = sql<boolean>`i.state = 'counted' and not exists (
-  select 1 from usage_import_entry later join usage_import j on j.id = later.import_id
-  where later.day = e.day and later.worked_on_by = e.worked_on_by and later.worked_on_id = e.worked_on_id
-  and later.trainer_id = e.trainer_id and j.install = i.install and j.state = 'counted'
-  and (j.counted_at, j.id) > (i.counted_at, i.id))`;
-
-/** The same for undone imports: of several, the one that counted last. */
-const wasUndoneLast: RawBuilder<boolean> = sql<boolean>`i.state = 'undone' and not exists (
-  select 1 from usage_import_entry other join usage_import j on j.id = other.import_id
-  where other.day = e.day and other.worked_on_by = e.worked_on_by and other.worked_on_id = e.worked_on_id
-  and other.trainer_id = e.trainer_id and j.install = i.install
-  and (j.state = 'counted'
-    or (j.state = 'undone' and (j.counted_at, j.id) > (i.counted_at, i.id))))`;
-
-function toObservation(row: ObservedRow): Observation {
-  const { importId, trainerId, day, seconds, tasks, labels, countedAt } = row;
-  return {
-    source: `import:${importId}`,
-    workedOn: toWorkedOn(row),
-    trainerId,
-    day,
-    counts: { seconds, tasks, labels },
-    seenAt: String(countedAt),
-  };
+export function layerEntries(entries: readonly ImportedEntry[]): Observation[] {
+  const byWork = Map.groupBy(entries, ({ install, workedOnBy, workedOnId, trainerId, day }) =>
+    JSON.stringify([install, workedOnBy, workedOnId, trainerId, day]),
+  );
+  return [...byWork.values()].flatMap((ofWork) => {
+    const latestFirst = ofWork.toSorted((a, b) => compare(b.countedAt, a.countedAt) || b.importId - a.importId);
+    const [counted, undone] = [latestFirst.filter(isCounted), latestFirst.filter(({ isUndone }) => isUndone)];
+    const counts = toCounts((name) => counted.find((one) => one[name] !== null)?.[name] ?? null);
+    const takenBack = toCounts((name) =>
+      counts[name] === null && undone.some((one) => one[name] !== null) ? 0 : null,
+    );
+    return [
+      ...toObservations(counted, counts),
+      ...toObservations(undone, takenBack).map((one) => ({ ...one, isTakenBack: true })),
+    ];
+  });
 }
 
-function toWorkedOn({ install, workedOnBy, workedOnId }: ObservedRow): WorkedOn {
+function isCounted({ isUndone }: ImportedEntry): boolean {
+  return !isUndone;
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** One observation, by the latest of the entries that give a count; none where no entry does. */
+function toObservations(latestFirst: readonly ImportedEntry[], counts: Counts): Observation[] {
+  const latest = latestFirst.find((one) => countNames.some((name) => counts[name] !== null && one[name] !== null));
+  if (latest === undefined) return [];
+  const { importId, trainerId, day, countedAt } = latest;
+  return [{ source: sourceOf(importId), workedOn: toWorkedOn(latest), trainerId, day, counts, seenAt: countedAt }];
+}
+
+export function sourceOf(importId: number): string {
+  return `import:${importId}`;
+}
+
+export function toWorkedOn({
+  install,
+  workedOnBy,
+  workedOnId,
+}: Pick<ImportedEntry, 'install' | 'workedOnBy' | 'workedOnId'>): WorkedOn {
   return workedOnBy === 'contract'
     ? { by: 'contract', install, contractId: workedOnId }
     : { by: 'project', install, externalProjectId: workedOnId };
 }
 
-/** Empty where the import never counted. */
-function toListed(row: Omit<Row<'usageImport'>, 'id' | 'lines'> & { id: number; lines: number }) {
-  const { id, install, state, fileName, actor, countedAt, undoneAt, lines } = row;
-  if ((state !== 'counted' && state !== 'undone') || countedAt === null) return [];
-  const [people, firstDay, lastDay] = [row.people ?? 0, row.firstDay ?? '', row.lastDay ?? ''];
-  return [
-    { id, install, state, fileName, actor, countedAt, undoneAt, lines, people, firstDay, lastDay },
-  ] satisfies ListedImport[];
+/** The trainers in imports that count or counted, sorted by bytes. */
+export async function listImportedTrainers(
+  db: Transaction,
+  { after, limit }: { after?: string | undefined; limit: number },
+): Promise<string[]> {
+  const all = db
+    .selectFrom('usageImportEntry')
+    .innerJoin('usageImport', 'usageImport.id', 'usageImportEntry.importId')
+    .select('trainerId')
+    .distinct()
+    .where('state', 'in', ['counted', 'undone'])
+    .orderBy('trainerId')
+    .limit(limit);
+  const rows = await (after === undefined ? all : all.where('trainerId', '>', after)).execute();
+  return rows.map(({ trainerId }) => trainerId);
 }
 
-const lastDay = '9999-12-31';
+/** Imports that count or counted, the latest first. */
+export async function listImports(
+  { database }: Storage,
+  { install, limit }: { install?: string | undefined; limit: number },
+): Promise<ListedImport[]> {
+  const all = selectListed(database.kysely).orderBy('countedAt', 'desc').orderBy('id', 'desc').limit(limit);
+  return await (install === undefined ? all : all.where('install', '=', install)).execute();
+}
 
-/** The imports as a source of work, beside the tools. */
-export function createImportObservations(ctx: Storage): ObservationSource {
-  return {
-    async list(firstDay, trainerIds) {
-      const observations: Observation[] = [];
-      const wanted = { from: firstDay, to: lastDay, trainerIds };
-      for (const some of [importedObservations(ctx, wanted), takenBackObservations(ctx, wanted)]) {
-        for await (const observation of some) observations.push(observation);
-      }
-      return observations;
-    },
+/** An import that counts or counted. */
+export async function findImport(db: Transaction, id: number): Promise<ListedImport | undefined> {
+  return await selectListed(db).where('id', '=', id).executeTakeFirst();
+}
 
-    trainerIds: (page) => importedTrainerIds(ctx, page),
-  };
+function selectListed(db: Transaction) {
+  return db
+    .selectFrom('usageImport')
+    .select(['id', 'install', 'state', 'fileName', 'actor', 'countedAt', 'undoneAt'])
+    .select(['lines', 'people', 'firstDay', 'lastDay'])
+    .where('state', 'in', ['counted', 'undone'])
+    .$castTo<ListedImport>();
+}
+
+/** Marks the trainers of an import. @param reopens whether days that were sent for the last time are sent once more */
+export async function markImportStale(tx: Transaction, importId: number, reopens: boolean): Promise<void> {
+  await tx
+    .insertInto('usageStale')
+    .columns(['trainerId', 'fromDay', 'reopens'])
+    .expression((eb) =>
+      eb
+        .selectFrom('usageImportTrainer')
+        .select(['trainerId', 'firstDay', sql<boolean>`${sql.lit(Number(reopens))}`.as('reopens')])
+        .where('importId', '=', importId)
+        // Sorted, so that two transactions do not wait for each other in turn.
+        .orderBy('trainerId'),
+    )
+    .onConflict(keepEarliest)
+    .execute();
+}
+
+/** Days of an import that were sent for the last time, and whose later change an operator dismissed. */
+export async function listDismissedDays(db: Transaction, importId: number, limit: number): Promise<Day[]> {
+  const query = sql<{ day: Day }>`select distinct d.day from usage_import_trainer t
+    join usage_due d on d.trainer_id = t.trainer_id and d.day >= t.first_day
+    join usage_ledger l on l.install = d.install and l.contract_id = d.contract_id
+      and l.trainer_id = d.trainer_id and l.day = d.day
+    where t.import_id = ${importId} and d.is_open = 0 and l.closed_at is not null
+    and ((d.seconds is not null and d.seconds is distinct from l.seconds)
+      or (d.tasks is not null and d.tasks is distinct from l.tasks)
+      or (d.labels is not null and d.labels is distinct from l.labels))
+    and exists (select 1 from usage_import_entry e
+      where e.import_id = t.import_id and e.trainer_id = d.trainer_id and e.day = d.day)
+    order by d.day limit ${limit}`;
+  return (await query.execute(db)).rows.map(({ day }) => day);
 }

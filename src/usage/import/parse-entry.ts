@@ -1,12 +1,11 @@
-import type { Counts, Day } from '../../domain/usage.ts';
+import type { Day } from '../../domain/usage.ts';
 import {
   type CountColumn,
   countColumns,
   type ImportColumn,
   type ImportEntry,
+  idColumns,
   type LineValues,
-  type NamedPerson,
-  type NamedWork,
 } from './entry.ts';
 
 /** Keeps the sum of any file exact. */
@@ -25,29 +24,36 @@ const greatest: Record<CountColumn, number> = {
  * @param today today in UTC: work is never sent before its day has begun there
  */
 export function parseEntry(values: LineValues, today: Day): ImportEntry | { fault: string } {
-  const faults: string[] = [];
-  const fail = (fault: string) => void faults.push(fault);
-  const entry = {
-    day: parseDay(values, today, fail),
-    workedOn: parseWork(values, fail),
-    person: parsePerson(values, fail),
-    counts: parseCounts(values, fail),
-  };
-  const { workedOn } = entry;
-  if (workedOn?.by === 'project' && entry.person === null && faults.length === 0) {
-    fail('externalProjectId needs opentrainUserId or workEmail beside it');
-  }
-  return workedOn === null || faults.length > 0 ? { fault: faults.join('; ') } : { ...entry, workedOn };
+  const faults = [
+    faultOfDay(values.workDate, today),
+    ...idColumns.map((column) => faultOfId(column, values[column])),
+    ...faultsOfNames(values),
+    countColumns.every((column) => values[column] === undefined) && `none of ${countColumns.join(', ')} is there`,
+    ...countColumns.map((column) => faultOfCount(column, values[column])),
+  ].filter((fault) => fault !== false);
+  return faults.length > 0 ? { fault: faults.join('; ') } : toEntry(values as CheckedValues);
 }
 
-type Fail = (fault: string) => void;
+type CheckedValues = { workDate: Day } & Partial<
+  Record<(typeof idColumns)[number], string> & Record<CountColumn, number>
+>;
 
-function parseDay({ workDate }: LineValues, today: Day, fail: Fail): Day {
-  if (workDate === undefined) fail('workDate is missing');
-  else if (typeof workDate !== 'string' || !isDay(workDate)) {
-    fail('workDate is no day as 2026-03-15');
-  } else if (workDate > today) fail('workDate is in the future');
-  return String(workDate);
+function toEntry(values: CheckedValues): ImportEntry {
+  const { workDate: day, contractId, externalProjectId = '', opentrainUserId: trainerId, workEmail } = values;
+  const { totalSeconds: seconds = null, tasksCompleted: tasks = null, labelsCompleted: labels = null } = values;
+  const person = workEmail === undefined ? null : { workEmail };
+  return {
+    day,
+    workedOn: contractId === undefined ? { by: 'project', id: externalProjectId } : { by: 'contract', id: contractId },
+    person: trainerId === undefined ? person : { trainerId },
+    counts: { seconds, tasks, labels },
+  };
+}
+
+function faultOfDay(day: unknown, today: Day): string | false {
+  if (day === undefined) return 'workDate is missing';
+  if (typeof day !== 'string' || !isDay(day)) return 'workDate is not a day like 2026-03-15';
+  return day > today && 'workDate is in the future';
 }
 
 function isDay(text: string): boolean {
@@ -57,57 +63,28 @@ function isDay(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-function parseWork(values: LineValues, fail: Fail): NamedWork | null {
-  const contractId = parseId(values, 'contractId', fail);
-  const externalProjectId = parseId(values, 'externalProjectId', fail);
-  if (contractId !== null && externalProjectId !== null) {
-    fail('contractId and externalProjectId are both there: give one');
-  }
-  if (contractId !== null) return { by: 'contract', id: contractId };
-  if (externalProjectId !== null) return { by: 'project', id: externalProjectId };
-  if (values.contractId === undefined && values.externalProjectId === undefined) {
-    fail('contractId or externalProjectId is missing');
-  }
-  return null;
+function faultOfId(column: ImportColumn, value: unknown): string | false {
+  const isId = value === undefined || (typeof value === 'string' && /^[^\p{Cc}\p{Cs}]{1,320}$/u.test(value));
+  return !isId && `${column} is not text of up to 320 characters`;
 }
 
-function parsePerson(values: LineValues, fail: Fail): NamedPerson | null {
-  const trainerId = parseId(values, 'opentrainUserId', fail);
-  const workEmail = parseId(values, 'workEmail', fail);
-  if (trainerId !== null && workEmail !== null) {
-    fail('opentrainUserId and workEmail are both there: give one');
-  }
-  if (trainerId !== null) return { trainerId };
-  return workEmail === null ? null : { workEmail };
+function faultsOfNames({ contractId, externalProjectId, opentrainUserId, workEmail }: LineValues): (string | false)[] {
+  const [hasContract, hasProject] = [contractId !== undefined, externalProjectId !== undefined];
+  const [hasTrainer, hasEmail] = [opentrainUserId !== undefined, workEmail !== undefined];
+  return [
+    hasContract && hasProject && 'contractId and externalProjectId are both there: give one',
+    !(hasContract || hasProject) && 'contractId or externalProjectId is missing',
+    hasTrainer && hasEmail && 'opentrainUserId and workEmail are both there: give one',
+    !hasContract &&
+      hasProject &&
+      !(hasTrainer || hasEmail) &&
+      'externalProjectId needs opentrainUserId or workEmail beside it',
+  ];
 }
 
-function parseId(values: LineValues, column: ImportColumn, fail: Fail): string | null {
-  const value = values[column];
-  if (value === undefined) return null;
-  if (typeof value === 'string' && /^[^\p{Cc}\p{Cs}]{1,320}$/u.test(value)) return value;
-  fail(`${column} is no text of up to 320 characters`);
-  return null;
-}
-
-function parseCounts(values: LineValues, fail: Fail): Counts {
-  if (countColumns.every((column) => values[column] === undefined)) {
-    fail(`none of ${countColumns.join(', ')} is there`);
-  }
-  return {
-    seconds: parseCount(values, 'totalSeconds', fail),
-    tasks: parseCount(values, 'tasksCompleted', fail),
-    labels: parseCount(values, 'labelsCompleted', fail),
-  };
-}
-
-function parseCount(values: LineValues, column: CountColumn, fail: Fail): number | null {
-  const value = values[column];
-  if (value === undefined) return null;
-  if (typeof value !== 'number' || !Number.isInteger(value)) {
-    fail(`${column} is no whole number`);
-    return null;
-  }
-  if (value < 0) fail(`${column} is negative`);
-  if (value > greatest[column]) fail(`${column} is more than ${greatest[column]}`);
-  return value;
+function faultOfCount(column: CountColumn, value: unknown): string | false {
+  if (value === undefined) return false;
+  if (typeof value !== 'number' || !Number.isInteger(value)) return `${column} is not a whole number`;
+  if (value < 0) return `${column} is negative`;
+  return value > greatest[column] && `${column} is more than ${greatest[column]}`;
 }

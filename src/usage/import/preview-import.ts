@@ -1,20 +1,18 @@
-import { inTransaction } from '../../db/database.ts';
-import type { Counts } from '../../domain/usage.ts';
-import type { Storage } from '../../keys/storage.ts';
-import {
-  type ImportSummary,
-  keepStagingSummary,
-  type ReplacedImport,
-  replacedByStaging,
-  summariseStaging,
-} from './staging-store.ts';
-
-/** What would count, and what would no longer count. */
-export interface ImportPreview extends ImportSummary {
-  lines: number;
-  /** By the earlier import. */
-  replaces: ReplacedImport[];
-}
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { Context } from '../../context.ts';
+import { type Counts, countNames, type Day, noCounts, type WorkedOn } from '../../domain/usage.ts';
+import { chunksOf } from '../../lib/chunks.ts';
+import { dayIn } from '../../lib/day-in.ts';
+import type { DueDay, HeldWork } from '../attribute/attribute-work.ts';
+import { attributeTrainers } from '../due/attribute-trainers.ts';
+import { describeHeld } from '../due/describe-due.ts';
+import { dayKey, loadDueOf } from '../due/due-store.ts';
+import { differenceOf } from '../due/explain-day.ts';
+import { type PlannedDay, type PlannedEntry, planReport } from '../report/plan-report.ts';
+import { listLines, listTrainers, loadReported } from './import-lines-store.ts';
+import { sourceOf, toWorkedOn } from './import-store.ts';
+import { type FoundOutcome, loweredTooMuch, type PreviewedLine, type Tally, tallyLine } from './line-tally.ts';
 
 /** How a long import is followed, and stopped. */
 export interface Progress {
@@ -22,44 +20,148 @@ export interface Progress {
   onProgress(says: string): void;
 }
 
-const pageLines = 5000;
+interface WrittenImport {
+  id: number;
+  install: string;
+}
 
-/** Page by page, so that no query takes long however many lines there are. */
-export async function previewImport(
-  ctx: Storage,
-  id: number,
-  lines: number,
-  lastLine: number,
+/** So few trainers that their work is read and judged within milliseconds. */
+const trainersAtOnce = 25;
+
+/** Adds to the tally what every line of an import will do as soon as the import counts. */
+export async function previewLines(
+  ctx: Context,
+  of: WrittenImport,
+  tally: Tally,
   { signal, onProgress }: Progress,
-): Promise<ImportPreview> {
-  const summary = await summariseStaging(ctx, id);
-  await inTransaction(ctx.database, (tx) => keepStagingSummary(tx, id, lines, summary));
-  const replaced = new Map<number, ReplacedImport>();
-  for (let from = 1; from <= lastLine; from += pageLines) {
+): Promise<void> {
+  const all = await listTrainers(ctx.database.kysely, of.id);
+  for (const [index, trainers] of chunksOf(all, trainersAtOnce).entries()) {
     signal.throwIfAborted();
-    for (const one of await replacedByStaging(ctx, id, from, from + pageLines - 1)) {
-      replaced.set(one.importId, addUp(replaced.get(one.importId), one));
-    }
-    onProgress(`${from} of ${lastLine} lines compared with earlier imports`);
+    onProgress(`the work of ${index * trainersAtOnce} of ${all.length} people compared with what was reported`);
+    const [fromDay = ''] = trainers.map(({ firstDay }) => firstDay).sort();
+    await previewTrainers(ctx, of, tally, { trainerIds: trainers.map(({ trainerId }) => trainerId), fromDay });
+    // Other work gets its turn on the thread.
+    await nextTurn();
   }
-  const replaces = [...replaced.values()].sort((one, other) => one.importId - other.importId);
-  return { lines, ...summary, replaces };
 }
 
-function addUp(before: ReplacedImport | undefined, more: ReplacedImport): ReplacedImport {
-  if (before === undefined) return more;
-  const { importId, lines, sums } = more;
-  return { importId, lines: before.lines + lines, sums: addCounts(before.sums, sums) };
+interface Span {
+  trainerIds: readonly string[];
+  fromDay: Day;
 }
 
-function addCounts(one: Counts, other: Counts): Counts {
+async function previewTrainers(ctx: Context, { id, install }: WrittenImport, tally: Tally, span: Span): Promise<void> {
+  const { held, due } = await attribute(ctx, id, span);
+  const changes = await findChanges(ctx, install, [...new Set(due.values())], span);
+  for (const { line, trainerId, day, ...work } of await listLines(ctx, id, span)) {
+    const key = lineKey({ trainerId, day, workedOn: toWorkedOn({ install, ...work }) });
+    const found = { line, trainerId, day };
+    const [heldWork, dueDay] = [held.get(key), due.get(key)];
+    const change = dueDay && changes.get(dayKey(dueDay));
+    if (heldWork !== undefined) tallyHeld(tally, found, heldWork);
+    else if (change !== undefined) tallyChange(tally, found, change);
+  }
+}
+
+/** What becomes of the lines of an import, by `lineKey`. */
+async function attribute(ctx: Context, id: number, { trainerIds, fromDay }: Span) {
+  const as = { fromDay, includesImport: id };
+  const { held, due } = await attributeTrainers(ctx, ctx.database.kysely, trainerIds, as);
+  const source = sourceOf(id);
   return {
-    seconds: addCount(one.seconds, other.seconds),
-    tasks: addCount(one.tasks, other.tasks),
-    labels: addCount(one.labels, other.labels),
+    held: new Map(
+      held.filter(({ observation }) => observation.source === source).map((one) => [lineKey(one.observation), one]),
+    ),
+    due: new Map(
+      due.flatMap((day) =>
+        day.observations
+          .filter((one) => one.source === source && !one.isTakenBack)
+          .map((one): [string, DueDay] => [lineKey(one), day]),
+      ),
+    ),
   };
 }
 
-function addCount(one: number | null, other: number | null): number | null {
-  return one === null || other === null ? (one ?? other) : one + other;
+function lineKey({ trainerId, day, workedOn }: { trainerId: string; day: Day; workedOn: WorkedOn }): string {
+  return JSON.stringify([trainerId, day, ...Object.values(workedOn)]);
+}
+
+type FoundLine = Pick<PreviewedLine, 'line' | 'trainerId' | 'day'>;
+
+function tallyHeld(tally: Tally, found: FoundLine, { observation: { counts }, reason }: HeldWork): void {
+  const held = { outcome: 'held', contractId: null, from: null, to: counts, reason: describeHeld[reason] } as const;
+  tallyLine(tally, { ...found, ...held }, counts);
+}
+
+function tallyChange(tally: Tally, found: FoundLine, change: DayChange): void {
+  const { isTallied, ...day } = change;
+  tallyLine(tally, { ...found, ...day }, isTallied ? noCounts : differenceOf(day.to, day.from));
+  if (!isTallied && day.outcome === 'lowered') tally.loweredDays += 1;
+  change.isTallied = true;
+}
+
+interface FoundChange {
+  outcome: FoundOutcome;
+  reason: string | null;
+}
+
+/** What an import does to a day of a contract. */
+interface DayChange extends FoundChange {
+  contractId: string;
+  from: Counts;
+  to: Counts;
+  /** Several lines may be of one day. Its change is summed up once. */
+  isTallied: boolean;
+}
+
+const unchanged: FoundChange = { outcome: 'unchanged', reason: null };
+const sentForTheLastTime: FoundChange = {
+  outcome: 'held',
+  reason: 'its day was sent for the last time: "gangway usage held" lists it, to be sent or dismissed',
+};
+const refusedBefore: FoundChange = {
+  outcome: 'held',
+  reason: 'the marketplace refused the same counts before: it is sent again a day later',
+};
+
+/** By the keys of the days. */
+async function findChanges(
+  ctx: Context,
+  install: string,
+  days: readonly DueDay[],
+  span: Span,
+): Promise<Map<string, DayChange>> {
+  const ledger = await loadReported(ctx, install, { contractIds: days.map(({ contractId }) => contractId), ...span });
+  const stored = await loadDueOf(ctx.database, ctx.database.kysely, span);
+  const dismissed = new Map(stored.filter(({ isOpen }) => !isOpen).map((one) => [dayKey(one), one.counts]));
+  const time = { now: ctx.clock.now(), lookbackMs: ctx.config.usage.lookbackMs };
+  const { entries, late, parked } = planReport(days, (day) => ledger.get(dayKey(day)), time);
+  const isDismissed = (day: PlannedDay) => isDeepStrictEqual(dismissed.get(dayKey(day)), day.counts);
+  const answeredOf = (day: PlannedDay) => ledger.get(dayKey(day))?.answered ?? noCounts;
+  const changes = new Map<string, DayChange>();
+  const put = (day: PlannedDay, change: FoundChange, from = answeredOf(day)) =>
+    changes.set(dayKey(day), { ...change, contractId: day.contractId, from, to: day.counts, isTallied: false });
+
+  for (const day of days) put(day, changeWithoutPlan(day, answeredOf(day), time.now));
+  for (const day of parked) put(day, refusedBefore);
+  for (const day of late) put(day, isDismissed(day) ? unchanged : sentForTheLastTime);
+  for (const entry of entries) put(entry, changeOfEntry(entry), entry.before);
+  return changes;
+}
+
+function changeWithoutPlan({ day, timeZone, counts }: DueDay, answered: Counts, now: Date): FoundChange {
+  if (day <= dayIn(now, timeZone) || isSame(counts, answered)) return unchanged;
+  return { outcome: 'sent', reason: `as soon as its day has begun in ${timeZone}` };
+}
+
+function changeOfEntry({ counts, before, isBraked, heldSince }: PlannedEntry): FoundChange {
+  if (isSame(counts, before)) return unchanged;
+  if (isBraked && heldSince !== null) return { outcome: 'held', reason: loweredTooMuch };
+  return { outcome: isBraked ? 'lowered' : 'sent', reason: null };
+}
+
+function isSame(to: Counts, from: Counts): boolean {
+  const difference = differenceOf(to, from);
+  return countNames.every((name) => !difference[name]);
 }

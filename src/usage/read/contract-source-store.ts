@@ -1,3 +1,4 @@
+import type { Database, Transaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import { onSame } from '../../db/on-same.ts';
 import type { ContractEvidence, LinkEvidence } from '../../domain/evidence.ts';
@@ -11,9 +12,12 @@ export interface ContractParticipant {
   trainerId: string;
 }
 
+/** A trainer on a contract whose work is done where a link leads. */
 export interface Engagement extends ContractEvidence {
   trainerId: string;
   linkId: string;
+  externalProjectId: string | null;
+  externalProjectName: string | null;
 }
 
 /** Links of all installs, also those that were removed. */
@@ -47,18 +51,19 @@ export function listParticipants(
     .execute();
 }
 
-/** Every contract and link of these trainers, or of all trainers, past or present. */
+/** Every contract and link of these trainers, past or present. */
 export async function listEngagements(
-  ctx: Storage,
-  { trainerIds }: { trainerIds?: readonly string[] } = {},
+  database: Database,
+  db: Transaction,
+  trainerIds: readonly string[],
 ): Promise<Engagement[]> {
-  const all = ctx.database.kysely
+  return await db
     .selectFrom('contract')
     .innerJoin('contractLink', onSame('contractLink', 'contract', ['install', 'contractId']))
     .innerJoin('participation', onSame('participation', 'contract', ['install', 'contractId']))
+    .innerJoin('link', onSame('link', 'contractLink', ['install', 'linkId']))
     .selectAll('contract')
-    .select(['contractLink.linkId', 'participation.trainerId']);
-  if (trainerIds === undefined) return await all.execute();
-  const wanted = jsonTexts(ctx.database, trainerIds);
-  return await all.where('participation.trainerId', 'in', wanted).execute();
+    .select(['contractLink.linkId', 'participation.trainerId', 'link.externalProjectId', 'link.externalProjectName'])
+    .where('participation.trainerId', 'in', jsonTexts(database, trainerIds))
+    .execute();
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { UsageObservation } from '../../adapters/adapter.ts';
 import { addCounts, type Counts, type Day, type Moment, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
 import { dayIn } from '../../lib/day-in.ts';
@@ -23,10 +24,14 @@ export interface Growth {
   seconds: number;
 }
 
+/** One reading of one member's work. */
 export interface Reading {
   beganAt: Date;
   timeZone: string;
+  /** The tool was not asked for earlier days. */
   firstDay: Day;
+  /** Earlier days are closed: an edit of a piece that last counted on one of them counts on that day. */
+  firstOpenDay: Day;
   /**
    * Whether what the reading does not list is gone: the reading is complete, it has ended, and it is still clear
    * whose work it is.
@@ -37,11 +42,16 @@ export interface Reading {
    * counted.
    */
   tasks: ReadonlySet<string> | null;
-  /**
-   * Whether a total that is seen for the first time counts in full, because all of it was done since the last
-   * reading.
-   */
-  countsFirstTotal: boolean;
+  /** Decides how much counts of a total that is seen for the first time. */
+  hire: Hire;
+}
+
+/** How a trainer came into a scope. */
+export interface Hire {
+  /** When their first contract began; null if unknown. */
+  startsAt: string | null;
+  /** Whether Gangway made their account after that. */
+  hasNewAccount: boolean;
 }
 
 /** Sums the items up by day. */
@@ -68,13 +78,12 @@ type ItemObservation = Extract<UsageObservation, { of: 'item' }>;
 export function mergeItems(
   known: ReadonlyMap<string, Item>,
   observations: readonly UsageObservation[],
-  { timeZone, firstDay, lowers, tasks }: Reading,
+  reading: Reading,
 ): ReadonlyMap<string, Item> {
+  const { firstDay, lowers, tasks } = reading;
   const pieces = observations.filter((one) => one.of === 'item');
   const items = new Map(known);
-  for (const one of pieces) {
-    items.set(one.itemId, mergeItem(items.get(one.itemId), one, timeZone, lowers));
-  }
+  for (const one of pieces) items.set(one.itemId, mergeItem(items.get(one.itemId), one, reading));
   if (!lowers) return items;
   const present = new Set(pieces.map(({ itemId }) => itemId));
   for (const [id, { doneDay, taskId }] of items) {
@@ -84,10 +93,12 @@ export function mergeItems(
   return items;
 }
 
-function mergeItem(known: Item | undefined, piece: ItemObservation, timeZone: string, lowers: boolean): Item {
-  const moment = toMoment(piece.doneAt, timeZone);
+function mergeItem(known: Item | undefined, piece: ItemObservation, { timeZone, lowers, firstOpenDay }: Reading): Item {
+  const last = known && lastMoment(known);
+  const isClosed = last !== undefined && last.day < firstOpenDay;
+  const moment = known && isClosed ? { day: known.doneDay, at: known.doneAt } : toMoment(piece.doneAt, timeZone);
   const { seconds, labels } = countsOf(piece);
-  const grown = grow(known, seconds, toMoment(piece.changedAt, timeZone), lowers);
+  const grown = grow(known, seconds, isClosed ? last : toMoment(piece.changedAt, timeZone), lowers);
   const isDone = piece.tasks !== 0;
   const done = { taskId: piece.taskId, isDone, doneDay: moment.day, doneAt: moment.at };
   if (known === undefined) return { ...done, labels, ...grown };
@@ -97,6 +108,30 @@ function mergeItem(known: Item | undefined, piece: ItemObservation, timeZone: st
   const most = maxCounts({ ...noCounts, labels }, { ...noCounts, labels: known.labels });
   const task = known.isDone ? { taskId: known.taskId, isDone: true } : done;
   return { ...done, ...task, doneDay, doneAt, labels: most.labels, ...grown };
+}
+
+/** The last day on which an item counts, and the last instant of that day. */
+export function lastMoment({ doneDay, doneAt, grown }: Item): { day: Day; at: string } {
+  return grown.reduce((last, one) => (byInstant(last, one) < 0 ? one : last), { day: doneDay, at: doneAt });
+}
+
+/** The days on which an item counts. */
+function daysOf({ doneDay, grown }: Item): Day[] {
+  return [doneDay, ...grown.map(({ day }) => day)];
+}
+
+/** The first day on which any of these items counts. */
+export function firstDayOf(items: Iterable<Item>): Day | undefined {
+  return [...items].flatMap(daysOf).sort()[0];
+}
+
+/** The days on which items that are no longer the same count, or counted. */
+export function changedDays(before: ReadonlyMap<string, Item>, after: ReadonlyMap<string, Item>): Day[] {
+  return [...before].flatMap(([id, was]) => {
+    const is = after.get(id);
+    if (isDeepStrictEqual(was, is)) return [];
+    return [...daysOf(was), ...(is === undefined ? [] : daysOf(is))];
+  });
 }
 
 function toMoment(instant: string, timeZone: string): { day: Day; at: string } {
@@ -135,7 +170,7 @@ function takeBack(grown: readonly Growth[], seconds: number): Growth[] {
   return kept.reverse();
 }
 
-function byInstant(a: Growth, b: Growth): number {
+function byInstant(a: Pick<Growth, 'day' | 'at'>, b: Pick<Growth, 'day' | 'at'>): number {
   return `${a.day} ${a.at}` < `${b.day} ${b.at}` ? -1 : 1;
 }
 

@@ -1,19 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { UsageObservation } from '../../adapters/adapter.ts';
 import type { Context } from '../../context.ts';
-import { AppError } from '../../domain/errors.ts';
 import { mapAtOnce } from '../../lib/at-once.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import type { WorkScope } from './find-scopes.ts';
-import { firstReadDay } from './look-back.ts';
-import type { Reading } from './merge-items.ts';
+import { firstOpenDay, firstReadDay } from './look-back.ts';
+import { countsOf, type Hire, type Reading } from './merge-items.ts';
 import { freezeWork, mergeWork } from './merge-work.ts';
 import type { ScopeMember } from './scope-member-store.ts';
 import type { ScopeClaim } from './scope-store.ts';
+import { loadHires, rememberTotals } from './total-store.ts';
 import { createIsAddressOf } from './whose-work.ts';
-import { findChangedWork, seenAt, updateWork, type WorkChange } from './work-store.ts';
+import { findChangedWork, type MergedReading, seenAt, updateWork, type WorkChange } from './work-store.ts';
 
 /** What one reading has collected. */
 export interface CollectedReading {
@@ -32,8 +32,6 @@ export interface EndedReading extends CollectedReading {
   members: ScopeMember[];
   beganAt: Date;
   isComplete: boolean;
-  /** Whether the scope was never read before. */
-  isFirst: boolean;
 }
 
 const checksAtOnce = 4;
@@ -56,15 +54,26 @@ export async function mergeReading(ctx: Context, ended: EndedReading, signal: Ab
       )
     ).flat(),
   );
+  await rememberStrangers(ctx, ended);
   const observationsOf = ({ memberId }: ScopeMember) => observations.get(memberId) ?? [];
   const canLower = (member: ScopeMember) =>
     isComplete && member.isIn && (observations.has(member.memberId) || confirmed.has(member.memberId));
-  const merge = createMerge(ctx, ended, { observationsOf, canLower });
   for (const batch of toBatches(concerned, (member) => observationsOf(member).length)) {
-    await mergeBatch(ctx, claim, batch, merge);
+    await mergeBatch(ctx, ended, batch, { observationsOf, canLower });
     // On SQLite all of it runs in this thread, and deliveries are to be answered in between.
     await nextTurn();
   }
+}
+
+/** The totals of accounts that belong to no trainer: a trainer may get such an account later. */
+async function rememberStrangers(ctx: Context, { claim, members, observations, beganAt }: EndedReading): Promise<void> {
+  const known = new Set(members.map(({ memberId }) => memberId));
+  const at = toInstant(beganAt);
+  const totals = [...observations].flatMap(([memberId, of]) => {
+    const total = known.has(memberId) ? undefined : of.findLast((one) => one.of === 'total');
+    return total === undefined ? [] : [[memberId, { at, counts: countsOf(total) }] as const];
+  });
+  await rememberTotals(ctx, claim, new Map(totals), toInstant(ctx.clock.now()));
 }
 
 interface MemberReading {
@@ -72,21 +81,25 @@ interface MemberReading {
   canLower(member: ScopeMember): boolean;
 }
 
+const unknownHire: Hire = { startsAt: null, hasNewAccount: false };
+
 function createMerge(
   ctx: Context,
-  { workScope: { timeZone }, beganAt, isFirst, tasks }: EndedReading,
+  { workScope: { timeZone }, beganAt, tasks }: EndedReading,
   { observationsOf, canLower }: MemberReading,
+  hires: ReadonlyMap<number, Hire> = new Map(),
 ): WorkChange {
   const { lookbackMs, deletedTasks } = ctx.config.usage;
-  const firstDay = firstReadDay(ctx);
-  const toReading = (member: ScopeMember, lowers: boolean): Reading => ({
+  const reading = {
     beganAt,
     timeZone,
-    firstDay,
-    lowers,
+    firstDay: firstReadDay(ctx),
+    firstOpenDay: firstOpenDay({ now: ctx.clock.now(), lookbackMs }),
     tasks: deletedTasks === 'keep' ? tasks : null,
-    countsFirstTotal: !isFirst || Date.parse(member.addedAt ?? '') > beganAt.getTime() - lookbackMs,
-  });
+  };
+  const toReading = (member: ScopeMember, lowers: boolean): Reading => {
+    return { ...reading, lowers, hire: hires.get(member.membershipId) ?? unknownHire };
+  };
   return (member, known, hasEnded) =>
     hasEnded
       ? mergeWork(freezeWork(known), observationsOf(member), toReading(member, false))
@@ -95,16 +108,22 @@ function createMerge(
 
 async function mergeBatch(
   ctx: Context,
-  claim: ScopeClaim,
+  ended: EndedReading,
   batch: readonly ScopeMember[],
-  merge: WorkChange,
+  of: MemberReading,
 ): Promise<void> {
-  const { clock } = ctx;
-  const window = { firstDay: firstReadDay(ctx), now: toInstant(clock.now()) };
-  const changed = await findChangedWork(ctx, claim, batch, window, (member, known) => merge(member, known, false));
+  const { claim, workScope } = ended;
+  const reading: MergedReading = {
+    firstDay: firstReadDay(ctx),
+    now: toInstant(ctx.clock.now()),
+    itemIdsOf: (member) => of.observationsOf(member).flatMap((one) => (one.of === 'item' ? one.itemId : [])),
+  };
+  const judge = createMerge(ctx, ended, of);
+  const changed = await findChangedWork(ctx, claim, batch, reading, (member, known) => judge(member, known, false));
+  const withTotal = changed.filter((member) => of.observationsOf(member).some((one) => one.of === 'total'));
+  const merge = createMerge(ctx, ended, of, await loadHires(ctx, workScope, withTotal));
   for (const part of chunksOf(changed, writtenAtOnce)) {
-    const holds = await updateWork(ctx, claim, part, window, merge);
-    if (!holds) throw new AppError('unavailable', 'The reading took so long that another has begun');
+    await updateWork(ctx, claim, part, reading, merge);
     await nextTurn();
   }
 }
@@ -138,7 +157,7 @@ async function isStillThere(
     if (found?.id !== memberId) return false;
     return found.email === null || createIsAddressOf(ctx.box)(found.email, digests);
   } catch (error) {
-    logger.warn({ err: error, tool, trainer: trainerId }, 'It is not known whether a member is still in the tool');
+    logger.warn({ err: error, tool, trainer: trainerId }, 'Could not check whether a member is still in the tool');
     return false;
   }
 }

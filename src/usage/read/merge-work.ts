@@ -5,14 +5,17 @@
 import type { UsageObservation } from '../../adapters/adapter.ts';
 import { AppError } from '../../domain/errors.ts';
 import { addCounts, type Counts, countNames, type Day, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
+import { toInstant } from '../../lib/clock.ts';
 import { dayIn } from '../../lib/day-in.ts';
-import { countsOf, daysOfItems, type Item, mergeItems, type Reading, tornDays } from './merge-items.ts';
+import { changedDays, countsOf, daysOfItems, type Item, mergeItems, type Reading, tornDays } from './merge-items.ts';
 
 /** What is known of one member's work in one scope. */
 export interface MemberWork {
   items: ReadonlyMap<string, Item>;
   /** Null where the tool reports days by itself. */
   totals: Totals | null;
+  /** What the total was, in order, while the account belonged to no trainer. Empty once `totals` are known. */
+  strange: readonly Standing[];
   days: ReadonlyMap<Day, ObservedDay>;
 }
 
@@ -20,12 +23,20 @@ export interface MemberWork {
 export interface Totals {
   /** The day that counts whatever goes beyond `before`. */
   day: Day;
-  /** What earlier days have counted, and what the total was when it was first read. */
+  /** What earlier days have counted, and what is not counted because it was there before. */
   before: Counts;
+  /** What was there when the total was first read, if some of it may be from before the contract. It is held. */
+  first?: Standing & { day: Day };
   /**
    * How far the latest total is below what was counted. New work counts only beyond it. Left out where it is nothing.
    */
   fallen?: Counts;
+}
+
+/** What a running total was when a reading began. */
+export interface Standing {
+  at: string;
+  counts: Counts;
 }
 
 export interface ObservedDay {
@@ -36,7 +47,7 @@ export interface ObservedDay {
   isTorn: boolean;
 }
 
-export const noWork: MemberWork = { items: new Map(), totals: null, days: new Map() };
+export const noWork: MemberWork = { items: new Map(), totals: null, strange: [], days: new Map() };
 
 /**
  * Merges one reading of one member into what is known. Pure; to repeat it changes nothing.
@@ -44,23 +55,24 @@ export const noWork: MemberWork = { items: new Map(), totals: null, days: new Ma
  * @throws AppError `invalid` where a count or an instant is not valid
  */
 export function mergeWork(known: MemberWork, observations: readonly UsageObservation[], reading: Reading): MemberWork {
-  for (const observation of observations) refuseOdd(observation);
+  for (const observation of observations) refuseInvalid(observation);
   const items = mergeItems(known.items, observations, reading);
   const totals = mergeTotals(known, observations, reading);
   const seen = [...daysOfItems(items), ...daysObserved(observations), ...totals.day];
   const counted = new Map<Day, Counts>();
+  const edited = new Set(changedDays(known.items, items).filter((day) => known.days.has(day)));
   for (const [day, counts] of seen) {
-    if (day >= reading.firstDay) counted.set(day, addCounts(counted.get(day) ?? noCounts, counts));
+    if (day >= reading.firstDay || edited.has(day)) counted.set(day, addCounts(counted.get(day) ?? noCounts, counts));
   }
   // A tool that reports totals says nothing about days that are over.
   const isCovered = (day: Day) => day >= reading.firstDay && totals.kept === null;
-  const gone = reading.lowers ? [...known.days.keys()].filter(isCovered) : [];
+  const gone = reading.lowers ? [...[...known.days.keys()].filter(isCovered), ...edited] : [];
   const days = new Map(known.days);
   const torn = tornDays(known.items, items);
   for (const day of new Set([...gone, ...counted.keys()])) {
     days.set(day, mergeDay(known.days.get(day), counted.get(day), reading.lowers, torn.has(day)));
   }
-  return { items, totals: withFallen(totals, days), days };
+  return { items, totals: withFallen(totals, days), strange: [], days };
 }
 
 function withFallen({ kept, latest }: MergedTotals, days: ReadonlyMap<Day, ObservedDay>): Totals | null {
@@ -110,28 +122,62 @@ interface MergedTotals {
 }
 
 /** All days together never count more than the highest total that the tool reported. */
-function mergeTotals(
-  known: MemberWork,
-  observations: readonly UsageObservation[],
-  { beganAt, timeZone, lowers, countsFirstTotal }: Reading,
-): MergedTotals {
+function mergeTotals(known: MemberWork, observations: readonly UsageObservation[], reading: Reading): MergedTotals {
   const observation = observations.findLast((one) => one.of === 'total');
   if (observation === undefined && known.totals === null) return { kept: null, latest: null, day: [] };
   const total = observation === undefined ? null : countsOf(observation);
-  const today = dayIn(beganAt, timeZone);
-  const before = countedBefore(known, today);
-  const first = toCounts((name) => before?.[name] ?? (countsFirstTotal ? 0 : (total?.[name] ?? null)));
-  const kept = { ...known.totals, day: laterOf(known.totals?.day, today), before: first };
-  if (total === null && !lowers) return { kept, latest: null, day: [] };
+  const today = dayIn(reading.beganAt, reading.timeZone);
+  const { before, first } = beginTotals(known, { at: toInstant(reading.beganAt), counts: total ?? noCounts }, reading);
+  const kept = { ...known.totals, day: laterOf(known.totals?.day, today), before, ...(first && { first }) };
+  if (total === null && !reading.lowers) return { kept, latest: null, day: [] };
   const growth = toCounts((name) => {
-    const [all, earlier] = [total === null ? 0 : total[name], first[name]];
+    const [all, earlier] = [total === null ? 0 : total[name], before[name]];
     return all === null || earlier === null ? null : Math.max(0, all - earlier);
   });
   return { kept, latest: total, day: [[kept.day, growth]] };
 }
 
+/** Beyond what the counts of a total count today, and how much of them is held. Of most counts, both are known. */
+function beginTotals(
+  { totals, strange, days }: MemberWork,
+  latest: Standing,
+  { beganAt, timeZone, hire }: Reading,
+): Pick<Totals, 'before' | 'first'> {
+  const counted = countedBefore({ totals, days }, dayIn(beganAt, timeZone));
+  const begin = (name: keyof Counts) => {
+    const known = counted?.[name] ?? (hire.hasNewAccount ? 0 : null);
+    if (known !== null) return { before: known, held: null };
+    const toCount = ({ at, counts }: Standing) => (counts[name] === null ? [] : [{ at, count: counts[name] }]);
+    return beginCount([...strange, latest].flatMap(toCount), hire.startsAt);
+  };
+  const before = toCounts((name) => begin(name).before);
+  const at = strange[0]?.at ?? latest.at;
+  const first = totals?.first ?? { at, day: dayIn(new Date(at), timeZone), counts: noCounts };
+  const held = addCounts(
+    first.counts,
+    toCounts((name) => begin(name).held),
+  );
+  return countNames.some((name) => held[name]) ? { before, first: { ...first, counts: held } } : { before };
+}
+
+/**
+ * A count that is seen for the first time counts from where it was when the contract began. If no reading is from
+ * before that, all that the first one shows is held.
+ */
+function beginCount(
+  read: readonly { at: string; count: number }[],
+  startsAt: string | null,
+): { before: number | null; held: number | null } {
+  const [oldest, latest] = [read[0], read.at(-1)];
+  if (oldest === undefined || latest === undefined) return { before: null, held: null };
+  const isEarly = ({ at }: { at: string }) => startsAt !== null && Date.parse(at) < Date.parse(startsAt);
+  const early = read.findLast(isEarly);
+  const before = Math.min((early ?? oldest).count, latest.count);
+  return { before, held: early === undefined && before > 0 ? before : null };
+}
+
 /** What was counted when this day began. */
-function countedBefore({ totals, days }: MemberWork, today: Day): Counts | null {
+function countedBefore({ totals, days }: Pick<MemberWork, 'totals' | 'days'>, today: Day): Counts | null {
   if (totals === null || totals.day >= today) return totals?.before ?? null;
   return addCounts(totals.before, days.get(totals.day)?.counts ?? noCounts);
 }
@@ -143,14 +189,14 @@ function laterOf(a: Day | undefined, b: Day): Day {
 /** Far more than a day could hold. Databases do not count exactly beyond it. */
 const greatestCount = 1_000_000_000_000;
 
-function refuseOdd(observation: UsageObservation): void {
-  const isOddCount = countNames.some((name) => {
+function refuseInvalid(observation: UsageObservation): void {
+  const isInvalid = countNames.some((name) => {
     const count = observation[name];
     return count !== undefined && !(count >= 0 && count <= greatestCount);
   });
-  if (isOddCount) throw new AppError('invalid', 'A count of the work that was read is none');
+  if (isInvalid) throw new AppError('invalid', "Invalid count in the tool's answer");
   const instants = observation.of === 'item' ? [observation.doneAt, observation.changedAt] : [];
   if (observation.of === 'day') instants.push(`${observation.day}T00:00:00Z`);
   if (instants.some((instant) => Number.isNaN(Date.parse(instant))))
-    throw new AppError('invalid', 'A day of the work that was read is none');
+    throw new AppError('invalid', "Invalid date in the tool's answer");
 }

@@ -1,71 +1,75 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Database, Transaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import type { Row } from '../../db/schema.ts';
-import type { Day, Observation } from '../../domain/usage.ts';
-import type { Storage } from '../../keys/storage.ts';
+import type { Day, Moment, Observation } from '../../domain/usage.ts';
+import { toItem, totalsOf } from './load-work.ts';
+import { momentsOf } from './merge-items.ts';
 
-/** A source of observations: the tools, or the imports. */
-export interface ObservationSource {
-  /** All observations since a day: of these trainers, or of all. */
-  list(firstDay: Day, trainerIds?: readonly string[]): Promise<Observation[]>;
-  /** The trainers whose work it knows, sorted by bytes, page by page. */
-  trainerIds(page: TrainerPage): Promise<string[]>;
+// The SQL that reads what the tools observed. It changes nothing.
+
+export interface ObservedSpan {
+  trainerIds: readonly string[];
+  /** Earlier days are left out. */
+  fromDay: Day;
 }
 
-export interface TrainerPage {
-  /** Only trainers with work on this day or later. */
-  firstDay: Day;
-  /** The last trainer of the page before. */
-  after?: string | undefined;
-  limit: number;
+/** The observed days of these trainers, and their first totals. */
+export async function toolObservations(
+  database: Database,
+  db: Transaction,
+  { trainerIds, fromDay }: ObservedSpan,
+): Promise<Observation[]> {
+  const ofThem = jsonTexts(database, trainerIds);
+  const days = db.selectFrom('usageDay').selectAll().where('trainerId', 'in', ofThem).where('day', '>=', fromDay);
+  const people = db.selectFrom('usagePerson').selectAll().where('trainerId', 'in', ofThem);
+  const firsts = (await people.where('totals', 'like', '%"first":%').execute()).flatMap(toFirstTotal);
+  return [
+    ...(await days.orderBy('day').orderBy('trainerId').execute()).map(toObservation),
+    ...firsts.filter(({ day }) => day >= fromDay),
+  ];
 }
 
-/** The SQL that reads the observations of the tools for a report. It changes nothing. */
-export function createToolObservations({ database }: Storage): ObservationSource {
-  const { kysely } = database;
-  return {
-    async list(firstDay, trainerIds) {
-      const days = kysely.selectFrom('usageDay').where('day', '>=', firstDay);
-      if (trainerIds !== undefined) {
-        const ofThem = days.selectAll().where('trainerId', 'in', jsonTexts(database, trainerIds));
-        return (await ofThem.orderBy('day').execute()).map(toObservation);
-      }
-      const observations: Observation[] = [];
-      // Day by day: one query for everything would block the thread for too long.
-      for (const { day } of await days.select('day').distinct().orderBy('day').execute()) {
-        const ofDay = kysely.selectFrom('usageDay').selectAll().where('day', '=', day).orderBy('trainerId');
-        observations.push(...(await ofDay.execute()).map(toObservation));
-        await nextTurn();
-      }
-      return observations;
-    },
-
-    async trainerIds({ firstDay, after, limit }) {
-      let page = kysely.selectFrom('usageDay').where('day', '>=', firstDay);
-      if (after !== undefined) page = page.where('trainerId', '>', after);
-      const distinct = page.select('trainerId').distinct().orderBy('trainerId').limit(limit);
-      return (await distinct.execute()).map(({ trainerId }) => trainerId);
-    },
-  };
+function toObservation({ isFrozen, isTorn, ...row }: Row<'usageDay'>): Observation {
+  const { day, seenAt, seconds, tasks, labels } = row;
+  return { ...toSource(row), day, seenAt, counts: { seconds, tasks, labels }, isFrozen, isTorn };
 }
 
-function toObservation(row: Row<'usageDay'>): Observation {
-  const { tool, scope, memberId, trainerId, day, seenAt, seconds, tasks, labels } = row;
-  return {
-    source: `tool:${tool}`,
-    workedOn: { by: 'scope', tool, scope },
-    trainerId,
-    memberId,
-    day,
-    seenAt,
-    counts: { seconds, tasks, labels },
-    isFrozen: row.isFrozen,
-    isTorn: row.isTorn,
-  };
+function toFirstTotal(row: Row<'usagePerson'>): Observation[] {
+  const first = totalsOf(row)?.first;
+  if (first === undefined) return [];
+  const { day, at: seenAt, counts } = first;
+  return [{ ...toSource(row), day, seenAt, counts, isFirstTotal: true }];
 }
 
-/** Merges the trainers of all sources into one page, sorted by bytes as in the databases, each trainer once. */
-export async function listTrainers(sources: readonly ObservationSource[], page: TrainerPage): Promise<string[]> {
-  const all = await Promise.all(sources.map((source) => source.trainerIds(page)));
-  return [...new Set(all.flat())].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))).slice(0, page.limit);
+function toSource({
+  tool,
+  scope,
+  memberId,
+  trainerId,
+}: Pick<Row<'usagePerson'>, 'tool' | 'scope' | 'memberId' | 'trainerId'>) {
+  return { source: `tool:${tool}`, workedOn: { by: 'scope', tool, scope } as const, trainerId, memberId };
+}
+
+/** Trainers whose work a tool reported, sorted by bytes. One with a first total has a day, too. */
+export async function listWorkedTrainers(
+  db: Transaction,
+  { after = '', limit }: { after?: string; limit: number },
+): Promise<string[]> {
+  const days = db.selectFrom('usageDay').select('trainerId').distinct().where('trainerId', '>', after);
+  return (await days.orderBy('trainerId').limit(limit).execute()).map(({ trainerId }) => trainerId);
+}
+
+/** The moments of one day's work. Empty where the source does not know its work piece by piece. */
+export async function listMoments(db: Transaction, { workedOn, memberId, day }: Observation): Promise<Moment[]> {
+  if (workedOn.by !== 'scope' || memberId === undefined) return [];
+  const rows = await db
+    .selectFrom('usageItem')
+    .selectAll()
+    .where('tool', '=', workedOn.tool)
+    .where('scope', '=', workedOn.scope)
+    .where('memberId', '=', memberId)
+    .where('lastDay', '>=', day)
+    .where((eb) => eb.or([eb('doneDay', '=', day), eb('grown', 'like', `%"${day}"%`)]))
+    .execute();
+  return rows.flatMap((row) => momentsOf(toItem(row), day));
 }

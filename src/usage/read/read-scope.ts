@@ -75,8 +75,7 @@ async function readClaimed(ctx: Context, claim: ScopeClaim, workScope: WorkScope
     const { members, strays } = assignWork(known, observations, createIsAddressOf(ctx.box));
     // Converge looks at these members again: it finds their other account or alerts an operator.
     await lookAgainAtMembers(ctx, strays, toInstant(clock.now()));
-    const reading = { beganAt, isComplete, isFirst: claim.readBeganAt === null };
-    await mergeReading(ctx, { claim, workScope, members, ...collected, ...reading }, signal);
+    await mergeReading(ctx, { claim, workScope, members, ...collected, beganAt, isComplete }, signal);
     const gap = [...collected.gaps].sort().join('; ') || null;
     await settleScope(ctx, claim, { beganAt: toInstant(beganAt), isComplete, gap });
     logger.info({ tool, scope, isComplete }, 'The work in a scope was read');
@@ -155,7 +154,7 @@ async function readWork(
   const adapter = adapters.get(tool);
   return await callTool(readingMs, signal, async (callSignal) => {
     const read = adapter?.readUsage?.(scope, request, callSignal);
-    if (read === undefined) throw new AppError('invalid', `The tool ${tool} tells no work`);
+    if (read === undefined) throw new AppError('invalid', `The tool ${tool} cannot report work`);
     return await collectReading(read, callSignal);
   });
 }

@@ -17,8 +17,6 @@ export interface ScopeAccount {
 
 /** A membership, as far as the trainer's work depends on it. */
 export interface ScopeMember extends ScopeAccount {
-  /** When Gangway first added the trainer; null where Gangway did not. */
-  addedAt: string | null;
   /** Digests of every address that the membership is, or was, for. */
   digests: readonly string[];
   /** Whether other trainers have, or had, the same account by a shared address. */
@@ -51,23 +49,14 @@ export async function loadMembers(ctx: Storage, accounts: readonly ScopeAccount[
     database,
     accounts.map(({ membershipId }) => membershipId),
   );
-  const added = await database.kysely
-    .selectFrom('receipt')
-    .select((eb) => ['membershipId', eb.fn.min('createdAt').as('at')])
-    .where('membershipId', 'in', ids)
-    .where('outcome', 'in', ['added', 'invited'])
-    .groupBy('membershipId')
-    .execute();
   const addresses = await database.kysely
     .selectFrom('membershipAddress')
     .select(['membershipId', 'workEmailDigest'])
     .where('membershipId', 'in', ids)
     .execute();
-  const addedAt = new Map(added.map(({ membershipId, at }) => [membershipId, at]));
   const digests = Map.groupBy(addresses, ({ membershipId }) => membershipId);
   return accounts.map((account) => ({
     ...account,
-    addedAt: addedAt.get(account.membershipId) ?? null,
     digests: (digests.get(account.membershipId) ?? []).map(({ workEmailDigest }) => workEmailDigest),
   }));
 }

@@ -2,13 +2,22 @@ import { isDeepStrictEqual } from 'node:util';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import { inParts } from '../../db/key-in.ts';
+import { AppError } from '../../domain/errors.ts';
 import { type Counts, type Day, noCounts } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { lookAtSettled } from '../../memberships/look-store.ts';
-import { toItemColumns } from './item-row.ts';
-import { loadGenerations, loadPeople, loadWorks, totalsOf } from './load-work.ts';
-import type { Item } from './merge-items.ts';
-import { type MemberWork, noWork, type ObservedDay, type Totals } from './merge-work.ts';
+import { markWorkStale } from '../../memberships/stale-work-store.ts';
+import {
+  loadGenerations,
+  loadPeople,
+  loadWorks,
+  type PersonRow,
+  standingsOf,
+  toItemColumns,
+  totalsOf,
+} from './load-work.ts';
+import { changedDays, firstDayOf, type Item } from './merge-items.ts';
+import { type MemberWork, noWork, type ObservedDay, type Standing, type Totals } from './merge-work.ts';
 import type { ScopeMember } from './scope-member-store.ts';
 import type { ScopeClaim, ScopeKey } from './scope-store.ts';
 
@@ -30,13 +39,14 @@ export async function lookAgainAtMembers(ctx: Storage, members: readonly ScopeMe
   });
 }
 
-/** The members whose work was seen in a scope. */
+/** The members whose work was seen in a scope since their account is a trainer's. */
 export async function seenAt(ctx: Storage, { tool, scope }: ScopeKey): Promise<Set<string>> {
   const rows = await ctx.database.kysely
     .selectFrom('usagePerson')
     .select('memberId')
     .where('tool', '=', tool)
     .where('scope', '=', scope)
+    .where('trainerId', '<>', '')
     .execute();
   return new Set(rows.map(({ memberId }) => memberId));
 }
@@ -65,6 +75,15 @@ export async function listFallenTotals(ctx: Storage, trainerIds?: readonly strin
   });
 }
 
+/** What a reading brings: which days and pieces it needs to be known, and when it is stored. */
+export interface MergedReading {
+  /** Of earlier days only what the reading names is needed. */
+  firstDay: Day;
+  now: string;
+  /** The pieces that the reading names of a member. */
+  itemIdsOf(member: ScopeMember): string[];
+}
+
 /**
  * The members with work that `change` makes different from what is known, and those that only `update` can judge. All
  * are looked up together, because most readings bring little that is new.
@@ -73,13 +92,17 @@ export async function findChangedWork(
   ctx: Storage,
   claim: ScopeClaim,
   members: readonly ScopeMember[],
-  { firstDay, now }: { firstDay: Day; now: string },
+  { firstDay, now, itemIdsOf }: MergedReading,
   change: (member: ScopeMember, known: MemberWork) => MemberWork,
 ): Promise<ScopeMember[]> {
-  const ids = members.map(({ memberId }) => memberId);
-  const people = await loadPeople(ctx.database.kysely, claim, ids);
+  const { kysely } = ctx.database;
+  const people = await loadPeople(
+    kysely,
+    claim,
+    members.map(({ memberId }) => memberId),
+  );
   const generations = await loadGenerations(
-    ctx.database.kysely,
+    kysely,
     members.map(({ membershipId }) => membershipId),
   );
   // Members who are new, were removed since or share an account are for `update`.
@@ -91,8 +114,10 @@ export async function findChangedWork(
       generations.get(member.membershipId) === member.generation;
     return isSteady ? [{ member, person }] : [];
   });
-  const totals = new Map(steady.map(({ member, person }) => [member.memberId, totalsOf(person)]));
-  const works = await loadWorks(ctx.database.kysely, claim, totals, firstDay);
+  const wanted = new Map(
+    steady.map(({ member, person }) => [member.memberId, { totals: totalsOf(person), itemIds: itemIdsOf(member) }]),
+  );
+  const works = await loadWorks(kysely, claim, wanted, firstDay);
   const unchanged = steady.filter(({ member, person }) => {
     const known = works.get(member.memberId) ?? noWork;
     const work = change(member, known);
@@ -107,41 +132,43 @@ export async function findChangedWork(
 /** Makes what is known of a member's work into what is known now. `hasEnded`: the membership has ended since. */
 export type WorkChange = (member: ScopeMember, known: MemberWork, hasEnded: boolean) => MemberWork;
 
-/**
- * Changes what is known of these members' work in one transaction, while the claim holds.
- *
- * @returns false where the claim no longer holds
- */
+/** Changes what is known of these members' work in one transaction. */
 export function updateWork(
   ctx: Storage,
   claim: ScopeClaim,
   members: readonly ScopeMember[],
-  window: { firstDay: Day; now: string },
+  reading: MergedReading,
   change: WorkChange,
-): Promise<boolean> {
+): Promise<void> {
   return inTransaction(ctx.database, async (tx) => {
-    if (!(await holds(tx, claim, window.now))) return false;
-    for (const member of members) await updateMember(tx, claim, member, window, change);
-    return true;
+    await refuseLost(tx, claim, reading.now);
+    const stale = new Map<string, Day>();
+    for (const member of members) {
+      const changed = await updateMember(tx, claim, member, reading, change);
+      const known = stale.get(member.trainerId);
+      if (changed !== undefined && !(known !== undefined && known <= changed)) stale.set(member.trainerId, changed);
+    }
+    const rows = [...stale].map(([trainerId, fromDay]) => ({ trainerId, fromDay }));
+    await markWorkStale(tx, rows);
   });
 }
 
+/** @returns the first day on which something changed that counts */
 async function updateMember(
   tx: Transaction,
   scope: ScopeKey,
   member: ScopeMember,
-  { firstDay, now }: { firstDay: Day; now: string },
+  reading: MergedReading,
   change: WorkChange,
-): Promise<void> {
-  const { key, person } = await findPerson(tx, scope, member);
-  const generation = (await loadGenerations(tx, [member.membershipId])).get(member.membershipId) ?? -1;
-  const isSame = generation === member.generation;
-  const hasEnded = person !== undefined && person.generation !== generation;
-  const totals = new Map([[key.memberId, totalsOf(person)]]);
-  const known = (await loadWorks(tx, scope, totals, firstDay)).get(key.memberId) ?? noWork;
-  // The membership has changed since the tool was asked, so absence from the reading means nothing.
-  const work = change(member, known, hasEnded || !isSame);
+): Promise<Day | undefined> {
+  const { now } = reading;
   const { trainerId } = member;
+  const { key, person, strange } = await findPerson(tx, scope, member);
+  const generation = (await loadGenerations(tx, [member.membershipId])).get(member.membershipId) ?? -1;
+  const hasEnded = person !== undefined && person.generation !== generation;
+  const known = { ...(await loadWork(tx, key, totalsOf(person), reading, member)), strange };
+  // If the membership has changed since the tool was asked, absence from the reading means nothing.
+  const work = change(member, known, hasEnded || generation !== member.generation);
   const remembered = { trainerId, generation, ...toTotalColumns(work, person, now) };
   await tx
     .insertInto('usagePerson')
@@ -150,6 +177,31 @@ async function updateMember(
     .execute();
   await saveItems(tx, key, known, work);
   await saveDays(tx, key, { trainerId, seenAt: now }, known, work);
+  return firstChangedDay(known, work);
+}
+
+/** Where the reading names a piece that counts on earlier days, all work since its first day is loaded. */
+async function loadWork(
+  tx: Transaction,
+  key: MemberKey,
+  totals: Totals | null,
+  { firstDay, itemIdsOf }: MergedReading,
+  member: ScopeMember,
+): Promise<MemberWork> {
+  const itemIds = itemIdsOf(member);
+  const load = async (from: Day) =>
+    (await loadWorks(tx, key, new Map([[key.memberId, { totals, itemIds }]]), from)).get(key.memberId) ?? noWork;
+  const work = await load(firstDay);
+  const first = firstDayOf(itemIds.flatMap((id) => work.items.get(id) ?? []));
+  return first !== undefined && first < firstDay ? await load(first) : work;
+}
+
+function firstChangedDay(before: MemberWork, after: MemberWork): Day | undefined {
+  const days = [...after.days].flatMap(([day, one]) => (isSame(before.days.get(day), one) ? [] : [day]));
+  const [was, is] = [before.totals?.first, after.totals?.first];
+  const firsts = isDeepStrictEqual(was, is) ? [] : [was, is].flatMap((first) => first?.day ?? []);
+  const pieces = [...changedDays(before.items, after.items), ...changedDays(after.items, before.items)];
+  return [...days, ...firsts, ...pieces].sort()[0];
 }
 
 function toTotalColumns({ totals }: MemberWork, before: { fallenSince: string | null } | undefined, now: string) {
@@ -165,16 +217,21 @@ interface MemberKey extends ScopeKey {
 }
 
 /** Keeps the work of two trainers apart who had the same id one after the other. */
-async function findPerson(tx: Transaction, { tool, scope }: ScopeKey, member: ScopeMember) {
-  const { memberId, trainerId, isShared = false } = member;
+async function findPerson(
+  tx: Transaction,
+  { tool, scope }: ScopeKey,
+  { memberId, trainerId, isShared = false }: ScopeMember,
+): Promise<{ key: MemberKey; person: PersonRow | undefined; strange: Standing[] }> {
   const key = { tool, scope, memberId };
   const person = (await loadPeople(tx, key, [memberId])).get(memberId);
-  if (person === undefined || person.trainerId === trainerId || isShared) return { key, person };
+  if (person?.trainerId === '') return { key, person: undefined, strange: standingsOf(person) };
+  if (person === undefined || person.trainerId === trainerId || isShared) return { key, person, strange: [] };
   const apart = { ...key, memberId: `${memberId} of ${trainerId}` };
-  return { key: apart, person: (await loadPeople(tx, key, [apart.memberId])).get(apart.memberId) };
+  return { key: apart, person: (await loadPeople(tx, key, [apart.memberId])).get(apart.memberId), strange: [] };
 }
 
-async function holds(tx: Transaction, claim: ScopeClaim, now: string): Promise<boolean> {
+/** @throws AppError `unavailable` where the claim no longer holds */
+export async function refuseLost(tx: Transaction, claim: ScopeClaim, now: string): Promise<void> {
   const row = await tx
     .selectFrom('usageScope')
     .select('tool')
@@ -183,73 +240,35 @@ async function holds(tx: Transaction, claim: ScopeClaim, now: string): Promise<b
     .where('leaseToken', '=', claim.token)
     .where('leasedUntil', '>', now)
     .executeTakeFirst();
-  return row !== undefined;
+  if (row === undefined) throw new AppError('unavailable', 'The reading took so long that another has begun');
 }
 
-async function saveItems(tx: Transaction, key: MemberKey, before: MemberWork, after: MemberWork) {
+async function saveItems(tx: Transaction, key: MemberKey, before: MemberWork, after: MemberWork): Promise<void> {
   const changed = [...after.items].filter(([id, item]) => !isSame(before.items.get(id), item));
-  const rows = changed.map(([itemId, item]) => ({ ...key, itemId, ...toItemColumns(item) }));
-  for (const part of inParts(rows)) {
-    await tx
-      .insertInto('usageItem')
-      .values(part)
-      .onConflict((conflict) =>
-        conflict.columns(['tool', 'scope', 'memberId', 'itemId']).doUpdateSet((eb) => ({
-          taskId: eb.ref('excluded.taskId'),
-          isDone: eb.ref('excluded.isDone'),
-          doneDay: eb.ref('excluded.doneDay'),
-          doneAt: eb.ref('excluded.doneAt'),
-          lastDay: eb.ref('excluded.lastDay'),
-          labels: eb.ref('excluded.labels'),
-          seconds: eb.ref('excluded.seconds'),
-          grown: eb.ref('excluded.grown'),
-        })),
-      )
-      .execute();
-  }
   const gone = [...before.items.keys()].filter((id) => !after.items.has(id));
-  for (const part of inParts(gone)) {
-    await tx
-      .deleteFrom('usageItem')
-      .where((eb) => eb.and(key))
-      .where('itemId', 'in', part)
-      .execute();
+  for (const part of inParts([...gone, ...changed.map(([id]) => id)])) {
+    const stored = tx.deleteFrom('usageItem').where((eb) => eb.and({ ...key }));
+    await stored.where('itemId', 'in', part).execute();
   }
+  const rows = changed.map(([itemId, item]) => ({ ...key, itemId, ...toItemColumns(item) }));
+  for (const part of inParts(rows)) await tx.insertInto('usageItem').values(part).execute();
 }
 
+/** No day is ever gone. */
 async function saveDays(
   tx: Transaction,
   key: MemberKey,
   seen: { trainerId: string; seenAt: string },
   before: MemberWork,
   after: MemberWork,
-) {
+): Promise<void> {
   const changed = [...after.days].filter(([day, one]) => !isSame(before.days.get(day), one));
-  const rows = changed.map(([day, { counts, isFrozen, isTorn }]) => ({
-    ...key,
-    day,
-    ...seen,
-    ...counts,
-    isFrozen,
-    isTorn,
-  }));
-  for (const part of inParts(rows)) {
-    await tx
-      .insertInto('usageDay')
-      .values(part)
-      .onConflict((conflict) =>
-        conflict.columns(['tool', 'scope', 'memberId', 'day']).doUpdateSet((eb) => ({
-          trainerId: eb.ref('excluded.trainerId'),
-          seconds: eb.ref('excluded.seconds'),
-          tasks: eb.ref('excluded.tasks'),
-          labels: eb.ref('excluded.labels'),
-          isFrozen: eb.ref('excluded.isFrozen'),
-          isTorn: eb.ref('excluded.isTorn'),
-          seenAt: eb.ref('excluded.seenAt'),
-        })),
-      )
-      .execute();
+  for (const part of inParts(changed.map(([day]) => day))) {
+    const stored = tx.deleteFrom('usageDay').where((eb) => eb.and({ ...key }));
+    await stored.where('day', 'in', part).execute();
   }
+  const rows = changed.map(([day, { counts, ...flags }]) => ({ ...key, day, ...seen, ...counts, ...flags }));
+  for (const part of inParts(rows)) await tx.insertInto('usageDay').values(part).execute();
 }
 
 function areSame<T extends Item | ObservedDay>(a: ReadonlyMap<string, T>, b: ReadonlyMap<string, T>): boolean {

@@ -1,6 +1,7 @@
 import { type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../../db/database.ts';
 import type { Tables } from '../../db/schema.ts';
+import { markWorkStale } from '../../memberships/stale-work-store.ts';
 
 /**
  * The SQL of what readings of work store by a tool's id of a person, which may be an address. The ledger is kept: its
@@ -29,7 +30,7 @@ export async function countWorkTraces(tx: Transaction, trainerId: string, kept: 
   return [items, days, people].reduce((sum, { n }) => sum + Number(n), 0);
 }
 
-/** Nothing that was reported is lowered by it: absence is never zero (docs/design.md, Usage). */
+/** It lowers nothing that was reported: absence is never zero (docs/design.md, Usage). */
 export async function clearWorkTraces(tx: Transaction, trainerId: string, kept: readonly number[]): Promise<void> {
   await tx
     .deleteFrom('usageItem')
@@ -41,6 +42,7 @@ export async function clearWorkTraces(tx: Transaction, trainerId: string, kept: 
     .where('trainerId', '=', trainerId)
     .where(isForgotten('usagePerson', kept))
     .execute();
+  await markWorkStale(tx, [{ trainerId, fromDay: '' }]);
 }
 
 function isTheirItem(

@@ -4,7 +4,7 @@ import { holdLock, releaseLock } from '../../db/lock-store.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
-import { listEngagements, listWorkLinks } from '../read/contract-source-store.ts';
+import { listEngagements } from '../read/contract-source-store.ts';
 import { scopeOfLink } from '../read/find-scopes.ts';
 import { type FinalReport, nextFinalReport, postponeFinalReport, settleFinalReport } from './final-report-store.ts';
 import { type InstallReport, reportUsage } from './report-usage.ts';
@@ -62,17 +62,12 @@ async function reportFinal(ctx: Context, onAnswer: OnAnswer, next: FinalReport, 
 
 /** The contracts on which the trainer worked in that group, past or present. */
 async function contractsOf(ctx: Context, { tool, groupId, trainerId }: FinalReport): Promise<ContractKey[]> {
-  const links = new Map((await listWorkLinks(ctx)).map((link) => [linkKey(link), scopeOfLink(ctx, link)]));
   const contracts = new Map<string, ContractKey>();
-  for (const engagement of await listEngagements(ctx, { trainerIds: [trainerId] })) {
-    const workScope = links.get(linkKey(engagement));
-    if (workScope?.tool !== tool || workScope.groupId !== groupId) continue;
+  for (const engagement of await listEngagements(ctx.database, ctx.database.kysely, [trainerId])) {
+    const at = scopeOfLink(ctx, engagement);
+    if (at?.tool !== tool || at.groupId !== groupId) continue;
     const { install, contractId } = engagement;
     contracts.set(JSON.stringify([install, contractId]), { install, contractId });
   }
   return [...contracts.values()];
-}
-
-function linkKey({ install, linkId }: { install: string; linkId: string }): string {
-  return JSON.stringify([install, linkId]);
 }

@@ -86,7 +86,9 @@ export function settleDay(
   const answered = toCounts((name) => counts[name] ?? begun.answered[name]);
   const closedAt = closes ? now : begun.closedAt;
   const lowered = lowerDay(begun, answered, now);
-  return { ...begun, ...result, answered, answeredAt: now, closedAt, doubtedUntil, lowered };
+  const isSettled = doubtedUntil !== null && begun.sentAt >= doubtedUntil;
+  const known = { answered, answeredAt: now, closedAt, lowered, doubtedUntil: isSettled ? null : doubtedUntil };
+  return { ...begun, ...result, ...known };
 }
 
 function lowerDay({ answered: before, lowered }: LedgerDay, after: Counts, now: string) {
@@ -96,11 +98,11 @@ function lowerDay({ answered: before, lowered }: LedgerDay, after: Counts, now: 
 }
 
 /**
- * Whether an earlier request may have arrived after the one that was answered. Until that time is over this cannot be
- * known; afterwards only a new request makes sure what the marketplace has.
+ * Whether an earlier request without an answer may have arrived after the one that was answered, or was followed by none
+ * that the marketplace took. Then only a new request makes sure what the marketplace has.
  */
-export function isDoubted({ sentAt, doubtedUntil }: LedgerDay): boolean {
-  return doubtedUntil !== null && sentAt < doubtedUntil;
+export function isDoubted({ state, sentAt, doubtedUntil }: LedgerDay): boolean {
+  return doubtedUntil !== null && (state !== 'answered' || sentAt < doubtedUntil);
 }
 
 function lastArrivalOf(sentAt: string): string {

@@ -11,16 +11,16 @@ import type { Day } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { beginDay, type LedgerDay, type SendResult, type SentDay, settleDay } from './ledger-day.ts';
 
-// The only SQL that writes the ledger: what was reported to the marketplace, and the outcome.
+// The SQL of the ledger: what was reported to the marketplace, and the outcome.
 
 type DayOf = Pick<SentDay, 'trainerId' | 'day'>;
 
-export type LedgerKey = DayOf & Pick<ContractKey, 'contractId'>;
+/** A day of a trainer on a contract. */
+export interface DayKey extends ContractKey, DayOf {}
 
 export interface LedgerScope {
   install: string;
   contractIds?: readonly string[];
-  /** Earlier days are listed only where they were never sent for the last time. */
   firstDay?: Day;
 }
 
@@ -40,7 +40,7 @@ export async function listLedger(ctx: Storage, of: LedgerScope): Promise<LedgerR
   }
 }
 
-/** How many days of an install were reported since a day, and how many of them have a held lowering. */
+/** How many days of an install were reported since a day, and on how many of them a lowering is held. */
 export async function countLedger(ctx: Storage, install: string, from: Day): Promise<{ known: number; held: number }> {
   const all = ctx.database.kysely
     .selectFrom('usageLedger')
@@ -48,9 +48,8 @@ export async function countLedger(ctx: Storage, install: string, from: Day): Pro
     .where('install', '=', install)
     .where('day', '>=', from);
   const { n: known } = await all.executeTakeFirstOrThrow();
-  const held = all.where('loweringHeldAt', 'is not', null);
-  const { n } = await held.executeTakeFirstOrThrow();
-  return { known: Number(known), held: Number(n) };
+  const { n: held } = await all.where('loweringHeldAt', 'is not', null).executeTakeFirstOrThrow();
+  return { known: Number(known), held: Number(held) };
 }
 
 /** Commits that these days of one contract are being sent and are in doubt. */
@@ -93,23 +92,32 @@ export async function settleSent(
   });
 }
 
-/** Holds the lowering of days for an operator, or releases it. */
-export async function holdLowerings(
-  ctx: Storage,
-  install: string,
-  days: readonly LedgerKey[],
-  since: string | null,
-): Promise<void> {
-  if (days.length === 0) return;
-  await inTransaction(ctx.database, async (tx) => {
-    for (const { contractId, trainerId, day } of days) {
-      await tx
-        .updateTable('usageLedger')
-        .set({ loweringHeldAt: since })
-        .where((eb) => eb.and({ install, contractId, trainerId, day }))
-        .execute();
-    }
-  });
+/** Held days of any age, and days that were reported lower since an instant. */
+export async function listLowered(ctx: Storage, install: string, since: string): Promise<LedgerRow[]> {
+  const rows = ctx.database.kysely
+    .selectFrom('usageLedger')
+    .selectAll()
+    .where('install', '=', install)
+    .where((eb) => eb.or([eb('loweringHeldAt', 'is not', null), eb('loweredAt', '>=', since)]));
+  return (await rows.orderBy('day').orderBy('contractId').orderBy('trainerId').execute()).map(toLedgerRow);
+}
+
+/** Days that were reported lower since an instant and have not risen again. */
+export async function countLowered(ctx: Storage, since: string): Promise<{ install: string; days: number }[]> {
+  const rows = await ctx.database.kysely
+    .selectFrom('usageLedger')
+    .select((eb) => ['install', eb.fn.countAll<number>().as('days')])
+    .where('loweredAt', '>=', since)
+    .groupBy('install')
+    .orderBy('install')
+    .execute();
+  return rows.map(({ install, days }) => ({ install, days: Number(days) }));
+}
+
+/** The day that a report id names. */
+export async function findReported(db: Transaction, reportId: string): Promise<LedgerRow | undefined> {
+  const row = await db.selectFrom('usageLedger').selectAll().where('reportId', '=', reportId).executeTakeFirst();
+  return row && toLedgerRow(row);
 }
 
 const pageSize = 2000;
@@ -128,9 +136,7 @@ async function listPage(
     .orderBy('day')
     .limit(pageSize);
   if (contractIds !== undefined) rows = rows.where('contractId', 'in', jsonTexts(database, contractIds));
-  if (firstDay !== undefined) {
-    rows = rows.where((eb) => eb.or([eb('day', '>=', firstDay), eb('closedAt', 'is', null)]));
-  }
+  if (firstDay !== undefined) rows = rows.where('day', '>=', firstDay);
   if (after !== undefined) {
     rows = rows.where((eb) =>
       eb(eb.refTuple('contractId', 'trainerId', 'day'), '>', eb.tuple(after.contractId, after.trainerId, after.day)),
@@ -140,8 +146,7 @@ async function listPage(
 }
 
 /** The key of a day in the ledger, and the id that names it for the marketplace. Neither ever changes. */
-export function reportIdOf(of: ContractKey & DayOf): string {
-  const { install, contractId, trainerId, day } = of;
+export function reportIdOf({ install, contractId, trainerId, day }: DayKey): string {
   const key = JSON.stringify([install, contractId, trainerId, day]);
   return `gw-${createHash('sha256').update(key).digest('hex').slice(0, 32)}`;
 }
@@ -154,28 +159,26 @@ function isIn(known: ReadonlyMap<string, LedgerDay>): (day: DayOf) => boolean {
   return (day) => known.has(keyOf(day));
 }
 
+/** Reads the fields one by one: this is done for every day of a check. */
 export function toLedgerRow(row: Row<'usageLedger'>): LedgerRow {
-  const { seconds, tasks, labels, triedSeconds, triedTasks, triedLabels, ...rest } = row;
-  const { install, contractId, trainerId, day, state, sentAt, answeredAt, closedAt } = rest;
-  const { doubtedUntil, loweringHeldAt: heldSince, status, requestId, message, reportId } = rest;
   return {
-    install,
-    contractId,
-    trainerId,
-    day,
-    state,
-    sentAt,
-    answeredAt,
-    closedAt,
-    doubtedUntil,
-    heldSince,
-    status,
-    requestId,
-    message,
-    reportId,
+    install: row.install,
+    contractId: row.contractId,
+    trainerId: row.trainerId,
+    day: row.day,
+    state: row.state,
+    sentAt: row.sentAt,
+    answeredAt: row.answeredAt,
+    closedAt: row.closedAt,
+    doubtedUntil: row.doubtedUntil,
+    heldSince: row.loweringHeldAt,
+    status: row.status,
+    requestId: row.requestId,
+    message: row.message,
+    reportId: row.reportId,
     lowered: toLowered(row),
-    answered: { seconds, tasks, labels },
-    tried: { seconds: triedSeconds, tasks: triedTasks, labels: triedLabels },
+    answered: { seconds: row.seconds, tasks: row.tasks, labels: row.labels },
+    tried: { seconds: row.triedSeconds, tasks: row.triedTasks, labels: row.triedLabels },
   };
 }
 

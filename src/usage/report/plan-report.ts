@@ -1,4 +1,4 @@
-import { type Counts, countNames, type Day, isLower, maxCounts, noCounts } from '../../domain/usage.ts';
+import { type Counts, countNames, type Day, isLower, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { dayIn } from '../../lib/day-in.ts';
 import type { DueDay } from '../attribute/attribute-work.ts';
@@ -11,7 +11,13 @@ import { isDoubted, type LedgerDay } from './ledger-day.ts';
  */
 export type SendCause = 'new' | 'changed' | 'in_doubt' | 'again' | 'leaving';
 
-export interface PlannedEntry extends DueDay {
+/** What is due on a day. */
+export type PlannedDay = Pick<
+  DueDay,
+  'install' | 'contractId' | 'trainerId' | 'day' | 'timeZone' | 'counts' | 'isPartial'
+>;
+
+export interface PlannedEntry extends PlannedDay {
   cause: SendCause;
   /** The counts that the marketplace has, or may have. */
   before: Counts;
@@ -26,40 +32,44 @@ export interface PlannedEntry extends DueDay {
 
 export interface ReportPlan {
   entries: PlannedEntry[];
-  /** Days that have changed after they left the look-back. They are shown to operators and not sent. */
-  late: DueDay[];
+  /** Days that have changed after they were sent for the last time. An operator sends or dismisses them. */
+  late: (PlannedDay & { before: Counts })[];
   /** Days that the marketplace refused and that have not changed since. */
-  parked: DueDay[];
+  parked: PlannedDay[];
   /** Days whose lowering was held and that would no longer be lowered. */
-  risen: DueDay[];
+  risen: PlannedDay[];
 }
 
 const dayMs = 86_400_000;
 
 /** Pure: what is due and is not known to be at the marketplace, for one contract or for many. */
 export function planReport(
-  due: readonly DueDay[],
-  ledgerOf: (day: DueDay) => LedgerDay | undefined,
+  due: readonly PlannedDay[],
+  ledgerOf: (day: PlannedDay) => LedgerDay | undefined,
   time: ReportTime,
 ): ReportPlan {
   const plan: ReportPlan = { entries: [], late: [], parked: [], risen: [] };
   const latest = createLatestDay(time.now);
   for (const one of due) {
-    const day = one.isPartial ? atLeast(one, ledgerOf(one)) : one;
+    const ledger = ledgerOf(one);
+    const day = one.isPartial ? atLeast(one, ledger) : one;
     // The day must have begun in its zone and in UTC: otherwise the marketplace refuses the whole request.
-    if (day.day > latest(day.timeZone)) continue;
-    const ledger = ledgerOf(day);
-    const closes = day.day < firstOpenDay(time);
-    const cause = causeOf(day, ledger, closes, time.now);
-    if (cause === 'late' || cause === 'parked') plan[cause].push(day);
-    else if (cause !== null) plan.entries.push(toEntry(day, ledger, cause, closes));
-    if (hasRisen(day, ledger)) plan.risen.push(day);
+    if (day.day <= latest(day.timeZone)) addDay(plan, day, ledger, time);
   }
   return plan;
 }
 
+function addDay(plan: ReportPlan, day: PlannedDay, ledger: LedgerDay | undefined, time: ReportTime): void {
+  const closes = day.day < firstOpenDay(time) && !day.isPartial;
+  const cause = causeOf(day, ledger, closes, time.now);
+  if (cause === 'late') plan.late.push({ ...day, before: ledger?.answered ?? noCounts });
+  else if (cause === 'parked') plan.parked.push(day);
+  else if (cause !== null) plan.entries.push(toEntry(day, ledger, cause, closes));
+  if (hasRisen(day, ledger)) plan.risen.push(day);
+}
+
 /** A day is not lowered where the reason may be that other work of the day is held. */
-function atLeast(day: DueDay, ledger: LedgerDay | undefined): DueDay {
+function atLeast(day: PlannedDay, ledger: LedgerDay | undefined): PlannedDay {
   return ledger === undefined ? day : { ...day, counts: maxCounts(day.counts, mayHold(ledger)) };
 }
 
@@ -75,7 +85,7 @@ function createLatestDay(now: Date): (timeZone: string) => Day {
 }
 
 function causeOf(
-  { counts }: DueDay,
+  { counts }: PlannedDay,
   ledger: LedgerDay | undefined,
   closes: boolean,
   now: Date,
@@ -83,9 +93,9 @@ function causeOf(
   if (ledger === undefined) return countNames.some((name) => counts[name]) ? 'new' : null;
   if (ledger.state !== 'answered') return causeOfUnanswered(counts, ledger, now);
   const differs = isDifferent(counts, ledger.answered);
+  if (!differs && isDoubted(ledger) && toInstant(now) >= (ledger.doubtedUntil ?? '')) return 'again';
   if (ledger.closedAt !== null) return differs ? 'late' : null;
   if (differs) return 'changed';
-  if (isDoubted(ledger) && toInstant(now) >= (ledger.doubtedUntil ?? '')) return 'again';
   return closes ? 'leaving' : null;
 }
 
@@ -105,7 +115,7 @@ function isDifferent(counts: Counts, held: Counts): boolean {
   return countNames.some((name) => counts[name] !== null && counts[name] !== held[name]);
 }
 
-function toEntry(day: DueDay, ledger: LedgerDay | undefined, cause: SendCause, closes: boolean): PlannedEntry {
+function toEntry(day: PlannedDay, ledger: LedgerDay | undefined, cause: SendCause, closes: boolean): PlannedEntry {
   const before = ledger === undefined ? noCounts : mayHold(ledger);
   const lowers = isLower(day.counts, before);
   const isBraked = ledger !== undefined && asksBrake(day, ledger);
@@ -116,13 +126,13 @@ function mayHold({ answered, tried, state }: LedgerDay): Counts {
   return state === 'in_doubt' ? maxCounts(answered, tried) : answered;
 }
 
-/** Counts that were sent and may not have arrived were released before. */
-function asksBrake({ counts }: DueDay, ledger: LedgerDay): boolean {
-  const wasLetPass = ledger.state !== 'answered' && !isLower(counts, ledger.tried);
-  return isLower(counts, mayHold(ledger)) && !wasLetPass;
+/** Counts that were sent and may not have arrived were released before, as were those that an operator chose. */
+function asksBrake({ counts }: PlannedDay, ledger: LedgerDay): boolean {
+  const released = toCounts((name) => ledger.tried[name] ?? ledger.answered[name]);
+  return isLower(counts, mayHold(ledger)) && isLower(counts, released);
 }
 
-function hasRisen(day: DueDay, ledger: LedgerDay | undefined): boolean {
+function hasRisen(day: PlannedDay, ledger: LedgerDay | undefined): boolean {
   return ledger !== undefined && ledger.heldSince !== null && !asksBrake(day, ledger);
 }
 

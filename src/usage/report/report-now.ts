@@ -5,8 +5,8 @@ import { instantIn, toInstant } from '../../lib/clock.ts';
 import { listWorkScopes, readNextScope } from '../read/read-scope.ts';
 import { countDueScopes, keepScopes, listScopes, wantScopes } from '../read/scope-store.ts';
 import type { ScopeTrouble } from '../read/scope-trouble.ts';
+import type { ReportWanted } from './plan-install.ts';
 import { type InstallReport, reportUsage } from './report-usage.ts';
-import type { ReportWanted } from './report-wanted.ts';
 import type { OnAnswer } from './send-usage.ts';
 
 export interface ReportPatience {

@@ -1,13 +1,18 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../../context.ts';
+import { inTransaction } from '../../db/database.ts';
 import { outcomeOfRun, type RunOutcome } from '../../domain/run.ts';
+import { mapAtOnce } from '../../lib/at-once.ts';
+import { chunksOf } from '../../lib/chunks.ts';
 import { maskText } from '../../lib/mask.ts';
 import { withSpan } from '../../lib/tracing.ts';
-import { openDue } from '../attribute/load-due.ts';
-import { countRun, decideBrake, type InstallCount, type LoweringBrake, type MarkedPart } from './count-run.ts';
-import { type PartRun, reportPart } from './report-part.ts';
-import type { ReportWanted } from './report-wanted.ts';
+import { closeSettledDays } from '../due/due-store.ts';
+import { refreshDue } from '../due/refresh-due.ts';
+import { firstOpenDay } from '../read/look-back.ts';
+import { countInstall, decideBrake, listHeldOf, type ReportWanted, reportedOf } from './plan-install.ts';
+import { type ReportRun, reportContracts } from './report-contracts.ts';
 import { concernsInstall, type OnAnswer, type SentEntries } from './send-usage.ts';
-import { openTroubles } from './trouble-alerts.ts';
+import { raiseUsageAlerts } from './usage-alerts.ts';
 
 /** The outcome of reporting one install. */
 export interface InstallReport {
@@ -23,13 +28,10 @@ export interface InstallReport {
   failure: string | null;
 }
 
-/** One install while it is reported. */
-interface OpenReport {
-  report: InstallReport;
-  brake: LoweringBrake;
-  /** Days that were counted to be sent, or refused before. */
-  counted: number;
-}
+/** A slow install delays no other. */
+const installsAtOnce = 4;
+/** So many contracts are planned together, once no other sender can be at them. */
+const contractsAtOnce = 25;
 
 /**
  * Sends what is due, contract after contract. Only one sender at a time works on a contract. The next run sends what
@@ -42,61 +44,62 @@ export async function reportUsage(
   signal: AbortSignal,
   onProgress: () => void = () => undefined,
 ): Promise<InstallReport[]> {
-  const due = await openDue(ctx);
-  const troubles = openTroubles(ctx);
-  const { installs, parts } = await countRun(ctx, due, wanted, { troubles, signal });
-  const all: OpenReport[] = [];
-  for (const [install, count] of installs) {
-    all.push(openReport(install, count, await decideBrake(ctx, install, count, wanted)));
-  }
-  const run = { ctx, onAnswer, due, wanted, troubles, signal };
-  for (const part of parts) {
-    for (const one of all) {
-      const attributes = { 'gangway.install': one.report.install };
-      await withSpan('report usage', { parent: null, attributes }, () => reportOfInstall(run, one, part));
-    }
-    onProgress();
-  }
-  const isAll = [wanted.contractId, wanted.from, wanted.to].every((of) => of === undefined);
-  for (const { report, counted } of all) {
-    const isBroken = signal.aborted || report.failure !== null;
-    // Then some parts were never begun.
-    if (isBroken) report.left = Math.max(report.left, counted - report.sent - report.refused);
-    note(ctx, report, isAll);
-    // What other senders are at was not looked at.
-    await troubles.raise(report.install, isAll && !isBroken && report.left === 0);
-  }
-  return all.map(({ report }) => ({ ...report, outcome: outcomeOf(report) }));
+  await refreshDue(ctx, signal, onProgress);
+  const run = { ctx, onAnswer, wanted, signal };
+  return await mapAtOnce(reportedOf(ctx, wanted.installs), installsAtOnce, (install) => {
+    const attributes = { 'gangway.install': install };
+    return withSpan('report usage', { parent: null, attributes }, () => reportInstall(run, install, onProgress));
+  });
 }
 
-function openReport(install: string, count: InstallCount, brake: LoweringBrake): OpenReport {
-  const { entries, lowered, held, parked, heldWork } = count;
-  const heldNow = held + (brake.isOn ? lowered : 0);
-  const heldLowered = brake.isOff ? 0 : heldNow;
-  const report: InstallReport = {
+async function reportInstall(run: ReportRun, install: string, onProgress: () => void): Promise<InstallReport> {
+  const { ctx, wanted, signal } = run;
+  const count = await countInstall(ctx, install, wanted);
+  const brake = await decideBrake(ctx, install, count, wanted);
+  const heldWork = (await listHeldOf(ctx, install, wanted)).length;
+  const heldLowered = brake.isOff ? 0 : count.held + (brake.isOn ? count.lowered : 0);
+  const report: Omit<InstallReport, 'outcome'> = {
     install,
-    outcome: 'clean',
     sent: 0,
     lowered: 0,
     requests: 0,
     failure: null,
     held: heldWork + heldLowered,
-    refused: parked,
+    refused: count.parked,
     left: 0,
   };
-  return { report, brake, counted: entries - heldLowered + parked };
-}
-
-async function reportOfInstall(run: PartRun, { report, brake }: OpenReport, part: MarkedPart): Promise<void> {
-  if (run.signal.aborted || report.failure !== null || !part.contractIds.has(report.install)) return;
   const onSent = (sent: SentEntries) => {
     addSent(report, sent);
     return report.failure === null;
   };
-  report.left += await reportPart(run, { install: report.install, brake, onSent }, part);
+  for (const contractIds of chunksOf(count.contractIds, contractsAtOnce)) {
+    if (signal.aborted || report.failure !== null) break;
+    report.left += await reportContracts(run, { install, brake, onSent }, contractIds);
+    onProgress();
+    await nextTurn();
+  }
+  // Then some contracts were never begun.
+  const isBroken = signal.aborted || report.failure !== null;
+  const counted = count.entries - heldLowered + count.parked;
+  if (isBroken) report.left = Math.max(report.left, counted - report.sent - report.refused);
+  await settleRun(run, report);
+  return { ...report, outcome: outcomeOf(report) };
 }
 
-function addSent(report: InstallReport, { answered, refused, requests, failure }: SentEntries): void {
+async function settleRun({ ctx, wanted }: ReportRun, report: Omit<InstallReport, 'outcome'>): Promise<void> {
+  const { metrics, logger, clock, config } = ctx;
+  const { install, sent, refused, left, requests, failure, held } = report;
+  const openDay = firstOpenDay({ now: clock.now(), lookbackMs: config.usage.lookbackMs });
+  await inTransaction(ctx.database, (tx) => closeSettledDays(tx, install, openDay));
+  metrics.usageDays.inc({ install, outcome: 'answered' }, sent);
+  metrics.usageDays.inc({ install, outcome: 'refused' }, refused);
+  const isAll = [wanted.contractId, wanted.from, wanted.to].every((of) => of === undefined);
+  if (isAll) metrics.usageHeld.set({ install }, held);
+  logger.info({ install, sent, refused, left, requests, failure }, 'Usage was reported');
+  await raiseUsageAlerts(ctx, install);
+}
+
+function addSent(report: Omit<InstallReport, 'outcome'>, { answered, refused, requests, failure }: SentEntries): void {
   report.requests += requests;
   report.sent += answered.length;
   report.lowered += answered.filter(({ lowers }) => lowers).length;
@@ -104,16 +107,7 @@ function addSent(report: InstallReport, { answered, refused, requests, failure }
   if (failure !== null && concernsInstall(failure)) report.failure = maskText(failure.message);
 }
 
-/** @param isAll whether nothing of the install was left out */
-function note({ metrics, logger }: Context, report: InstallReport, isAll: boolean): void {
-  const { install, sent, refused, left, requests, failure, held } = report;
-  metrics.usageDays.inc({ install, outcome: 'answered' }, sent);
-  metrics.usageDays.inc({ install, outcome: 'refused' }, refused);
-  if (isAll) metrics.usageHeld.set({ install }, held);
-  logger.info({ install, sent, refused, left, requests, failure }, 'Usage was reported');
-}
-
-function outcomeOf({ sent, held, refused, left, failure }: InstallReport): RunOutcome {
+function outcomeOf({ sent, held, refused, left, failure }: Omit<InstallReport, 'outcome'>): RunOutcome {
   const numbers = { added: sent, removed: 0, held, failed: refused };
   return failure === null ? outcomeOfRun(numbers, left) : 'failed';
 }

@@ -4,23 +4,22 @@ import { keepSetting, raiseSetting, readSetting } from '../../db/setting-store.t
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { lastTick } from '../../lib/last-tick.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
+import { recountDue } from '../due/recount.ts';
+import { refreshDue } from '../due/refresh-due.ts';
 import { listWorkScopes } from '../read/read-scope.ts';
 import { countDueScopes, wantScopes } from '../read/scope-store.ts';
 import { reportUsage } from './report-usage.ts';
 import type { OnAnswer } from './send-usage.ts';
 
-export interface ReportPorts {
-  onAnswer: OnAnswer;
-  /** Called after a report: compares what was read with what the marketplace has by then. */
-  compare(ctx: Context, signal: AbortSignal, onProgress: () => void): Promise<void>;
-}
-
 /** How long a tool that cannot be read delays the report of the others. */
 const longestWaitMs = 10 * 60_000;
 const stallMs = 60 * 60_000;
 
-/** On each tick of the schedule, has all work read and then reports what has changed. */
-export function createReportWorker(ctx: Context, ports: ReportPorts): Loop {
+/**
+ * On each tick of the schedule, has all work read and then reports what has changed. Once a day it works out anew what
+ * is due.
+ */
+export function createReportWorker(ctx: Context, onAnswer: OnAnswer): Loop {
   const { logger, clock } = ctx;
   return createLoop({
     name: 'report-usage',
@@ -30,7 +29,8 @@ export function createReportWorker(ctx: Context, ports: ReportPorts): Loop {
     stallMs,
     async run(signal, beat) {
       await wantTick(ctx);
-      await reportTick(ctx, ports, signal, beat);
+      await refreshDue(ctx, signal, beat);
+      await reportTick(ctx, onAnswer, signal, beat);
       return 'idle';
     },
   });
@@ -55,12 +55,7 @@ async function wantTick(ctx: Context): Promise<void> {
 }
 
 /** Reports once everything was read that can be; one instance does it. */
-async function reportTick(
-  ctx: Context,
-  { onAnswer, compare }: ReportPorts,
-  signal: AbortSignal,
-  beat: () => void,
-): Promise<void> {
+async function reportTick(ctx: Context, onAnswer: OnAnswer, signal: AbortSignal, beat: () => void): Promise<void> {
   const { database, installs, clock } = ctx;
   const { kysely } = database;
   const [wanted, reported] = [
@@ -74,5 +69,20 @@ async function reportTick(
   const isOurs = await inTransaction(database, (tx) => raiseSetting(tx, 'usage_reported_tick', wanted));
   if (!isOurs) return;
   await reportUsage(ctx, onAnswer, { installs: [...installs.keys()] }, signal, beat);
-  await compare(ctx, signal, beat);
+  await recountTonight(ctx, wanted.slice(0, 10), signal, beat);
 }
+
+async function recountTonight(ctx: Context, day: string, signal: AbortSignal, beat: () => void): Promise<void> {
+  const isFirst = await inTransaction(ctx.database, async (tx) => {
+    await keepSetting(tx, 'usage_recounted_at', day);
+    return await raiseSetting(tx, 'usage_recounted_at', day);
+  });
+  if (!isFirst) return;
+  const wrong = await recountDue(ctx, signal, beat);
+  if (wrong.length === 0) return;
+  const days = wrong.reduce((sum, one) => sum + one.days.length, 0);
+  ctx.alerts.raise('usage_miscounted', { trainers: wrong.length, days }, miscounted);
+}
+
+const miscounted =
+  'What was stored as due was not what follows from the readings, and was mended: see "gangway usage check"';

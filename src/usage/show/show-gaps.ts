@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { listEngagements, listParticipants, listWorkLinks } from '../read/contract-source-store.ts';
+import { listEngagements, listParticipants } from '../read/contract-source-store.ts';
 import { scopeKey, scopeOfLink } from '../read/find-scopes.ts';
 import { listScopes } from '../read/scope-store.ts';
 import { type FallenTotal, listFallenTotals } from '../read/work-store.ts';
@@ -18,14 +18,10 @@ export interface ContractGaps {
 export async function showGaps(ctx: Context, install: string, contractId: string): Promise<ContractGaps> {
   const people = await listParticipants(ctx, install, [contractId]);
   const trainerIds = [...new Set(people.map(({ trainerId }) => trainerId))];
-  const ours = (await listEngagements(ctx, { trainerIds })).filter(
-    (one) => one.install === install && one.contractId === contractId,
-  );
-  const linkIds = new Set(ours.map(({ linkId }) => linkId));
-  const links = (await listWorkLinks(ctx)).filter((link) => link.install === install && linkIds.has(link.linkId));
+  const engagements = await listEngagements(ctx.database, ctx.database.kysely, trainerIds);
   const keys = new Set(
-    links.flatMap((link) => {
-      const at = scopeOfLink(ctx, link);
+    engagements.flatMap((one) => {
+      const at = one.install === install && one.contractId === contractId ? scopeOfLink(ctx, one) : undefined;
       return at === undefined ? [] : [scopeKey(at)];
     }),
   );

@@ -1,118 +1,93 @@
 import type { Context } from '../../context.ts';
-import { addCounts, type Counts, countNames, type Day, noCounts, type Observation } from '../../domain/usage.ts';
-import type { DueDay, HeldWork } from '../attribute/attribute-work.ts';
-import { openDue } from '../attribute/load-due.ts';
-import { differenceOf, explainDay, type WhyDifferent } from '../compare/explain-day.ts';
+import type { ContractKey } from '../../domain/evidence.ts';
+import { addCounts, type Counts, countNames, noCounts, type Observation } from '../../domain/usage.ts';
+import { attributeTrainers } from '../due/attribute-trainers.ts';
+import { type DueAndLedger, dayKey, listDays, type StoredDue } from '../due/due-store.ts';
+import { differenceOf, explainDay, type WhyDifferent } from '../due/explain-day.ts';
+import { type HeldRow, listHeld } from '../due/held-store.ts';
+import { refreshDue } from '../due/refresh-due.ts';
 import { listParticipants } from '../read/contract-source-store.ts';
-import { type LedgerRow, listLedger } from '../report/ledger-store.ts';
+import type { DayKey, LedgerRow } from '../report/ledger-store.ts';
 
 /** The receipt of one day of a trainer on a contract. */
-export interface ShownDay {
-  trainerId: string;
-  day: Day;
-  seen: Counts | null;
+export interface ShownDay extends Pick<DayKey, 'trainerId' | 'day'> {
+  due: Counts | null;
   /** Each source's counts, and when it was read. */
   observations: ShownObservation[];
   /** The counts that were answered last. */
   sent: Counts | null;
-  /** What was seen beyond the answered counts, and why. */
+  /** What is due beyond the answered counts, and why. */
   difference: Counts | null;
   why: WhyDifferent | null;
-  state: LedgerRow['state'] | null;
-  sentAt: string | null;
-  answeredAt: string | null;
-  /** Of the last answer, where it was a refusal. */
-  status: number | null;
-  message: string | null;
-  /** The marketplace's id of the request, where it gave one. */
-  requestId: string | null;
-  /** The id of the day at the marketplace. */
-  reportId: string | null;
-  /** Until then a request may arrive whose outcome is unknown. */
-  doubtedUntil: string | null;
-  heldSince: string | null;
-  /** What was reported less than before. */
-  lowered: LedgerRow['lowered'];
+  /** Null where nothing was sent yet. */
+  report: Omit<LedgerRow, keyof DayKey | 'answered' | 'tried'> | null;
 }
 
 export type ShownObservation = Pick<Observation, 'source' | 'workedOn' | 'counts' | 'seenAt'>;
 
-export interface ShownContract {
-  install: string;
-  contractId: string;
+export interface ShownContract extends ContractKey {
   days: ShownDay[];
-  held: HeldWork[];
+  /** Work that may be of the contract: held, or decided by an operator. */
+  held: HeldRow[];
   /** The sum of all days that were ever reported. */
   reported: Counts;
   /** The days of the ledger, including those in doubt. */
   ledger: LedgerRow[];
 }
 
-/** What is known of the usage of one contract. Changes nothing. */
-export async function showUsage(ctx: Context, install: string, contractId: string): Promise<ShownContract> {
-  const due = await openDue(ctx, { keepsObservations: true });
+/** What is known of the usage of one contract, of any age. */
+export async function showUsage(ctx: Context, { install, contractId }: ContractKey): Promise<ShownContract> {
+  await refreshDue(ctx);
+  const days: DueAndLedger[] = [];
+  for await (const some of listDays(ctx, { install, contractIds: [contractId] })) days.push(...some);
   const people = await listParticipants(ctx, install, [contractId]);
-  const attributed = await due.load([...new Set(people.map(({ trainerId }) => trainerId))]);
-  const isOf = (one: { install: string; contractId: string }) =>
-    one.install === install && one.contractId === contractId;
-  const ledger = await listLedger(ctx, { install, contractIds: [contractId] });
-  const seen = new Map(attributed.due.filter(isOf).map((day) => [keyOf(day), day]));
-  const sent = new Map(ledger.map((row) => [keyOf(row), row]));
-  // A day with zeros was assigned to another contract, and is shown only where it was reported.
-  const isSeen = ({ counts }: DueDay) => countNames.some((name) => counts[name]);
-  const seenKeys = [...seen].flatMap(([key, day]) => (isSeen(day) ? [key] : []));
-  const keys = [...new Set([...sent.keys(), ...seenKeys])];
-  const toShown = (key: string) =>
-    toDay(seen.get(key), sent.get(key), { now: ctx.clock.now(), firstDay: due.firstDay });
+  const trainerIds = [...new Set(people.map(({ trainerId }) => trainerId))];
+  const attributed = await attributeTrainers(ctx, ctx.database.kysely, trainerIds);
+  const sources = new Map(attributed.due.map((one) => [dayKey(one), one.observations]));
+  const held = await listHeld(ctx, { install, contractId });
+  const ledger = days.flatMap((one) => one.ledger ?? []);
+  const toShown = (one: DueAndLedger) => toDay(one, sources, held, ctx.clock.now());
   return {
     install,
     contractId,
     ledger,
-    days: keys.map(toShown).sort(byDay),
-    held: attributed.held.filter(({ contracts }) => contracts.some(isOf)),
+    days: days.filter(isShown).map(toShown).sort(byDay),
+    held,
     reported: ledger.reduce((sum, { answered }) => addCounts(sum, answered), noCounts),
   };
 }
 
+/** A day with zeros was assigned to another contract, and is shown only where it was reported. */
+function isShown({ due, ledger }: DueAndLedger): boolean {
+  return ledger !== undefined || countNames.some((name) => due?.counts[name]);
+}
+
 function toDay(
-  seen: DueDay | undefined,
-  row: LedgerRow | undefined,
-  { now, firstDay }: { now: Date; firstDay: Day },
+  { due, ledger }: DueAndLedger,
+  sources: ReadonlyMap<string, readonly Observation[]>,
+  held: readonly HeldRow[],
+  now: Date,
 ): ShownDay {
-  const { trainerId = '', day = '' } = seen ?? row ?? {};
-  const { state = null, sentAt = null, answeredAt = null, status = null } = row ?? {};
-  const { message = null, requestId = null, reportId = null } = row ?? {};
-  const { doubtedUntil = null, heldSince = null, lowered = null } = row ?? {};
-  // Days before the look-back are not read again.
-  const isOld = seen === undefined && day < firstDay && row?.state === 'answered';
+  const key = (due ?? ledger) as StoredDue | LedgerRow;
+  const { trainerId, day } = key;
+  const decided = held.find((one) => one.trainerId === trainerId && one.day === day);
   return {
     trainerId,
     day,
-    state,
-    sentAt,
-    answeredAt,
-    status,
-    message,
-    requestId,
-    reportId,
-    doubtedUntil,
-    heldSince,
-    lowered,
-    seen: seen?.counts ?? null,
-    observations: (seen?.observations ?? []).map(({ source, workedOn, counts, seenAt }) => ({
-      source,
-      workedOn,
-      counts,
-      seenAt,
-    })),
-    sent: answeredAt === null ? null : (row?.answered ?? null),
-    difference: seen === undefined ? null : differenceOf(seen.counts, row?.answered ?? noCounts),
-    why: isOld ? null : explainDay(seen, row, now),
+    due: due?.counts ?? null,
+    observations: (sources.get(dayKey(key)) ?? []).map(({ source, workedOn, counts, seenAt }) => {
+      return { source, workedOn, counts, seenAt };
+    }),
+    sent: ledger === undefined || ledger.answeredAt === null ? null : ledger.answered,
+    difference: due === undefined ? null : differenceOf(due.counts, ledger?.answered ?? noCounts),
+    why: explainDay(due, ledger, now, decided?.state),
+    report: ledger === undefined ? null : toReport(ledger),
   };
 }
 
-function keyOf({ trainerId, day }: DueDay | LedgerRow): string {
-  return JSON.stringify([day, trainerId]);
+function toReport(row: LedgerRow): ShownDay['report'] {
+  const { install: _, contractId: __, trainerId: ___, day: ____, answered: _____, tried: ______, ...report } = row;
+  return report;
 }
 
 function byDay(a: ShownDay, b: ShownDay): number {

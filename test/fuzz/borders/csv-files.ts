@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { AppError } from '../../../src/domain/errors.ts';
 import { readCsv } from '../../../src/lib/read-csv.ts';
 import type { ImportFormat, ReadEntry } from '../../../src/usage/import/entry.ts';
-import { readEntries } from '../../../src/usage/import/stage-import.ts';
+import { readEntries } from '../../../src/usage/import/read-entries.ts';
 import type { Mutator } from '../mutator.ts';
 import type { Target } from '../target.ts';
 

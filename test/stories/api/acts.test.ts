@@ -237,5 +237,8 @@ describe('an act by the API', () => {
       installs: [{ install: 'acme' }],
     });
     expect(await api.send('decideHeldWork', { body: { contract: null } })).toMatchObject({ status: 404 });
+    expect(await api.send('takeBackHeldWork')).toMatchObject({ status: 404 });
+    expect(await api.send('decideLateDay', { body: { send: true } })).toMatchObject({ status: 404 });
+    expect(await api.ask('recountUsage')).toEqual({ trainers: 0, days: 0 });
   });
 });

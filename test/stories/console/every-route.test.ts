@@ -137,7 +137,7 @@ describe('every address of the console', () => {
       ]);
     }
     // What is downloaded is never shown as a page.
-    for (const path of ['/access.csv', '/deliveries/1/body']) {
+    for (const path of ['/access.csv', '/work.csv', '/deliveries/1/body']) {
       const { status, headers, body } = await visitor.send(path);
       await body?.cancel();
       expect([path, status, headers.get('content-disposition')]).toEqual([

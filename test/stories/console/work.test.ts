@@ -1,18 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { readSetting } from '../../../src/db/setting-store.ts';
+import { addDays } from '../../../src/lib/add-days.ts';
+import { createApiClient } from '../../support/api-client.ts';
 import { sqlite } from '../../support/databases.ts';
 import { liveThrough, openJourney } from '../../support/journey.ts';
 import { until } from '../../support/until.ts';
-import { createVisitor } from '../../support/visitor.ts';
+import { createVisitor, type VisitedPage } from '../../support/visitor.ts';
 import { createWorkingTool } from '../../support/working-tool.ts';
 
 const hourMs = 3_600_000;
 
-/** Two trainers work on contracts of their own; each hour their work is reported and compared. */
+/** Two trainers work on contracts of their own; each hour their work is reported. */
 async function openWork() {
   const tool = createWorkingTool();
   const journey = await openJourney(sqlite, { adapter: tool.adapter, piiConsent: true });
-  const { sandbox, customer, clock, storage, quiet, consoleUrl } = journey;
+  const { sandbox, customer, clock, storage, quiet, consoleUrl, log } = journey;
   const day = clock.now().toISOString().slice(0, 10);
   await customer.link('street-signs');
   const hire = () => {
@@ -22,11 +23,15 @@ async function openWork() {
   };
   const [steady, hasty] = [hire(), hire()];
   await quiet();
+  const reports = () => log.lines().filter(({ msg }) => msg === 'Usage was reported').length;
   async function passHours(hours: number): Promise<void> {
+    const before = reports();
     await liveThrough(storage, clock, hours * hourMs);
-    const since = clock.now().toISOString();
-    const comparedAt = async () => (await readSetting(storage.database.kysely, 'usage_compared_at')) ?? '';
-    await until('the work is compared', comparedAt, (at) => at >= since);
+    await until(
+      'the work is reported',
+      async () => reports(),
+      (count) => count > before,
+    );
     await quiet();
   }
   const visitor = createVisitor(consoleUrl);
@@ -34,52 +39,84 @@ async function openWork() {
   return { ...journey, tool, day, steady, hasty, passHours, visitor, rowsOf };
 }
 
+/** The links in the cells of a page's tables. */
+function linksOf({ html }: VisitedPage): string[] {
+  return html.querySelectorAll('main td a').map((one) => one.getAttribute('href') ?? '');
+}
+
+const ofDecision = /^\/work\/held\/./;
+
 describe('the pages of work', () => {
   it('say what would stand there before work was read', async () => {
     const { consoleUrl } = await openJourney(sqlite);
     const visitor = createVisitor(consoleUrl);
-    expect((await visitor.signIn('vera')).text).toContain('No work was read and reported yet.');
-    expect((await visitor.visit('/work')).text).toContain('Nothing was compared yet.');
+    expect((await visitor.signIn('vera')).text).toContain('Nothing does.');
+    const work = await visitor.visit('/work');
+    // It may take long to make, and is not made again by itself.
+    expect(work.html.querySelector('script')).toBeNull();
+    expect(work.text).toContain('No work is known of these days.');
+    expect(work.text).toContain('The marketplace has what is due.');
     expect((await visitor.visit('/work/held')).text).toContain('No work is held.');
-    expect((await visitor.visit('/work/days/2026-02-30')).status).toBe(404);
     expect((await visitor.visit('/work/held/none')).status).toBe(404);
     expect((await visitor.visit('/work/contracts/none')).status).toBe(404);
+    expect((await visitor.visit('/work?all=none')).status).toBe(400);
   });
 
-  it('lead from home to the day on which tool and marketplace differ, and to why', async () => {
+  it('have the sums and the days that differ, why, and what to do', async () => {
     const { tool, day, steady, hasty, passHours, visitor, rowsOf } = await openWork();
     tool.work(day, steady.trainerId, 8);
     tool.work(day, hasty.trainerId, 2);
     await passHours(1);
-    expect((await visitor.signIn('vera')).text).toContain('of the last 30 days as the tools counted it');
-    const before = await visitor.visit('/work');
-    expect(rowsOf(before.text, day)).toContain(`${day} | 10 h | 10 h | |`);
-    const chart = before.html.querySelector('svg[role=img]');
-    expect(chart?.querySelectorAll('rect.bar')).toHaveLength(1);
-    expect(chart?.querySelectorAll('path.mark')).toHaveLength(0);
-    expect((await visitor.visit('/work?differs=yes')).text).toContain('No such day.');
+    expect((await visitor.signIn('vera')).text).not.toContain('work of acme');
+    const agreed = await visitor.visit('/work');
+    expect(rowsOf(agreed.text, 'acme |')).toEqual(['acme | 10 h | nothing | 10 h | 10 h | 2 | |']);
+    expect(agreed.text).toContain('The marketplace has what is due.');
+    const all = await visitor.visit('/work?all=yes');
+    expect(rowsOf(all.text, `${day} |`)).toHaveLength(2);
 
     tool.work(day, hasty.trainerId, 30);
     await passHours(1);
     const home = await visitor.visit('/');
-    const link = home.html
-      .querySelectorAll('main a')
-      .find(({ text }) => text.startsWith('Tool and marketplace differ'));
-    expect(link?.text).toBe('Tool and marketplace differ on 1 day of the last 30');
-    const days = await visitor.visit(link?.getAttribute('href') ?? '');
-    expect(days.path).toBe('/work?differs=yes');
-    expect(rowsOf(days.text, `${day} |`)).toEqual([`${day} | 38 h | 10 h | | 1`]);
-    expect(days.html.querySelectorAll('svg path.mark')).toHaveLength(1);
-    const onDay = await visitor.visit(`/work/days/${day}`);
-    expect(rowsOf(onDay.text, 'acme |')).toEqual([
-      expect.stringContaining(`| acme | ${hasty.contractId} | 30 h | 2 h | held: more than 24 hours`),
+    expect(home.text).toContain(`held work of acme: 1 day, 30 hours, the oldest of ${day}`);
+    const differing = await visitor.visit('/work');
+    expect(rowsOf(differing.text, `${day} |`)).toEqual([
+      expect.stringMatching(
+        new RegExp(`\\| acme \\| ${hasty.contractId} \\| 30 h \\| \\S+.* \\| 2 h \\| held: more than 24 hours`),
+      ),
     ]);
+    expect(linksOf(differing).filter((href) => ofDecision.test(href))).toHaveLength(1);
+    const path = (query: string) => visitor.visit(`/work?${query}`);
+    for (const query of ['install=none', `contract=${steady.contractId}`, `to=${addDays(day, -1)}`]) {
+      expect([query, rowsOf((await path(query)).text, `${day} |`)]).toEqual([query, []]);
+    }
+    expect(rowsOf((await path(`contract=${hasty.contractId}&from=${day}`)).text, `${day} |`)).toHaveLength(1);
+    const later = await path(`from=${addDays(day, 1)}&to=${addDays(day, 9)}`);
+    expect(later.html.querySelector('main .warn a')?.text).toBe(`Show all since ${day}`);
     const contract = await visitor.visit(`/work/contracts/${steady.contractId}`);
-    expect(rowsOf(contract.text, `${day} |`)).toEqual([expect.stringContaining(`| 8 h | 8 h | |`)]);
+    expect(rowsOf(contract.text, `${day} |`)).toEqual([expect.stringContaining('| 8 h | 8 h | |')]);
     expect((await visitor.visit(`/work/contracts/${steady.contractId}?differs=yes`)).text).toContain('No such day.');
   });
 
-  it('let an operator discard held work and accept what would be lowered, and keep who did', async () => {
+  it('are downloaded as a file that no spreadsheet takes for formulas', async () => {
+    const { tool, day, hasty, passHours, visitor, storage } = await openWork();
+    tool.work(day, hasty.trainerId, 30);
+    await passHours(1);
+    const { kysely } = storage.database;
+    await kysely.updateTable('usageHeld').set({ trainerId: '=2+5' }).execute();
+    await visitor.signIn('vera');
+    const link = (await visitor.visit('/work')).html
+      .querySelectorAll('main a')
+      .find(({ text }) => text === 'Download these as CSV');
+    const file = await visitor.visit(link?.getAttribute('href') ?? '');
+    expect(file.type).toMatch(/^text\/csv/);
+    const [titles = '', row = ''] = file.body.split('\r\n');
+    expect(titles).toMatch(/^day,install,contract,trainer id,seconds seen,tasks seen,.+,usd unpaid,why,id$/);
+    expect(row).toMatch(
+      new RegExp(`^${day},acme,${hasty.contractId},'=2\\+5,108000,.*,held: more than 24 hours in one day,`),
+    );
+  });
+
+  it('let an operator discard held work, take that back, and accept what would be lowered, and keep who did', async () => {
     const { tool, day, steady, hasty, passHours, visitor, rowsOf, storage } = await openWork();
     tool.work(day, steady.trainerId, 8);
     tool.work(day, hasty.trainerId, 30);
@@ -89,39 +126,74 @@ describe('the pages of work', () => {
     await passHours(24);
     await visitor.signIn('otto');
     const held = await visitor.visit('/work/held');
-    expect(rowsOf(held.text, `${day} |`)).toHaveLength(2);
-    const links = held.html.querySelectorAll('main td a').map((one) => one.getAttribute('href') ?? '');
-    const one = await visitor.visit(links.find((href) => /^\/work\/held\//.test(href)) ?? '');
+    expect(rowsOf(held.text, `${day} |`)).toEqual([
+      expect.stringContaining('| 30 h | more than 24 hours in one day |'),
+      expect.stringContaining('| 8 h | 4 h |'),
+    ]);
+    const one = await visitor.visit(linksOf(held).find((href) => ofDecision.test(href)) ?? '');
     expect(one.text).toContain('30 h');
-    const after = await visitor.press(one, 'Discard it: never report it');
+    const after = await visitor.press(one, 'Discard: never report it');
     expect(after.path).toBe('/work/held');
-    expect(rowsOf(after.text, `${day} |`)).toEqual([expect.stringContaining('8 h | held: it would be lowered')]);
+    expect(after.text).toContain('No work is held.');
+    expect(rowsOf(after.text, 'discarded |')).toHaveLength(1);
+    const back = await visitor.press(await visitor.visit(one.path), 'Take the decision back');
+    expect(rowsOf(back.text, 'more than 24 hours')).toHaveLength(1);
+    expect(rowsOf(back.text, 'discarded |')).toEqual([]);
     const contract = await visitor.visit(`/work/contracts/${steady.contractId}?install=acme`);
     const lowered = await visitor.press(contract, 'Accept and report the lower counts');
     expect(rowsOf(lowered.text, `${day} |`)).toEqual([expect.stringContaining('| 4 h | 4 h | |')]);
-    expect((await visitor.visit('/work/held')).text).toContain('No work is held.');
     const acts = storage.database.kysely.selectFrom('audit').select(['actor', 'action']).orderBy('id');
     expect(await acts.execute()).toEqual([
+      { actor: 'otto', action: 'usage held' },
       { actor: 'otto', action: 'usage held' },
       { actor: 'otto', action: 'usage report --accept-lowered' },
     ]);
   });
 
-  it('let an operator assign held work to the contract that it may be of', async () => {
+  it('let an operator assign held work to the contract that it may be of, and say why where that is impossible', async () => {
     const { tool, day, hasty, passHours, visitor, rowsOf, consoleUrl } = await openWork();
+    const before = addDays(day, -1);
     tool.work(day, hasty.trainerId, 30);
+    tool.work(before, hasty.trainerId, 3);
     await passHours(1);
     await visitor.signIn('vera');
-    const [path = ''] = (await visitor.visit('/work/held')).html
-      .querySelectorAll('main td a')
-      .map((one) => one.getAttribute('href') ?? '')
-      .filter((href) => href.startsWith('/work/held/'));
-    expect((await visitor.visit(path)).html.querySelectorAll('main form')).toEqual([]);
+    const [early = '', long = ''] = linksOf(await visitor.visit('/work/held')).filter((href) => ofDecision.test(href));
+    expect((await visitor.visit(early)).html.querySelectorAll('main form')).toEqual([]);
     const otto = createVisitor(consoleUrl);
     await otto.signIn('otto');
-    const assigned = await otto.press(await otto.visit(path), 'Assign all of the day to it');
+    const assigned = await otto.press(await otto.visit(early), 'Assign all of it');
     expect(assigned.path).toBe(`/work/contracts/${hasty.contractId}`);
-    expect(rowsOf(assigned.text, `${day} |`)).not.toEqual([]);
+    expect(rowsOf(assigned.text, `${before} |`)).toEqual([
+      expect.stringContaining('| 3 h | nothing | to be sent with the next report'),
+      expect.stringContaining('| assigned'),
+    ]);
+    const refused = await otto.press(await otto.visit(long), 'Assign all of it');
+    expect(refused).toMatchObject({ status: 409, text: expect.stringContaining('more than 24 hours in one day') });
+  });
+
+  it('let an operator send or dismiss what changed after its day was sent for the last time', async () => {
+    const { tool, day, steady, passHours, visitor, rowsOf, storage, consoleUrl } = await openWork();
+    tool.work(day, steady.trainerId, 8);
+    await passHours(1);
+    const closedAt = new Date().toISOString();
+    await storage.database.kysely.updateTable('usageLedger').set({ closedAt }).execute();
+    tool.work(day, steady.trainerId, 9);
+    await passHours(1);
+    await visitor.signIn('otto');
+    const work = await visitor.visit('/work');
+    expect(rowsOf(work.text, `${day} |`)).toEqual([expect.stringMatching(/\| send or dismiss it \|/)]);
+    const [path = ''] = linksOf(await visitor.visit('/work/held')).filter((href) => ofDecision.test(href));
+    const late = await visitor.visit(path);
+    expect(late.text).toMatch(/The marketplace has\s+8 h\s+Due\s+9 h/);
+    const dismissed = await visitor.press(late, 'Dismiss: leave what was reported');
+    expect(dismissed.path).toBe('/work/held');
+    expect(rowsOf((await visitor.visit('/work')).text, `${day} |`)).toEqual([expect.stringMatching(/\| send it \|/)]);
+    await visitor.press(await visitor.visit(path), 'Send it once more');
+    await passHours(1);
+    expect(rowsOf((await visitor.visit('/work')).text, `${day} |`)).toEqual([]);
+    expect((await visitor.visit(path)).status).toBe(404);
+    const { sums } = await createApiClient(consoleUrl).ask('checkUsage');
+    expect(sums).toMatchObject([{ install: 'acme', differing: 0, answered: { seconds: 9 * 3600 } }]);
   });
 });
 

@@ -4,6 +4,7 @@ import { describeAnyDatabase } from '../../support/tries.ts';
 import { openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
 
 const hourMs = 3_600_000;
+const today = '2026-03-15';
 
 describeAnyDatabase('trouble with work', (openFresh) => {
   async function openWork() {
@@ -22,10 +23,10 @@ describeAnyDatabase('trouble with work', (openFresh) => {
   }
 
   function alertsOf({ engine }: UsageWorld) {
-    const lines = engine.log.lines() as { alert?: string; days?: number; new?: number }[];
+    const lines = engine.log.lines() as { alert?: string; days?: number; hours?: number; oldest?: string }[];
     return lines
       .filter(({ alert }) => alert?.startsWith('usage_'))
-      .map(({ alert, days, new: fresh }) => [alert, days, fresh]);
+      .map(({ alert, days, hours, oldest }) => [alert, days, hours, oldest]);
   }
 
   it('raises an alert when it is new, not with every run, and again after a day', async () => {
@@ -35,25 +36,25 @@ describeAnyDatabase('trouble with work', (openFresh) => {
     await read();
     expect(await report()).toMatchObject({ held: 1 });
     expect(await report()).toMatchObject({ held: 1 });
-    expect(alertsOf(world)).toEqual([['usage_held', 1, 1]]);
+    expect(alertsOf(world)).toEqual([['usage_held', 1, 25, today]]);
     engine.clock.advance(23 * hourMs);
     work(world, 'b', hired.memberId, 90_000);
     await read();
     await report();
     await report();
-    expect(alertsOf(world).slice(1)).toEqual([['usage_held', 2, 1]]);
+    expect(alertsOf(world).slice(1)).toEqual([['usage_held', 2, 50, today]]);
     engine.clock.advance(23 * hourMs);
     await report();
     expect(alertsOf(world)).toHaveLength(2);
     engine.clock.advance(hourMs);
     await report();
-    expect(alertsOf(world).slice(2)).toEqual([['usage_held', 2, 0]]);
+    expect(alertsOf(world).slice(2)).toEqual([['usage_held', 2, 50, today]]);
   });
 
   it('raises an alert again when it comes back after it was over', async () => {
     const world = await openWork();
     const { engine, tool, read, report, hired } = world;
-    work(world, 'a', hired.memberId, 100);
+    work(world, 'a', hired.memberId, 3600);
     await read(true);
     await report();
     const lose = async () => {
@@ -63,7 +64,7 @@ describeAnyDatabase('trouble with work', (openFresh) => {
     };
     const find = async () => {
       engine.clock.advance(60_000);
-      work(world, 'a', hired.memberId, 100);
+      work(world, 'a', hired.memberId, 3600);
       await read(true);
       return await report();
     };
@@ -73,21 +74,21 @@ describeAnyDatabase('trouble with work', (openFresh) => {
     engine.clock.advance(60_000);
     expect(await lose()).toMatchObject({ outcome: 'held', held: 1 });
     expect(alertsOf(world)).toEqual([
-      ['usage_held', 1, 1],
-      ['usage_held', 1, 1],
+      ['usage_held', 1, 1, today],
+      ['usage_held', 1, 1, today],
     ]);
   });
 
   it('raises no second alert in another instance, or after a restart', async () => {
     const world = await openWork();
     const { sandbox, ctx, read, report, hired } = world;
-    work(world, 'a', hired.memberId, 100);
+    work(world, 'a', hired.memberId, 3600);
     await read();
     sandbox.replaceParticipant(hired.contractId, { leaves: hired.trainerId });
     expect(await report()).toMatchObject({ refused: 1 });
     const { signal } = new AbortController();
     const [again] = await reportUsage({ ...ctx }, async () => undefined, { installs: ['acme'] }, signal);
     expect(again).toMatchObject({ refused: 1, requests: 0 });
-    expect(alertsOf(world)).toEqual([['usage_refused', 1, 1]]);
+    expect(alertsOf(world)).toEqual([['usage_refused', 1, 1, today]]);
   });
 });

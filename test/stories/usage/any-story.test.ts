@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { decideHeld } from '../../../src/usage/due/decide-held.ts';
+import { listHeld } from '../../../src/usage/due/held-store.ts';
 import { openForTest, sqlite } from '../../support/databases.ts';
 import { tries } from '../../support/tries.ts';
 import {
@@ -94,7 +96,7 @@ it('comes to what was done under each contract, once nothing goes wrong any more
     const { world, items } = await openWork(timeZone);
     const { contractId, trainerId, memberId } = world.hire();
     await world.learn();
-    const contracts = [{ contractId, startsAt: world.engine.clock.now().toISOString() }];
+    const contracts = [{ contractId, startsAt: world.engine.clock.now().toISOString(), endsAt: '9999' }];
     const renewal: Renewal = { world, items, memberId, trainerId, contracts, isKnown: true, keptUntil: '' };
     for (const one of all) {
       await world.pass(minuteMs);
@@ -104,10 +106,12 @@ it('comes to what was done under each contract, once nothing goes wrong any more
     await world.learn();
     // Until the last day has begun in UTC, too.
     world.engine.clock.advance(24 * 60 * minuteMs);
+    const isOf = (at: string, { startsAt, endsAt }: Contract) => at >= startsAt && at <= endsAt;
+    const between = sumOf(items, ({ at }) => !contracts.some((one) => isOf(at, one)));
+    expect(await discardHeld(world)).toEqual(between.seconds);
     await settle(world);
-    for (const [index, one] of contracts.entries()) {
-      const endsAt = contracts[index + 1]?.startsAt ?? '9999';
-      expect(world.consumed(one.contractId)).toEqual(sumOf(items, ({ at }) => at >= one.startsAt && at < endsAt));
+    for (const one of contracts) {
+      expect(world.consumed(one.contractId)).toEqual(sumOf(items, ({ at }) => isOf(at, one)));
     }
   });
   await fc.assert(play, { numRuns: tries(20) });
@@ -137,6 +141,16 @@ async function takeCommon(world: UsageWorld, one: CommonStep): Promise<void> {
     case 'wait':
       await world.pass(one.minutes * minuteMs);
   }
+}
+
+/** An operator discards what was done outside every contract. @returns its seconds */
+async function discardHeld(world: UsageWorld): Promise<number> {
+  world.tool.breaksAfter = null;
+  await world.read(true);
+  await world.report();
+  const held = await listHeld(world.ctx);
+  for (const { id } of held) await decideHeld(world.ctx, { actor: 'ada', at: '' }, id, null);
+  return held.reduce((sum, { counts }) => sum + (counts.seconds ?? 0), 0);
 }
 
 /** Nothing goes wrong any more, until there is nothing left to do. */
@@ -185,13 +199,19 @@ async function takeInStory(
   }
 }
 
+interface Contract {
+  contractId: string;
+  startsAt: string;
+  endsAt: string;
+}
+
 interface Renewal {
   world: UsageWorld;
   items: Items;
   memberId: string;
   trainerId: string;
   /** One after the other. */
-  contracts: { contractId: string; startsAt: string }[];
+  contracts: Contract[];
   /** Whether the last of them is known here. Of a contract that is over, the participants are not read. */
   isKnown: boolean;
   /** What was done before may not come to less: they were taken out, and it was theirs. */
@@ -243,7 +263,9 @@ async function renew(
   world.tool.breaksAfter = null;
   // What was taken away before they are taken out is known by then.
   if (isNoticed) await world.read(true);
-  sandbox.endContract(contracts.at(-1)?.contractId ?? '');
+  const last = contracts.at(-1);
+  sandbox.endContract(last?.contractId ?? '');
+  if (last !== undefined) last.endsAt = engine.clock.now().toISOString();
   const half = (gapMinutes * minuteMs) / 2;
   await world.pass(half);
   if (isNoticed) {
@@ -257,7 +279,7 @@ async function renew(
   }
   await world.pass(half + 1000);
   const { contractId } = sandbox.hire({ jobId, trainers: [{ opentrainUserId: trainerId }] });
-  contracts.push({ contractId, startsAt: engine.clock.now().toISOString() });
+  contracts.push({ contractId, startsAt: engine.clock.now().toISOString(), endsAt: '9999' });
   if (isNoticed) await world.learn();
   renewal.isKnown = isNoticed;
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import type { ImportPreview } from '../../../src/usage/import/import-file.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { openImportWorld } from '../../usage/import/import-harness.ts';
 
@@ -26,15 +27,13 @@ const right = ['cmc1,,,,60,', 'cmc2,,cmu3,,,7', ',lamps,,cmu2@opentrain.work,60,
 describeAnyDatabase('a file with faults', (openFresh) => {
   it('shows each wrong line and its fault', async () => {
     const world = await openImportWorld(openFresh);
-    const staged = await world.stage(
+    const { id, preview } = await world.prepare(
       wrong.map(([rest]) => `2026-03-13,${rest}`),
       { header },
     );
-    expect(staged).toEqual({
-      outcome: 'faulty',
-      faultCount: wrong.length,
-      faults: wrong.map(([, fault], index) => ({ line: index + 2, fault })),
-    });
+    expect(id).toBeNull();
+    expect(refusedIn(preview)).toEqual(wrong.map(([, fault], index) => `${index + 2} ${fault}`));
+    expect(preview.outcomes.refused.lines).toBe(wrong.length);
   });
 
   it('has an address refused that several on the project have', async () => {
@@ -48,10 +47,11 @@ describeAnyDatabase('a file with faults', (openFresh) => {
     await database.kysely.updateTable('person').set({ workEmailDigest }).execute();
     const fault = 'several trainers on the project have this workEmail: name one by opentrainUserId';
     const line = '2026-03-13,,lamps,,cmu2@opentrain.work,60,';
-    expect(await world.stage([line], { header })).toMatchObject({ faults: [{ line: 2, fault }] });
+    const { preview } = await world.prepare([line], { header });
+    expect(refusedIn(preview)).toEqual([`2 ${fault}`]);
     // On the other project there is only one of them.
     const other = '2026-03-13,,street-signs,,cmu2@opentrain.work,60,';
-    expect(await world.stage([other], { header })).toMatchObject({ outcome: 'staged' });
+    expect(await world.prepare([other], { header })).toMatchObject({ id: 2 });
   });
 
   it('has the later of two lines of one person and day refused, however far apart', async () => {
@@ -60,30 +60,27 @@ describeAnyDatabase('a file with faults', (openFresh) => {
       new Date(Date.UTC(2026, 2, 15) - back * 86_400_000).toISOString().slice(0, 10),
     );
     const lines = days.map((day) => `${day},cmc1,60`);
-    const staged = await world.stage([...lines, lines[0] ?? '', '', `${lines[599]}0`]);
-    expect(staged).toEqual({
-      outcome: 'faulty',
-      faultCount: 2,
-      faults: [
-        { line: 602, fault: 'is of the same person and day as line 2' },
-        { line: 604, fault: 'is of the same person and day as line 601' },
-      ],
-    });
+    const { preview } = await world.prepare([...lines, lines[0] ?? '', '', `${lines[599]}0`]);
+    expect(refusedIn(preview)).toEqual([
+      '602 is of the same person and day as line 2',
+      '604 is of the same person and day as line 601',
+    ]);
   });
 
-  it('shows the first hundred faults, and how many there are', async () => {
+  it('shows the first faults, and how many there are', async () => {
     const world = await openImportWorld(openFresh);
-    const staged = await world.stage(Array.from({ length: 1234 }, () => 'never,cmc1,60'));
-    if (staged.outcome !== 'faulty') throw new Error('nothing was found');
-    expect(staged.faultCount).toBe(1234);
-    expect(staged.faults.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, index) => index + 2));
+    const lines = Array.from({ length: 1234 }, () => 'never,cmc1,60');
+    const { preview } = await world.prepare(lines, { listAtMost: 100 });
+    expect(preview.outcomes.refused.lines).toBe(1234);
+    expect(preview.listed.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, index) => index + 2));
   });
 
   it('with nothing in it is refused', async () => {
     const world = await openImportWorld(openFresh);
-    const fault = 'nothing in the file says what was done';
-    expect(await world.stage([])).toMatchObject({ faults: [{ line: 1, fault }] });
-    expect(await world.stage([], { header: '' })).toMatchObject({ faults: [{ line: 1, fault }] });
+    for (const options of [{}, { header: '' }]) {
+      const { preview } = await world.prepare([], options);
+      expect(refusedIn(preview)).toEqual(['1 nothing in the file says what was done']);
+    }
   });
 
   it('shows exactly the lines that are wrong, whatever is mixed', async () => {
@@ -96,14 +93,18 @@ describeAnyDatabase('a file with faults', (openFresh) => {
     await fc.assert(
       fc.asyncProperty(fc.array(line, { minLength: 1, maxLength: 60 }), async (drawn) => {
         const { lines, expected } = toFile(drawn);
-        const staged = await world.stage(lines, { header });
-        const shown = staged.outcome === 'faulty' ? staged.faults.map((one) => one.line) : [];
-        expect(shown).toEqual(lines.join('') === '' ? [1] : expected);
+        const { listed } = (await world.prepare(lines, { header })).preview;
+        const refused = listed.flatMap(({ outcome, line: at }) => (outcome === 'refused' ? [at] : []));
+        expect(refused).toEqual(lines.join('') === '' ? [1] : expected);
       }),
       { numRuns: 25 },
     );
   });
 });
+
+function refusedIn({ listed }: ImportPreview): string[] {
+  return listed.map(({ line, reason }) => `${line} ${reason}`);
+}
 
 interface Drawn {
   kind: string;

@@ -1,9 +1,12 @@
 import { expect, it } from 'vitest';
+import { countImport, undoImport } from '../../../src/usage/import/import-file.ts';
 import { listScopes } from '../../../src/usage/read/scope-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { type ItemWork, openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
+import { prepareLines } from '../../usage/import/import-harness.ts';
 
 const hourMs = 3_600_000;
+const by = { actor: 'ada', at: '' };
 
 describeEachDatabase('usage', (openFresh) => {
   /** Two people at work on `signs`: each has done two pieces today. */
@@ -108,26 +111,14 @@ describeEachDatabase('usage', (openFresh) => {
   });
 
   it('is lowered to zero where the file with it is taken back', async () => {
-    const { report, consumed, engine, first } = await openWork();
-    const { kysely } = engine.database;
-    const yesterday = new Date(engine.clock.now().getTime() - 24 * hourMs).toISOString();
-    const at = engine.clock.now().toISOString();
-    const times = { keptUntil: at, countedAt: at, undoneAt: null };
-    await kysely
-      .insertInto('usageImport')
-      .values({ install: 'acme', state: 'counted', fileName: 'work.csv', actor: 'ada', ...times })
-      .execute();
-    const line = { importId: 1, line: 2, day: yesterday.slice(0, 10), trainerId: first.trainerId };
-    const workedOn = { workedOnBy: 'contract', workedOnId: first.contractId } as const;
-    const counts = { seconds: 50, tasks: null, labels: null };
-    await kysely
-      .insertInto('usageImportEntry')
-      .values({ ...line, ...workedOn, ...counts })
-      .execute();
-    await kysely.updateTable('contract').set({ startDate: null }).execute();
+    const { report, consumed, ctx, engine, first } = await openWork();
+    await engine.database.kysely.updateTable('contract').set({ startDate: null }).execute();
+    const yesterday = new Date(engine.clock.now().getTime() - 24 * hourMs).toISOString().slice(0, 10);
+    const { id } = await prepareLines(ctx, [`${yesterday},${first.contractId},50`]);
+    await countImport(ctx, by, id ?? 0);
     await report();
     expect(consumed(first.contractId)).toEqual({ ...two, seconds: 250 });
-    await kysely.updateTable('usageImport').set({ state: 'undone' }).execute();
+    await undoImport(ctx, by, id ?? 0);
     expect(await report()).toMatchObject({ sent: 1, lowered: 1 });
     expect(consumed(first.contractId)).toEqual(two);
   });

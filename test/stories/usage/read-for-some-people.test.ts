@@ -1,11 +1,13 @@
 import { expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
-import { createImportObservations } from '../../../src/usage/import/import-store.ts';
+import type { Observation } from '../../../src/domain/usage.ts';
+import { listDueTrainers } from '../../../src/usage/due/due-store.ts';
+import { refreshDue } from '../../../src/usage/due/refresh-due.ts';
+import { importedObservations, listImportedTrainers } from '../../../src/usage/import/import-store.ts';
 import { listEngagements } from '../../../src/usage/read/contract-source-store.ts';
-import { createToolObservations, listTrainers } from '../../../src/usage/read/observation-store.ts';
+import { listWorkedTrainers, toolObservations } from '../../../src/usage/read/observation-store.ts';
 import { createEngine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
-import { storageOf } from '../../support/storage-of.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
 const day = '2026-03-15';
@@ -19,8 +21,8 @@ async function seeIn(database: Database, trainerId: string, on = day): Promise<v
   await database.kysely.insertInto('usageDay').values(row).execute();
 }
 
-async function importOf({ kysely }: Database, trainerIds: string[], state: 'counted' | 'undone' | 'staging') {
-  const countedAt = state === 'staging' ? null : `${day}T12:00:00.000Z`;
+async function importOf({ kysely }: Database, trainerIds: string[], state: 'counted' | 'undone' | 'writing') {
+  const countedAt = state === 'writing' ? null : `${day}T12:00:00.000Z`;
   const file = { install: 'acme', state, fileName: 'work.csv', actor: 'ada', keptUntil: day };
   const { id: importId } = await kysely
     .insertInto('usageImport')
@@ -40,12 +42,14 @@ describeAnyDatabase('some people after others', (openFresh) => {
     const database = await openFresh();
     for (const id of ['t1', 't2', 't3']) await seeIn(database, id);
     await importOf(database, ['t2', 't3', 't4'], 'counted');
-    for (const source of [createToolObservations(storageOf(database)), createImportObservations(storageOf(database))]) {
-      const all = await source.list(day);
-      expect(all).toHaveLength(3);
-      const wanted = all.filter(({ trainerId }) => trainerId !== 't3');
-      expect(await source.list(day, ['t1', 't2', 't4', ...many])).toEqual(wanted);
-      expect(await source.list(day, [])).toEqual([]);
+    const trainersOf = (seen: Observation[]) => seen.map(({ trainerId }) => trainerId).sort();
+    for (const [list, theirs] of [
+      [toolObservations, ['t1', 't2']],
+      [importedObservations, ['t2', 't4']],
+    ] as const) {
+      const of = (trainerIds: string[]) => list(database, database.kysely, { trainerIds, fromDay: day });
+      expect(trainersOf(await of(['t1', 't2', 't4', ...many]))).toEqual(theirs);
+      expect(await of([])).toEqual([]);
     }
   });
 
@@ -55,29 +59,38 @@ describeAnyDatabase('some people after others', (openFresh) => {
       fullEvent({ type: 'contract.started', trainer, contract: 'c1', id: `7${index}` }),
     );
     await engine.apply(hires);
-    const all = await listEngagements(engine);
-    expect(all.map(({ trainerId }) => trainerId).sort()).toEqual(['t1', 't2', 't3']);
-    const some = await listEngagements(engine, { trainerIds: ['t3', ...many] });
-    expect(some).toEqual(all.filter(({ trainerId }) => trainerId === 't3'));
-    expect(await listEngagements(engine, { trainerIds: [] })).toEqual([]);
+    const of = (trainerIds: string[]) => listEngagements(engine.database, engine.database.kysely, trainerIds);
+    expect(await of(['t3', ...many])).toMatchObject([{ contractId: 'c1', trainerId: 't3' }]);
+    expect(await of([])).toEqual([]);
   });
 
   it('are listed page by page in one order, each once, whatever their source', async () => {
-    const database = await openFresh();
-    for (const id of ['b', 'A', 'é', 'a', 'Z']) await seeIn(database, id);
+    const engine = createEngine(await openFresh());
+    const { database } = engine;
+    for (const id of ['b', 'A', 'é', 'a', 'Z', '\u{1F600}', '\uFF5E']) await seeIn(database, id);
     await seeIn(database, 'a', '2026-03-16');
-    await seeIn(database, 'long ago', '2026-01-01');
     await importOf(database, ['B', 'b', '\u{1F600}', '\uFF5E'], 'counted');
     await importOf(database, ['taken back'], 'undone');
-    await importOf(database, ['not yet'], 'staging');
-    const sources = [createToolObservations(storageOf(database)), createImportObservations(storageOf(database))];
-    const listed: string[] = [];
-    for (let after: string | undefined; ; after = listed.at(-1)) {
-      const page = await listTrainers(sources, { firstDay: day, after, limit: 2 });
-      listed.push(...page);
-      if (page.length < 2) break;
-    }
-    const inOrder = ['A', 'B', 'Z', 'a', 'b', 'taken back', 'é', '\uFF5E', '\u{1F600}'];
-    expect(listed).toEqual(inOrder);
+    await importOf(database, ['not yet'], 'writing');
+    const hires = ['b', '\u{1F600}', 'a', '\uFF5E'].map((trainer, index) =>
+      fullEvent({ type: 'contract.started', trainer, contract: 'c1', project: '7', id: `7${index}`, startDate: day }),
+    );
+    await engine.apply(hires);
+    await refreshDue(engine);
+    const pagesOf = async (list: typeof listWorkedTrainers) => {
+      const listed: string[] = [];
+      for (let after = ''; ; after = listed.at(-1) ?? '') {
+        const page = await list(database.kysely, { after, limit: 2 });
+        listed.push(...page);
+        if (page.length < 2) return listed;
+      }
+    };
+    expect(await pagesOf(listWorkedTrainers)).toEqual(['A', 'Z', 'a', 'b', 'é', '\uFF5E', '\u{1F600}']);
+    expect(await pagesOf(listImportedTrainers)).toEqual(['B', 'b', 'taken back', '\uFF5E', '\u{1F600}']);
+    expect(await pagesOf((db, page) => listDueTrainers(db, { after: '', ...page }))).toEqual([
+      'b',
+      '\uFF5E',
+      '\u{1F600}',
+    ]);
   });
 });

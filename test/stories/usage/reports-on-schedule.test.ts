@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { compareWork } from '../../../src/usage/compare/compare-work.ts';
 import { createReadUsageWorker } from '../../../src/usage/read/read-usage-worker.ts';
 import { createReportWorker } from '../../../src/usage/report/report-worker.ts';
 import { startLoops } from '../../support/engine-harness.ts';
@@ -14,13 +13,13 @@ describeAnyDatabase('on schedule', (openFresh) => {
   async function openBridge() {
     const world = await openUsageWorld(await openFresh());
     const { ctx } = world;
-    const ports = { onAnswer: async () => undefined, compare: compareWork };
+    const onAnswer = async () => undefined;
     await world.link('signs');
     const hired = world.hire();
     await world.learn();
     startLoops(
       ...[createReadUsageWorker(ctx, 'studio'), createReadUsageWorker(ctx, 'studio')],
-      ...[createReportWorker(ctx, ports), createReportWorker(ctx, ports)],
+      ...[createReportWorker(ctx, onAnswer), createReportWorker(ctx, onAnswer)],
     );
     await until(
       'the new work scope is read',

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { openDue } from '../../../src/usage/attribute/load-due.ts';
-import { decideHeld, listHeld } from '../../../src/usage/show/decide-held.ts';
+import { attributeTrainers } from '../../../src/usage/due/attribute-trainers.ts';
+import { decideHeld } from '../../../src/usage/due/decide-held.ts';
+import { listHeld } from '../../../src/usage/due/held-store.ts';
 import { type EventWish, fullEvent } from '../../support/event-bodies.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';
@@ -39,8 +40,8 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
 
   const pieces = (count: number) => ({ seconds: 60 * count, tasks: count, labels: 3 * count });
 
-  it('has what was done since it began, and the other what was done before', async () => {
-    const { work, pass, end, renew, learn, read, report, consumed, first } = await openRenewal();
+  it('has what was done since it began, the other what was done before it ended, and neither what was between', async () => {
+    const { work, pass, end, renew, learn, read, report, consumed, first, ctx } = await openRenewal();
     work('a');
     await read();
     await report();
@@ -52,8 +53,9 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
     work('c');
     await learn();
     await read();
-    expect(await report()).toMatchObject({ outcome: 'applied', held: 0 });
-    expect([consumed(first), consumed(second)]).toEqual([pieces(2), pieces(2)]);
+    expect(await report()).toMatchObject({ sent: 1, held: 1 });
+    expect([consumed(first), consumed(second)]).toEqual([pieces(1), pieces(2)]);
+    expect(await listHeld(ctx)).toMatchObject([{ reason: 'after_end', counts: pieces(1) }]);
   });
 
   it('begins when its event says, before anything was listed', async () => {
@@ -72,7 +74,7 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
       .insertInto('usageDay')
       .values({ ...key, day, ...counts, isFrozen: false, seenAt: `${day}T20:00:00.000Z` })
       .execute();
-    const { due, held } = await (await openDue(ctx)).load(['t1']);
+    const { due, held } = await attributeTrainers(ctx, ctx.database.kysely, ['t1']);
     expect(held).toEqual([]);
     expect(due).toMatchObject([{ contractId: 'old', day, counts }]);
   });
@@ -164,9 +166,9 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
     await read(true);
     expect(await report()).toMatchObject({ outcome: 'held', sent: 0, held: 1 });
     expect([consumed(first), consumed(second)]).toEqual([pieces(1), pieces(1)]);
-    const [held] = await Array.fromAsync(listHeld(ctx));
-    expect(held).toMatchObject({ reason: 'unknown_instants', observation: { counts: pieces(2) } });
-    await decideHeld(ctx, held?.id ?? '', second);
+    const [held] = await listHeld(ctx);
+    expect(held).toMatchObject({ reason: 'unknown_instants', counts: pieces(2) });
+    await decideHeld(ctx, { actor: 'ada', at: '' }, held?.id ?? '', second);
     expect(await report()).toMatchObject({ outcome: 'applied', sent: 2, lowered: 1, held: 0 });
     expect([consumed(first), consumed(second)]).toEqual([pieces(0), pieces(2)]);
   });

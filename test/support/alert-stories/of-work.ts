@@ -1,10 +1,14 @@
+import { inTransaction } from '../../../src/db/database.ts';
+import { writeSetting } from '../../../src/db/setting-store.ts';
+import { createReportWorker } from '../../../src/usage/report/report-worker.ts';
 import { createAlerting } from '../alerting.ts';
 import { openBudgetWorld } from '../budget-world.ts';
 import type { OpenFresh } from '../databases.ts';
-import { inStudio } from '../engine-harness.ts';
+import { inStudio, startLoops } from '../engine-harness.ts';
 import { openGuidelineWorld } from '../guidelines/guideline-world.ts';
 import { hours, minutes } from '../incident.ts';
 import { openPaymentWorld } from '../payment-world.ts';
+import { until } from '../until.ts';
 import { openUsageWorld } from '../usage-harness.ts';
 import type { AlertStage, AlertStories } from './alert-story.ts';
 
@@ -100,6 +104,28 @@ export const workStories = {
           joins: { opentrainUserId: hired.trainerId },
         });
         await work(200);
+      },
+    };
+  },
+
+  async usage_miscounted(openFresh) {
+    const { alerting, work, engine, ctx } = await openWork(openFresh);
+    await work(100);
+    startLoops(createReportWorker(ctx, async () => undefined));
+    const settings = async () => JSON.stringify(await engine.rows('setting'));
+    await until('the schedule is known', settings, (rows) => rows.includes('usage_reported_tick'));
+    const raised = async () => engine.log.lines().filter((line) => line['alert'] === 'usage_miscounted').length;
+    return {
+      alerting,
+      async find() {
+        const before = await raised();
+        await engine.database.kysely.updateTable('usageDue').set({ seconds: 3600 }).execute();
+        // As if the night had come.
+        await inTransaction(engine.database, async (tx) => {
+          await writeSetting(tx, 'usage_recounted_at', '2026-01-01');
+          await writeSetting(tx, 'usage_reported_tick', '2026-01-01');
+        });
+        await until('it is mended', raised, (count) => count > before);
       },
     };
   },

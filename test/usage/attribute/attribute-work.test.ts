@@ -1,7 +1,12 @@
 import { expect, it } from 'vitest';
 import type { Counts, Observation } from '../../../src/domain/usage.ts';
 import { addDays } from '../../../src/lib/add-days.ts';
-import { type Attribution, attributeWork, workKey } from '../../../src/usage/attribute/attribute-work.ts';
+import {
+  type Attribution,
+  attributeWork,
+  type HeldWorkDecision,
+  workKey,
+} from '../../../src/usage/attribute/attribute-work.ts';
 import type { ContractCandidate } from '../../../src/usage/attribute/candidate.ts';
 
 function seen(day: string, counts: Partial<Counts> = {}, source = 'tool:studio'): Observation {
@@ -44,15 +49,21 @@ const second = contract('c2', '2026-03-13', null);
 it.each([
   ['the contract that runs', '2026-03-11', [first], 'c1 60'],
   ['its first day', '2026-03-10', [first], 'c1 60'],
-  ['the day after its end, for what was saved late', '2026-03-13', [first], 'c1 60'],
-  ['the next contract, on that day', '2026-03-13', [first, second], 'c2 60, c1 0'],
+  ['its last day', '2026-03-12', [first], 'c1 60'],
+  ['the next contract, on the day after an end', '2026-03-13', [first, second], 'c2 60, c1 0'],
   ['the next contract, and long ago to no other', '2026-03-30', [first, second], 'c2 60, c1 0'],
   ['the contract before the next', '2026-03-12', [first, second], 'c1 60'],
   ['none, between two', '2026-03-20', [first, contract('c4', '2026-04-01', null)], 'before_start'],
-  ['none, two days after the end', '2026-03-14', [first], 'after_end'],
+  ['none, on the day after the end', '2026-03-13', [first], 'after_end'],
   ['none, before the start', '2026-03-09', [first], 'before_start'],
   ['none, where there is none', '2026-03-11', [], 'no_contract'],
   ['none, where two run', '2026-03-11', [first, contract('c3', null, null)], 'several_contracts'],
+  [
+    'none, where one ends and another begins',
+    '2026-03-12',
+    [first, contract('c3', '2026-03-12', null)],
+    'several_contracts',
+  ],
   ['one whose days are not known', '2020-01-01', [contract('c3', null, null)], 'c3 60'],
 ] as const)('gives work to %s', (_what, day, candidates, expected) => {
   expect(attribute([seen(day)], ...candidates).join(', ')).toBe(expected);
@@ -83,6 +94,18 @@ it('holds a day that files name by contract and by project', () => {
   expect(attribute([byContract, byProject], first)).toEqual(['two_sources', 'two_sources']);
 });
 
+it('holds nothing of work that came to nothing', () => {
+  const nothing = seen('2026-03-13', { seconds: 0, tasks: 0, labels: 0 });
+  expect(attribute([nothing], first)).toEqual(['c1 0']);
+  expect(attribute([nothing])).toEqual([]);
+});
+
+it('counts a source that has nothing for no second one', () => {
+  const nothing = seen('2026-03-11', { seconds: 0, tasks: 0, labels: 0 });
+  expect(attribute([nothing, seen('2026-03-11', {}, 'import:1')], first)).toEqual(['c1 60']);
+  expect(attribute([nothing], first)).toEqual(['c1 0']);
+});
+
 it('adds up the work scopes of one contract, and holds all of them when the sum is too much', () => {
   const elsewhere = {
     ...seen('2026-03-11'),
@@ -98,29 +121,48 @@ it('holds a day that both a tool and an import have work of', () => {
   expect(attribute([seen('2026-03-11'), imported], first)).toEqual(['two_sources', 'two_sources']);
 });
 
-it('does what an operator has decided', () => {
+const decided = { reason: 'before_start' } as const;
+
+function decide(observation: Observation, decision: HeldWorkDecision) {
+  return attributeWork([observation], {
+    candidatesOf: () => [first],
+    momentsOf: () => [],
+    decisions: new Map([[workKey(observation), decision]]),
+  });
+}
+
+it('does what an operator has decided, and lists it', () => {
   const observation = seen('2026-03-01');
-  const decide = (decision: Parameters<Map<string, never>['set']>[1] | object | null) =>
-    attributeWork([observation], {
-      candidatesOf: () => [first],
-      momentsOf: () => [],
-      decisions: new Map([[workKey(observation), decision as never]]),
-    });
-  expect(decide(null)).toEqual({ due: [], held: [] });
-  expect(decide({ install: 'acme', contractId: 'c1' })).toMatchObject({
-    due: [{ contractId: 'c1', day: '2026-03-01', counts: observation.counts }],
-    held: [],
+  expect(decide(observation, { ...decided, contract: null })).toMatchObject({
+    due: [],
+    held: [{ state: 'discarded', reason: 'before_start' }],
+  });
+  expect(decide(observation, { ...decided, contract: { install: 'acme', contractId: 'c1' } })).toMatchObject({
+    due: [{ contractId: 'c1', day: '2026-03-01', counts: observation.counts, isPartial: false }],
+    held: [{ state: 'assigned', reason: 'before_start' }],
   });
 });
 
-it('reports less than nothing for no contract that an operator names', () => {
-  const observation = seen('2026-03-11', { seconds: -1 });
-  const { due, held } = attributeWork([observation], {
-    candidatesOf: () => [first],
+it('gives nothing to a contract that had not begun, once what was assigned to it is assigned to another', () => {
+  const observation = seen('2026-03-01');
+  const { due } = attributeWork([observation], {
+    candidatesOf: () => [first, second],
     momentsOf: () => [],
-    decisions: new Map([[workKey(observation), { install: 'acme', contractId: 'c1' }]]),
+    decisions: new Map([[workKey(observation), { ...decided, contract: { install: 'acme', contractId: 'c2' } }]]),
   });
-  expect([due, held]).toMatchObject([[], [{ reason: 'negative' }]]);
+  expect(due.map(({ contractId, counts }) => `${contractId} ${counts.seconds}`)).toEqual(['c2 60', 'c1 0']);
+});
+
+it('holds all the same what an operator assigns and cannot be right', () => {
+  const contract = { install: 'acme', contractId: 'c1' };
+  for (const [counts, reason] of [
+    [{ seconds: -1 }, 'negative'],
+    [{ seconds: 86_401 }, 'over_a_day'],
+  ] as const) {
+    const { due, held } = decide(seen('2026-03-11', counts), { ...decided, contract });
+    expect([due, held]).toMatchObject([[], [{ reason, state: 'held' }]]);
+    expect(held).toHaveLength(1);
+  }
 });
 
 it.each([

@@ -1,30 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { emptyContract, emptyLink } from '../../../src/domain/evidence.ts';
-import { findCandidates } from '../../../src/usage/attribute/load-due.ts';
+import { emptyContract } from '../../../src/domain/evidence.ts';
+import { findCandidates } from '../../../src/usage/attribute/candidate.ts';
 import type { Engagement } from '../../../src/usage/read/contract-source-store.ts';
 
 type Known = Partial<Engagement>;
 
 /** The candidate that a contract becomes, by what is known of it. */
 function find(known: Known, timeZone = 'UTC') {
-  const person = { trainerId: 't1', linkId: 'l1' };
-  const engagement = { ...emptyContract('acme', 'c1'), ...person, ...known };
-  const link = { ...emptyLink('acme', 'l1'), externalProjectId: 'signs' };
-  const at = { install: 'acme', tool: 'studio', scope: '7', groupId: '7', timeZone };
-  const candidatesOf = findCandidates(
-    [engagement],
-    [link],
-    () => at,
-    () => timeZone,
-  );
-  const [candidate] = candidatesOf({
-    source: 'tool:studio',
-    workedOn: { by: 'scope', tool: 'studio', scope: '7' },
-    trainerId: 't1',
-    day: '2026-03-15',
-    seenAt: '',
-    counts: { seconds: 1, tasks: 1, labels: 1 },
-  });
+  const link = { linkId: 'l1', externalProjectId: 'signs', externalProjectName: null };
+  const engagement = { ...emptyContract('acme', 'c1'), ...link, trainerId: 't1', ...known };
+  const candidatesOf = findCandidates([engagement], () => ({ scope: { tool: 'studio', scope: '7' }, timeZone }));
+  const [candidate] = candidatesOf({ workedOn: { by: 'scope', tool: 'studio', scope: '7' }, trainerId: 't1' });
   return candidate;
 }
 
@@ -86,7 +72,8 @@ describe('the instants of a contract', () => {
     ],
     ['is that of the event, where the end was planned later', { endDate: plan, endedEventAt: noon }, noon],
     ['is that of the event, where the end was planned earlier', { endDate: noon, endedEventAt: read }, read],
-    ['is no later than a reading that had it ended', { endedReadAt: read }, read],
+    ['is the last reading that had it active', { activeReadAt: noon, endedReadAt: read }, noon],
+    ['is no later than a reading that had it ended, where none had it active', { endedReadAt: read }, read],
     ['is no later than the word of an operator', { endedByOperatorAt: read }, read],
   ])('the end %s', (_what, known, endsAt) => {
     expect(find(known)).toMatchObject({ endsAt, lastDay: '2026-03-15' });

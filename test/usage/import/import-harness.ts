@@ -1,9 +1,11 @@
+import type { Context } from '../../../src/context.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
+import type { Source } from '../../../src/sources/source.ts';
 import { clearImports } from '../../../src/usage/import/clear-imports-worker.ts';
+import { countImport, type PreparedImport, prepareImport, undoImport } from '../../../src/usage/import/import-file.ts';
 import { importedObservations } from '../../../src/usage/import/import-store.ts';
-import { countImport, undoImport } from '../../../src/usage/import/settle-import.ts';
-import { type Staged, stageImport } from '../../../src/usage/import/stage-import.ts';
+import type { PreviewedLine } from '../../../src/usage/import/line-tally.ts';
 import type { OpenFresh } from '../../support/databases.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
@@ -11,24 +13,27 @@ import { fullEvent } from '../../support/event-bodies.ts';
 /** Imports over a database of the test's own, in time that stands still: noon of 2026-03-15. */
 export interface ImportWorld {
   engine: Engine;
-  /** Stages lines of CSV. */
-  stage(lines: readonly string[], options?: StageOptions): Promise<Staged>;
-  /** Stages them and lets them count. @returns the id of the import */
-  take(lines: readonly string[], options?: StageOptions): Promise<number>;
+  ctx: Context;
+  /** Writes lines of CSV, which do not count yet. */
+  prepare(lines: readonly string[], options?: PrepareOptions): Promise<PreparedImport>;
+  /** Writes them and makes them count. @returns the id of the import */
+  take(lines: readonly string[], options?: PrepareOptions): Promise<number>;
   count(id: number): Promise<void>;
   undo(id: number): Promise<void>;
   clear(): Promise<void>;
-  /** What imports say of March 2026, as `day work trainer seconds source`. */
-  sighted(install?: string): Promise<string[]>;
+  /** What imports say, as `day work trainer seconds/tasks source`; of everything that is taken back, `back` too. */
+  observed(): Promise<string[]>;
 }
 
-interface StageOptions {
+export interface PrepareOptions {
   header?: string;
   install?: string;
   signal?: AbortSignal;
+  listAtMost?: number;
 }
 
 const usualHeader = 'workDate,contractId,totalSeconds';
+const by = { actor: 'ada', at: 'now' };
 
 /** One person on `cmc1`, of the project `street-signs`; two on `cmc2`, of the project `lamps`. */
 export async function openImportWorld(openFresh: OpenFresh): Promise<ImportWorld> {
@@ -39,37 +44,51 @@ export async function openImportWorld(openFresh: OpenFresh): Promise<ImportWorld
   await engine.apply([hire('cmc2', 'cmu2', 'lamps'), hire('cmc2', 'cmu3', 'lamps')]);
   await engine.merge({ ...emptyEvidence(), contracts: [emptyContract('acme', 'cmc9')] });
 
-  const { clock } = engine;
-  const signal = AbortSignal.any([]);
-  const by = { actor: 'ada', at: 'now' };
+  const ctx: Context = { ...engine, sources: new Map(['acme', 'globex'].map((name) => [name, reporting])) };
   const onProgress = () => undefined;
-  const stage: ImportWorld['stage'] = (lines, options = {}) => {
-    const { header = usualHeader, install = 'acme', signal: stopping = signal } = options;
-    const chunks = toChunks([header, ...lines]);
-    const file = { install, fileName: 'work.csv', actor: 'ada', format: 'csv' as const, chunks };
-    return stageImport(engine, clock, file, { signal: stopping, onProgress });
-  };
+  const signal = AbortSignal.any([]);
   return {
     engine,
-    stage,
+    ctx,
+    prepare: (lines, options) => prepareLines(ctx, lines, options),
     async take(lines, options) {
-      clock.advance(1000);
-      const staged = await stage(lines, options);
-      if (staged.outcome !== 'staged') throw new Error(JSON.stringify(staged));
-      await countImport(engine, clock, by, staged.id);
-      return staged.id;
+      engine.clock.advance(1000);
+      const { id, preview } = await prepareLines(ctx, lines, options);
+      if (id === null) throw new Error(JSON.stringify(preview));
+      await countImport(ctx, by, id);
+      return id;
     },
-    count: (id) => countImport(engine, clock, by, id),
-    undo: (id) => undoImport(engine, clock, by, id),
-    clear: () => clearImports(engine, clock, { signal, onProgress }),
-    async sighted(install) {
-      const all = importedObservations(engine, { install, from: '2026-03-01', to: '2026-03-31' });
-      return (await Array.fromAsync(all)).map(({ day, workedOn, trainerId, counts, source }) => {
-        const where = Object.values(workedOn).join('/');
-        return `${day} ${where} ${trainerId} ${counts.seconds} ${source}`;
-      });
+    count: (id) => countImport(ctx, by, id),
+    undo: (id) => undoImport(ctx, by, id),
+    clear: () => clearImports(ctx, { signal, onProgress }),
+    async observed() {
+      const of = { trainerIds: ['cmu1', 'cmu2', 'cmu3'], fromDay: '' };
+      const all = await importedObservations(ctx.database, ctx.database.kysely, of);
+      return all
+        .map(({ day, workedOn, trainerId, counts: { seconds, tasks }, source, isTakenBack }) => {
+          const back = isTakenBack ? [' back'] : [];
+          return [
+            `${day} ${Object.values(workedOn).join('/')} ${trainerId} ${seconds}/${tasks} ${source}`,
+            ...back,
+          ].join('');
+        })
+        .sort();
     },
   };
+}
+
+/** Its marketplace takes reports, though none are sent here. */
+const reporting = { reportUsage: () => Promise.reject(new Error('nothing is sent')) } as unknown as Source;
+
+/** Writes lines of CSV under the id of a new import. */
+export async function prepareLines(
+  ctx: Context,
+  lines: readonly string[],
+  { header = usualHeader, install = 'acme', signal = AbortSignal.any([]), listAtMost }: PrepareOptions = {},
+): Promise<PreparedImport> {
+  const chunks = toChunks([header, ...lines]);
+  const file = { install, fileName: 'work.csv', actor: 'ada', format: 'csv' as const, chunks };
+  return await prepareImport(ctx, file, { signal, onProgress: () => undefined }, listAtMost);
 }
 
 function hire(contract: string, trainer: string, project: string): string {
@@ -87,11 +106,18 @@ async function* toChunks(lines: readonly string[]): AsyncGenerator<Buffer> {
   yield Buffer.from(lines.join('\n'));
 }
 
+/** A previewed line as `line outcome contract seconds before → after, reason`. */
+export function toText({ line, outcome, contractId, from, to, reason }: PreviewedLine): string {
+  const change = to === null ? '' : ` ${from?.seconds ?? null} → ${to.seconds}`;
+  return `${line} ${outcome} ${contractId}${change}${reason === null ? '' : `, ${reason}`}`;
+}
+
 /** All that is kept of imports. */
-export async function countRows({ database }: Engine): Promise<[number, number]> {
+export async function countRows({ database }: Engine): Promise<[number, number, number]> {
   return await inTransaction(database, async (tx) => {
     const imports = await tx.selectFrom('usageImport').select('id').execute();
+    const trainers = await tx.selectFrom('usageImportTrainer').select('trainerId').execute();
     const entries = await tx.selectFrom('usageImportEntry').select('line').execute();
-    return [imports.length, entries.length];
+    return [imports.length, trainers.length, entries.length];
   });
 }

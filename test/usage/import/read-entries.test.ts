@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ImportFormat } from '../../../src/usage/import/entry.ts';
-import { readEntries } from '../../../src/usage/import/stage-import.ts';
+import { readEntries } from '../../../src/usage/import/read-entries.ts';
 import { toTemplate } from '../../../src/usage/import/template.ts';
 
 const today = '2026-03-15';
@@ -63,9 +63,9 @@ describe('a CSV file of work', () => {
 
   it.each([
     ['', 'workDate is missing'],
-    ['14.03.2026', 'workDate is no day as 2026-03-15'],
-    ['2026-02-30', 'workDate is no day as 2026-03-15'],
-    ['2026-13-01', 'workDate is no day as 2026-03-15'],
+    ['14.03.2026', 'workDate is not a day like 2026-03-15'],
+    ['2026-02-30', 'workDate is not a day like 2026-03-15'],
+    ['2026-13-01', 'workDate is not a day like 2026-03-15'],
     ['2026-03-16', 'workDate is in the future'],
     ['2026-03-15', undefined],
   ])('has the day "%s": %s', async (day, fault) => {
@@ -78,9 +78,9 @@ describe('a CSV file of work', () => {
     ['86401', 'totalSeconds is more than 86400'],
     ['86400', undefined],
     ['0', undefined],
-    ['1.5', 'totalSeconds is no whole number'],
-    ['1e3', 'totalSeconds is no whole number'],
-    ['99999999999999999999', 'totalSeconds is no whole number'],
+    ['1.5', 'totalSeconds is not a whole number'],
+    ['1e3', 'totalSeconds is not a whole number'],
+    ['99999999999999999999', 'totalSeconds is not a whole number'],
   ])('has the seconds "%s": %s', async (seconds, fault) => {
     expect(await faultOf(`2026-03-14,cmc1,${seconds}`)).toBe(fault);
   });
@@ -90,7 +90,7 @@ describe('a CSV file of work', () => {
     ['cmc1,signs,,cmu1', 'contractId and externalProjectId are both there: give one'],
     [',signs,,', 'externalProjectId needs opentrainUserId or workEmail beside it'],
     ['cmc1,,a@b.example,cmu1', 'opentrainUserId and workEmail are both there: give one'],
-    ['c\u0000,,,', 'contractId is no text of up to 320 characters'],
+    ['c\u0000,,,', 'contractId is not text of up to 320 characters'],
     ['cmc1,,a@b.example,', undefined],
   ])('names who by "%s": %s', async (who, fault) => {
     const header = 'workDate,contractId,externalProjectId,workEmail,opentrainUserId,tasksCompleted';
@@ -136,11 +136,11 @@ describe('an NDJSON file of work', () => {
   });
 
   it.each([
-    [{ totalSeconds: '60' }, 'totalSeconds is no whole number'],
-    [{ totalSeconds: 1.5 }, 'totalSeconds is no whole number'],
-    [{ contractId: 7 }, 'contractId is no text of up to 320 characters'],
-    [{ contractId: '' }, 'contractId is no text of up to 320 characters'],
-    [{ workDate: 20_260_314 }, 'workDate is no day as 2026-03-15'],
+    [{ totalSeconds: '60' }, 'totalSeconds is not a whole number'],
+    [{ totalSeconds: 1.5 }, 'totalSeconds is not a whole number'],
+    [{ contractId: 7 }, 'contractId is not text of up to 320 characters'],
+    [{ contractId: '' }, 'contractId is not text of up to 320 characters'],
+    [{ workDate: 20_260_314 }, 'workDate is not a day like 2026-03-15'],
     [{ seconds: 60 }, '"seconds" is none of workDate, contractId'],
     [{ 'amara@opentrain.work': 60 }, 'one of its names is none of'],
   ])('is refused for %j', async (change, fault) => {
@@ -151,7 +151,7 @@ describe('an NDJSON file of work', () => {
   });
 
   it.each(['[]', 'null', '{"workDate":', 'text'])('is refused for the line %s', async (line) => {
-    expect(await read(line, 'ndjson')).toEqual([{ line: 1, fault: 'is no JSON object' }]);
+    expect(await read(line, 'ndjson')).toEqual([{ line: 1, fault: 'is not a JSON object' }]);
   });
 });
 

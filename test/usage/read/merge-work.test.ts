@@ -8,9 +8,10 @@ const reading: Reading = {
   beganAt: new Date('2026-03-15T12:00:00.000Z'),
   timeZone: 'UTC',
   firstDay: '2026-03-01',
+  firstOpenDay: '2026-03-03',
   lowers: true,
   tasks: null,
-  countsFirstTotal: true,
+  hire: { startsAt: null, hasNewAccount: true },
 };
 
 type ItemObservation = Extract<UsageObservation, { of: 'item' }>;
@@ -28,10 +29,6 @@ function item(itemId: string, changes: Partial<ItemObservation> = {}): ItemObser
     seconds: 60,
     ...changes,
   };
-}
-
-function total(tasks: number) {
-  return { memberId: 'm1', of: 'total', tasks } as const;
 }
 
 function daysOf(work: MemberWork): Record<string, object> {
@@ -101,62 +98,31 @@ describe('pieces of work', () => {
     expect(daysOf(mergeWork(done, [skipped, item('b')], reading))).toEqual(daysOf(work));
   });
 
+  it('count an edit on their last day once that is closed, and keep the day on which they were done', () => {
+    const seen = (hour: number) => `2026-03-15T${hour}:00:00.000Z`;
+    const later = '2026-03-31T08:00:00.000Z';
+    let work = mergeWork(noWork, [item('a'), item('b')], reading);
+    work = mergeWork(work, [item('a', { seconds: 80, changedAt: seen(11) })], { ...reading, lowers: false });
+    const edited = item('a', { seconds: 90, labels: 4, doneAt: later, changedAt: later });
+    const closed = { ...reading, firstDay: '2026-03-16', firstOpenDay: '2026-03-18', lowers: false };
+    for (let times = 0; times < 2; times += 1) work = mergeWork(work, [edited], closed);
+    expect(daysOf(work)).toEqual({ '2026-03-15': { seconds: 150, tasks: 2, labels: 7 } });
+    expect(work.items.get('a')).toMatchObject({
+      doneAt: seen(10),
+      grown: [{ seconds: 60 }, { at: seen(11), seconds: 30 }],
+    });
+    const lowered = item('a', { seconds: 50, labels: 1, changedAt: later });
+    expect(daysOf(mergeWork(work, [lowered], { ...closed, lowers: true }))).toEqual({
+      '2026-03-15': { seconds: 110, tasks: 2, labels: 4 },
+    });
+  });
+
   it('leave days alone that are older than what was asked for', () => {
     const old = item('a', {
       doneAt: '2026-02-01T10:00:00.000Z',
       changedAt: '2026-02-01T10:00:00.000Z',
     });
     expect(daysOf(mergeWork(noWork, [old], reading))).toEqual({});
-  });
-});
-
-describe('running totals', () => {
-  const at = (day: number, hour = 12) => ({
-    ...reading,
-    beganAt: new Date(Date.UTC(2026, 2, day, hour)),
-  });
-  const tasksOf = (work: MemberWork) =>
-    Object.fromEntries([...work.days].map(([day, { counts }]) => [day.slice(8), counts.tasks]));
-
-  it('count what they grew by each day, and nothing for the days between', () => {
-    let work = mergeWork(noWork, [total(5)], at(10));
-    work = mergeWork(work, [total(8)], at(10, 18));
-    work = mergeWork(work, [total(20)], at(13));
-    expect(tasksOf(work)).toEqual({ '10': 8, '13': 12 });
-  });
-
-  it('never count below zero, nor twice what vanished for a while', () => {
-    let work = mergeWork(noWork, [total(100)], at(10));
-    work = mergeWork(work, [total(0)], at(11));
-    work = mergeWork(work, [total(100)], at(12));
-    work = mergeWork(work, [total(104)], at(13));
-    expect(tasksOf(work)).toEqual({ '10': 100, '11': 0, '12': 0, '13': 4 });
-  });
-
-  it('remember by how much they have fallen below what was counted, until that is made up for', () => {
-    const partly = { lowers: false };
-    let work = mergeWork(noWork, [total(10)], at(10));
-    expect(work.totals).not.toHaveProperty('fallen');
-    work = mergeWork(work, [total(8)], { ...at(10, 18), ...partly });
-    expect(work.totals?.fallen).toEqual({ seconds: null, tasks: 2, labels: null });
-    // A reading that says nothing of them changes nothing about it.
-    work = mergeWork(work, [], { ...at(10, 19), ...partly });
-    expect(work.totals?.fallen?.tasks).toBe(2);
-    work = mergeWork(work, [total(9)], at(11));
-    expect([work.totals?.fallen?.tasks, tasksOf(work)]).toEqual([1, { '10': 10, '11': 0 }]);
-    work = mergeWork(work, [total(12)], at(11, 18));
-    expect(work.totals).not.toHaveProperty('fallen');
-    expect(tasksOf(work)).toEqual({ '10': 10, '11': 2 });
-  });
-
-  it('are not below what was counted where a reading of everything lowers their day', () => {
-    const work = mergeWork(mergeWork(noWork, [total(10)], at(10)), [total(8)], at(10, 18));
-    expect([work.totals?.fallen, tasksOf(work)]).toEqual([undefined, { '10': 8 }]);
-  });
-
-  it('do not count what was there before the first reading', () => {
-    const seen = mergeWork(noWork, [total(500)], { ...at(10), countsFirstTotal: false });
-    expect(tasksOf(mergeWork(seen, [total(503)], at(11)))).toEqual({ '10': 0, '11': 3 });
   });
 });
 

@@ -19,8 +19,8 @@ describeAnyDatabase('what is read before a removal', (openFresh) => {
     await world.learn();
     await world.read();
     engine.clock.advance(minuteMs);
+    const at = engine.clock.now().toISOString();
     const work = (id: string, { memberId }: { memberId: string }, seconds: number) => {
-      const at = engine.clock.now().toISOString();
       const items = tool.items.get('signs') ?? new Map();
       tool.items.set('signs', items.set(id, { memberId, seconds, labels: 1, at }));
     };

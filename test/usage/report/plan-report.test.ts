@@ -3,18 +3,17 @@ import { describe, expect, it } from 'vitest';
 import type { Counts } from '../../../src/domain/usage.ts';
 import { addDays } from '../../../src/lib/add-days.ts';
 import { dayIn } from '../../../src/lib/day-in.ts';
-import type { DueDay } from '../../../src/usage/attribute/attribute-work.ts';
 import { beginDay, type LedgerDay, settleDay } from '../../../src/usage/report/ledger-day.ts';
-import { holdLowered, isBrakeOn, planReport } from '../../../src/usage/report/plan-report.ts';
+import { holdLowered, isBrakeOn, type PlannedDay, planReport } from '../../../src/usage/report/plan-report.ts';
 import { tries } from '../../support/tries.ts';
 
 const now = new Date('2026-03-15T12:00:00.000Z');
 const lookbackMs = 14 * 86_400_000;
 const counts: Counts = { seconds: 60, tasks: 1, labels: null };
 
-function due(changes: Partial<DueDay> = {}): DueDay {
+function due(changes: Partial<PlannedDay> = {}): PlannedDay {
   const key = { install: 'acme', contractId: 'c1', trainerId: 't1', day: '2026-03-15' };
-  return { ...key, timeZone: 'UTC', counts, ...changes };
+  return { ...key, timeZone: 'UTC', counts, isPartial: false, ...changes };
 }
 
 function ledger(changes: Partial<LedgerDay> = {}): LedgerDay {
@@ -37,7 +36,7 @@ function ledger(changes: Partial<LedgerDay> = {}): LedgerDay {
   };
 }
 
-function plan(day: DueDay, known?: LedgerDay): string {
+function plan(day: PlannedDay, known?: LedgerDay): string {
   const { entries, late, parked } = planReport([day], () => known, { now, lookbackMs });
   const [entry] = entries;
   if (entry !== undefined) return entry.lowers ? `${entry.cause}, lowers` : entry.cause;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { listLowerings } from '../../../src/usage/due/list-late.ts';
 import { explainConsumed } from '../../../src/usage/show/explain-consumed.ts';
-import { listLowerings } from '../../../src/usage/show/list-lowerings.ts';
 import { showUsage } from '../../../src/usage/show/show-usage.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';
@@ -22,7 +22,7 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
       tool.items.set('signs', items.set(id, { memberId, seconds, labels: 1, at }));
     }
     const show = async () => {
-      const shown = await showUsage(ctx, 'acme', contractId);
+      const shown = await showUsage(ctx, { install: 'acme', contractId });
       const explained = explainConsumed(shown.ledger, shown.reported, consumed(contractId));
       return { ...shown, explained };
     };
@@ -45,16 +45,18 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
         {
           trainerId,
           day: today(),
-          seen: counts,
+          due: counts,
           sent: counts,
           why: null,
           observations: [{ source: 'tool:studio', workedOn, counts, seenAt }],
-          state: 'answered',
-          sentAt,
-          answeredAt: sentAt,
-          message: null,
-          requestId: expect.stringMatching(/^req_/),
-          reportId: expect.stringMatching(/^gw-/),
+          report: {
+            state: 'answered',
+            sentAt,
+            answeredAt: sentAt,
+            message: null,
+            requestId: expect.stringMatching(/^req_/),
+            reportId: expect.stringMatching(/^gw-/),
+          },
         },
       ],
       explained: { verdict: 'equal' },
@@ -80,8 +82,10 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
     expect(await whys()).toMatchObject([[null, { seconds: 0 }]]);
     engine.clock.advance(14 * dayMs + dayMs);
     await report();
-    await engine.database.kysely.updateTable('usageDay').set({ seconds: 99 }).where('seconds', '=', 40).execute();
-    expect(await whys()).toMatchObject([['left_lookback', { seconds: 59 }]]);
+    const old = tool.items.get('signs')?.get('a');
+    if (old !== undefined) Object.assign(old, { seconds: 99, changedAt: engine.clock.now().toISOString() });
+    await read(true);
+    expect(await whys()).toMatchObject([['late', { seconds: 59 }]]);
   });
 
   it('list what was lowered since, however little, until it has risen again', async () => {
@@ -98,7 +102,7 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
       await report();
     }
     expect(await lowerings()).toEqual([['reported', today(), 95, 60]]);
-    expect((await show()).days).toMatchObject([{ lowered: { from: { seconds: 95 } }, why: null }]);
+    expect((await show()).days).toMatchObject([{ report: { lowered: { from: { seconds: 95 } } }, why: null }]);
     work('d', 10);
     await read();
     await report();
@@ -107,7 +111,7 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
     await read();
     await report();
     expect(await lowerings()).toEqual([]);
-    expect((await show()).days).toMatchObject([{ lowered: null }]);
+    expect((await show()).days).toMatchObject([{ report: { lowered: null } }]);
   });
 
   it('say what was refused, with what the marketplace calls the request', async () => {
@@ -118,12 +122,14 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
     await report();
     expect((await show()).days).toMatchObject([
       {
-        state: 'refused',
         why: 'refused',
         sent: null,
-        status: 409,
-        message: expect.stringContaining('no hired trainer'),
-        requestId: expect.stringMatching(/^req_/),
+        report: {
+          state: 'refused',
+          status: 409,
+          message: expect.stringContaining('no hired trainer'),
+          requestId: expect.stringMatching(/^req_/),
+        },
       },
     ]);
   });
@@ -144,7 +150,7 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
     expect(await show()).toMatchObject({ ...arrived, explained });
     await report();
     expect(await show()).toMatchObject({
-      days: [{ why: 'in_doubt', difference: { seconds: 0 }, doubtedUntil: expect.any(String) }],
+      days: [{ why: 'in_doubt', difference: { seconds: 0 }, report: { doubtedUntil: expect.any(String) } }],
       explained: { verdict: 'equal' },
     });
     engine.clock.advance(hourMs);

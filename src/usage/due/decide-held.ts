@@ -1,0 +1,107 @@
+import type { Context } from '../../context.ts';
+import { type By, writeAudit } from '../../db/audit-store.ts';
+import { inTransaction, type Transaction } from '../../db/database.ts';
+import { AppError } from '../../domain/errors.ts';
+import { toInstant } from '../../lib/clock.ts';
+import { markWorkStale } from '../../memberships/stale-work-store.ts';
+import { wholeKey } from '../attribute/attribute-work.ts';
+import { releaseDays } from '../report/ledger-mark-store.ts';
+import { findReported, type LedgerRow } from '../report/ledger-store.ts';
+import { dropDecision, keepDecision } from './decision-store.ts';
+import { describeHeld } from './describe-due.ts';
+import { setOpen } from './due-store.ts';
+import { findHeld, type HeldRow, heldIdOf } from './held-store.ts';
+import { refreshDue, refreshTrainers } from './refresh-due.ts';
+
+/**
+ * Assigns held work to a contract, or discards it for null. The next report sends what follows, whatever the age of
+ * the day.
+ *
+ * @throws AppError `not_found` where no such work is held, `invalid` for a contract it cannot be of, `conflict` where
+ *   the work would be held all the same
+ */
+export async function decideHeld(ctx: Context, by: By, id: string, contractId: string | null): Promise<HeldRow> {
+  await refreshDue(ctx);
+  return await inTransaction(
+    ctx.database,
+    async (tx) => {
+      const held = await needHeld(tx, id);
+      const contract = held.contracts.find((one) => one.contractId === contractId);
+      if (contractId !== null && contract === undefined) {
+        const known = held.contracts.map((one) => one.contractId).join(', ') || 'none';
+        throw new AppError('invalid', `It cannot be of that contract; it may be of: ${known}`);
+      }
+      const decision = { contract: contract ?? null, reason: held.reason };
+      const of = { key: held.work, trainerId: held.trainerId };
+      await keepDecision(tx, of, decision, toInstant(ctx.clock.now()));
+      await refresh(ctx, tx, held);
+      const after = await findHeld(tx, id);
+      if (after === undefined || after.state === 'held') {
+        // What would put its whole day at fault is held with it.
+        const { reason } = after ?? (await findHeld(tx, heldIdOf(wholeKey(held.work)))) ?? held;
+        throw new AppError(
+          'conflict',
+          `Nothing was changed, as it would be held all the same: ${describeHeld[reason]}`,
+        );
+      }
+      const decided = contractId === null ? 'discarded' : `assigned to ${contractId}`;
+      await writeAudit(tx, by, 'usage held', `${id} ${decided}`);
+      return after;
+    },
+    { isDurable: true },
+  );
+}
+
+/**
+ * Takes a decision about held work back.
+ *
+ * @throws AppError `not_found` where none was made
+ */
+export async function takeBackDecision(ctx: Context, by: By, id: string): Promise<HeldRow | undefined> {
+  await refreshDue(ctx);
+  return await inTransaction(
+    ctx.database,
+    async (tx) => {
+      const held = await needHeld(tx, id);
+      const wasDecided = await dropDecision(tx, held.work);
+      if (!wasDecided) throw new AppError('not_found', `Nothing was decided about ${id}`);
+      await refresh(ctx, tx, held);
+      await writeAudit(tx, by, 'usage held', `${id} taken back`);
+      return await findHeld(tx, id);
+    },
+    { isDurable: true },
+  );
+}
+
+/**
+ * Decides about a day that changed after it was sent for the last time: the next report sends it, or no report does.
+ *
+ * @param reportId as `listLate` names it
+ * @throws AppError `not_found` where no such day was sent for the last time
+ */
+export async function decideLate(ctx: Context, by: By, reportId: string, isSent: boolean): Promise<LedgerRow> {
+  await refreshDue(ctx);
+  return await inTransaction(
+    ctx.database,
+    async (tx) => {
+      const day = await findReported(tx, reportId);
+      if (day?.closedAt == null) throw new AppError('not_found', `No late change is called ${reportId}`);
+      if (isSent) await releaseDays(tx, [day]);
+      await setOpen(tx, day, isSent);
+      await writeAudit(tx, by, 'usage held', `${reportId} ${isSent ? 'sent' : 'dismissed'}`);
+      return day;
+    },
+    { isDurable: true },
+  );
+}
+
+async function needHeld(tx: Transaction, id: string): Promise<HeldRow> {
+  const held = await findHeld(tx, id);
+  if (held === undefined) throw new AppError('not_found', `No held work is called ${id}`);
+  return held;
+}
+
+async function refresh(ctx: Context, tx: Transaction, { trainerId, day }: HeldRow): Promise<void> {
+  await markWorkStale(tx, [{ trainerId, fromDay: day, reopens: true }]);
+  await refreshTrainers(ctx, tx, [trainerId]);
+}

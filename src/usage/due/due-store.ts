@@ -1,0 +1,234 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database, Transaction } from '../../db/database.ts';
+import { jsonTexts } from '../../db/json-list.ts';
+import { inParts, keyIn } from '../../db/key-in.ts';
+import type { Row } from '../../db/schema.ts';
+import { type Counts, countNames, type Day } from '../../domain/usage.ts';
+import type { Storage } from '../../keys/storage.ts';
+import { type DayKey, type LedgerRow, toLedgerRow } from '../report/ledger-store.ts';
+
+// The SQL of what is due, alone and beside what was answered.
+
+/** What is due on a day, as it is stored. */
+export interface StoredDue extends DayKey {
+  timeZone: string;
+  counts: Counts;
+  isPartial: boolean;
+  /** Whether a run still has to look at it. */
+  isOpen: boolean;
+}
+
+/** A day that is due, that was reported, or both. */
+export interface DueAndLedger {
+  due: StoredDue | undefined;
+  ledger: LedgerRow | undefined;
+}
+
+export interface DayFilter {
+  install: string;
+  contractIds?: readonly string[] | undefined;
+  /** Inclusive. */
+  from?: Day | undefined;
+  to?: Day | undefined;
+}
+
+const keyColumns = ['install', 'contractId', 'trainerId', 'day'] as const;
+
+export function dayKey({ install, contractId, trainerId, day }: DayKey): string {
+  return JSON.stringify([install, contractId, trainerId, day]);
+}
+
+export async function loadDueOf(
+  database: Database,
+  db: Transaction,
+  { trainerIds, fromDay }: { trainerIds: readonly string[]; fromDay: Day },
+): Promise<StoredDue[]> {
+  const rows = await db
+    .selectFrom('usageDue')
+    .selectAll()
+    .where('trainerId', 'in', jsonTexts(database, trainerIds))
+    .where('day', '>=', fromDay)
+    .execute();
+  return rows.map(toDue);
+}
+
+function toDue({ seconds, tasks, labels, ...row }: Row<'usageDue'>): StoredDue {
+  return { ...row, counts: { seconds, tasks, labels } };
+}
+
+/** Trainers with something due, sorted by bytes. */
+export async function listDueTrainers(db: Transaction, page: { after: string; limit: number }): Promise<string[]> {
+  const rows = await db
+    .selectFrom('usageDue')
+    .select('trainerId')
+    .distinct()
+    .where('trainerId', '>', page.after)
+    .orderBy('trainerId')
+    .limit(page.limit)
+    .execute();
+  return rows.map(({ trainerId }) => trainerId);
+}
+
+/** Stores what is due. A run looks at these days again. */
+export async function saveDue(tx: Transaction, days: readonly Omit<StoredDue, 'isOpen'>[]): Promise<void> {
+  const rows = days.map(({ install, contractId, trainerId, day, timeZone, counts, isPartial }) => {
+    return { install, contractId, trainerId, day, timeZone, isPartial, ...counts, isOpen: true };
+  });
+  for (const part of inParts(rows)) {
+    await tx
+      .insertInto('usageDue')
+      .values(part)
+      .onConflict((conflict) =>
+        conflict.columns([...keyColumns]).doUpdateSet((eb) => ({
+          seconds: eb.ref('excluded.seconds'),
+          tasks: eb.ref('excluded.tasks'),
+          labels: eb.ref('excluded.labels'),
+          timeZone: eb.ref('excluded.timeZone'),
+          isPartial: eb.ref('excluded.isPartial'),
+          isOpen: eb.ref('excluded.isOpen'),
+        })),
+      )
+      .execute();
+  }
+}
+
+export async function dropDue(tx: Transaction, days: readonly DayKey[]): Promise<void> {
+  for (const part of inParts(days)) await tx.deleteFrom('usageDue').where(keyIn(keyColumns, part)).execute();
+}
+
+/** Has the next run look at a day again, or no run. */
+export async function setOpen(tx: Transaction, { install, contractId, trainerId, day }: DayKey, isOpen: boolean) {
+  const update = tx.updateTable('usageDue').set({ isOpen });
+  await update.where((eb) => eb.and({ install, contractId, trainerId, day })).execute();
+}
+
+export const sameDay = sql`l.install = d.install and l.contract_id = d.contract_id and l.trainer_id = d.trainer_id and l.day = d.day`;
+/** A count that no source has is not sent: the marketplace keeps what it has stored. */
+export const differs = anyOf((name) => sql`d.${name} is not null and (l.${name} is null or d.${name} <> l.${name})`);
+export const isCounted = anyOf((name) => sql`coalesce(d.${name}, 0) <> 0`);
+/** As `isDoubted` of the ledger says. */
+const isDoubted = sql`(l.doubted_until is not null and l.sent_at < l.doubted_until)`;
+/** Whether what is stored may not be what follows by now. */
+const isStale = sql`(exists (select 1 from usage_stale s where s.trainer_id = d.trainer_id)
+  or exists (select 1 from derivation v where v.trainer_id = d.trainer_id))`;
+
+function anyOf(condition: (name: RawBuilder<unknown>) => RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`(${sql.join(
+    countNames.map((name) => sql`(${condition(sql.raw(name))})`),
+    sql` or `,
+  )})`;
+}
+
+/**
+ * The days that a run has to look at, contract by contract. Days that the marketplace has as they are due are left
+ * out, unless they are to be sent for the last time.
+ *
+ * @param leavingBefore days before this one are sent for the last time
+ */
+export async function* listOpenDays(
+  ctx: Storage,
+  filter: DayFilter,
+  leavingBefore: Day,
+): AsyncGenerator<{ due: StoredDue; ledger: LedgerRow | undefined }[]> {
+  const isToDo = sql`d.is_open = 1 and not ${isStale} and (
+    (l.state is null and ${isCounted}) or l.state <> 'answered' or ${isDoubted}
+    or l.lowering_held_at is not null or (l.closed_at is null and l.day < ${leavingBefore}) or ${differs})`;
+  for await (const page of pages(ctx, (after) => selectDue(ctx, filter, after, isToDo))) {
+    yield page.flatMap(({ due, ledger }) => (due === undefined ? [] : [{ due, ledger }]));
+  }
+}
+
+/** Every day that is due or was reported: those that are due first, each part contract by contract. */
+export async function* listDays(ctx: Storage, filter: DayFilter): AsyncGenerator<DueAndLedger[]> {
+  yield* pages(ctx, (after) => selectDue(ctx, filter, after, sql`true`));
+  yield* pages(ctx, (after) => selectUnseen(ctx, filter, after));
+}
+
+/** Days that left the look-back and that the marketplace has as they are due: no run looks at them any more. */
+export async function closeSettledDays(tx: Transaction, install: string, before: Day): Promise<void> {
+  await sql`update usage_due as d set is_open = 0
+    where d.install = ${install} and d.day < ${before} and d.is_open = 1 and d.is_partial = 0 and (
+      exists (select 1 from usage_ledger l where ${sameDay} and l.closed_at is not null and l.state = 'answered'
+        and not ${differs} and not ${isDoubted})
+      or (not ${isCounted} and not exists (select 1 from usage_ledger l where ${sameDay})))`.execute(tx);
+}
+
+const pageSize = 2000;
+
+interface JoinedRow extends Row<'usageLedger'> {
+  isPartial: boolean | null;
+  isOpen: boolean;
+  timeZone: string;
+  dueSeconds: number | null;
+  dueTasks: number | null;
+  dueLabels: number | null;
+}
+
+/** Page by page: one query for everything would block the thread for too long. */
+async function* pages(
+  ctx: Storage,
+  select: (after: DayKey | undefined) => RawBuilder<JoinedRow>,
+): AsyncGenerator<DueAndLedger[]> {
+  for (let last: JoinedRow | undefined; ; ) {
+    const { rows } = await select(last).execute(ctx.database.kysely);
+    if (rows.length > 0) yield rows.map(toDays);
+    if (rows.length < pageSize) return;
+    last = rows.at(-1);
+    await nextTurn();
+  }
+}
+
+const ledgerColumns = sql`l.seconds, l.tasks, l.labels, l.tried_seconds, l.tried_tasks, l.tried_labels, l.state,
+  l.doubted_until, l.lowering_held_at, l.lowered_at, l.lowered_from, l.sent_at, l.answered_at, l.closed_at, l.report_id,
+  l.request_id, l.status, l.message`;
+
+function selectDue(
+  ctx: Storage,
+  filter: DayFilter,
+  after: DayKey | undefined,
+  condition: RawBuilder<unknown>,
+): RawBuilder<JoinedRow> {
+  return sql<JoinedRow>`select d.install, d.contract_id, d.trainer_id, d.day, d.time_zone, d.is_partial, d.is_open,
+      d.seconds as due_seconds, d.tasks as due_tasks, d.labels as due_labels, ${ledgerColumns}
+    from usage_due d left join usage_ledger l on ${sameDay}
+    where ${toCondition(ctx, 'd', filter, after)} and ${condition}
+    order by d.contract_id, d.trainer_id, d.day limit ${pageSize}`;
+}
+
+function selectUnseen(ctx: Storage, filter: DayFilter, after: DayKey | undefined): RawBuilder<JoinedRow> {
+  return sql<JoinedRow>`select l.install, l.contract_id, l.trainer_id, l.day, null as is_partial, ${ledgerColumns}
+    from usage_ledger l
+    where ${toCondition(ctx, 'l', filter, after)} and not exists (select 1 from usage_due d where ${sameDay})
+    order by l.contract_id, l.trainer_id, l.day limit ${pageSize}`;
+}
+
+function toCondition(
+  { database }: Storage,
+  table: 'd' | 'l',
+  { install, contractIds, from, to }: DayFilter,
+  after: DayKey | undefined,
+): RawBuilder<unknown> {
+  const column = (name: string) => sql.ref(`${table}.${name}`);
+  const conditions = [sql`${column('install')} = ${install}`];
+  if (contractIds !== undefined) {
+    conditions.push(sql`${column('contract_id')} in ${jsonTexts(database, contractIds)}`);
+  }
+  if (from !== undefined) conditions.push(sql`${column('day')} >= ${from}`);
+  if (to !== undefined) conditions.push(sql`${column('day')} <= ${to}`);
+  if (after !== undefined) {
+    const key = sql`(${column('contract_id')}, ${column('trainer_id')}, ${column('day')})`;
+    conditions.push(sql`${key} > (${after.contractId}, ${after.trainerId}, ${after.day})`);
+  }
+  return sql.join(conditions, sql` and `);
+}
+
+function toDays(row: JoinedRow): DueAndLedger {
+  const { install, contractId, trainerId, day, isPartial, isOpen, timeZone } = row;
+  const key = { install, contractId, trainerId, day };
+  const counts = { seconds: row.dueSeconds, tasks: row.dueTasks, labels: row.dueLabels };
+  return {
+    due: isPartial === null ? undefined : { ...key, timeZone, counts, isPartial, isOpen },
+    ledger: row.state === null ? undefined : toLedgerRow(row),
+  };
+}

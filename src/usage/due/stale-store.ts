@@ -1,0 +1,38 @@
+import { sql } from 'kysely';
+import type { Database, Transaction } from '../../db/database.ts';
+import { jsonTexts } from '../../db/json-list.ts';
+import type { Row } from '../../db/schema.ts';
+
+// The SQL of marks on trainers whose due work has to be worked out again. `markWorkStale` sets them.
+
+/** Marks everyone with work, from their first day on. */
+export async function markAllStale(tx: Transaction): Promise<void> {
+  await sql`insert into usage_stale (trainer_id, from_day, reopens)
+    select trainer_id, '', 0 from usage_day union select trainer_id, '', 0 from usage_import_trainer
+    where true on conflict (trainer_id) do update set from_day = ''`.execute(tx);
+}
+
+/** Takes the marks of these trainers away. A later change marks them again. */
+export async function takeStale(
+  database: Database,
+  tx: Transaction,
+  trainerIds: readonly string[],
+): Promise<Row<'usageStale'>[]> {
+  // On PostgreSQL this waits for an instance that works on one of them, and takes the others.
+  const taken = tx.deleteFrom('usageStale').where('trainerId', 'in', jsonTexts(database, trainerIds)).returningAll();
+  return await taken.execute();
+}
+
+/** Some marked trainers, with so many days of work together; at least one, where there is any. */
+export async function chooseStale(tx: Transaction, most: { trainers: number; days: number }): Promise<string[]> {
+  const query = sql<{ trainerId: string; days: number }>`select trainer_id,
+      (select count(*) from usage_day w where w.trainer_id = s.trainer_id and w.day >= s.from_day)
+      + (select count(*) from usage_import_entry e where e.trainer_id = s.trainer_id and e.day >= s.from_day) as days
+    from usage_stale s order by trainer_id limit ${most.trainers}`;
+  let left = most.days;
+  const { rows } = await query.execute(tx);
+  return rows.flatMap(({ trainerId, days }, index) => {
+    left -= Number(days);
+    return index === 0 || left >= 0 ? [trainerId] : [];
+  });
+}

@@ -1,0 +1,63 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Day } from '../../domain/usage.ts';
+import type { Storage } from '../../keys/storage.ts';
+import { differs, sameDay } from './due-store.ts';
+
+/**
+ * Work that is not paid, or may be paid wrongly, before an operator acts. `held`: its contract is not known;
+ * `lowering`: a run would lower too much; `refused`: the marketplace refused it; `late`: it changed after its day was
+ * sent for the last time.
+ */
+export type UsageTroubleKind = 'held' | 'lowering' | 'refused' | 'late';
+
+export interface UsageTrouble {
+  kind: UsageTroubleKind;
+  /** Empty for held work that may be of several installs, or of none. */
+  install: string;
+  /** Days of trainers. */
+  days: number;
+  seconds: number;
+  oldest: Day;
+  /** When the latest of them came up; null where that is not stored. */
+  latest: string | null;
+}
+
+/** What changed after its day was sent for the last time, and no operator has decided about. */
+const lateDays = sql`usage_due d join usage_ledger l on ${sameDay}
+  where d.is_open = 1 and l.closed_at is not null and l.state = 'answered' and ${differs}`;
+
+/** What the marketplace refused, and does not have as it is due. */
+const refusedDays = sql`usage_ledger l join usage_due d on ${sameDay} where l.state = 'refused' and ${differs}`;
+
+export function isWorkLate(ctx: Storage, install: string): Promise<boolean> {
+  return isAny(ctx, sql`${lateDays} and d.install = ${install}`);
+}
+
+export function isWorkRefused(ctx: Storage, install: string): Promise<boolean> {
+  return isAny(ctx, sql`${refusedDays} and l.install = ${install}`);
+}
+
+async function isAny({ database }: Storage, days: RawBuilder<unknown>): Promise<boolean> {
+  const { rows } = await sql`select 1 from ${days} limit 1`.execute(database.kysely);
+  return rows.length > 0;
+}
+
+/** Everything of any age, by kind and install. */
+export async function listUsageTroubles(ctx: Storage): Promise<UsageTrouble[]> {
+  const sums = sql`count(*) as days, coalesce(sum(seconds), 0) as seconds, min(day) as oldest`;
+  const queries = {
+    held: sql`select install, ${sums}, max(since) as latest from usage_held where state = 'held' group by install`,
+    lowering: sql`select install, ${sums}, max(lowering_held_at) as latest from usage_ledger
+      where lowering_held_at is not null group by install`,
+    refused: sql`select l.install, count(*) as days, coalesce(sum(d.seconds - coalesce(l.seconds, 0)), 0) as seconds,
+      min(l.day) as oldest, max(l.sent_at) as latest from ${refusedDays} group by l.install`,
+    late: sql`select d.install, count(*) as days, coalesce(sum(d.seconds - coalesce(l.seconds, 0)), 0) as seconds,
+      min(d.day) as oldest, null as latest from ${lateDays} group by d.install`,
+  };
+  const troubles: UsageTrouble[] = [];
+  for (const kind of ['held', 'lowering', 'refused', 'late'] as const) {
+    const { rows } = await sql<Omit<UsageTrouble, 'kind'>>`${queries[kind]} order by 1`.execute(ctx.database.kysely);
+    for (const row of rows) troubles.push({ ...row, kind, days: Number(row.days), seconds: Number(row.seconds) });
+  }
+  return troubles;
+}

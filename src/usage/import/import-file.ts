@@ -1,0 +1,196 @@
+import type { Context } from '../../context.ts';
+import { type By, writeAudit } from '../../db/audit-store.ts';
+import { inTransaction, type Transaction } from '../../db/database.ts';
+import { AppError } from '../../domain/errors.ts';
+import { chunksOf } from '../../lib/chunks.ts';
+import { instantIn, toInstant } from '../../lib/clock.ts';
+import { refreshDue } from '../due/refresh-due.ts';
+import type { ImportFormat, ReadEntry } from './entry.ts';
+import {
+  addLines,
+  changeImport,
+  createImport,
+  dropImport,
+  findSameLine,
+  type ImportLine,
+  type ImportSummary,
+  type NewImport,
+  summariseImport,
+} from './import-lines-store.ts';
+import { findImport, type ListedImport, listDismissedDays, markImportStale } from './import-store.ts';
+import { loadKnownPeople } from './known-people-store.ts';
+import { closeTally, type LinesPreview, openTally, type Tally, tallyLine } from './line-tally.ts';
+import { type Progress, previewLines } from './preview-import.ts';
+import { readEntries } from './read-entries.ts';
+
+export interface ImportFile extends Pick<NewImport, 'install' | 'fileName' | 'actor'> {
+  format: ImportFormat;
+  chunks: AsyncIterable<Buffer>;
+}
+
+export interface ImportPreview extends LinesPreview, ImportSummary {}
+
+/** A file whose lines are written. Nothing of it counts yet. */
+export interface PreparedImport {
+  /** Null where a line is refused, so that the file cannot be imported. */
+  id: number | null;
+  preview: ImportPreview;
+}
+
+/** So few lines that adding them stays well under 50 ms. */
+const chunkLines = 500;
+/** Leaves an operator time to decide whether the import is to count. */
+const keptMs = 3_600_000;
+
+/**
+ * Reads a file to its end, writes its lines under the id of a new import, and says what will happen with each of them.
+ * If a line is refused or the file breaks off, the import is dropped.
+ *
+ * @param listAtMost how many lines the preview lists
+ * @throws AppError `conflict` where it took so long that another process dropped it; any error of the chunks
+ */
+export async function prepareImport(
+  ctx: Context,
+  file: ImportFile,
+  progress: Progress,
+  listAtMost = Number.POSITIVE_INFINITY,
+): Promise<PreparedImport> {
+  const { install, fileName, actor } = file;
+  const id = await createImport(ctx, { install, fileName, actor, keptUntil: instantIn(ctx.clock, keptMs) });
+  try {
+    const tally = openTally(listAtMost);
+    for await (const chunk of readChunks(ctx, file)) {
+      progress.signal.throwIfAborted();
+      for (const { line, fault } of await writeChunk(ctx, { id, install }, chunk)) refuse(tally, line, fault);
+      progress.onProgress(`${chunk.at(-1)?.line} lines read, ${tally.sums.get('refused')?.lines ?? 0} of them wrong`);
+    }
+    const summary = await summariseImport(ctx.database.kysely, id);
+    if (summary.lines === 0 && tally.sums.size === 0) refuse(tally, 1, 'nothing in the file says what was done');
+    const isRefused = tally.sums.size > 0;
+    if (isRefused) await dropImport(ctx, id);
+    else {
+      await refreshDue(ctx, progress.signal);
+      await previewLines(ctx, { id, install }, tally, progress);
+      await inTransaction(ctx.database, (tx) => keepWriting(ctx, tx, id, summary));
+    }
+    const preview = { ...summary, ...(await closeTally(ctx, install, tally)) };
+    return { id: isRefused ? null : id, preview };
+  } catch (error) {
+    // If this fails too, the import is dropped when its time is over.
+    await dropImport(ctx, id).catch(() => undefined);
+    throw error;
+  }
+}
+
+function refuse(tally: Tally, line: number, reason: string): void {
+  const ofNoWork = { trainerId: null, day: null, contractId: null, from: null, to: null };
+  tallyLine(tally, { line, outcome: 'refused', ...ofNoWork, reason });
+}
+
+/** So few lines that a transaction stays short. */
+async function* readChunks({ clock }: Context, { chunks, format }: ImportFile): AsyncGenerator<ReadEntry[]> {
+  const today = toInstant(clock.now()).slice(0, 10);
+  for await (const entries of readEntries(chunks, format, today)) yield* chunksOf(entries, chunkLines);
+}
+
+interface LineFault {
+  line: number;
+  fault: string;
+}
+
+/** @returns the faults, in the order of their lines */
+async function writeChunk(
+  ctx: Context,
+  { id, install }: { id: number; install: string },
+  chunk: readonly ReadEntry[],
+): Promise<LineFault[]> {
+  const entries = chunk.flatMap((read) => ('entry' in read ? [read.entry] : []));
+  const findTrainer = await loadKnownPeople(ctx, install, entries);
+  const lines = chunk.map((read): ImportLine | LineFault => {
+    if ('fault' in read) return read;
+    const { day, workedOn, counts } = read.entry;
+    const found = { line: read.line, ...findTrainer(read.entry) };
+    return 'fault' in found ? found : { ...found, day, workedOnBy: workedOn.by, workedOnId: workedOn.id, ...counts };
+  });
+  const right = lines.filter((one): one is ImportLine => !('fault' in one));
+  const added = await inTransaction(ctx.database, async (tx) => {
+    await keepWriting(ctx, tx, id);
+    return await addLines(ctx, tx, id, right);
+  });
+  const faults: LineFault[] = [];
+  for (const one of lines) {
+    if ('fault' in one) faults.push(one);
+    else if (!added.has(one.line)) {
+      const first = await findSameLine(ctx, id, one);
+      faults.push({ line: one.line, fault: `is of the same person and day as line ${first}` });
+    }
+  }
+  return faults;
+}
+
+/** Extends the time of an import. @throws AppError `conflict` where another process has dropped it */
+async function keepWriting({ clock }: Context, tx: Transaction, id: number, summary?: ImportSummary): Promise<void> {
+  const isKept = await changeImport(tx, id, 'writing', { ...summary, keptUntil: instantIn(clock, keptMs) });
+  if (!isKept) throw new AppError('conflict', 'The import took too long and was dropped: begin it again');
+}
+
+/**
+ * Makes an import count, whole and at once.
+ *
+ * @throws AppError `conflict` where it was dropped meanwhile
+ */
+export async function countImport(ctx: Context, by: By, id: number): Promise<void> {
+  const change = { state: 'counted', countedAt: toInstant(ctx.clock.now()) } as const;
+  await inTransaction(
+    ctx.database,
+    async (tx) => {
+      await keepWriting(ctx, tx, id);
+      await changeImport(tx, id, 'writing', change);
+      await markImportStale(tx, id, false);
+      await writeAudit(tx, by, 'usage import', `import ${id}`);
+    },
+    { isDurable: true },
+  );
+  await refreshDue(ctx);
+}
+
+const mostDaysNamed = 10;
+
+/**
+ * @throws AppError `not_found` where it never counted; `conflict` where it is already undone, or where an operator has
+ * dismissed a later change of its days
+ */
+export async function findUndoable(ctx: Context, id: number): Promise<ListedImport> {
+  const found = await findImport(ctx.database.kysely, id);
+  if (found === undefined) throw new AppError('not_found', `There is no import ${id}`);
+  if (found.state === 'undone') throw alreadyUndone(id);
+  await refreshDue(ctx);
+  const days = await listDismissedDays(ctx.database.kysely, id, mostDaysNamed + 1);
+  if (days.length === 0) return found;
+  const named = days.slice(0, mostDaysNamed).join(', ') + (days.length > mostDaysNamed ? ' and more' : '');
+  throw new AppError('conflict', `The import ${id} cannot be undone: an operator dismissed a later change of ${named}`);
+}
+
+function alreadyUndone(id: number): AppError {
+  return new AppError('conflict', `The import ${id} is already undone`);
+}
+
+/**
+ * Undoes an import: what it replaced counts again, and what only it had is taken back.
+ *
+ * @throws AppError as `findUndoable` does
+ */
+export async function undoImport(ctx: Context, by: By, id: number): Promise<void> {
+  await findUndoable(ctx, id);
+  const change = { state: 'undone', undoneAt: toInstant(ctx.clock.now()) } as const;
+  await inTransaction(
+    ctx.database,
+    async (tx) => {
+      if (!(await changeImport(tx, id, 'counted', change))) throw alreadyUndone(id);
+      await markImportStale(tx, id, true);
+      await writeAudit(tx, by, 'usage import --undo', `import ${id}`);
+    },
+    { isDurable: true },
+  );
+  await refreshDue(ctx);
+}

@@ -1,0 +1,141 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Context } from '../../context.ts';
+import { inTransaction } from '../../db/database.ts';
+import { jsonTexts } from '../../db/json-list.ts';
+import { onSame } from '../../db/on-same.ts';
+import type { Storage } from '../../keys/storage.ts';
+import { chunksOf } from '../../lib/chunks.ts';
+import { listEngagements } from './contract-source-store.ts';
+import { scopeOfLink } from './find-scopes.ts';
+import { loadPeople, standingsOf } from './load-work.ts';
+import type { Hire } from './merge-items.ts';
+import type { Standing } from './merge-work.ts';
+import type { ScopeMember } from './scope-member-store.ts';
+import type { ScopeClaim, ScopeKey, WantedScope } from './scope-store.ts';
+import { refuseLost } from './work-store.ts';
+
+// The SQL that decides how much of a running total counts when it is first read.
+
+/** Of an account that belongs to no trainer, so many totals are remembered. */
+const keptStandings = 30;
+/** A few: others wait for the transaction to end. */
+const writtenAtOnce = 200;
+
+/**
+ * Remembers the totals of accounts that belong to no trainer, because a trainer may get such an account later.
+ *
+ * @param totals by the tool's id
+ */
+export async function rememberTotals(
+  ctx: Storage,
+  claim: ScopeClaim,
+  totals: ReadonlyMap<string, Standing>,
+  now: string,
+): Promise<void> {
+  const { tool, scope } = claim;
+  const people = await loadPeople(ctx.database.kysely, claim, [...totals.keys()]);
+  const rows = [...totals].flatMap(([memberId, standing]) => {
+    const person = people.get(memberId);
+    if (person !== undefined && person.trainerId !== '') return [];
+    const known = standingsOf(person);
+    if (isDeepStrictEqual(known.at(-1)?.counts, standing.counts)) return [];
+    const standings = JSON.stringify([...known, standing].slice(-keptStandings));
+    return [{ tool, scope, memberId, trainerId: '', generation: 0, totals: standings, fallenSince: null }];
+  });
+  for (const part of chunksOf(rows, writtenAtOnce)) {
+    await inTransaction(ctx.database, async (tx) => {
+      await refuseLost(tx, claim, now);
+      const insert = tx.insertInto('usagePerson').values(part);
+      const strangers = insert.onConflict((conflict) =>
+        conflict
+          .columns(['tool', 'scope', 'memberId'])
+          .doUpdateSet((eb) => ({ totals: eb.ref('excluded.totals') }))
+          .where('usagePerson.trainerId', '=', ''),
+      );
+      await strangers.execute();
+    });
+  }
+}
+
+/** By membership: how these trainers came into a scope. */
+export async function loadHires(
+  ctx: Context,
+  { tool, scope }: ScopeKey,
+  members: readonly ScopeMember[],
+): Promise<Map<number, Hire>> {
+  if (members.length === 0) return new Map();
+  const { database } = ctx;
+  const trainerIds = [...new Set(members.map(({ trainerId }) => trainerId))];
+  const starts = new Map<string, string>();
+  for (const engagement of await listEngagements(database, database.kysely, trainerIds)) {
+    const at = scopeOfLink(ctx, engagement);
+    const { trainerId, startDate, startedEventAt } = engagement;
+    const startsAt = startDate ?? startedEventAt;
+    if (at?.tool !== tool || at.scope !== scope || startsAt === null) continue;
+    const known = starts.get(trainerId);
+    if (known === undefined || startsAt < known) starts.set(trainerId, startsAt);
+  }
+  const made = await findAccountsMade(ctx, tool, trainerIds);
+  return new Map(
+    members.map(({ membershipId, memberId, trainerId }) => {
+      const startsAt = starts.get(trainerId) ?? null;
+      const madeAt = made.get(JSON.stringify([trainerId, memberId]));
+      const hasNewAccount = madeAt !== undefined && (startsAt === null || Date.parse(madeAt) >= Date.parse(startsAt));
+      return [membershipId, { startsAt, hasNewAccount }];
+    }),
+  );
+}
+
+/** By trainer and the tool's id: when Gangway made the account, or soon after. */
+async function findAccountsMade(
+  { database }: Storage,
+  tool: string,
+  trainerIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await database.kysely
+    .selectFrom('membership')
+    .innerJoin('account', onSame('account', 'membership', ['tool', 'trainerId']))
+    .innerJoin('receipt', 'receipt.membershipId', 'membership.id')
+    .whereRef('account.accountId', '=', 'membership.memberId')
+    .where('account.isOurs', '=', true)
+    .where('membership.tool', '=', tool)
+    .where('membership.trainerId', 'in', jsonTexts(database, trainerIds))
+    .where('receipt.outcome', 'in', ['added', 'invited'])
+    .groupBy(['membership.trainerId', 'membership.memberId'])
+    .select((eb) => ['membership.trainerId', 'membership.memberId', eb.fn.min('receipt.createdAt').as('at')])
+    .execute();
+  return new Map(rows.map(({ trainerId, memberId, at }) => [JSON.stringify([trainerId, memberId]), at]));
+}
+
+export interface UnreadMember extends WantedScope {
+  membershipId: number;
+}
+
+/** Members whose total was never read, in the scopes in which a tool reports totals. */
+export function listUnreadMembers(ctx: Storage, tool: string): Promise<UnreadMember[]> {
+  return ctx.database.kysely
+    .selectFrom('membership')
+    .innerJoin('usageScopeGroup', onSame('usageScopeGroup', 'membership', ['tool', 'groupId']))
+    .innerJoin('usageScope', onSame('usageScope', 'usageScopeGroup', ['tool', 'scope']))
+    .leftJoin('usagePerson', (join) =>
+      join
+        .onRef('usagePerson.tool', '=', 'usageScope.tool')
+        .onRef('usagePerson.scope', '=', 'usageScope.scope')
+        .onRef('usagePerson.memberId', '=', 'membership.memberId'),
+    )
+    .select(['membership.id as membershipId', 'usageScope.tool', 'usageScope.scope', 'usageScope.install'])
+    .where('membership.tool', '=', tool)
+    .where('membership.wanted', '=', true)
+    .where('membership.state', 'in', ['active', 'invited'])
+    .where('membership.memberId', 'is not', null)
+    .where('membership.memberId', 'not like', 'invited:%')
+    .where('usageScope.scope', 'in', (eb) =>
+      eb
+        .selectFrom('usagePerson')
+        .select('usagePerson.scope')
+        .where('usagePerson.tool', '=', tool)
+        .where('usagePerson.totals', 'is not', null),
+    )
+    .where('usagePerson.tool', 'is', null)
+    .execute();
+}

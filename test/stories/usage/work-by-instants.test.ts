@@ -1,0 +1,189 @@
+import { expect, it } from 'vitest';
+import { checkUsage } from '../../../src/usage/due/check-usage.ts';
+import { listHeld } from '../../../src/usage/due/held-store.ts';
+import { countImport } from '../../../src/usage/import/import-file.ts';
+import { type OneWorker, openOneWorker } from '../../support/one-worker.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
+import { prepareLines } from '../../usage/import/import-harness.ts';
+
+describeAnyDatabase('a contract from 14:00 on', (openFresh) => {
+  const day = '2026-04-01';
+  const openContract = async () => await openOneWorker(await openFresh(), `${day}T14:00:00.000Z`);
+
+  it('has nothing of 14,400 seconds at 07:00, and all of what is done from its first second on', async () => {
+    const { work, readAndReport, reported, held, setClock } = await openContract();
+    work('early', 14_400, { at: `${day}T07:00:00.000Z` });
+    expect(await readAndReport()).toMatchObject({ outcome: 'held', sent: 0, held: 1 });
+    expect([reported(), await held()]).toEqual([{}, [`${day} 14400 before_start`]]);
+    work('a', 60, { at: `${day}T14:00:00.000Z` });
+    work('b', 5, { at: `${day}T13:59:59.999Z` });
+    setClock(`${day}T15:00:00.000Z`);
+    expect(await readAndReport()).toMatchObject({ sent: 1, held: 1 });
+    expect([reported(), await held()]).toEqual([{ [day]: 60 }, [`${day} 14405 before_start`]]);
+  });
+
+  it('has what a piece grew by since its start, and not what it had before', async () => {
+    const { work, edit, readAndReport, reported, held, setClock } = await openContract();
+    work('a', 3000, { at: `${day}T07:00:00.000Z` });
+    await readAndReport();
+    setClock(`${day}T15:00:00.000Z`);
+    edit('a', 3100);
+    await readAndReport();
+    expect([reported(), await held()]).toEqual([{ [day]: 100 }, [`${day} 3000 before_start`]]);
+  });
+
+  it('has all of the day of its start where only the day of the work is known', async () => {
+    const world = await openContract();
+    await importDays(world, `${day},${world.contractId},3600`, `2026-03-31,${world.contractId},60`);
+    expect(await world.readAndReport()).toMatchObject({ sent: 1, held: 1 });
+    expect([world.reported(), await world.held()]).toEqual([{ [day]: 3600 }, ['2026-03-31 60 before_start']]);
+  });
+});
+
+describeAnyDatabase('a contract that ended at 14:00', (openFresh) => {
+  const day = '2026-04-02';
+
+  async function openEnd() {
+    const world = await openOneWorker(await openFresh(), '2026-04-01T09:00:00.000Z');
+    world.setClock(`${day}T14:00:00.000Z`);
+    world.work('a', 60);
+    await world.end();
+    world.setClock(`${day}T15:00:00.000Z`);
+    return world;
+  }
+
+  it('has what was done until then, and nothing of what was saved a second later or on the day after', async () => {
+    const { work, readAndReport, reported, held, live } = await openEnd();
+    work('b', 30, { at: `${day}T14:00:01.000Z` });
+    await readAndReport();
+    expect([reported(), await held()]).toEqual([{ [day]: 60 }, [`${day} 30 after_end`]]);
+    work('c', 40, { at: '2026-04-03T00:30:00.000Z' });
+    await live('2026-04-03T15:00:00.000Z');
+    expect(reported()).toEqual({ [day]: 60 });
+    expect(await held()).toEqual([`${day} 30 after_end`, '2026-04-03 40 after_end']);
+  });
+
+  it('has all of the day of its end where only the day of the work is known, and nothing of the next day', async () => {
+    const world = await openEnd();
+    await world.readAndReport();
+    world.setClock('2026-04-03T15:00:00.000Z');
+    world.tool.items.get('signs')?.clear();
+    await world.read(true);
+    await importDays(world, `2026-04-01,${world.contractId},300`, `2026-04-03,${world.contractId},40`);
+    await world.report();
+    expect([world.reported(), await world.held()]).toMatchObject([{ '2026-04-01': 300 }, ['2026-04-03 40 after_end']]);
+  });
+
+  it('leaves what was done after it held when another contract begins, until an operator assigns it', async () => {
+    const { work, readAndReport, reported, held, live, hireAgain, decide, setClock } = await openEnd();
+    work('b', 30);
+    await readAndReport();
+    setClock(`${day}T16:00:00.000Z`);
+    const second = await hireAgain();
+    work('c', 20, { at: `${day}T16:00:00.000Z` });
+    await live('2026-04-05T09:00:00.000Z');
+    expect([reported(), reported(second), await held()]).toEqual([
+      { [day]: 60 },
+      { [day]: 20 },
+      [`${day} 30 after_end`],
+    ]);
+    await decide(second);
+    await readAndReport();
+    expect([reported(), reported(second), await held({ state: 'held' })]).toEqual([{ [day]: 60 }, { [day]: 50 }, []]);
+  });
+
+  it('leaves what was done on the day after held when another contract begins a day later', async () => {
+    const { work, reported, held, live, hireAgain, ctx, contractId } = await openEnd();
+    work('b', 30, { at: '2026-04-03T09:00:00.000Z' });
+    await live('2026-04-04T09:00:00.000Z');
+    const second = await hireAgain();
+    await live('2026-04-06T09:00:00.000Z');
+    expect([reported(), reported(second)]).toEqual([{ [day]: 60 }, {}]);
+    expect(await held()).toHaveLength(1);
+    const [{ contracts, reason } = { contracts: [], reason: null }] = await listHeld(ctx);
+    expect(['before_start', 'after_end']).toContain(reason);
+    expect(contracts.map((one) => one.contractId).sort()).toEqual([contractId, second].sort());
+  });
+
+  it('shares with the next no day of which only the day is known: all of it is held', async () => {
+    const world = await openEnd();
+    world.tool.items.get('signs')?.clear();
+    const second = await world.hireAgain();
+    await importDays(world, `${day},,signs,${world.trainerId},3600`);
+    expect(await world.readAndReport()).toMatchObject({ sent: 0, held: 1 });
+    expect([world.reported(), world.reported(second)]).toEqual([{}, {}]);
+    expect(await world.held()).toEqual([`${day} 3600 several_contracts`]);
+  });
+
+  /** Reported whole of one contract, whose end and renewal are learned later. */
+  async function openUnknownEnd() {
+    const world = await openOneWorker(await openFresh(), '2026-04-01T09:00:00.000Z');
+    const { sandbox, contractId, setClock, work, readAndReport } = world;
+    work('a', 60);
+    setClock('2026-04-01T12:00:00.000Z');
+    sandbox.endContract(contractId);
+    setClock('2026-04-01T13:00:00.000Z');
+    work('b', 30);
+    setClock('2026-04-01T14:00:00.000Z');
+    const second = sandbox.hire({ jobId: world.jobId, trainers: [{ opentrainUserId: world.trainerId }] }).contractId;
+    work('c', 5);
+    await readAndReport();
+    expect(world.reported()).toEqual({ '2026-04-01': 95 });
+    await world.learn();
+    await readAndReport();
+    const whys = async () =>
+      (await Array.fromAsync(checkUsage(world.ctx, { installs: ['acme'] }))).map(({ due, why }) => [due.seconds, why]);
+    return { ...world, second, whys };
+  }
+
+  it('has what was reported of it move to the next, and be paid once, although that is learned after the day was closed', async () => {
+    const world = await openOneWorker(await openFresh(), '2026-04-01T09:00:00.000Z', { maxLoweredFraction: 0.2 });
+    const { sandbox, contractId, setClock, work, live, learn, readAndReport, reported, jobId, trainerId } = world;
+    work('a', 60);
+    setClock('2026-04-01T12:00:00.000Z');
+    sandbox.endContract(contractId);
+    setClock('2026-04-01T14:00:00.000Z');
+    const trainers = [{ opentrainUserId: trainerId }];
+    const second = sandbox.hire({ jobId, trainers }).contractId;
+    work('b', 5);
+    await live('2026-04-20T09:00:00.000Z');
+    expect(reported()).toEqual({ '2026-04-01': 65 });
+    await learn();
+    expect(await readAndReport()).toMatchObject({ outcome: 'applied', sent: 2, lowered: 1, held: 0 });
+    expect([reported(), reported(second)]).toEqual([{ '2026-04-01': 60 }, { '2026-04-01': 5 }]);
+  });
+
+  it('keeps what was reported of it before its end was known until the rest of the day is decided, and says so', async () => {
+    const { reported, second, held, whys, decide, readAndReport } = await openUnknownEnd();
+    expect([reported(), reported(second), await held()]).toEqual([
+      { '2026-04-01': 95 },
+      { '2026-04-01': 5 },
+      ['2026-04-01 30 after_end'],
+    ]);
+    expect((await whys()).filter(([, why]) => why !== null)).toEqual([
+      [60, 'held'],
+      [null, 'held'],
+    ]);
+    await decide(null);
+    expect(await readAndReport()).toMatchObject({ sent: 1, lowered: 1 });
+    expect([reported(), reported(second)]).toEqual([{ '2026-04-01': 60 }, { '2026-04-01': 5 }]);
+    expect((await whys()).filter(([, why]) => why !== null)).toEqual([[null, 'discarded']]);
+  });
+
+  it('has what was reported of it too much go to the next, where an operator assigns it', async () => {
+    const { reported, second, decide, readAndReport, whys } = await openUnknownEnd();
+    await decide(second);
+    expect(await readAndReport()).toMatchObject({ sent: 2, lowered: 1 });
+    expect([reported(), reported(second)]).toEqual([{ '2026-04-01': 60 }, { '2026-04-01': 35 }]);
+    expect((await whys()).every(([, why]) => why === null)).toBe(true);
+  });
+});
+
+/** @param lines after a header of day, contract, project, person and seconds, or of the first two and seconds */
+async function importDays({ ctx }: OneWorker, ...lines: string[]): Promise<void> {
+  const isLong = (lines[0]?.split(',').length ?? 0) > 3;
+  const header = 'workDate,contractId,externalProjectId,opentrainUserId,totalSeconds';
+  const { id, preview } = await prepareLines(ctx, lines, isLong ? { header } : {});
+  if (id === null) throw new Error(JSON.stringify(preview));
+  await countImport(ctx, { actor: 'ada', at: '' }, id);
+}

@@ -1,0 +1,262 @@
+import { expect, it } from 'vitest';
+import type { Moment, Observation } from '../../../src/domain/usage.ts';
+import { attributeWork, type HeldWorkDecision, workKey } from '../../../src/usage/attribute/attribute-work.ts';
+import type { ContractCandidate } from '../../../src/usage/attribute/candidate.ts';
+
+const day = '2026-03-15';
+
+/** An hour of that day, or an instant. */
+function at(when: string): string {
+  return when.length > 5 ? when : `${day}T${when}:00.000Z`;
+}
+
+/** A contract between two instants: `09:00-12:00`, open where nothing stands. */
+function contract(contractId: string, span: string): ContractCandidate {
+  const [start = '', end = ''] = span.split(' to ').map((one) => one && at(one));
+  const toDay = (instant: string) => (instant === '' ? null : instant.slice(0, 10));
+  return {
+    install: 'acme',
+    contractId,
+    timeZone: 'UTC',
+    firstDay: toDay(start),
+    lastDay: toDay(end),
+    startsAt: start || null,
+    endsAt: end || null,
+  };
+}
+
+/** Known to the day alone. */
+function vague(candidate: ContractCandidate, what: 'startsAt' | 'endsAt'): ContractCandidate {
+  return { ...candidate, [what]: null };
+}
+
+function done(when: string, taskId = `task at ${when}`): Moment {
+  return { at: at(when), taskId, seconds: 60, labels: 3 };
+}
+
+function grown(when: string, seconds: number): Moment {
+  return { at: at(when), taskId: null, seconds, labels: 0 };
+}
+
+function toObservation(moments: readonly Moment[], changes: Partial<Observation> = {}): Observation {
+  const sum = (name: 'seconds' | 'labels') => moments.reduce((all, one) => all + one[name], 0);
+  const tasks = new Set(moments.flatMap(({ taskId }) => taskId ?? [])).size;
+  return {
+    source: 'tool:studio',
+    workedOn: { by: 'scope', tool: 'studio', scope: '7' },
+    trainerId: 't1',
+    memberId: 'm1',
+    day,
+    seenAt: at('18:00'),
+    counts: { seconds: sum('seconds'), tasks, labels: sum('labels') },
+    ...changes,
+  };
+}
+
+function attribute(
+  candidates: readonly ContractCandidate[],
+  moments: readonly Moment[],
+  changes: Partial<Observation> = {},
+  decision?: HeldWorkDecision,
+): string {
+  const observation = toObservation(moments, changes);
+  const { due, held } = attributeWork([observation], {
+    candidatesOf: () => candidates,
+    momentsOf: () => moments,
+    decisions: new Map(decision && [[workKey(observation), decision]]),
+  });
+  const shares = due.map(({ contractId, counts: { seconds, tasks, labels } }) =>
+    [contractId, seconds, tasks, labels].join(' '),
+  );
+  const waiting = held.filter(({ state }) => state === 'held');
+  return [...shares.sort(), ...waiting.map(({ reason }) => reason)].join(', ');
+}
+
+const first = contract('c1', '09:00 to 12:00');
+const second = contract('c2', '14:00 to ');
+const late = contract('c0', '2026-03-10T09:00:00.000Z to 2026-03-14T18:00:00.000Z');
+const three = [done('10:00'), done('13:00'), done('15:00')];
+
+it.each([
+  ['each its own', [first, second]],
+  ['the same, in whatever order they are known', [second, first]],
+  ['the same where the start of the first is not known', [vague(first, 'startsAt'), second]],
+])('gives %s, and holds what was saved between them', (_what, candidates) => {
+  expect(attribute(candidates, three)).toBe('c1 60 1 3, c2 60 1 3, after_end');
+});
+
+it.each([
+  ['what is done when one begins to that one', [done('14:00')], 'c1 0 0 0, c2 60 1 3'],
+  ['what is done when one ends to that one', [done('12:00')], 'c1 60 1 3, c2 0 0 0'],
+  [
+    'a piece to the contract it was done for, and its later growth to the other',
+    [done('10:00'), grown('15:00', 40)],
+    'c1 60 1 3, c2 40 0 0',
+  ],
+  [
+    'a task once to each contract that a piece of it was done for',
+    [done('10:00', 't'), done('11:00', 't'), done('15:00', 't')],
+    'c1 120 1 6, c2 60 1 3',
+  ],
+  ['nothing in words where all of it was taken away', [], 'c1 0 0 0, c2 0 0 0'],
+])('gives %s', (_what, moments, expected) => {
+  expect(attribute([first, second], moments)).toBe(expected);
+});
+
+it.each([
+  ['before any contract began', [done('08:00')], 'c1 0 0 0, c2 0 0 0, before_start'],
+  ['after one ended', [done('13:59')], 'c1 0 0 0, c2 0 0 0, after_end'],
+  ['partly before and partly within', [done('08:00'), done('10:00')], 'c1 60 1 3, c2 0 0 0, before_start'],
+])('holds what was done %s', (_what, moments, expected) => {
+  expect(attribute([first, second], moments)).toBe(expected);
+});
+
+it.each([
+  ['its start, from the first second', [done('13:59'), done('14:00')], 'c2 60 1 3, before_start'],
+  ['its start, where all of it was', [done('07:00')], 'c2 0 0 0, before_start'],
+])('holds what was done on the first day of the only contract before %s', (_what, moments, expected) => {
+  expect(attribute([second], moments)).toBe(expected);
+});
+
+it('holds what was done on the last day of the only contract after its end', () => {
+  expect(attribute([first], [done('12:00'), done('12:01'), grown('13:00', 40)])).toBe('c1 60 1 3, after_end');
+});
+
+it('gives the only contract a task of which it has a piece, and holds no part of it', () => {
+  expect(attribute([second], [done('13:00', 't'), done('15:00', 't')])).toBe('c2 60 1 3, before_start');
+});
+
+it('gives the only contract all of a day on which it begins, where no instants are known', () => {
+  expect(attribute([second], [], { counts: { seconds: 60, tasks: 1, labels: 3 } })).toBe('c2 60 1 3');
+});
+
+it('splits among three', () => {
+  const last = contract('c3', '18:00 to ');
+  const candidates = [first, contract('c2', '14:00 to 17:00'), last];
+  const moments = [...three, done('17:30'), done('18:00')];
+  expect(attribute(candidates, moments)).toBe('c1 60 1 3, c2 60 1 3, c3 60 1 3, after_end');
+});
+
+it.each([
+  ['they overlap', [first, contract('c2', '11:00 to ')], [done('10:00'), done('11:30')], 'c1 60 1 3, c2 0 0 0'],
+  ['the earlier goes on', [contract('c1', '09:00 to '), second], three, 'c1 120 2 6, c2 0 0 0'],
+  ['the end of the earlier is known to the day alone', [vague(first, 'endsAt'), second], three, 'c1 120 2 6, c2 0 0 0'],
+  [
+    'the start of the later is known to the day alone',
+    [first, vague(second, 'startsAt')],
+    three,
+    'c1 0 0 0, c2 120 2 6',
+  ],
+])('holds what may be of two contracts where %s', (_what, candidates, moments, shares) => {
+  expect(attribute(candidates, moments)).toBe(`${shares}, several_contracts`);
+});
+
+it('holds a day that two contracts share, of which no pieces are known', () => {
+  const counts = { seconds: 60, tasks: 1, labels: 3 };
+  expect(attribute([first, second], [], { counts })).toBe('several_contracts');
+});
+
+it.each([
+  ['its pieces come to less', three, { counts: { seconds: 240, tasks: 4, labels: 12 } }],
+  ['its pieces come to more', three, { counts: { seconds: 180, tasks: 3, labels: 8 } }],
+  ['a piece has gone since a removal', three, { isFrozen: true, isTorn: true }],
+])('holds all of a day where %s', (_what, moments, changes) => {
+  expect(attribute([first, second], moments, changes)).toBe('unknown_instants');
+});
+
+it('splits a day that was frozen, as long as its pieces are all there', () => {
+  expect(attribute([first, second], three, { isFrozen: true })).toBe('c1 60 1 3, c2 60 1 3, after_end');
+});
+
+it('holds more than a day, although no part of it is', () => {
+  const moments = [done('10:00'), grown('11:00', 50_000), grown('15:00', 40_000)];
+  expect(attribute([first, second], moments)).toBe('over_a_day');
+});
+
+it('leaves alone what a source does not count', () => {
+  const counts = { seconds: null, tasks: 3, labels: 9 };
+  const moments = three.map((one) => ({ ...one, seconds: 0 }));
+  expect(attribute([first, second], moments, { counts })).toBe('c1  1 3, c2  1 3, after_end');
+});
+
+it('gives the whole day to the contract that an operator has decided on, and nothing to any other', () => {
+  const whole = { contract: { install: 'acme', contractId: 'c1' }, reason: 'unknown_instants' } as const;
+  expect(attribute([first, second], three, { isTorn: true }, whole)).toBe('c1 180 3 9, c2 0 0 0');
+});
+
+it.each([
+  ['what was done before its start to none', three, {}, 'c0 0 0 0, c2 60 1 3, before_start'],
+  ['a day without pieces', [], { counts: { seconds: 60, tasks: 1, labels: 3 } }, 'c0 0 0 0, c2 60 1 3'],
+  [
+    'what its pieces do not come to, without those that were done before its start',
+    three,
+    { counts: { seconds: 240, tasks: 4, labels: 12 } },
+    'c0 0 0 0, c2 120 2 6, before_start',
+  ],
+])('gives the contract that began after another had ended the day before %s', (_what, moments, changes, expected) => {
+  expect(attribute([late, second], moments, changes)).toBe(expected);
+});
+
+it('gives a day after the last end to no contract', () => {
+  const counts = { seconds: 60, tasks: 1, labels: 3 };
+  const over = contract('c2', '2026-03-14T20:00:00.000Z to 2026-03-14T22:00:00.000Z');
+  expect(attribute([late, over], [], { counts })).toBe('after_end');
+});
+
+it('adds what an operator assigns of it to what a contract has anyway', () => {
+  const contract = { install: 'acme', contractId: 'c2' };
+  const observation = toObservation(three);
+  const decide = (decision: HeldWorkDecision) =>
+    attributeWork([observation], {
+      candidatesOf: () => [first, second],
+      momentsOf: () => three,
+      decisions: new Map([[`${workKey(observation)} rest`, decision]]),
+    });
+  const assigned = decide({ contract, reason: 'after_end' });
+  expect(assigned.due.map(({ contractId, counts }) => `${contractId} ${counts.seconds}`)).toEqual(['c1 60', 'c2 120']);
+  expect(assigned.held).toMatchObject([{ state: 'assigned', observation: { counts: { seconds: 60 } } }]);
+  const discarded = decide({ contract: null, reason: 'after_end' });
+  expect(discarded.due.map(({ counts, isPartial }) => [counts.seconds, isPartial])).toEqual([
+    [60, false],
+    [60, false],
+  ]);
+  expect(discarded.held).toMatchObject([{ state: 'discarded', observation: { counts: { seconds: 60 } } }]);
+});
+
+it('holds it once and as a whole where a file tells of each of its contracts, too', () => {
+  const whole = toObservation(three);
+  const files = ['c1', 'c2'].map((contractId) =>
+    toObservation(three, { source: 'import:1', workedOn: { by: 'contract', install: 'acme', contractId } }),
+  );
+  const { due, held } = attributeWork([whole, ...files], {
+    candidatesOf: ({ workedOn }) =>
+      [first, second].filter((one) => workedOn.by !== 'contract' || one.contractId === workedOn.contractId),
+    momentsOf: (observation) => (observation === whole ? three : []),
+    decisions: new Map(),
+  });
+  expect(due).toEqual([]);
+  expect(held).toHaveLength(3);
+  expect(held).toContainEqual({
+    key: workKey(whole),
+    observation: whole,
+    reason: 'two_sources',
+    state: 'held',
+    contracts: [
+      { install: 'acme', contractId: 'c1' },
+      { install: 'acme', contractId: 'c2' },
+    ],
+  });
+});
+
+it('says nothing that lowers of a contract that held work may be of', () => {
+  const candidates = [first, second];
+  const elsewhere = { workedOn: { by: 'scope', tool: 'studio', scope: '8' } } as const;
+  const [torn, whole] = [toObservation(three, { isTorn: true }), toObservation([done('10:00')], elsewhere)];
+  const { due, held } = attributeWork([torn, whole], {
+    candidatesOf: ({ workedOn }) => (workedOn === elsewhere.workedOn ? [first] : candidates),
+    momentsOf: (observation) => (observation === torn ? three : []),
+    decisions: new Map(),
+  });
+  expect(held).toMatchObject([{ observation: torn, reason: 'unknown_instants' }]);
+  expect(due).toMatchObject([{ contractId: 'c1', isPartial: true }]);
+});

@@ -1,0 +1,187 @@
+import { expect, it } from 'vitest';
+import { inTransaction } from '../../../src/db/database.ts';
+import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
+import { markWorkStale } from '../../../src/memberships/stale-work-store.ts';
+import { keepDecision } from '../../../src/usage/due/decision-store.ts';
+import { loadDueOf } from '../../../src/usage/due/due-store.ts';
+import { refreshDue } from '../../../src/usage/due/refresh-due.ts';
+import { countImport } from '../../../src/usage/import/import-file.ts';
+import { planInstall } from '../../../src/usage/report/plan-install.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { type OneWorker, openOneWorker } from '../../support/one-worker.ts';
+import { prepareLines } from '../import/import-harness.ts';
+
+const by = { actor: 'ada', at: '' };
+
+/** A minute of work at 10:00 of a contract from 09:00 on, which is due. */
+async function openWork(open: Promise<Parameters<typeof openOneWorker>[0]>) {
+  const world = await openOneWorker(await open, '2026-04-01T09:00:00.000Z');
+  const { engine, ctx, trainerId, contractId } = world;
+  world.setClock('2026-04-01T10:00:00.000Z');
+  world.work('a', 60);
+  await world.read();
+  await refreshDue(ctx);
+  return {
+    ...world,
+    stale: () => engine.rows('usageStale'),
+    async due() {
+      await refreshDue(ctx);
+      const days = await loadDueOf(engine.database, engine.database.kysely, { trainerIds: [trainerId], fromDay: '' });
+      return days.map((one) => `${one.day} ${one.contractId === contractId ? 'first' : 'other'} ${one.counts.seconds}`);
+    },
+  };
+}
+
+describeEachDatabase('what is due', (openFresh) => {
+  it.each<[what: string, change: (world: OneWorker) => Promise<unknown>, due: string[], held: string[]]>([
+    [
+      'a reading found more work',
+      async ({ work, read }) => {
+        work('b', 30);
+        await read();
+      },
+      ['2026-04-01 first 90'],
+      [],
+    ],
+    [
+      'the contract began later than was known',
+      ({ engine, contractId }) => {
+        const startDate = { startDate: '2026-04-01T11:00:00.000Z', startDateVersion: '2026-04-01T12:00:00.000Z' };
+        const changed = { ...emptyContract('acme', contractId), ...startDate };
+        return engine.merge({ ...emptyEvidence(), contracts: [changed] });
+      },
+      ['2026-04-01 first 0'],
+      ['2026-04-01 60 before_start'],
+    ],
+    [
+      'the trainer came onto a second contract',
+      ({ hireAgain }) => hireAgain('2026-04-01T09:30:00.000Z'),
+      ['2026-04-01 first 0', '2026-04-01 other 0'],
+      ['2026-04-01 60 several_contracts'],
+    ],
+    [
+      'an import began to count',
+      async ({ ctx, contractId }) => {
+        const { id } = await prepareLines(ctx, [`2026-04-01,${contractId},500`]);
+        await inTransaction(ctx.database, (tx) => markWorkStale(tx, []));
+        await countImport(ctx, by, id ?? 0);
+      },
+      [],
+      ['2026-04-01 60 two_sources', '2026-04-01 500 two_sources'],
+    ],
+    [
+      'a decision was made about all of it',
+      ({ ctx, trainerId }) =>
+        inTransaction(ctx.database, async (tx) => {
+          const key = JSON.stringify(['tool:studio', 'scope', 'studio', 'signs', trainerId, '2026-04-01']);
+          await keepDecision(tx, { key, trainerId }, { contract: null, reason: 'over_a_day' }, '');
+          await markWorkStale(tx, [{ trainerId, fromDay: '2026-04-01' }]);
+        }),
+      [],
+      ['2026-04-01 60 over_a_day'],
+    ],
+  ])('is worked out again once %s', async (_what, change, due, held) => {
+    const world = await openWork(openFresh());
+    expect([await world.due(), await world.held(), await world.stale()]).toEqual([['2026-04-01 first 60'], [], []]);
+    await change(world);
+    expect([(await world.due()).sort(), (await world.held()).sort(), await world.stale()]).toEqual([
+      due,
+      held.sort(),
+      [],
+    ]);
+  });
+
+  it('is marked in the transaction that changes what it follows from, and is as it was where that is rolled back', async () => {
+    const { engine, work, read, stale, hireAgain, end, trainerId, ctx, due } = await openWork(openFresh());
+    const marked = [{ trainerId, fromDay: expect.any(String), reopens: false }];
+    for (const change of [() => hireAgain(), end]) {
+      await change();
+      expect(await stale()).toMatchObject(marked);
+      await refreshDue(ctx);
+    }
+    work('b', 30);
+    await read();
+    expect(await stale()).toMatchObject([{ trainerId, fromDay: '2026-04-01' }]);
+    const before = await due();
+    const rolledBack = inTransaction(engine.database, async (tx) => {
+      await tx.deleteFrom('usageDay').execute();
+      await markWorkStale(tx, [{ trainerId, fromDay: '' }]);
+      throw new Error('rolled back');
+    });
+    await expect(rolledBack).rejects.toThrow('rolled back');
+    expect([await stale(), await due()]).toEqual([[], before]);
+  });
+
+  it('is not sent for a trainer whose mark or whose memberships still wait', async () => {
+    const { engine, ctx, trainerId } = await openWork(openFresh());
+    const { database } = engine;
+    const planned = async () => {
+      const plans = await Array.fromAsync(planInstall(ctx, 'acme', { installs: ['acme'] }));
+      return plans.flatMap(({ entries }) => entries.map(({ counts }) => counts.seconds));
+    };
+    expect(await planned()).toEqual([60]);
+    await inTransaction(database, (tx) => markWorkStale(tx, [{ trainerId, fromDay: '2026-04-01' }]));
+    expect(await planned()).toEqual([]);
+    await refreshDue(ctx);
+    expect(await planned()).toEqual([60]);
+    await database.kysely.insertInto('derivation').values({ install: 'acme', trainerId }).execute();
+    await refreshDue(ctx);
+    expect(await planned()).toEqual([]);
+  });
+
+  it('keeps the earliest day of two marks, and that days are to be sent once more', async () => {
+    const { engine, trainerId, stale } = await openWork(openFresh());
+    const mark = (fromDay: string, reopens: boolean) =>
+      inTransaction(engine.database, (tx) => markWorkStale(tx, [{ trainerId, fromDay, reopens }]));
+    await mark('2026-04-03', true);
+    await mark('2026-04-05', false);
+    expect(await stale()).toEqual([{ trainerId, fromDay: '2026-04-03', reopens: true }]);
+    await mark('2026-04-01', false);
+    expect(await stale()).toEqual([{ trainerId, fromDay: '2026-04-01', reopens: true }]);
+  });
+
+  it('is worked out for everyone once a time zone of the configuration changed, and once', async () => {
+    const { ctx, engine, stale, report, setClock, work, read } = await openWork(openFresh());
+    const zoneOf = async () =>
+      ((await engine.rows('usageDue')) as { timeZone: string }[]).map(({ timeZone }) => timeZone);
+    expect(await zoneOf()).toEqual(['UTC']);
+    const timeZone = 'America/New_York';
+    const changed = { ...ctx, config: { ...ctx.config, links: new Map([['signs', { timeZone }]]) } };
+    await refreshDue(changed);
+    expect([await zoneOf(), await stale()]).toEqual([[timeZone], []]);
+    await engine.database.kysely.updateTable('usageDue').set({ timeZone: 'untouched' }).execute();
+    await refreshDue(changed);
+    expect(await zoneOf()).toEqual(['untouched']);
+    // Back as it was.
+    await refreshDue(ctx);
+    expect(await zoneOf()).toEqual(['UTC']);
+    setClock('2026-04-01T11:00:00.000Z');
+    work('b', 30);
+    await read();
+    expect(await report()).toMatchObject({ sent: 1 });
+  });
+
+  it('is worked out once by several instances at the same time, for more trainers than one transaction takes', async () => {
+    const { ctx, engine, hire, learn, tool, setClock, read, stale } = await openWork(openFresh());
+    const people = Array.from({ length: 25 }, () => hire());
+    await learn();
+    setClock('2026-04-01T11:00:00.000Z');
+    const at = engine.clock.now().toISOString();
+    for (const { memberId } of people) tool.items.get('signs')?.set(memberId, { memberId, seconds: 60, labels: 1, at });
+    await read();
+    expect((await stale()).length).toBeGreaterThanOrEqual(25);
+    await Promise.all([refreshDue(ctx), refreshDue(ctx), refreshDue(ctx)]);
+    expect([await stale(), (await engine.rows('usageDue')).length]).toEqual([[], 26]);
+  });
+
+  it('that was reported stays in the ledger where nothing of it is seen any more, and is not lowered', async () => {
+    const { engine, report, reported, trainerId, due } = await openWork(openFresh());
+    await report();
+    await inTransaction(engine.database, async (tx) => {
+      await tx.deleteFrom('usageDay').execute();
+      await markWorkStale(tx, [{ trainerId, fromDay: '' }]);
+    });
+    expect(await due()).toEqual([]);
+    expect([await report(), reported()]).toMatchObject([{ outcome: 'clean', sent: 0 }, { '2026-04-01': 60 }]);
+  });
+});
