@@ -25,7 +25,7 @@ export interface DoccanoServer extends DoccanoSite {
 export const doccanoVersion = process.env['DOCCANO'] ?? '1.8.4';
 
 /** What the package leaves open, and does not work with the newest of. */
-const requirements = [`doccano==${doccanoVersion}`, 'marshmallow<4', 'numpy<2'];
+export const doccanoRequirements = [`doccano==${doccanoVersion}`, 'marshmallow<4', 'numpy<2'];
 
 const run = promisify(execFile);
 const PATH = process.env['PATH'];
@@ -45,7 +45,7 @@ User.objects.create_user(name, password=password, is_staff=True)
  * @param variables that it gets besides
  */
 export async function openDoccano(variables: Record<string, string> = {}): Promise<DoccanoServer | null> {
-  const bin = await installPythonPackage('doccano', requirements);
+  const bin = await installPythonPackage('doccano', doccanoRequirements);
   if (bin === null) return null;
   const folder = await mkdtemp(path.join(tmpdir(), 'gangway-doccano-'));
   const env = { HOME: folder, DOCCANO_HOME: folder, ...variables };

@@ -1,0 +1,393 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addDays } from '../../src/lib/add-days.ts';
+import { actOnTasks, addProject, annotate, regions, tokenOf } from '../support/label-studio/at-work.ts';
+import type { BrowserSession } from '../support/label-studio/label-studio-client.ts';
+import { createRandom } from '../support/random.ts';
+import { until } from '../support/until.ts';
+import { type LabelStudioServer, openLabelStudio } from './label-studio-server.ts';
+import {
+  askCheck,
+  type CheckedDay,
+  type Expected,
+  findDisagreements,
+  listAnswered,
+  listTerms,
+  sumDifferences,
+  sumOf,
+} from './ninety-days/agree.ts';
+import { createPieceBook, type Piece, type PieceBook, sumPieces } from './ninety-days/piece-book.ts';
+import { add, type Decision, nothing, shareOut, toText } from './ninety-days/share-out.ts';
+import { listStops, type Stop, seed } from './ninety-days/stops.ts';
+import { openUsageStage, type Worker } from './usage-stage.ts';
+
+/**
+ * Ninety days of work in a Label Studio that really runs. In between and in the end each day of each person is
+ * compared: what Label Studio's own exports say, what Gangway has as due, and what the marketplace has. The days, the
+ * pieces and the edits follow from a seed; the steps follow each other.
+ */
+
+const firstDay = addDays(new Date().toISOString().slice(0, 10), 1);
+const at = (number: number, time: string) => `${addDays(firstDay, number)}T${time}:00.000Z`;
+
+const stage = await openUsageStage(at(0, '13:05'));
+afterAll(() => stage.stop());
+const server = await openLabelStudio({ env: stage.clock.env });
+afterAll(() => server?.stop());
+
+interface Project {
+  id: number;
+  tasks: number[];
+  timeZone: string;
+  jobId: string;
+  book: PieceBook;
+  /** The pieces of the latest export, and earlier ones that are not in it any more and were not deleted. */
+  pieces: Map<string, Piece>;
+}
+
+/** What a person made, as they know it. */
+interface Made {
+  id: number;
+  taskId: number;
+  worker: Worker;
+  project: Project;
+  number: number;
+  seconds: number;
+  regions: number;
+}
+
+describe.skipIf(server === null)(`ninety days in Label Studio ${server?.version}, seed ${seed}`, () => {
+  const site = () => server as LabelStudioServer;
+  const { clock, sandbox } = stage;
+  const random = createRandom(seed);
+  const below = (count: number) => Math.floor(random() * count);
+  const pick = <T>(some: readonly T[]): T | undefined => some[below(some.length)];
+  const stops = listStops();
+  let signs: Project;
+  let lamps: Project;
+  /** All that were ever hired, and where; those of them who are at work. */
+  const hired = new Map<Worker, Project>();
+  const atWork = new Map<string, { worker: Worker; project: Project }>();
+  const sessions = new Map<string, BrowserSession>();
+  /** By the number of the account: a person who comes back has another. */
+  const accounts = new Map<number, string>();
+  const made: Made[] = [];
+  const decisions: Decision[] = [];
+  const dismissed = new Map<string, string>();
+
+  const sessionOf = ({ trainerId }: Worker) => sessions.get(trainerId) as BrowserSession;
+
+  async function openProject(title: string, count: number, timeZone: string): Promise<Project> {
+    const { id, tasks } = await addProject(site(), title, count);
+    const jobId = await stage.openJob(String(id));
+    return { id, tasks, timeZone, jobId, book: createPieceBook(timeZone), pieces: new Map() };
+  }
+
+  /** @param startDate now by default */
+  function hire(name: string, project: Project, startDate?: string): Worker {
+    const trainers = [{ opentrainUserId: `usr-${name}`, workEmail: `${name}@opentrain.work` }];
+    const wanted = { jobId: project.jobId, trainers, ...(startDate !== undefined && { startDate }) };
+    const { contractId } = sandbox.hire(wanted);
+    const worker = { contractId, trainerId: `usr-${name}`, email: `${name}@opentrain.work` };
+    hired.set(worker, project);
+    atWork.set(`${name} at ${project.id}`, { worker, project });
+    return worker;
+  }
+
+  async function enter(...workers: Worker[]): Promise<void> {
+    for (const [trainerId, { username, password }] of await stage.letIn(...workers)) {
+      const browser = await site().signIn(username, password);
+      if (browser === null) throw new Error('the form refuses them');
+      const authorization = `Token ${await tokenOf(browser)}`;
+      const call: BrowserSession['call'] = (method, path, body) => site().callAs(authorization, path, method, body);
+      const { body } = await call('GET', '/api/current-user/whoami');
+      accounts.set((body as { id: number }).id, trainerId);
+      sessions.set(trainerId, { call });
+    }
+  }
+
+  /** Ends the contract, and resolves when the account is deleted. */
+  async function leave(name: string, project: Project): Promise<void> {
+    const [key, one] = [`${name} at ${project.id}`, atWork.get(`${name} at ${project.id}`)];
+    if (one === undefined) throw new Error(`${name} is not there`);
+    atWork.delete(key);
+    // Gangway reads before it removes.
+    await look(project);
+    sandbox.endContract(one.worker.contractId);
+    const ids = async () => (await site().api<{ id: number }[]>('GET', '/api/users/')).map(({ id }) => id);
+    const [account] = [...accounts].findLast(([, trainerId]) => trainerId === one.worker.trainerId) ?? [];
+    await until(`${name} is out`, ids, (seen) => !seen.includes(account ?? 0));
+    sessions.delete(one.worker.trainerId);
+    // If they come back, it is with another account.
+    forget(({ worker }) => worker === one.worker);
+  }
+
+  async function work(worker: Worker, project: Project, number: number): Promise<void> {
+    const taskId = pick(project.tasks) ?? 0;
+    const [seconds, count] = [10 + below(30_000) / 10, 1 + below(4)];
+    const isSkipped = random() < 0.08;
+    const result = isSkipped ? [] : toRegions(count);
+    const body = { lead_time: seconds, result, ...(isSkipped && { was_cancelled: true }) };
+    const id = await annotate(sessionOf(worker), taskId, body);
+    if (!isSkipped) made.push({ id, taskId, worker, project, number, seconds, regions: count });
+  }
+
+  async function edit(piece: Made): Promise<void> {
+    const seconds = piece.seconds + below(3) * (1 + below(900) / 10);
+    const count = Math.max(1, piece.regions + below(4) - 1);
+    const path = `/api/annotations/${piece.id}/`;
+    const answer = await sessionOf(piece.worker).call('PATCH', path, { lead_time: seconds, result: toRegions(count) });
+    expect(answer.status).toBe(200);
+    Object.assign(piece, { seconds, regions: count });
+  }
+
+  async function drop(piece: Made): Promise<void> {
+    const { status } = await sessionOf(piece.worker).call('DELETE', `/api/annotations/${piece.id}/`);
+    expect(status).toBe(204);
+    forget(({ id }) => id === piece.id);
+  }
+
+  function forget(isGone: (one: Made) => boolean): void {
+    for (const one of made.filter(isGone)) made.splice(made.indexOf(one), 1);
+  }
+
+  /** What a person who is at work made so many days ago, on no day that two contracts shared. */
+  function madeBy(worker: Worker, project: Project, number: number, [least, most]: [number, number]): Made | undefined {
+    const isTheirs = (one: Made) => one.worker.trainerId === worker.trainerId && one.project === project;
+    const isOfAge = (one: Made) => number - one.number >= least && number - one.number <= most;
+    return pick(made.filter((one) => isTheirs(one) && isOfAge(one) && sessions.has(worker.trainerId)));
+  }
+
+  /** What people do in an hour. */
+  async function workOn({ number, moments }: Stop): Promise<void> {
+    for (const moment of moments.filter((one) => at(number, one) > clock.now().toISOString())) {
+      clock.moveTo(at(number, moment));
+      for (const { worker, project } of atWork.values()) await doSome(worker, project, number);
+    }
+  }
+
+  async function doSome(worker: Worker, project: Project, number: number): Promise<void> {
+    const find = (least: number, most: number) => madeBy(worker, project, number, [least, most]);
+    if (random() < 0.35) await work(worker, project, number);
+    const recent = find(0, 13);
+    if (recent !== undefined && random() < 0.12) await edit(recent);
+    const old = find(14, 80);
+    if (old !== undefined && random() < 0.04) await edit(old);
+    const wrong = find(1, 60);
+    // Before there are many days, the brake would hold it.
+    if (wrong !== undefined && number > 12 && random() < 0.04) await drop(wrong);
+  }
+
+  /** Notes what Label Studio's own export says, just after Gangway has read. */
+  async function look(...projects: Project[]): Promise<void> {
+    for (const project of projects) {
+      const tasks = await readExport(project);
+      const exported = tasks.flatMap((task) => task.annotations.map((one) => toPiece(task, one, accounts)));
+      const taskIds = new Set(tasks.map(({ id }) => String(id)));
+      project.book.note(exported, taskIds, clock.now().toISOString());
+      keepLatest(project.pieces, exported, taskIds);
+    }
+  }
+
+  async function readExport({ id }: Project): Promise<ExportedTask[]> {
+    const path = `/api/projects/${id}/export?exportType=JSON&download_all_tasks=true`;
+    const { status, body } = await site().callAs(`Token ${site().owner.legacyToken}`, path);
+    if (status === 200 && Array.isArray(body)) return body;
+    throw new Error(`GET ${path} answered ${status} and no list`);
+  }
+
+  /** What is due by the exports, and by what was decided. */
+  function expected(): Expected {
+    const parts = [signs, lamps].map((project) => {
+      const workers = [...hired].flatMap(([worker, where]) => (where === project ? [worker] : []));
+      const { book, timeZone } = project;
+      return shareOut(book.moments(), listTerms(sandbox, workers), timeZone, decisions);
+    });
+    return {
+      due: new Map(parts.flatMap(({ due }) => [...due])),
+      waiting: parts.flatMap(({ waiting }) => waiting),
+      late: new Set([signs, lamps].flatMap(({ book }) => [...book.late])),
+      dismissed,
+      today: clock.now().toISOString().slice(0, 10),
+    };
+  }
+
+  async function agree(): Promise<CheckedDay[]> {
+    const checked = await askCheck(stage);
+    expect(findDisagreements(expected(), listAnswered(sandbox), checked)).toEqual([]);
+    return checked;
+  }
+
+  /** Each stop of these days: Gangway reads and reports, and people work. */
+  async function live(days: [number, number], special: (stop: Stop) => Promise<void>): Promise<void> {
+    for (const stop of stops.filter(({ number }) => number >= days[0] && number <= days[1])) {
+      await stage.pass(at(stop.number, stop.at));
+      await look(signs, lamps);
+      await special(stop);
+      await workOn(stop);
+    }
+  }
+
+  const first = (day: number) => stops.find(({ number }) => number >= day);
+
+  beforeAll(async () => {
+    signs = await openProject('Street signs', 40, 'America/St_Johns');
+    lamps = await openProject('Street lamps', 24, 'Asia/Kolkata');
+    await stage.start({
+      tool: {
+        adapter: 'label-studio',
+        url: site().url,
+        token: await site().personalToken(),
+        onboarding: 'sign_up',
+        offboarding: 'delete_user',
+      },
+      links: { [signs.id]: { timeZone: signs.timeZone }, [lamps.id]: { timeZone: lamps.timeZone } },
+    });
+    const begun = [hire('ada', signs), hire('ben', signs), hire('ben', lamps), hire('cleo', lamps)];
+    await enter(...begun);
+  });
+
+  it('begin with two projects, and three people on four contracts', async () => {
+    await live([0, 25], async () => undefined);
+    await agree();
+  });
+
+  it('go on with a contract that follows another, a person who leaves, and one who comes back', async () => {
+    await live([26, 49], async (stop) => {
+      if (stop === first(27)) await succeed(stop);
+      if (stop === first(34)) await leave('ada', signs);
+      if (stop === first(41)) await startLater('ada', signs, stop);
+    });
+    await agree();
+  });
+
+  /** Ben's second contract begins half an hour after the first has ended. */
+  async function succeed({ number, moments: [early = '', middle = ''] }: Stop): Promise<void> {
+    const { worker } = atWork.get(`ben at ${signs.id}`) ?? {};
+    if (worker === undefined) throw new Error('ben is not there');
+    await work(worker, signs, number);
+    const next = hire('ben', signs, at(number, middle));
+    sandbox.endContract(worker.contractId);
+    clock.moveTo(at(number, early));
+    await work(next, signs, number);
+    forgetLast();
+    clock.moveTo(at(number, middle));
+  }
+
+  /** They are in before their contract begins, and do something. */
+  async function startLater(name: string, project: Project, { number, moments: [early = '', middle = ''] }: Stop) {
+    const worker = hire(name, project, at(number, middle));
+    await enter(worker);
+    clock.moveTo(at(number, early));
+    await work(worker, project, number);
+    forgetLast();
+    clock.moveTo(at(number, middle));
+  }
+
+  /** What waits for an operator is not edited. */
+  function forgetLast(): void {
+    made.pop();
+  }
+
+  it('have tasks that are deleted, and decisions about all that waits', async () => {
+    await live([50, 74], async (stop) => {
+      if (stop === first(50)) await startLater('dora', lamps, stop);
+      if (stop === first(55)) await dropTasks(stop);
+      if (stop === first(60)) await decide();
+      if (stop === first(66)) await leave('dora', lamps);
+    });
+    await agree();
+  });
+
+  async function dropTasks({ number }: Stop): Promise<void> {
+    const { worker } = atWork.get(`cleo at ${lamps.id}`) ?? {};
+    const of = (ages: [number, number]) => (worker && madeBy(worker, lamps, number, ages)?.taskId) ?? 0;
+    const [recent, old] = [of([1, 10]), of([20, 50])];
+    await site().api('DELETE', `/api/tasks/${recent}/`);
+    await actOnTasks(site(), 'delete_tasks', lamps.id, [old]);
+    lamps.tasks = lamps.tasks.filter((id) => id !== recent && id !== old);
+    forget(({ taskId }) => taskId === recent || taskId === old);
+  }
+
+  async function decide(): Promise<void> {
+    const checked = await agree();
+    const held = checked.filter(({ why }) => why === 'held');
+    const ofBen = held.find(({ trainerId }) => trainerId === 'usr-ben');
+    const ofAda = held.find(({ trainerId }) => trainerId === 'usr-ada');
+    const [benFirst] = [...hired.keys()].filter((one) => one.trainerId === 'usr-ben' && hired.get(one) === signs);
+    if (ofBen === undefined || ofAda === undefined || benFirst === undefined) throw new Error('nothing waits');
+    const { contractId } = benFirst;
+    expect(await stage.run('usage', 'held', ofBen.id, '--assign', contractId)).toMatchObject({ status: 0 });
+    expect(await stage.run('usage', 'held', ofAda.id, '--discard')).toMatchObject({ status: 0 });
+    decisions.push({ trainerId: ofBen.trainerId, day: ofBen.day, contractId });
+    decisions.push({ trainerId: ofAda.trainerId, day: ofAda.day, contractId: null });
+    const [sent, left] = checked.filter(({ why }) => why === 'late');
+    if (sent === undefined || left === undefined) throw new Error('nothing is late');
+    expect(await stage.run('usage', 'held', sent.id, '--send')).toMatchObject({ status: 0 });
+    expect(await stage.run('usage', 'held', left.id, '--dismiss')).toMatchObject({ status: 0 });
+    const key = `${left.contractId} ${left.trainerId} ${left.day}`;
+    dismissed.set(key, toText(expected().due.get(key) ?? nothing));
+  }
+
+  it('agree with the exports to the end, person by person', async () => {
+    await live([75, 89], async () => undefined);
+    await stage.pass(at(92, '09:05'));
+    await look(signs, lamps);
+    const checked = await agree();
+    const answered = listAnswered(sandbox);
+    for (const trainerId of new Set(accounts.values())) {
+      const exported = [signs, lamps].map(({ pieces, timeZone }) =>
+        sumPieces(
+          [...pieces.values()].filter((one) => one.trainerId === trainerId),
+          timeZone,
+        ),
+      );
+      const named = sumDifferences(checked, trainerId);
+      const paid = sumOf(answered, trainerId);
+      process.stdout.write(
+        `${trainerId}: export ${exported.map(toText)}, paid ${toText(paid)}, named ${toText(named)}\n`,
+      );
+      expect(toText(add(paid, named))).toBe(toText(exported.reduce(add, nothing)));
+    }
+  });
+});
+
+/** What went with its task or its account stays as it was. */
+function keepLatest(pieces: Map<string, Piece>, exported: readonly Piece[], taskIds: ReadonlySet<string>): void {
+  const present = new Set(exported.map(({ id }) => id));
+  const gone = [...pieces.values()].filter(({ id, taskId }) => !present.has(id) && taskIds.has(taskId));
+  for (const { id } of gone) pieces.delete(id);
+  for (const one of exported) if (one.trainerId !== null) pieces.set(one.id, one);
+}
+
+function toRegions(count: number): object[] {
+  return regions(...Array.from({ length: count }, (_, index) => `r${index}`));
+}
+
+interface ExportedTask {
+  id: number;
+  annotations: Exported[];
+}
+
+interface Exported {
+  id: number;
+  completed_by: number | null;
+  created_at: string;
+  updated_at: string;
+  lead_time: number;
+  was_cancelled: boolean;
+  result: { id: string }[];
+}
+
+function toPiece(task: ExportedTask, one: Exported, accounts: ReadonlyMap<number, string>): Piece {
+  const { completed_by: account, was_cancelled: isSkipped, result } = one;
+  return {
+    id: String(one.id),
+    trainerId: account === null ? null : (accounts.get(account) ?? null),
+    taskId: String(task.id),
+    doneAt: new Date(one.created_at).toISOString(),
+    changedAt: new Date(one.updated_at).toISOString(),
+    seconds: Math.round(one.lead_time),
+    labels: isSkipped ? 0 : new Set(result.map(({ id }) => id)).size,
+    isSkipped,
+  };
+}
