@@ -176,7 +176,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     await report();
     await holds(cleo, { [day(0)]: '55/2/5' });
     const { days } = await stage.ask<Shown>('usage', 'show', cleo.contractId);
-    expect(days.map((one) => [one.day, toText(one.seen), toText(one.sent)])).toEqual([
+    expect(days.map((one) => [one.day, toText(one.due), toText(one.sent)])).toEqual([
       [day(0), '55/2/5', '55/2/5'],
       [day(1), '20/1/2', null],
     ]);
@@ -292,9 +292,9 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
   it('comes to the same in the tool, in the ledger and at the marketplace', async () => {
     for (const worker of allWorkers()) {
       const { days, consumed } = await stage.ask<Shown>('usage', 'show', worker.contractId);
-      const seen = days.map((one) => [one.day, toText(one.seen)]);
-      expect(Object.fromEntries(seen)).toEqual(totals(worker));
-      expect(days.map((one) => [one.day, toText(one.sent)])).toEqual(seen);
+      const due = days.map((one) => [one.day, toText(one.due)]);
+      expect(Object.fromEntries(due)).toEqual(totals(worker));
+      expect(days.map((one) => [one.day, toText(one.sent)])).toEqual(due);
       expect(toText(consumed)).toBe(sumOf(worker));
     }
     expect(sumOf(benAtSigns)).toBe(await exported(benAtSigns, signs));
@@ -405,7 +405,7 @@ interface ListedLink {
 type Counts = Record<'seconds' | 'tasks' | 'labels', number | null>;
 
 interface Shown {
-  days: { day: string; seen: Counts | null; sent: Counts | null }[];
+  days: { day: string; due: Counts | null; sent: Counts | null }[];
   consumed: Counts;
 }
 
