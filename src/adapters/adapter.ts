@@ -301,9 +301,10 @@ export type UsageNote =
    * A task that exists, with or without work. If a piece of work on an existing task is missing in a
    * reading of everything, it was deleted, and the reported total is lowered. If its task is missing
    * too, the task was deleted or it is unknown: the work stays reported, unless the operator wants
-   * otherwise (`usage.deletedTasks`).
+   * otherwise (`usage.deletedTasks`). `isWhole`: all of its work is listed, however old, so that a piece which is
+   * missing was deleted, however long ago it was done.
    */
-  | { of: 'task'; taskId: string }
+  | { of: 'task'; taskId: string; isWhole?: boolean }
   /**
    * Counts that the tool cannot give at present: a sentence for operators, without names and addresses. Earlier
    * counts stay.

@@ -85,6 +85,8 @@ export interface WorkTool {
   isOneGroup: boolean;
   /** Whether it says which tasks there are. */
   tellsTasks: boolean;
+  /** Whether a reading of everything lists all pieces of each task, however old. */
+  listsWholeTasks: boolean;
   requests: (string | null)[];
 }
 
@@ -121,6 +123,7 @@ function createWorkTool(): WorkTool {
     gone: new Set(),
     requests: [],
     tellsTasks: true,
+    listsWholeTasks: false,
     totals: new Map(),
     gap: null,
     emails: new Map(),
@@ -150,7 +153,7 @@ function createWorkTool(): WorkTool {
       async *readUsage(scope, { changedSince }) {
         tool.requests.push(changedSince);
         yield* totalsOf(tool);
-        for (const taskId of tasksAt(scope)) yield { of: 'task', taskId };
+        for (const taskId of tasksAt(scope)) yield { of: 'task', taskId, isWhole: tool.listsWholeTasks };
         for (const [itemId, work] of itemsAt(scope)) {
           if (changedSince === null || (work.changedAt ?? work.at) >= changedSince)
             yield { ...toObservation(itemId, work), email: emailOf(work.memberId) };

@@ -33,7 +33,7 @@ export async function* readWork(
   }
   const addressOf = createAddressBook(api, signal);
   for await (const { id, annotations } of readTasks(api, project, sinceOf(request), signal)) {
-    yield { of: 'task', taskId: String(id) };
+    yield { of: 'task', taskId: String(id), isWhole: true };
     for (const annotation of annotations) {
       const observation = toObservation(String(id), annotation);
       if (observation !== null) yield { ...observation, email: await addressOf(observation.memberId) };

@@ -42,6 +42,8 @@ export interface Reading {
    * counted.
    */
   tasks: ReadonlySet<string> | null;
+  /** Pieces that were done on earlier days, and that are missing although the reading lists all work of their tasks. */
+  gone?: ReadonlySet<string>;
   /** Decides how much counts of a total that is seen for the first time. */
   hire: Hire;
 }
@@ -80,7 +82,7 @@ export function mergeItems(
   observations: readonly UsageObservation[],
   reading: Reading,
 ): ReadonlyMap<string, Item> {
-  const { firstDay, lowers, tasks } = reading;
+  const { firstDay, lowers, tasks, gone } = reading;
   const pieces = observations.filter((one) => one.of === 'item');
   const items = new Map(known);
   for (const one of pieces) items.set(one.itemId, mergeItem(items.get(one.itemId), one, reading));
@@ -88,7 +90,7 @@ export function mergeItems(
   const present = new Set(pieces.map(({ itemId }) => itemId));
   for (const [id, { doneDay, taskId }] of items) {
     const isTaken = tasks === null || tasks.has(taskId);
-    if (doneDay >= firstDay && !present.has(id) && isTaken) items.delete(id);
+    if ((doneDay >= firstDay || gone?.has(id)) && !present.has(id) && isTaken) items.delete(id);
   }
   return items;
 }

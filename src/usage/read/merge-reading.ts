@@ -13,7 +13,14 @@ import type { ScopeMember } from './scope-member-store.ts';
 import type { ScopeClaim } from './scope-store.ts';
 import { loadHires, rememberTotals } from './total-store.ts';
 import { createIsAddressOf } from './whose-work.ts';
-import { findChangedWork, type MergedReading, seenAt, updateWork, type WorkChange } from './work-store.ts';
+import {
+  findChangedWork,
+  listOldItems,
+  type MergedReading,
+  seenAt,
+  updateWork,
+  type WorkChange,
+} from './work-store.ts';
 
 /** What one reading has collected. */
 export interface CollectedReading {
@@ -21,6 +28,8 @@ export interface CollectedReading {
   observations: ReadonlyMap<string, UsageObservation[]>;
   /** The tasks that the reading listed. */
   tasks: ReadonlySet<string>;
+  /** Those of which it listed all work, however old. */
+  wholeTasks: ReadonlySet<string>;
   /** What the tool cannot report at present. */
   gaps: ReadonlySet<string>;
 }
@@ -59,10 +68,28 @@ export async function mergeReading(ctx: Context, ended: EndedReading, signal: Ab
   const canLower = (member: ScopeMember) =>
     isComplete && member.isIn && (observations.has(member.memberId) || confirmed.has(member.memberId));
   for (const batch of toBatches(concerned, (member) => observationsOf(member).length)) {
-    await mergeBatch(ctx, ended, batch, { observationsOf, canLower });
+    const goneOf = await findGone(ctx, ended, batch, observationsOf);
+    await mergeBatch(ctx, ended, batch, { observationsOf, canLower, goneOf });
     // On SQLite all of it runs in this thread, and deliveries are to be answered in between.
     await nextTurn();
   }
+}
+
+/** Old pieces that are missing although the reading lists all work of their tasks. */
+async function findGone(
+  ctx: Context,
+  { claim, isComplete, wholeTasks }: EndedReading,
+  members: readonly ScopeMember[],
+  observationsOf: MemberReading['observationsOf'],
+): Promise<MemberReading['goneOf']> {
+  if (!isComplete || wholeTasks.size === 0) return () => [];
+  const ids = members.map(({ memberId }) => memberId);
+  const old = await listOldItems(ctx, claim, ids, firstReadDay(ctx));
+  return (member) => {
+    const listed = new Set(observationsOf(member).map((one) => (one.of === 'item' ? one.itemId : '')));
+    const missing = (old.get(member.memberId) ?? []).filter(({ itemId }) => !listed.has(itemId));
+    return missing.flatMap(({ itemId, taskId }) => (wholeTasks.has(taskId) ? itemId : []));
+  };
 }
 
 /** The totals of accounts that belong to no trainer: a trainer may get such an account later. */
@@ -79,6 +106,8 @@ async function rememberStrangers(ctx: Context, { claim, members, observations, b
 interface MemberReading {
   observationsOf(member: ScopeMember): UsageObservation[];
   canLower(member: ScopeMember): boolean;
+  /** Pieces that were done on days before the reading's first, and that are gone. */
+  goneOf(member: ScopeMember): readonly string[];
 }
 
 const unknownHire: Hire = { startsAt: null, hasNewAccount: false };
@@ -86,7 +115,7 @@ const unknownHire: Hire = { startsAt: null, hasNewAccount: false };
 function createMerge(
   ctx: Context,
   { workScope: { timeZone }, beganAt, tasks }: EndedReading,
-  { observationsOf, canLower }: MemberReading,
+  { observationsOf, canLower, goneOf }: MemberReading,
   hires: ReadonlyMap<number, Hire> = new Map(),
 ): WorkChange {
   const { lookbackMs, deletedTasks } = ctx.config.usage;
@@ -98,7 +127,7 @@ function createMerge(
     tasks: deletedTasks === 'keep' ? tasks : null,
   };
   const toReading = (member: ScopeMember, lowers: boolean): Reading => {
-    return { ...reading, lowers, hire: hires.get(member.membershipId) ?? unknownHire };
+    return { ...reading, lowers, gone: new Set(goneOf(member)), hire: hires.get(member.membershipId) ?? unknownHire };
   };
   return (member, known, hasEnded) =>
     hasEnded
@@ -116,7 +145,10 @@ async function mergeBatch(
   const reading: MergedReading = {
     firstDay: firstReadDay(ctx),
     now: toInstant(ctx.clock.now()),
-    itemIdsOf: (member) => of.observationsOf(member).flatMap((one) => (one.of === 'item' ? one.itemId : [])),
+    itemIdsOf: (member) => [
+      ...of.observationsOf(member).flatMap((one) => (one.of === 'item' ? one.itemId : [])),
+      ...of.goneOf(member),
+    ],
   };
   const judge = createMerge(ctx, ended, of);
   const changed = await findChangedWork(ctx, claim, batch, reading, (member, known) => judge(member, known, false));

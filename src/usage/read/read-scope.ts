@@ -165,18 +165,23 @@ async function collectReading(
 ): Promise<CollectedReading> {
   const observations = new Map<string, UsageObservation[]>();
   const tasks = new Set<string>();
+  const wholeTasks = new Set<string>();
   const gaps = new Set<string>();
   for await (const one of read) {
     signal.throwIfAborted();
-    if (one.of === 'task') tasks.add(one.taskId);
-    else if (one.of === 'gap') gaps.add(one.says);
-    else {
-      const of = observations.get(one.memberId);
-      if (of === undefined) observations.set(one.memberId, [one]);
-      else of.push(one);
-    }
+    if (one.of === 'task') {
+      tasks.add(one.taskId);
+      if (one.isWhole === true) wholeTasks.add(one.taskId);
+    } else if (one.of === 'gap') gaps.add(one.says);
+    else observations.set(one.memberId, addTo(observations.get(one.memberId), one));
   }
-  return { observations, tasks, gaps };
+  return { observations, tasks, wholeTasks, gaps };
+}
+
+function addTo(known: UsageObservation[] | undefined, one: UsageObservation): UsageObservation[] {
+  if (known === undefined) return [one];
+  known.push(one);
+  return known;
 }
 
 const listing = { timeoutMs: 60_000, maxMembers: 50_000 };

@@ -129,6 +129,24 @@ export async function findChangedWork(
   return members.filter((member) => !settled.has(member));
 }
 
+/** By the tool's id of the member: the pieces that these members did before a day. */
+export async function listOldItems(
+  ctx: Storage,
+  { tool, scope }: ScopeKey,
+  memberIds: readonly string[],
+  firstDay: Day,
+): Promise<Map<string, { itemId: string; taskId: string }[]>> {
+  const rows = await ctx.database.kysely
+    .selectFrom('usageItem')
+    .select(['memberId', 'itemId', 'taskId'])
+    .where('tool', '=', tool)
+    .where('scope', '=', scope)
+    .where('memberId', 'in', jsonTexts(ctx.database, memberIds))
+    .where('doneDay', '<', firstDay)
+    .execute();
+  return Map.groupBy(rows, ({ memberId }) => memberId);
+}
+
 /** Makes what is known of a member's work into what is known now. `hasEnded`: the membership has ended since. */
 export type WorkChange = (member: ScopeMember, known: MemberWork, hasEnded: boolean) => MemberWork;
 

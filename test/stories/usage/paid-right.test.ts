@@ -74,4 +74,20 @@ describeAnyDatabase('a piece of work of the 1st', (openFresh) => {
     expect(await readAndReport()).toMatchObject({ sent: 1, lowered: 1 });
     expect(reported()).toEqual({ '2026-04-01': 2000 });
   });
+
+  it('deleted on the 21st, on a task whose work the tool lists whole, is listed, and lowered where an operator sends it', async () => {
+    const { live, tool, reported, late, readAndReport, decideLate, read, report } = await openMonth();
+    tool.listsWholeTasks = true;
+    await live('2026-04-21T09:00:00.000Z');
+    await read(true);
+    await report();
+    expect([reported(), await late()]).toEqual([{ '2026-04-01': 3000 }, []]);
+    tool.items.get('signs')?.delete('a');
+    await read(true);
+    await report();
+    expect([reported(), await late()]).toEqual([{ '2026-04-01': 3000 }, ['2026-04-01 3000 → 0']]);
+    await decideLate(true);
+    expect(await readAndReport()).toMatchObject({ sent: 1, lowered: 1 });
+    expect(reported()).toEqual({ '2026-04-01': 0 });
+  });
 });
