@@ -56,7 +56,7 @@ export function describeRefusals(name: string, open: OpenSite, { holdsLinks }: {
     let source: Source;
     beforeEach(async () => {
       site = await open();
-      source = site.connect({ baseUrl: site.front.baseUrl, timeoutMs: 2000 });
+      source = site.connect({ baseUrl: site.front.baseUrl, timeoutMs: 30_000 });
     });
 
     describe.each(refusals)('%s', (_, answer, failure) => {
