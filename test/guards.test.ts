@@ -21,7 +21,7 @@ describe('the adapters', () => {
 });
 
 describe('the commands', () => {
-  const commands = visibleCommands(commandTree());
+  const commands = visibleCommands(commandTree);
   const page = readFileSync('docs/commands.md', 'utf8');
 
   it('are those in the table of docs/commands.md', () => {

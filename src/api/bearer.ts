@@ -1,8 +1,9 @@
 import type { Request, Response } from 'express';
 import type { SharedWithApi } from '../console/console-parts.ts';
-import type { Operator, Role } from '../console/operator.ts';
+import type { Operator } from '../console/operator.ts';
 import type { RefusedToken } from '../console/sign-in/refused-tokens.ts';
 import { AppError } from '../domain/errors.ts';
+import type { Role } from '../operations/operation.ts';
 
 /** Whose a request is, by the token it bears. */
 export interface Bearer {

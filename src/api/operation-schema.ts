@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { ConsoleParts } from '../console/console-parts.ts';
-import type { Operator, Role } from '../console/operator.ts';
+import type { Operator } from '../console/operator.ts';
 import type { By } from '../db/audit-store.ts';
+import { splitInput } from '../operations/input.ts';
+import type { Operation as Declaration, OperationContext, Role } from '../operations/operation.ts';
 
 /**
  * What can be asked of the API, as data: each operation has an address, who may use it, and the schemas that check a
@@ -14,7 +15,7 @@ export interface Operation extends OperationTexts {
   /** Undefined where nothing is sent. */
   body: z.ZodType<Given> | undefined;
   answer: z.ZodObject;
-  run(asked: AskedOf<Given, Given, Given>, ctx: ConsoleParts): unknown;
+  run(asked: AskedOf<Given, Given, Given>, ctx: OperationContext): unknown;
 }
 
 interface OperationTexts {
@@ -60,7 +61,7 @@ interface Declared<
   role?: Role;
   run(
     asked: AskedOf<z.output<Params>, z.output<Query>, z.output<Body>>,
-    ctx: ConsoleParts,
+    ctx: OperationContext,
   ): z.input<Answer> | Promise<z.input<Answer>>;
 }
 
@@ -80,5 +81,26 @@ export function defineOperation<
     body: texts.method === 'post' ? ((body ?? none) as z.ZodType<Given>) : undefined,
     // What is given was checked by these very schemas.
     run: run as unknown as Operation['run'],
+  };
+}
+
+/** An operation of the table, as the API asks it. */
+export function ofTable(operation: Declaration): Operation {
+  const { id, method, path, summary, noun, role, out, isSecret } = operation;
+  const { params, rest } = splitInput(operation);
+  return {
+    id,
+    method,
+    path,
+    summary,
+    tag: noun,
+    role,
+    ...(isSecret && { isSecret }),
+    params,
+    query: method === 'get' ? (rest as z.ZodObject) : none,
+    body: method === 'post' ? (rest as z.ZodType<Given>) : undefined,
+    answer: out,
+    run: ({ params, query, body, by, signal }, ctx) =>
+      operation.run({ ...params, ...query, ...body }, ctx, { by, signal, loops: [], onProgress: () => undefined }),
   };
 }

@@ -1,7 +1,7 @@
-import type { Operation } from './operation-schema.ts';
+import { operations as declared } from '../operations/all.ts';
+import { type Operation, ofTable } from './operation-schema.ts';
 import { customerActs } from './operations/customer-acts.ts';
 import { customerOperations } from './operations/customers.ts';
-import { deliveryOperations } from './operations/deliveries.ts';
 import { driftOperations } from './operations/drift.ts';
 import { explainOperations } from './operations/explain.ts';
 import { guidelineOperations } from './operations/guidelines.ts';
@@ -17,6 +17,7 @@ import { workOperations } from './operations/work.ts';
 
 /** Everything that the API can do. */
 export const operations: readonly Operation[] = [
+  ...declared.map(ofTable),
   ...statusOperations,
   ...membershipOperations,
   ...explainOperations,
@@ -24,7 +25,6 @@ export const operations: readonly Operation[] = [
   ...membershipActs,
   ...peopleOperations,
   ...planOperations,
-  ...deliveryOperations,
   ...customerOperations,
   ...customerActs,
   ...guidelineOperations,

@@ -1,7 +1,8 @@
 import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express';
 import rawBody from 'raw-body';
+import type { z } from 'zod';
 import { createHostCheck } from '../console/check-origin.ts';
-import type { ConsoleParts, SharedWithApi } from '../console/console-parts.ts';
+import type { SharedWithApi } from '../console/console-parts.ts';
 import type { Operator } from '../console/operator.ts';
 import type { Context } from '../context.ts';
 import { AppError } from '../domain/errors.ts';
@@ -9,7 +10,9 @@ import type { Storage } from '../keys/storage.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import { isCompressed } from '../lib/is-compressed.ts';
 import type { Logger } from '../lib/logger.ts';
-import { maskText } from '../lib/mask.ts';
+import { maskAll } from '../operations/answer.ts';
+import { checkInput, fromTexts } from '../operations/input.ts';
+import type { OperationContext } from '../operations/operation.ts';
 import { answerKeptMs } from './answer-purge-worker.ts';
 import { createBearer } from './bearer.ts';
 import { beginAnswer, dropAnswer, type KeyedRequest, keepAnswer } from './kept-answer-store.ts';
@@ -25,7 +28,7 @@ const patienceMs = 120_000;
  * The way of a request to an operation: host, token, role, what was given, and then the operation itself. No cookie
  * counts here, so no page of another site can act with what a browser keeps.
  */
-export function createApi(ctx: ConsoleParts, shared: SharedWithApi): Router {
+export function createApi(ctx: OperationContext, shared: SharedWithApi): Router {
   const bearer = createBearer(shared);
   const router = Router();
   router.use(headers);
@@ -64,15 +67,19 @@ const headers: RequestHandler = (_request, response, next) => {
   next();
 };
 
+function checkTexts<T>(schema: z.ZodType<T>, texts: Readonly<Record<string, string>>): T {
+  return checkInput(schema, fromTexts(schema, texts));
+}
+
 type Bearer = ReturnType<typeof createBearer>;
 
-function handle(operation: Operation, ctx: ConsoleParts, bearer: Bearer): RequestHandler {
+function handle(operation: Operation, ctx: OperationContext, bearer: Bearer): RequestHandler {
   return async (request, response) => {
     const operator = bearer.mustHave(operation.role, request, response);
     const given = {
-      params: checkGiven(operation.params, request.params, 'The address'),
-      query: checkGiven(operation.query, readQuery(request), 'The query'),
-      body: operation.body === undefined ? {} : checkGiven(operation.body, await readJson(request), 'The body'),
+      params: checkTexts(operation.params, request.params as Record<string, string>),
+      query: checkTexts(operation.query, readQuery(request)),
+      body: operation.body === undefined ? {} : checkInput(operation.body, await readJson(request)),
     };
     const signal = patienceWith(operation, response);
     const by = byOf(operator, request, ctx);
@@ -90,7 +97,11 @@ function handle(operation: Operation, ctx: ConsoleParts, bearer: Bearer): Reques
   };
 }
 
-async function run(operation: Operation, asked: Parameters<Operation['run']>[0], ctx: ConsoleParts): Promise<unknown> {
+async function run(
+  operation: Operation,
+  asked: Parameters<Operation['run']>[0],
+  ctx: OperationContext,
+): Promise<unknown> {
   try {
     return cutToAnswer(operation, await operation.run(asked, ctx));
   } catch (thrown) {
@@ -105,7 +116,7 @@ function sendJson(response: Response, status: number, body: unknown): void {
     .send(JSON.stringify(body));
 }
 
-function byOf(operator: Operator, request: Request, { clock }: ConsoleParts) {
+function byOf(operator: Operator, request: Request, { clock }: OperationContext) {
   return { actor: operator.name, at: toInstant(clock.now()), origin: `api ${request.ip}` };
 }
 
@@ -152,13 +163,6 @@ function cutToAnswer({ id, answer, isSecret }: Operation, given: unknown): unkno
     throw new AppError('internal', `The answer of ${id} is not as documented at ${issue?.path.join('.')}`);
   }
   return isSecret === true ? cut.data : maskAll(cut.data);
-}
-
-function maskAll(value: unknown): unknown {
-  if (typeof value === 'string') return maskText(value);
-  if (Array.isArray(value)) return value.map(maskAll);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, maskAll(one)]));
 }
 
 /** What an act is answered with. Its status says whether it is a problem. */
@@ -210,7 +214,6 @@ async function actAndKeep(ctx: Storage, id: number, act: () => Promise<unknown>)
 /** What is taken from a request, and what is refused. */
 
 const bodyBytes = 256 * 1024;
-const mostNamed = 5;
 
 /** The whole query. @throws AppError where something is given twice: it is not clear which one is meant */
 function readQuery(request: Request): Record<string, string> {
@@ -246,15 +249,4 @@ async function readJson(request: Request): Promise<unknown> {
   } catch {
     throw new AppError('invalid', 'The body is no JSON');
   }
-}
-
-/** @throws AppError `invalid` with what is wrong with it */
-function checkGiven(schema: NonNullable<Operation['body']>, given: unknown, what: string) {
-  const checked = schema.safeParse(given);
-  if (checked.success) return checked.data;
-  const faults = checked.error.issues.slice(0, mostNamed).map(({ path, message }) => {
-    const at = path.map(String).join('.');
-    return at === '' ? message : `${at}: ${message}`;
-  });
-  throw new AppError('invalid', maskText(`${what} is not valid: ${faults.join('; ')}`));
 }

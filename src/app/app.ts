@@ -2,7 +2,6 @@ import type { Adapter } from '../adapters/adapter.ts';
 import type { Config } from '../config/config-schema.ts';
 import { createChanges } from '../console/changes.ts';
 import { createConsoleApp } from '../console/console-app.ts';
-import type { ConsoleParts } from '../console/console-parts.ts';
 import type { Operator } from '../console/operator.ts';
 import { usualSecondLookMs } from '../converge/converge-steps.ts';
 import { createAliveLock } from '../db/alive-lock.ts';
@@ -24,6 +23,7 @@ import type { Polling } from '../lib/loop.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { createReadiness } from '../lib/readiness.ts';
 import { describeOpenWall, findOpenWalls } from '../memberships/wall.ts';
+import type { OperationContext } from '../operations/operation.ts';
 import { createApprovals } from '../operator/approvals.ts';
 import { examineBridge } from '../operator/examine-bridge.ts';
 import { describeSharedAccounts, findLocalTools, findSharedAccounts } from '../tools/account-rules.ts';
@@ -131,7 +131,7 @@ export function createApp({
   });
   const changes = createChanges();
   const approvals = createApprovals(logger);
-  const ctx: ConsoleParts = {
+  const ctx: OperationContext = {
     ...loops.services,
     registry: followed(registry, loops.loadInstalls),
     approvals,

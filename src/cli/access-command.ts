@@ -1,9 +1,10 @@
 import { systemClock, toInstant } from '../lib/clock.ts';
 import { writeCsv } from '../lib/write-csv.ts';
 import { type AccessPeriod, type AccessStretch, listAccessHistory } from '../memberships/access-history-store.ts';
+import type { Columns } from '../operations/show.ts';
+import { formatList } from '../operations/text-table.ts';
 import type { Printed } from './define-command.ts';
 import type { RemoteSession, StorageSession } from './session.ts';
-import { type Columns, formatList } from './table.ts';
 
 /** `gangway access`: who could get in where, from when to when, and by which contracts. */
 
@@ -40,7 +41,7 @@ function printAccess(accesses: readonly AccessStretch[], csv: boolean): Printed 
 }
 
 const columns: Columns<AccessStretch> = [
-  ['membership', ({ membershipId }) => membershipId, 'right'],
+  ['membership', ({ membershipId }) => membershipId, { align: 'right' }],
   ['trainer', ({ trainerId }) => trainerId],
   ['tool', ({ tool }) => tool],
   ['group', ({ groupId }) => groupId],
@@ -50,7 +51,7 @@ const columns: Columns<AccessStretch> = [
   ['contracts', ({ contracts }) => contracts.map(({ install, contractId }) => `${install}/${contractId}`).join(' ')],
   ['added by', ({ isAdded }) => (isAdded ? 'Gangway' : 'someone else')],
   ['removed because', ({ cause }) => cause],
-  ['lock-out in s', ({ lockOutMs }) => (lockOutMs === null ? null : (lockOutMs / 1000).toFixed(1)), 'right'],
+  ['lock-out in s', ({ lockOutMs }) => (lockOutMs === null ? null : (lockOutMs / 1000).toFixed(1)), { align: 'right' }],
   ['not known', ({ doubts }) => doubts.join('; ')],
 ];
 

@@ -1,7 +1,8 @@
 import { type Act, listActs } from '../db/audit-store.ts';
+import type { Columns } from '../operations/show.ts';
+import { formatList } from '../operations/text-table.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
-import { type Columns, formatList } from './table.ts';
 
 /** `gangway audit`: what operators decided, and who of them. */
 

@@ -2,13 +2,12 @@ import { Command, CommanderError } from 'commander';
 import { toAppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import { version } from '../lib/version.ts';
+import { nouns } from '../operations/nouns.ts';
 import {
   contractsCommand,
-  deliveriesCommand,
   endpointCommand,
   guidelinesCommand,
   installsCommand,
-  linksCommand,
   notificationsCommand,
   toolsCommand,
 } from './commands/marketplace.ts';
@@ -65,12 +64,10 @@ const commands = [
   plansCommand,
   usageCommand,
   notificationsCommand,
-  linksCommand,
   guidelinesCommand,
   contractsCommand,
   installsCommand,
   toolsCommand,
-  deliveriesCommand,
   endpointCommand,
   tokenCommand,
   retireCommand,
@@ -87,7 +84,7 @@ const commands = [
 /** @returns the exit status */
 export async function runCli(argv: string[], terminal: Terminal): Promise<number> {
   try {
-    await createProgram(terminal).parseAsync(argv, { from: 'user' });
+    await (await createProgram(terminal, argv)).parseAsync(argv, { from: 'user' });
     return 0;
   } catch (error) {
     if (error instanceof Ending) return error.status;
@@ -97,7 +94,8 @@ export async function runCli(argv: string[], terminal: Terminal): Promise<number
   }
 }
 
-export function createProgram(terminal: Terminal): Command {
+/** @param words of the command line; only the nouns among them are loaded. By default all are */
+export async function createProgram(terminal: Terminal, words = Object.keys(nouns)): Promise<Command> {
   const program = new Command('gangway')
     .description('Keeps the members of an annotation tool equal to the people with an active contract.')
     .version(version, '--version', 'print the version')
@@ -105,6 +103,12 @@ export function createProgram(terminal: Terminal): Command {
     .option('--remote <url>', 'ask a running instance by its API, with the token in GANGWAY_API_TOKEN')
     .option('--env-file <file>', 'variables for it, in lines NAME=value; a variable that is already set wins');
   for (const create of commands) program.addCommand(create(terminal));
+  for (const [name, noun] of Object.entries(nouns)) {
+    if (words.includes(name)) {
+      const { createNounCommand } = await import('./operation-commands.ts');
+      program.addCommand(await createNounCommand(name, noun, terminal));
+    } else program.command(name).description(noun.about);
+  }
   program.addCommand(autoCommand(terminal), { hidden: true });
   for (const command of withSubcommands(program)) {
     command

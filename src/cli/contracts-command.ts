@@ -2,6 +2,8 @@ import type { BudgetState } from '../domain/budget.ts';
 import type { ContractEvidence } from '../domain/evidence.ts';
 import type { ContractStatus } from '../domain/evidence-status.ts';
 import { stripControl } from '../lib/strip-control.ts';
+import type { Columns } from '../operations/show.ts';
+import { formatList } from '../operations/text-table.ts';
 import { type ContractDecision, decideContract } from '../operator/decide-contract.ts';
 import { type EndedAtMarketplace, endAtMarketplace } from '../operator/end-at-marketplace.ts';
 import { type ListedContract, listContracts } from '../operator/list-contracts.ts';
@@ -10,7 +12,6 @@ import { askTyped } from './ask.ts';
 import type { Printed } from './define-command.ts';
 import { refuseUnknownInstall } from './pick-install.ts';
 import type { StorageSession } from './session.ts';
-import { type Columns, formatList } from './table.ts';
 import type { Terminal } from './terminal.ts';
 import { toPercent } from './texts.ts';
 import { decidedBy, loadRegistry } from './with-storage.ts';
@@ -40,9 +41,9 @@ const columns: Columns<ListedContract> = [
   ['install', ({ install }) => install],
   ['contract', ({ contractId }) => contractId],
   ['status', ({ status }) => status],
-  ['people', ({ people }) => people, 'right'],
+  ['people', ({ people }) => people, { align: 'right' }],
   ['budget', ({ budgetState }) => budgetState],
-  ['used', ({ consumedFraction }) => toPercent(consumedFraction), 'right'],
+  ['used', ({ consumedFraction }) => toPercent(consumedFraction), { align: 'right' }],
   ['last heard', ({ heardAt }) => heardAt],
   ['suspect since', ({ suspectSince }) => suspectSince],
   ['title', ({ title }) => title],

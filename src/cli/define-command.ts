@@ -1,8 +1,8 @@
 import { Argument, Command, Option } from 'commander';
 import { maskText } from '../lib/mask.ts';
+import { withoutMilliseconds } from '../operations/text-table.ts';
 import type { Input, Inputs, ValuesOf } from './options.ts';
 import type { RemoteSession, Session, Sessions } from './session.ts';
-import { withoutMilliseconds } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 /**

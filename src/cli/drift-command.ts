@@ -1,4 +1,6 @@
 import { maskText } from '../lib/mask.ts';
+import type { Columns } from '../operations/show.ts';
+import { formatList } from '../operations/text-table.ts';
 import { describeFinding, driftSides, sayNext } from '../operator/describe-drift.ts';
 import {
   type ListedFinding,
@@ -8,7 +10,6 @@ import {
 } from '../reconcile/drift/finding-store.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
-import { type Columns, formatList } from './table.ts';
 
 export interface DriftOptions {
   tool: string | undefined;
@@ -51,9 +52,13 @@ const groupColumns: Columns<ListedGroupDrift> = [
   ['group', ({ groupId }) => groupId],
   ['listed for', ({ install }) => install],
   ['at', ({ listedAt }) => listedAt],
-  ['members', ({ listed }) => listed, 'right'],
-  ['differ', ({ counts, unkept }) => Object.values(counts).reduce((sum, count) => sum + count, unkept), 'right'],
-  ['not named', ({ unkept }) => (unkept === 0 ? '' : unkept), 'right'],
+  ['members', ({ listed }) => listed, { align: 'right' }],
+  [
+    'differ',
+    ({ counts, unkept }) => Object.values(counts).reduce((sum, count) => sum + count, unkept),
+    { align: 'right' },
+  ],
+  ['not named', ({ unkept }) => (unkept === 0 ? '' : unkept), { align: 'right' }],
 ];
 
 const columns: Columns<ListedFinding> = [

@@ -8,11 +8,11 @@ import {
 import type { RotatedEndpoint } from '../installs/subscription/rotate-endpoint.ts';
 import { maskText } from '../lib/mask.ts';
 import { stripControl } from '../lib/strip-control.ts';
+import { formatTable } from '../operations/text-table.ts';
 import { rotateSecret } from '../operator/rotate-secret.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstall, pickInstalls } from './pick-install.ts';
 import type { ServicesSession } from './session.ts';
-import { formatTable } from './table.ts';
 import { decidedBy, noteAct } from './with-storage.ts';
 
 /** `gangway endpoint`: the webhook endpoint at the marketplace, and whether it gets deliveries. */

@@ -3,6 +3,8 @@ import { type GuidelineRow, listGuidelines } from '../guidelines/guideline-store
 import { diffLines, shortenDiff } from '../lib/line-diff.ts';
 import { maskText } from '../lib/mask.ts';
 import { stripControl } from '../lib/strip-control.ts';
+import type { Columns } from '../operations/show.ts';
+import { formatList } from '../operations/text-table.ts';
 import {
   type ComparedGuideline,
   type ComparedGuidelines,
@@ -14,7 +16,6 @@ import { type SyncedGuidelines, syncGuidelines } from '../operator/guidelines/sy
 import type { ExitStatus, Printed } from './define-command.ts';
 import { pickInstalls } from './pick-install.ts';
 import type { ServicesSession, StorageSession } from './session.ts';
-import { type Columns, formatList } from './table.ts';
 import { decidedBy } from './with-storage.ts';
 
 /** `gangway guidelines`: what manuals publish, in the tools that show it. */

@@ -1,10 +1,11 @@
 import { systemClock } from '../lib/clock.ts';
+import type { Columns } from '../operations/show.ts';
+import { formatList } from '../operations/text-table.ts';
 import { type ListedInstall, listInstalls } from '../operator/list-installs.ts';
 import { removeInstall } from '../operator/remove-install.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstall } from './pick-install.ts';
 import type { ServicesSession, StorageSession } from './session.ts';
-import { type Columns, formatList } from './table.ts';
 import { decidedBy, loadRegistry } from './with-storage.ts';
 
 /** `gangway installs`: the customers that are connected. */

@@ -8,12 +8,13 @@ import { maskText } from '../lib/mask.ts';
 import { adoptDoubted } from '../memberships/doubt-store.ts';
 import { type ListedMembership, listMemberships } from '../memberships/membership-list-store.ts';
 import { adoptMember } from '../memberships/ownership-store.ts';
+import type { Columns } from '../operations/show.ts';
+import { formatList } from '../operations/text-table.ts';
 import { listWaiting, type WaitingMember } from '../operator/list-waiting.ts';
 import { type Release, releaseMembership } from '../operator/release-membership.ts';
 import type { Printed } from './define-command.ts';
 import { refuseUnknownTool } from './pick-install.ts';
 import type { StorageSession } from './session.ts';
-import { type Columns, formatList } from './table.ts';
 import { decidedBy } from './with-storage.ts';
 
 /** `gangway members`: the memberships, their states, and which of them are ours. */

@@ -4,9 +4,10 @@ import { systemClock } from '../lib/clock.ts';
 import { type Channel, type Trial, tryChannels } from '../notify/channel.ts';
 import { createChannels } from '../notify/create-channels.ts';
 import { type ListedDispatch, listDispatches } from '../notify/dispatch-store.ts';
+import type { Columns } from '../operations/show.ts';
+import { formatList } from '../operations/text-table.ts';
 import type { Printed } from './define-command.ts';
 import type { Session, StorageSession } from './session.ts';
-import { type Columns, formatList } from './table.ts';
 import { loadCommandConfig } from './with-storage.ts';
 
 /** `gangway notifications`: the notices that were sent to people, and a test of the channels. */

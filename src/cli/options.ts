@@ -80,15 +80,6 @@ export function argument<Value>(term: string, description: string, parse?: Parse
   return { term, description, absent: undefined, ...(parse && { parse }) };
 }
 
-/** An argument that may be left out, or written several times. */
-export function repeatedArgument<Value>(
-  term: `[${string}...]`,
-  description: string,
-  parse: Parse<Value>,
-): Input<Value[]> {
-  return { term, description, absent: [], parse: (text, before) => [...before, parse(text)] };
-}
-
 /** How many rows a list has at most. */
 export function limit(preset: number): Input<number> {
   return withDefault('<count>', 'how many at most', preset, toCount);

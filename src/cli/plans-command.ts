@@ -2,6 +2,8 @@ import type { PlanState } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';
 import { describeCause } from '../domain/standing.ts';
 import { maskText } from '../lib/mask.ts';
+import type { Columns } from '../operations/show.ts';
+import { formatList } from '../operations/text-table.ts';
 import { type Approved, approvePlan } from '../operator/approve-plan.ts';
 import { decidePlan } from '../operator/decide-plan.ts';
 import {
@@ -15,7 +17,6 @@ import {
 import type { Printed } from './define-command.ts';
 import { refuseUnknownInstall } from './pick-install.ts';
 import type { ServicesSession, StorageSession } from './session.ts';
-import { type Columns, formatList } from './table.ts';
 import { toPatience } from './terminal.ts';
 import { decidedBy } from './with-storage.ts';
 
@@ -46,7 +47,7 @@ const columns: Columns<Plan> = [
   ['plan', ({ id }) => id],
   ['install', ({ install }) => install],
   ['state', ({ state }) => state],
-  ['people', ({ size }) => size, 'right'],
+  ['people', ({ size }) => size, { align: 'right' }],
   ['made', ({ createdAt }) => createdAt],
   ['decided', ({ decidedAt }) => decidedAt],
 ];

@@ -1,11 +1,12 @@
 import { exitStatusOf } from '../domain/run.ts';
 import { describeCause } from '../domain/standing.ts';
+import type { Columns } from '../operations/show.ts';
+import { formatList } from '../operations/text-table.ts';
 import { type Previewed, type PreviewedChange, previewAll } from '../operator/preview-all.ts';
 import { type Reconciled, reconcileNow } from '../operator/reconcile-now.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstalls } from './pick-install.ts';
 import type { ServicesSession } from './session.ts';
-import { type Columns, formatList } from './table.ts';
 import { createProgress, toPatience } from './terminal.ts';
 
 export interface ReconcileOptions {
@@ -52,10 +53,10 @@ function toTable(installs: readonly Reconciled[]): string {
 const columns: Columns<Reconciled> = [
   ['install', ({ install }) => install],
   ['outcome', ({ outcome }) => outcome],
-  ['added', ({ added }) => added, 'right'],
-  ['removed', ({ removed }) => removed, 'right'],
-  ['held', ({ held }) => held, 'right'],
-  ['failed', ({ failed }) => failed, 'right'],
+  ['added', ({ added }) => added, { align: 'right' }],
+  ['removed', ({ removed }) => removed, { align: 'right' }],
+  ['held', ({ held }) => held, { align: 'right' }],
+  ['failed', ({ failed }) => failed, { align: 'right' }],
   ['plan', ({ plan }) => plan],
 ];
 

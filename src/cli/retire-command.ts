@@ -1,8 +1,8 @@
 import { listOrphans, type OrphanedMembership, type Retired, retireOrphans } from '../memberships/ownership-store.ts';
+import { formatList } from '../operations/text-table.ts';
 import type { Printed } from './define-command.ts';
 import { refuseUnknownInstall, refuseUnknownTool } from './pick-install.ts';
 import type { StorageSession } from './session.ts';
-import { formatList } from './table.ts';
 import { decidedBy } from './with-storage.ts';
 
 export interface RetireOptions {

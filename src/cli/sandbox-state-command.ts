@@ -1,8 +1,9 @@
+import type { Cell } from '../operations/show.ts';
+import { formatTable } from '../operations/text-table.ts';
 import type { Snapshot } from '../sandbox/snapshot.ts';
 import type { Printed } from './define-command.ts';
 import { ask, type ControlOptions, toAnswer } from './sandbox-control.ts';
 import type { Session } from './session.ts';
-import { type Cell, formatTable } from './table.ts';
 
 export async function runSandboxState({ url }: ControlOptions, { terminal }: Session): Promise<Printed> {
   const state = await ask<Snapshot>(terminal, url, '/state');

@@ -2,12 +2,12 @@ import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { findConfiguration } from '../config/find-configuration.ts';
 import { instantIn, systemClock, toInstant } from '../lib/clock.ts';
+import { formatTable } from '../operations/text-table.ts';
 import { aboutChangedFile, loadRunning, type Running, type ShownInstance } from '../operator/about-instances.ts';
 import type { Attention } from '../operator/attention.ts';
 import { loadStatus, type Status, toMailed } from '../operator/load-status.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
-import { formatTable } from './table.ts';
 import { toAttentionText } from './texts.ts';
 import { loadRegistry, toQuery } from './with-storage.ts';
 

@@ -1,9 +1,10 @@
 import { type RotatedToken, rotateToken } from '../installs/tokens/rotate-token.ts';
+import type { Columns } from '../operations/show.ts';
+import { formatList } from '../operations/text-table.ts';
 import { type ListedToken, type ListedTokens, listTokens } from '../operator/list-tokens.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstall, pickInstalls } from './pick-install.ts';
 import type { ServicesSession } from './session.ts';
-import { type Columns, formatList } from './table.ts';
 import { decidedBy } from './with-storage.ts';
 
 /** `gangway token`: the tokens of employers' own accounts. */

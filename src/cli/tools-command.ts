@@ -1,8 +1,9 @@
 import type { Server } from '../domain/binding.ts';
+import type { Columns } from '../operations/show.ts';
+import { formatList } from '../operations/text-table.ts';
 import { acceptServer, listServers, type ToolServer } from '../operator/tool-servers.ts';
 import type { Printed } from './define-command.ts';
 import type { ServicesSession, StorageSession } from './session.ts';
-import { type Columns, formatList } from './table.ts';
 import { decidedBy } from './with-storage.ts';
 
 /** `gangway tools`: the server that each tool is bound to, and how to accept another one. */

@@ -1,5 +1,7 @@
 import { countNames, type Day } from '../domain/usage.ts';
 import { sayCount } from '../lib/say-count.ts';
+import type { Columns } from '../operations/show.ts';
+import { formatList } from '../operations/text-table.ts';
 import {
   type CheckedWork,
   checkWork,
@@ -14,7 +16,6 @@ import { toHours } from '../usage/report/usage-alerts.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstalls } from './pick-install.ts';
 import type { ServicesSession } from './session.ts';
-import { type Columns, formatList } from './table.ts';
 
 export interface CheckOptions {
   install: string | undefined;
@@ -64,24 +65,24 @@ const dayColumns: Columns<ListedDay> = [
   ['contract', ({ contractId }) => contractId],
   ['trainer', ({ trainerId }) => trainerId],
   ...countNames.flatMap((name) => [
-    [`${name} seen`, ({ seen }: ListedDay) => seen[name], 'right'] as const,
-    ['due', ({ due }: ListedDay) => due[name], 'right'] as const,
-    ['answered', ({ answered }: ListedDay) => answered[name], 'right'] as const,
+    [`${name} seen`, ({ seen }: ListedDay) => seen[name], { align: 'right' }] as const,
+    ['due', ({ due }: ListedDay) => due[name], { align: 'right' }] as const,
+    ['answered', ({ answered }: ListedDay) => answered[name], { align: 'right' }] as const,
   ]),
-  ['US$ unpaid', ({ usd }) => toDollars(usd), 'right'],
+  ['US$ unpaid', ({ usd }) => toDollars(usd), { align: 'right' }],
   ['because', sayDifference],
   ['id', ({ id, why }) => (why === null ? '' : id)],
 ];
 
 const sumColumns: Columns<CheckSum> = [
   ['install', ({ install }) => (install === '' ? '(of none)' : install)],
-  ['days', ({ days }) => days, 'right'],
-  ['differing', ({ differing }) => differing, 'right'],
-  ['hours seen', ({ seen }) => hoursOf(seen.seconds), 'right'],
-  ['held', ({ held }) => hoursOf(held.seconds), 'right'],
-  ['due', ({ due }) => hoursOf(due.seconds), 'right'],
-  ['answered', ({ answered }) => hoursOf(answered.seconds), 'right'],
-  ['US$ unpaid', ({ usd }) => toDollars(usd), 'right'],
+  ['days', ({ days }) => days, { align: 'right' }],
+  ['differing', ({ differing }) => differing, { align: 'right' }],
+  ['hours seen', ({ seen }) => hoursOf(seen.seconds), { align: 'right' }],
+  ['held', ({ held }) => hoursOf(held.seconds), { align: 'right' }],
+  ['due', ({ due }) => hoursOf(due.seconds), { align: 'right' }],
+  ['answered', ({ answered }) => hoursOf(answered.seconds), { align: 'right' }],
+  ['US$ unpaid', ({ usd }) => toDollars(usd), { align: 'right' }],
 ];
 
 function hoursOf(seconds: number | null): number | null {

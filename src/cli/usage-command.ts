@@ -1,5 +1,7 @@
 import { exitStatusOf, type RunOutcome } from '../domain/run.ts';
 import { type Counts, countNames, type Day } from '../domain/usage.ts';
+import type { Columns } from '../operations/show.ts';
+import { formatChange, formatList, formatTable } from '../operations/text-table.ts';
 import { type ReportedWork, refuseUnknownContract, reportWork } from '../operator/report-work.ts';
 import type { ReportWanted } from '../usage/report/plan-install.ts';
 import { type InstallPlan, previewReport } from '../usage/report/preview-report.ts';
@@ -8,7 +10,6 @@ import { listReadings, type ScopeReading } from '../usage/show/list-readings.ts'
 import type { Printed } from './define-command.ts';
 import { pickInstalls } from './pick-install.ts';
 import type { ServicesSession } from './session.ts';
-import { type Columns, formatChange, formatList, formatTable } from './table.ts';
 import { decidedBy } from './with-storage.ts';
 
 export interface ReportOptions {
@@ -53,11 +54,11 @@ export function printReported({ installs, unread }: ReportedWork): Printed {
 const columns: Columns<InstallReport> = [
   ['install', ({ install }) => install],
   ['outcome', ({ outcome }) => outcome],
-  ['sent', ({ sent }) => sent, 'right'],
-  ['lowered', ({ lowered }) => lowered, 'right'],
-  ['held', ({ held }) => held, 'right'],
-  ['refused', ({ refused }) => refused, 'right'],
-  ['left', ({ left }) => left, 'right'],
+  ['sent', ({ sent }) => sent, { align: 'right' }],
+  ['lowered', ({ lowered }) => lowered, { align: 'right' }],
+  ['held', ({ held }) => held, { align: 'right' }],
+  ['refused', ({ refused }) => refused, { align: 'right' }],
+  ['left', ({ left }) => left, { align: 'right' }],
 ];
 
 export function printPlanned(plans: readonly InstallPlan[], readings: readonly ScopeReading[]): Printed {
@@ -102,7 +103,11 @@ const changeColumns: Columns<Change> = [
   ['day', ({ day }) => day],
   ...countNames.map(
     (name) =>
-      [name, ({ before, counts }: Change) => formatChange(before?.[name] ?? null, counts[name]), 'right'] as const,
+      [
+        name,
+        ({ before, counts }: Change) => formatChange(before?.[name] ?? null, counts[name]),
+        { align: 'right' },
+      ] as const,
   ),
   ['because', ({ because }) => because],
 ];

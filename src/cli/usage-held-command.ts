@@ -1,11 +1,12 @@
 import { type Counts, countNames } from '../domain/usage.ts';
+import type { Columns } from '../operations/show.ts';
+import { formatChange, formatList } from '../operations/text-table.ts';
 import { type HeldList, type ListedHeld, listHeldWork } from '../operator/held-work.ts';
 import { decideHeld, decideLate, takeBackDecision } from '../usage/due/decide-held.ts';
 import { describeHeld } from '../usage/due/describe-due.ts';
 import type { LateDay, Lowering } from '../usage/due/list-late.ts';
 import type { Printed } from './define-command.ts';
 import type { ServicesSession } from './session.ts';
-import { type Columns, formatChange, formatList } from './table.ts';
 import { decidedBy } from './with-storage.ts';
 
 export interface HeldOptions {
@@ -73,7 +74,7 @@ const columns: Columns<ListedHeld> = [
   ['worked on', ({ workedOn }) => Object.values(workedOn).at(-1)],
   ['trainer', ({ trainerId }) => trainerId],
   ['day', ({ day }) => day],
-  ...countNames.map((name) => [name, ({ counts }: ListedHeld) => counts[name], 'right'] as const),
+  ...countNames.map((name) => [name, ({ counts }: ListedHeld) => counts[name], { align: 'right' }] as const),
   ['because', ({ reason }) => describeHeld[reason]],
   ['contracts', ({ contracts }) => contracts.map(({ contractId }) => contractId).join(' ')],
 ];
@@ -106,7 +107,9 @@ const changeColumns: Columns<ChangedDay> = [
   ['contract', ({ contractId }) => contractId],
   ['trainer', ({ trainerId }) => trainerId],
   ['day', ({ day }) => day],
-  ...countNames.map((name) => [name, ({ from, to }: ChangedDay) => changeOf(name, from, to), 'right'] as const),
+  ...countNames.map(
+    (name) => [name, ({ from, to }: ChangedDay) => changeOf(name, from, to), { align: 'right' }] as const,
+  ),
 ];
 
 function changeOf(name: keyof Counts, from: Counts, to: Counts | null): string {

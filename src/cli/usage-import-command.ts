@@ -7,6 +7,8 @@ import { maskText } from '../lib/mask.ts';
 import { sayCount } from '../lib/say-count.ts';
 import { openHeapClearing } from '../lib/small-heap.ts';
 import { stripControl } from '../lib/strip-control.ts';
+import type { Columns } from '../operations/show.ts';
+import { formatChange, formatList } from '../operations/text-table.ts';
 import { clearImports } from '../usage/import/clear-imports-worker.ts';
 import type { ImportFormat } from '../usage/import/entry.ts';
 import {
@@ -24,7 +26,6 @@ import { askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstall, refuseUnknownInstall } from './pick-install.ts';
 import type { ServicesSession, StorageSession } from './session.ts';
-import { type Columns, formatChange, formatList } from './table.ts';
 import { createProgress, type Terminal } from './terminal.ts';
 import { decidedBy } from './with-storage.ts';
 
@@ -205,14 +206,18 @@ function andMore(lines: number): string[] {
 }
 
 const lineColumns: Columns<PreviewedLine> = [
-  ['line', ({ line }) => line, 'right'],
+  ['line', ({ line }) => line, { align: 'right' }],
   ['day', ({ day }) => day],
   ['trainer', ({ trainerId }) => trainerId],
   ['', ({ outcome }) => outcome],
   ['contract', ({ contractId }) => contractId],
   ...countNames.map(
     (name) =>
-      [name, ({ from, to }: PreviewedLine) => formatChange(from?.[name] ?? null, to?.[name] ?? null), 'right'] as const,
+      [
+        name,
+        ({ from, to }: PreviewedLine) => formatChange(from?.[name] ?? null, to?.[name] ?? null),
+        { align: 'right' },
+      ] as const,
   ),
   ['because', ({ reason }) => reason],
 ];
@@ -221,8 +226,10 @@ type OutcomeRow = { outcome: string } & ImportPreview['outcomes']['sent'];
 
 const sumColumns: Columns<OutcomeRow> = [
   ['', ({ outcome }) => outcome],
-  ['lines', ({ lines }) => lines, 'right'],
-  ...countNames.map((name) => [name, ({ counts }: OutcomeRow) => toDifference(counts[name]), 'right'] as const),
+  ['lines', ({ lines }) => lines, { align: 'right' }],
+  ...countNames.map(
+    (name) => [name, ({ counts }: OutcomeRow) => toDifference(counts[name]), { align: 'right' }] as const,
+  ),
 ];
 
 function toImportedText(id: number, { outcomes: { sent, held } }: ImportPreview): string {
@@ -244,11 +251,11 @@ function toImportsTable(imports: readonly ListedImport[]): string {
 }
 
 const columns: Columns<ListedImport> = [
-  ['id', ({ id }) => id, 'right'],
+  ['id', ({ id }) => id, { align: 'right' }],
   ['install', ({ install }) => install],
   ['state', ({ state }) => state],
-  ['lines', ({ lines }) => lines, 'right'],
-  ['people', ({ people }) => people, 'right'],
+  ['lines', ({ lines }) => lines, { align: 'right' }],
+  ['people', ({ people }) => people, { align: 'right' }],
   ['days', ({ firstDay, lastDay }) => `${firstDay} to ${lastDay}`],
   ['counts since', ({ countedAt }) => countedAt],
   ['by', ({ actor }) => actor],

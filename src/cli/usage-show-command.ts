@@ -1,4 +1,6 @@
 import { type Counts, countNames } from '../domain/usage.ts';
+import type { Columns } from '../operations/show.ts';
+import { formatList } from '../operations/text-table.ts';
 import { type DescribedUsage, describeUsage } from '../operator/describe-usage.ts';
 import { describeDifference } from '../usage/due/describe-due.ts';
 import type { ConsumedExplanation } from '../usage/show/explain-consumed.ts';
@@ -6,7 +8,6 @@ import type { ContractGaps } from '../usage/show/show-gaps.ts';
 import type { ShownDay, ShownObservation } from '../usage/show/show-usage.ts';
 import type { Printed } from './define-command.ts';
 import type { ServicesSession } from './session.ts';
-import { type Columns, formatList } from './table.ts';
 
 /** `gangway usage show`: the work on one contract, as the tool, the ledger and the marketplace know it. */
 export async function runUsageShow(
@@ -29,8 +30,8 @@ function toTable({ days, files }: DescribedUsage): string {
     ['day', ({ day }) => day],
     ['trainer', ({ trainerId }) => trainerId],
     ...countNames.flatMap((name) => [
-      [`${name} due`, ({ due }: ShownDay) => due?.[name], 'right'] as const,
-      ['sent', ({ sent }: ShownDay) => sent?.[name], 'right'] as const,
+      [`${name} due`, ({ due }: ShownDay) => due?.[name], { align: 'right' }] as const,
+      ['sent', ({ sent }: ShownDay) => sent?.[name], { align: 'right' }] as const,
     ]),
     ['source', ({ observations }) => observations.map((observation) => toSource(observation, files)).join(', ')],
     ['at', ({ observations }) => observations.map(({ seenAt }) => seenAt).reduce(laterOf, '')],

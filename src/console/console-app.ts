@@ -4,9 +4,10 @@ import { httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { Loop } from '../lib/loop.ts';
 import { createQuiet } from '../lib/quiet.ts';
 import type { Readiness } from '../lib/readiness.ts';
+import type { OperationContext } from '../operations/operation.ts';
 import type { Changes } from './changes.ts';
 import { createHostCheck } from './check-origin.ts';
-import type { ConsoleParts, SharedWithApi } from './console-parts.ts';
+import type { SharedWithApi } from './console-parts.ts';
 import { measure } from './measure.ts';
 import { createPages } from './serve-pages.ts';
 import { createConsoleTokens, isSameText } from './sign-in/console-tokens.ts';
@@ -24,7 +25,7 @@ export interface ConsoleOptions {
 }
 
 /** The listener for operators: health, readiness, metrics, and the pages where operators sign in. */
-export function createConsoleApp(ctx: ConsoleParts, options: ConsoleOptions): Express {
+export function createConsoleApp(ctx: OperationContext, options: ConsoleOptions): Express {
   const { token, tokens: configured, hosts, trustedProxies } = ctx.config.console;
   const { metrics, box, clock } = ctx;
   const { changes, alwaysSignedIn } = options;

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { By } from '../db/audit-store.ts';
-import type { ConsoleParts } from './console-parts.ts';
+import type { OperationContext } from '../operations/operation.ts';
 import type { Operator } from './operator.ts';
 
 /**
@@ -54,13 +54,13 @@ export interface Download {
 export interface View {
   /** As Express writes it, such as `/plans/:id`. */
   path: string;
-  show(asked: Asked, ctx: ConsoleParts): Answer | Promise<Answer>;
+  show(asked: Asked, ctx: OperationContext): Answer | Promise<Answer>;
 }
 
 /** Something that operators can do, and viewers cannot. */
 export interface Act {
   path: string;
-  act(asked: Asked, ctx: ConsoleParts): Answer | Promise<Answer>;
+  act(asked: Asked, ctx: OperationContext): Answer | Promise<Answer>;
 }
 
 /** A form that is sent to an act. A viewer gets none. */

@@ -4,10 +4,11 @@ import helmet from 'helmet';
 import { html } from 'hono/html';
 import { AppError, httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import type { OperationContext } from '../operations/operation.ts';
 import { createAssets } from './assets.ts';
 import type { Changes } from './changes.ts';
 import { createHostCheck } from './check-origin.ts';
-import type { ConsoleParts, SharedWithApi } from './console-parts.ts';
+import type { SharedWithApi } from './console-parts.ts';
 import { acts, views } from './pages.ts';
 import { askedBy, needSession, readForm, refuseForged } from './request.ts';
 import { send } from './send.ts';
@@ -20,7 +21,7 @@ interface Way extends SharedWithApi {
   changes: Changes;
 }
 
-export function createPages(ctx: ConsoleParts, way: Way): Router {
+export function createPages(ctx: OperationContext, way: Way): Router {
   const { clock } = ctx;
   const sessionOf = createSessionOf(way);
   const router = Router();

@@ -8,7 +8,7 @@ import { createFolder } from '../support/folder.ts';
 import { runCommand } from '../support/run-command.ts';
 
 const { stdin, stdout, stderr } = process;
-const program = createProgram({ stdin, stdout, stderr, signal: AbortSignal.any([]) });
+const program = await createProgram({ stdin, stdout, stderr, signal: AbortSignal.any([]) });
 
 function pathsOf(command: Command, before: string[] = []): string[][] {
   return command.commands.flatMap((child) => {
@@ -63,13 +63,14 @@ describe('every command', () => {
     [['members', 'more'], 'error: too many arguments'],
     [['members', '--state', 'gone'], 'one of: waiting_email, pending'],
     [['members', '--limit', '0'], 'a whole number from 1 to 100000'],
-    [['deliveries', 'list', '--state', 'lost'], 'one of: pending, handled'],
-    [['deliveries', 'list', '--limit', '1e3'], 'a whole number from 1 to 100000'],
-    [['deliveries', 'show'], "error: missing required argument 'id'"],
-    [['deliveries', 'show', 'abc'], 'a whole number from 1'],
-    [['deliveries', 'show', '-1'], 'a whole number from 1'],
-    [['deliveries', 'replay'], 'error: name deliveries by their numbers, or use --failed'],
-    [['deliveries', 'replay', '1', 'x'], 'a whole number from 1'],
+    [['deliveries', 'list', '--state', 'lost'], 'error: --state must be one of: pending, handled'],
+    [['deliveries', 'list', '--limit', '1e3'], 'error: --limit must be a number'],
+    [['deliveries', 'list', '--limit', '0'], 'error: --limit must be at least 1'],
+    [['deliveries', 'show'], "error: missing required argument 'delivery'"],
+    [['deliveries', 'show', 'abc'], 'error: <delivery> must be a number'],
+    [['deliveries', 'show', '-1'], 'error: <delivery> must be a number'],
+    [['deliveries', 'replay'], 'error: one of these is required: <ids>, --failed, --matching'],
+    [['deliveries', 'replay', '1', 'x'], 'error: <ids>.1 must be a number'],
     [['--config'], "error: option '--config <file>' argument missing"],
     [['sandbox', '--port', '70000'], 'a port from 0 to 65535'],
   ])('%j is used wrongly: 64, and a word about it on stderr', async (argv, said) => {
@@ -92,6 +93,7 @@ describe('lists', () => {
     'of %s are printed without a further word',
     async (word) => {
       const { configFile } = createBridgeWorkspace({ installs: {} });
+      await runCommand('migrate', '--config', configFile);
       const list = await runCommand(word, 'list', '--json', '--config', configFile);
       expect(list.status).toBe(0);
       expect(await runCommand(word, '--json', '--config', configFile)).toEqual(list);

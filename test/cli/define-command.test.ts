@@ -29,7 +29,9 @@ describe('a command loads only what it needs', () => {
     async (line) => {
       const { packages, folders } = await loadedBy(...line.split(' '));
       expect(packages).toEqual(['commander']);
-      expect(folders.filter((folder) => !['adapters', 'cli', 'config', 'domain', 'lib'].includes(folder))).toEqual([]);
+      expect(
+        folders.filter((folder) => !['adapters', 'cli', 'config', 'domain', 'lib', 'operations'].includes(folder)),
+      ).toEqual([]);
     },
   );
 

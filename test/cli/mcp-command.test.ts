@@ -45,7 +45,7 @@ describe('gangway mcp', { timeout: 60_000 }, () => {
     expect(one.structuredContent).toMatchObject({ id: 1, explanations: [{ trainerId: trainer }] });
     const missing = await client.callTool({ name: 'getMembership', arguments: { membership: '1/../2' } });
     expect(missing).toMatchObject({ isError: true });
-    for (const name of ['approvePlan', 'forget', 'retire', 'takeInvitation', 'getDeliveryBody']) {
+    for (const name of ['approvePlan', 'forget', 'retire', 'takeInvitation', 'deliveriesBody']) {
       expect(await client.callTool({ name, arguments: {} })).toMatchObject({ isError: true });
     }
   });

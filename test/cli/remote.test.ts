@@ -5,14 +5,13 @@ import { operations } from '../../src/api/operations.ts';
 import { runAuditList } from '../../src/cli/audit-command.ts';
 import { runContractsList } from '../../src/cli/contracts-command.ts';
 import type { Printed } from '../../src/cli/define-command.ts';
-import { runDeliveriesList, runDeliveriesShow } from '../../src/cli/deliveries-command.ts';
 import { runDrift } from '../../src/cli/drift-command.ts';
 import { runMembers } from '../../src/cli/members-command.ts';
 import { runNotificationsList } from '../../src/cli/notifications-command.ts';
 import { runPlansList, runPlansShow } from '../../src/cli/plans-command.ts';
 import type { StorageSession } from '../../src/cli/session.ts';
-import { withoutMilliseconds } from '../../src/cli/table.ts';
 import { Config } from '../../src/config/config-schema.ts';
+import { withoutMilliseconds } from '../../src/operations/text-table.ts';
 import { sqlite } from '../support/databases.ts';
 import { listenOnLoopback } from '../support/http-fake.ts';
 import { openJourney } from '../support/journey.ts';
@@ -60,8 +59,6 @@ describe('a command with --remote', () => {
       [['members', '--limit', '3'], runMembers({ ...allMembers, limit: 3 }, session)],
       [['members', '--leaving'], runMembers({ ...allMembers, leaving: true, limit }, session)],
       [['drift'], runDrift({ tool: none, group: none, limit }, session)],
-      [['deliveries'], runDeliveriesList({ install: none, state: none, limit }, session)],
-      [['deliveries', 'show', '1'], runDeliveriesShow({ id: 1, raw: false }, session)],
       [
         ['contracts', 'list', '--status', 'active'],
         runContractsList({ install: none, status: 'active', budget: none, suspects: false, limit }, session),
@@ -91,14 +88,14 @@ describe('a command with --remote', () => {
       [['tools'], 0, 'list'],
       [['links'], 0, 'No project is linked.'],
       [['links', 'add', 'cars'], 0, 'Linked cars'],
-      [['links', 'remove', 'cars'], 0, 'Nothing was done'],
+      [['links', 'remove', 'cars'], 0, 'Nothing was changed'],
       [['links', 'remove', 'cars', '--yes'], 0, 'Removed the link'],
       [['endpoint', 'status'], 1, 'acme: '],
       [['contracts', 'end', contract], 0, 'counts as one that has ended'],
       [['contracts', 'reopen', contract], 0, 'counts as one that goes on. A running "gangway start" reads acme now.'],
       [['plans', 'approve', '1', '--only', approved], 0, '1 will be removed.'],
-      [['deliveries', 'replay', '1'], 0, '1 to be looked at again.'],
-      [['deliveries', 'show', '1', '--raw'], 0, '{'],
+      [['deliveries', 'replay', '1'], 0, '1 will be handled again.'],
+      [['deliveries', 'body', '1'], 0, '{'],
       [['members', 'release', released], 0, 'counts as not ours and stays'],
       [['retire', '--all'], 0, 'There is no trainer to retire'],
       [['retire', '--all', '--yes'], 0, 'There is no trainer to retire'],

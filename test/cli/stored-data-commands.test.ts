@@ -128,14 +128,12 @@ describe('commands about what is stored', () => {
   it('deliveries list shows the newest first', async () => {
     const { stdout } = await run('deliveries', 'list');
     const lines = stdout.trimEnd().split('\n');
-    expect(lines[0]).toMatch(/^id +received +install +type +state +tries +why$/);
+    expect(lines[0]).toMatch(/^id +received +install +type +state +tries +problem$/);
     expect(lines[1]).toMatch(/^3 .+ acme +contract\.started +unprocessable +0 +the event names no/);
     expect(lines[2]).toMatch(/^2 .+ acme +payout\.sent +ignored +0$/);
     expect(lines[3]).toMatch(/^1 .+ acme +contract\.started +handled +0$/);
-    const { deliveries } = (await runJson('deliveries', 'list', '--state', 'handled')) as {
-      deliveries: object[];
-    };
-    expect(deliveries).toMatchObject([
+    const { items } = (await runJson('deliveries', 'list', '--state', 'handled')) as { items: object[] };
+    expect(items).toMatchObject([
       {
         id: 1,
         install: 'acme',
@@ -149,7 +147,7 @@ describe('commands about what is stored', () => {
       },
     ]);
     const limited = await runJson('deliveries', 'list', '--limit', '2');
-    expect(limited).toMatchObject({ deliveries: [{ id: 3 }, { id: 2 }] });
+    expect(limited).toMatchObject({ items: [{ id: 3 }, { id: 2 }] });
   });
 
   it('deliveries show shows one, without its body', async () => {
@@ -163,8 +161,8 @@ describe('commands about what is stored', () => {
     expect(JSON.stringify(shown) + stdout).not.toMatch(/Evil|@opentrain|"body"/);
   });
 
-  it('deliveries show --raw prints the body as it came in, and nothing else', async () => {
-    const raw = (id: string) => run('deliveries', 'show', id, '--raw');
+  it('deliveries body prints the body as it came in, and nothing else', async () => {
+    const raw = (id: string) => run('deliveries', 'body', id);
     expect(await raw('1')).toEqual({ status: 0, stdout: hired, stderr: '' });
     expect(await raw('3')).toEqual({ status: 0, stdout: unread, stderr: '' });
     expect(await raw('2')).toEqual({
@@ -173,7 +171,8 @@ describe('commands about what is stored', () => {
       stderr: 'gangway: The body was not kept: nothing uses events of this type\n',
     });
     expect(await raw('99')).toEqual({ status: 1, stdout: '', stderr: 'gangway: There is no delivery 99\n' });
-    expect(await run('deliveries', 'show', '1', '--raw', '--json')).toMatchObject({ status: 64 });
+    const { body } = (await runJson('deliveries', 'body', '1')) as { body: string };
+    expect(Buffer.from(body, 'base64').toString()).toBe(hired);
   });
 
   it('members shows no address, wherever a tool or a stranger has put one', async () => {
@@ -190,7 +189,7 @@ describe('commands about what is stored', () => {
     expect(JSON.parse(json)).toMatchObject({ members: [{ memberId: 'a…@opentrain.work' }] });
   });
 
-  it.each(['99', '250000', '9007199254740991'])('deliveries show says that there is no %s', async (id) => {
+  it.each(['99', '250000', '999999999999999'])('deliveries show says that there is no %s', async (id) => {
     expect(await run('deliveries', 'show', id)).toEqual({
       status: 1,
       stdout: '',
@@ -201,20 +200,20 @@ describe('commands about what is stored', () => {
   it('deliveries replay has them looked at again', async () => {
     expect(await run('deliveries', 'replay', '1', '3')).toEqual({
       status: 0,
-      stdout: '2 to be looked at again.\n',
+      stdout: '2 will be handled again.\n',
       stderr: '',
     });
     const listed = (state: string) => runJson('deliveries', 'list', '--state', state);
-    expect(await listed('pending')).toMatchObject({ deliveries: [{ id: 3 }, { id: 1 }] });
+    expect(await listed('pending')).toMatchObject({ items: [{ id: 3 }, { id: 1 }] });
     await workspace.receive();
-    expect(await listed('handled')).toMatchObject({ deliveries: [{ id: 1 }] });
-    expect(await listed('unprocessable')).toMatchObject({ deliveries: [{ id: 3 }] });
+    expect(await listed('handled')).toMatchObject({ items: [{ id: 1 }] });
+    expect(await listed('unprocessable')).toMatchObject({ items: [{ id: 3 }] });
   });
 
   it('deliveries replay says how many it left as they are', async () => {
     const { status, stdout } = await run('deliveries', 'replay', '1', '2');
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^1 to be looked at again\. 1 left as they are: .*not kept\.\n$/);
+    expect(stdout).toMatch(/^1 will be handled again\. 1 cannot be: .*not kept\.\n$/);
   });
 
   it('deliveries replay takes the number of any delivery, however many there are', async () => {
@@ -223,15 +222,15 @@ describe('commands about what is stored', () => {
       stdout: '',
       stderr: 'gangway: There is no delivery 250000\n',
     });
-    expect(await runJson('deliveries', 'list', '--state', 'pending')).toEqual({ deliveries: [] });
+    expect(await runJson('deliveries', 'list', '--state', 'pending')).toEqual({ items: [], next: null });
   });
 
   it('deliveries replay --failed takes up what was given up', async () => {
-    expect(await runJson('deliveries', 'replay', '--failed')).toEqual({ replayed: 0 });
+    expect(await runJson('deliveries', 'replay', '--failed')).toEqual({ replayed: [], left: [], act: null });
     await workspace.withStorage((ctx) => postponeDelivery(ctx, 1, 'given up', null));
     const { stdout } = await run('deliveries', 'list', '--state', 'failed');
     expect(stdout).toMatch(/^1 .+ failed +1 +given up$/m);
-    expect(await runJson('deliveries', 'replay', '--failed')).toEqual({ replayed: 1 });
+    expect(await runJson('deliveries', 'replay', '--failed')).toMatchObject({ replayed: [1] });
     await workspace.receive();
     expect(await runJson('deliveries', 'show', '1')).toMatchObject({ state: 'handled' });
   });

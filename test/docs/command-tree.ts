@@ -2,9 +2,11 @@ import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/cli.ts';
 
 /** The command line as it is declared; nothing of it runs. */
-export function commandTree(): Command {
+export const commandTree = await createTree();
+
+async function createTree(): Promise<Command> {
   const { stdin, stdout, stderr } = process;
-  return createProgram({ stdin, stdout, stderr, signal: AbortSignal.any([]) });
+  return await createProgram({ stdin, stdout, stderr, signal: AbortSignal.any([]) });
 }
 
 /** What the help of `parent` shows, without the help itself. */
@@ -24,7 +26,7 @@ export function findCommand(program: Command, words: string[]): { command: Comma
 
 /** Parses a command line as the program would, and carries out nothing. Throws what it would refuse. */
 export async function parseCommand(argv: string[]): Promise<void> {
-  const program = commandTree();
+  const program = await createTree();
   for (const command of allCommands(program)) command.action(() => undefined);
   await program.parseAsync(argv, { from: 'user' });
 }

@@ -1,5 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { configJsonSchema, describeAt } from '../../src/config/json-schema.ts';
@@ -134,7 +135,7 @@ function secretOf(name: string): string {
 }
 
 function isCommand(code: string): boolean {
-  const program = commandTree();
+  const program = commandTree;
   const { command, rest } = findCommand(program, wordsOf(code).slice(1));
   const options = optionsAt(command);
   const isKnown = (word: string) => !word.startsWith('--') || options.includes(word);
@@ -142,7 +143,7 @@ function isCommand(code: string): boolean {
   return command !== program && !isOtherWord && rest.every(isKnown);
 }
 
-function optionsAt(command: ReturnType<typeof commandTree>): (string | undefined)[] {
+function optionsAt(command: Command): (string | undefined)[] {
   const own = command.options.map(({ long }) => long);
   return ['--help', ...own, ...(command.parent === null ? [] : optionsAt(command.parent))];
 }

@@ -10,7 +10,7 @@ export const pages: Record<string, () => string> = {
 
 /** The part of `docs/commands.md` that follows from the command line: every command with its options. */
 function commandsPage(): string {
-  const program = commandTree();
+  const program = commandTree;
   return [
     ['## For every command', ...listOf(optionsOf(program))].join('\n'),
     ...visibleCommands(program).flatMap((command) => sectionsOf(command, 'gangway', 2)),

@@ -39,6 +39,9 @@ export interface Journey {
   customer: Customer;
   receiverUrl: string;
   consoleUrl: string;
+  /** For commands beside the running bridge, with the key in `GANGWAY_SECRET_KEY`. */
+  configFile: string;
+  secretKey: string;
   /** Sends what the sandbox would not: signed as the marketplace signs. */
   deliver(body: string | object): Promise<Answer>;
   roster(): Record<string, string[]>;
@@ -93,9 +96,13 @@ export async function openJourney(
   if (options.roster !== undefined) writeRoster(rosterFile, options.roster);
   const { sandbox, baseUrl, customer, moveEndpoint } = await openMarketplace(clock, options);
 
-  const storage = await openStorage(await dialect.createMigrated(), randomBytes(32));
+  const [url, key] = [await dialect.createMigrated(), randomBytes(32)];
+  const storage = await openStorage(url, key);
   onTestFinished(() => storage.database.close());
-  const config = toConfig(baseUrl, customer, rosterFile, options);
+  const document = toDocument(baseUrl, customer, rosterFile, options);
+  const config = Config.parse(document);
+  const configFile = path.join(createFolder(), 'gangway.config.json');
+  writeFileSync(configFile, JSON.stringify({ ...document, database: { url } }));
   const adapters = options.adapter === undefined ? await loadAdapters(config) : new Map([['list', options.adapter]]);
   let ahead = { machineMs: 0, databaseMs: 0 };
   const aheadOf = (which: keyof typeof ahead) => ({
@@ -113,8 +120,8 @@ export async function openJourney(
   });
   onTestFinished(() => app.stop());
   const { receiverUrl, consoleUrl } = await app.start();
-  const url = `${receiverUrl}/webhooks/acme`;
-  await moveEndpoint(url);
+  const receiver = `${receiverUrl}/webhooks/acme`;
+  await moveEndpoint(receiver);
 
   async function quiet(): Promise<void> {
     await sandbox.idle();
@@ -130,10 +137,12 @@ export async function openJourney(
     customer,
     receiverUrl,
     consoleUrl,
+    configFile,
+    secretKey: key.toString('base64'),
     quiet,
     deliver: (event) => {
       const body = typeof event === 'string' ? event : JSON.stringify(event);
-      return post(url, body, {
+      return post(receiver, body, {
         'content-type': 'application/json',
         'x-opentrain-signature': sign(body, customer.secret, clock.seconds()),
       });
@@ -193,13 +202,13 @@ async function openMarketplace(clock: FakeClock, { payloads, piiConsent }: Journ
   return { sandbox, baseUrl, customer, moveEndpoint };
 }
 
-function toConfig(
+function toDocument(
   baseUrl: string,
   { token, secret }: { token: string; secret: string },
   rosterFile: string,
   { projects = ['*'], toolTimeout = '15s', schedule = hardlyEver, ...sections }: JourneyOptions,
-): Config {
-  return Config.parse({
+): object {
+  return {
     receiver: { host: '127.0.0.1', port: 0, drain: '0s', ...sections.receiver },
     console: { port: 0, tokens: consoleTokens, ...sections.console },
     marketplace: { baseUrl },
@@ -208,7 +217,7 @@ function toConfig(
     tools: { list: { adapter: 'roster', path: rosterFile, timeout: toolTimeout } },
     mail: sections.mail,
     notifications: sections.notifications,
-  });
+  };
 }
 
 /** Resolves when nothing is due. */

@@ -4,14 +4,11 @@ import { inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import { findConnectedInstall } from '../../installs/install-store.ts';
 import { redeliver } from '../../installs/subscription/describe-subscription.ts';
-import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
 import { rotateToken } from '../../installs/tokens/rotate-token.ts';
 import { establishInstall } from '../../operator/connect/connect-install.ts';
 import { type Connecting, settleWish, toToken } from '../../operator/connect/settle-wish.ts';
 import { decideContract } from '../../operator/decide-contract.ts';
 import type { Check } from '../../operator/doctor-checks.ts';
-import { addLink, findLink, removeLink } from '../../operator/links/change-links.ts';
-import { examineLink } from '../../operator/links/examine-link.ts';
 import { previewAll } from '../../operator/preview-all.ts';
 import { removeInstall } from '../../operator/remove-install.ts';
 import { rotateSecret } from '../../operator/rotate-secret.ts';
@@ -25,9 +22,6 @@ import {
   decidedContractAnswer,
   installAnswer,
   installParams,
-  linkBody,
-  linkedAnswer,
-  linkParams,
   ofInstallBody,
   previewedAnswer,
   readAnswer,
@@ -38,7 +32,6 @@ import {
   rotatedAnswer,
   rotatedTokenAnswer,
   rotateTokenBody,
-  unlinkedAnswer,
 } from '../schemas/customer-schema.ts';
 import { pickInstalls } from './customers.ts';
 
@@ -178,47 +171,6 @@ const redeliverEvents = defineOperation({
   },
 });
 
-const linkProject = defineOperation({
-  id: 'addLink',
-  method: 'post',
-  path: '/installs/{install}/links',
-  summary: 'Link a project of the tool, so that people are hired into it',
-  tag,
-  params: installParams,
-  body: linkBody,
-  answer: linkedAnswer,
-  async run({ params, body: { project, job, name, url, managed }, by, signal }, ctx) {
-    const install = findInstall(ctx, params.install);
-    const wanted = {
-      externalProjectId: project,
-      ...(job !== undefined && { jobId: job }),
-      ...(name !== undefined && { externalProjectName: name }),
-      ...(url !== undefined && { externalProjectUrl: url }),
-      ...(managed === true && { provisioningMode: 'MANAGED_ADAPTER' as const }),
-    };
-    const api = sourceOf(ctx, install);
-    const link = await addLink(ctx, by, api, install, wanted, signal);
-    return { install, linkId: link.id, project, warnings: await examineLink(ctx, api, install, link, signal) };
-  },
-});
-
-const unlinkProject = defineOperation({
-  id: 'removeLink',
-  method: 'post',
-  path: '/installs/{install}/links/{link}/remove',
-  summary: 'Remove a link for good: trainers who are in the project by it alone are taken out after the grace',
-  tag,
-  params: linkParams,
-  answer: unlinkedAnswer,
-  async run({ params: { install: named, link }, by, signal }, ctx) {
-    const install = findInstall(ctx, named);
-    const api = sourceOf(ctx, install);
-    const found = await findLink(api, link, signal);
-    await removeLink(ctx, by, api, install, found, signal);
-    return { install, linkId: found.id, project: found.externalProjectId, isRemoved: true as const };
-  },
-});
-
 const decisions = [
   ['end', 'Say that a contract has ended, for when the marketplace cannot be reached'],
   ['reopen', 'Say that a contract goes on, although its end was delivered: the marketplace is read at once'],
@@ -254,7 +206,5 @@ export const customerActs = [
   rotateEndpoint,
   renewToken,
   redeliverEvents,
-  linkProject,
-  unlinkProject,
   ...contractActs,
 ];

@@ -1,19 +1,17 @@
 import type { Context } from '../../context.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { describeSubscription } from '../../installs/subscription/describe-subscription.ts';
-import { listLinks } from '../../operator/links/list-links.ts';
+import { pageById, pageByKey } from '../../operations/cursor.ts';
 import { listContracts } from '../../operator/list-contracts.ts';
 import { listInstalls } from '../../operator/list-installs.ts';
 import { listTokens } from '../../operator/list-tokens.ts';
 import { listRuns } from '../../reconcile/runs/run-store.ts';
-import { pageById, pageByKey } from '../cursor.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
   contractPage,
   contractQuery,
   endpointsAnswer,
   installsAnswer,
-  linksAnswer,
   ofInstallQuery,
   runPage,
   runQuery,
@@ -34,19 +32,6 @@ const listAllInstalls = defineOperation({
   run: async (_asked, ctx) => ({
     installs: await listInstalls(ctx, ctx.installs, ctx.clock.now()),
   }),
-});
-
-const linksOfInstalls = defineOperation({
-  id: 'listLinks',
-  method: 'get',
-  path: '/links',
-  summary: 'Which projects are linked at the marketplace now, and where they lead',
-  tag,
-  query: ofInstallQuery,
-  answer: linksAnswer,
-  async run({ query: { install }, signal }, ctx) {
-    return await listLinks(ctx, pickInstalls(ctx, install), signal);
-  },
 });
 
 const contractsOfInstalls = defineOperation({
@@ -134,11 +119,4 @@ export function pickInstall(ctx: Context, named: string | undefined): string {
   throw new AppError('conflict', 'There is not exactly one install: name one');
 }
 
-export const customerOperations = [
-  listAllInstalls,
-  linksOfInstalls,
-  contractsOfInstalls,
-  listEndpoints,
-  listAllTokens,
-  listAllRuns,
-];
+export const customerOperations = [listAllInstalls, contractsOfInstalls, listEndpoints, listAllTokens, listAllRuns];

@@ -3,8 +3,8 @@ import { type Clock, toInstant } from '../../lib/clock.ts';
 import { listAccessHistory } from '../../memberships/access-history-store.ts';
 import { listAccess } from '../../memberships/access-list-store.ts';
 import { leavingKeyOf, listMemberships } from '../../memberships/membership-list-store.ts';
+import { pageById, pageByKey, rowNumberIn } from '../../operations/cursor.ts';
 import { listWaiting } from '../../operator/list-waiting.ts';
-import { pageById, pageByKey, rowNumberIn } from '../cursor.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
   accessPage,

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../../domain/errors.ts';
 import { describeCause } from '../../domain/standing.ts';
+import { pageById } from '../../operations/cursor.ts';
 import type { BegunApproval } from '../../operator/approvals.ts';
 import { decidePlan } from '../../operator/decide-plan.ts';
 import { findPlan, listPlanItems, pagePlans } from '../../removals/plan-store.ts';
-import { pageById } from '../cursor.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
   approvalAnswer,

@@ -3,7 +3,7 @@ import { inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import { tryChannels } from '../../notify/channel.ts';
 import { listDispatches } from '../../notify/dispatch-store.ts';
-import { pageById } from '../cursor.ts';
+import { pageById } from '../../operations/cursor.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
   actPage,

@@ -1,7 +1,7 @@
 import { type EndingBudget, listEndingBudgets, listUsedDays } from '../../budget/ending-budgets.ts';
 import { AppError } from '../../domain/errors.ts';
 import { addDays } from '../../lib/add-days.ts';
-import { pageByKey } from '../cursor.ts';
+import { pageByKey } from '../../operations/cursor.ts';
 import { defineOperation } from '../operation-schema.ts';
 import { budgetAnswer, budgetPage, budgetParams, budgetQuery, budgetsQuery } from '../schemas/work-schema.ts';
 

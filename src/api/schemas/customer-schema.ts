@@ -29,54 +29,7 @@ const install = z
 
 export const installsAnswer = z.object({ installs: z.array(install) });
 
-const link = z
-  .object({
-    install: z.string(),
-    linkId: z.string(),
-    project: z.string(),
-    name: maybeText,
-    jobId: maybeText,
-    leads: z.enum(['here', 'managed', 'outside', 'nowhere']),
-    outside: maybeText.describe('Why it is outside the walls of its install; null if it is inside.'),
-    tool: maybeText,
-    groupId: maybeText,
-    work: z
-      .object({
-        scope: z.string(),
-        state: z.enum(['read', 'unread', 'failing', 'gone']),
-        readAt: maybeInstant,
-        failure: maybeText,
-      })
-      .nullable(),
-  })
-  .meta({ id: 'Link' });
-
 export const ofInstallQuery = z.strictObject({ install: installName.optional() });
-
-export const linksAnswer = z.object({
-  links: z.array(link),
-  unread: z
-    .array(z.object({ install: z.string(), failure: z.string() }))
-    .describe('Installs that could not be asked, and why.'),
-});
-
-export const linkParams = z.strictObject({ install: installName, link: text });
-
-export const linkBody = z.strictObject({
-  project: text.describe("The tool's id of the project."),
-  job: text.optional().describe("The customer's job; without one no trainer is ever hired for it."),
-  name: text.optional(),
-  url: text.optional(),
-  managed: z.boolean().optional().describe('The marketplace provisions it by itself, and Gangway does not.'),
-});
-
-const unlinked = z.object({ install: z.string(), linkId: z.string(), project: z.string() });
-
-export const linkedAnswer = unlinked.extend({
-  warnings: z.array(z.string()).describe('Why no trainer would get in by the link.'),
-});
-
-export const unlinkedAnswer = unlinked.extend({ isRemoved: z.literal(true) });
 
 export const contractParams = z.strictObject({ contract: text });
 

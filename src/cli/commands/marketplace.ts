@@ -1,9 +1,8 @@
 import { budgetStates } from '../../domain/budget.ts';
-import { deliveryStates } from '../../domain/delivery.ts';
 import { contractStatuses } from '../../domain/evidence-status.ts';
 import { dispatchStates } from '../../domain/notice.ts';
 import { defineCommand, defineGroup, jsonInsteadOfTable } from '../define-command.ts';
-import { argument, choice, flag, limit, option, repeatedArgument, toRowNumber, usesInstall } from '../options.ts';
+import { argument, choice, flag, limit, option, usesInstall } from '../options.ts';
 
 /** What the marketplace says, what is sent to it, and who is connected to it. */
 
@@ -32,49 +31,6 @@ export const notificationsCommand = defineGroup(
 );
 
 const ofInstall = option('<name>', 'only those of one install');
-const installOfSeveral = option('<name>', 'of which install, where there are several');
-
-export const linksCommand = defineGroup('links', 'which projects are linked at the marketplace, and where they lead', [
-  defineCommand({
-    name: 'list',
-    description: 'list the links as the marketplace has them now',
-    options: { install: ofInstall },
-    json: jsonInsteadOfTable,
-    opens: 'services',
-    uses: usesInstall,
-    isDry: true,
-    run: async () => (await import('../links-command.ts')).runLinksList,
-    remote: async () => (await import('../remote/marketplace.ts')).askLinksList,
-  }),
-  defineCommand({
-    name: 'add',
-    description: 'link a project of your tool, so that people are hired into it',
-    arguments: { project: argument('<project>', "your tool's id of the project") },
-    options: {
-      install: installOfSeveral,
-      job: option('<id>', "the customer's job; without one no trainer is ever hired for it"),
-      name: option('<name>', 'what the project is called'),
-      url: option('<url>', 'where it is found'),
-      managed: flag('the marketplace provisions it by itself, and Gangway does not'),
-    },
-    notes: 'It warns of a project that the tool does not have, and of a job that is missing.',
-    opens: 'services',
-    uses: ({ install }) => [...usesInstall({ install }), 'tools'],
-    run: async () => (await import('../links-command.ts')).runLinksAdd,
-    remote: async () => (await import('../remote/marketplace.ts')).askLinksAdd,
-  }),
-  defineCommand({
-    name: 'remove',
-    description: 'remove a link for good: trainers who are in the project by it alone are taken out',
-    arguments: { link: argument('<link>', 'its id, or the project') },
-    options: { install: installOfSeveral, yes: flag('do it; without, it is only shown') },
-    opens: 'services',
-    uses: usesInstall,
-    isDry: ({ yes }) => !yes,
-    run: async () => (await import('../links-command.ts')).runLinksRemove,
-    remote: async () => (await import('../remote/marketplace.ts')).askLinksRemove,
-  }),
-]);
 
 const onlyProject = option('<project>', 'only this one');
 const guidelinesStatus = 'Ends with 3 if a person has to decide, 1 if something could not be read or written.';
@@ -229,46 +185,6 @@ export const toolsCommand = defineGroup(
       uses: ({ tool }) => [`tools.${tool}`],
       run: async () => (await import('../tools-command.ts')).runToolsAccept,
       remote: async () => (await import('../remote/marketplace.ts')).askToolsAccept,
-    }),
-  ],
-);
-
-export const deliveriesCommand = defineGroup(
-  'deliveries',
-  'the deliveries that were received, and how they were handled',
-  [
-    defineCommand({
-      name: 'list',
-      description: 'list deliveries, the newest first',
-      options: {
-        install: option('<name>', 'only those for one install'),
-        state: choice('<state>', 'only those in one state:', deliveryStates),
-        limit: limit(50),
-      },
-      json: jsonInsteadOfTable,
-      opens: 'storage',
-      run: async () => (await import('../deliveries-command.ts')).runDeliveriesList,
-      remote: async () => (await import('../remote/marketplace.ts')).askDeliveriesList,
-    }),
-    defineCommand({
-      name: 'show',
-      description: 'show one delivery; its body, which names people, only with --raw',
-      arguments: { id: argument('<id>', 'its number in the list', toRowNumber) },
-      options: { raw: flag('print its body as it arrived, and nothing else') },
-      misuse: ({ raw, json }) => raw && json && "option '--raw' cannot be used with option '--json'",
-      opens: 'storage',
-      run: async () => (await import('../deliveries-command.ts')).runDeliveriesShow,
-      remote: async () => (await import('../remote/marketplace.ts')).askDeliveriesShow,
-    }),
-    defineCommand({
-      name: 'replay',
-      description: 'handle deliveries again, as if they had just arrived',
-      arguments: { ids: repeatedArgument('[ids...]', 'their numbers in the list', toRowNumber) },
-      options: { failed: flag('all that could not be handled') },
-      misuse: ({ ids, failed }) => ids.length === 0 && !failed && 'name deliveries by their numbers, or use --failed',
-      opens: 'storage',
-      run: async () => (await import('../deliveries-command.ts')).runDeliveriesReplay,
-      remote: async () => (await import('../remote/marketplace.ts')).askDeliveriesReplay,
     }),
   ],
 );

@@ -10,7 +10,6 @@ import type { ContractDecision } from '../../operator/decide-contract.ts';
 import type { Check } from '../../operator/doctor-checks.ts';
 import type { ComparedGuidelines } from '../../operator/guidelines/compare-guidelines.ts';
 import type { SyncedGuidelines } from '../../operator/guidelines/sync-guidelines.ts';
-import type { ListedLinks } from '../../operator/links/list-links.ts';
 import type { ListedContract } from '../../operator/list-contracts.ts';
 import type { ListedInstall } from '../../operator/list-installs.ts';
 import type { ListedTokens } from '../../operator/list-tokens.ts';
@@ -25,13 +24,6 @@ import {
   printDecided,
 } from '../contracts-command.ts';
 import type { Printed } from '../define-command.ts';
-import {
-  type DeliveryFilter,
-  printDeliveries,
-  printDelivery,
-  printReplayed,
-  type ShownDelivery,
-} from '../deliveries-command.ts';
 import { printChecks } from '../doctor-command.ts';
 import { type Described, printEndpoints, printRedelivered, printRotated } from '../endpoint-command.ts';
 import {
@@ -43,7 +35,6 @@ import {
   printSynced,
 } from '../guidelines-command.ts';
 import { printInstalls, printRemoved } from '../installs-command.ts';
-import { type Linked, type NamedLink, type NewLink, printLinked, printLinks, printUnlinked } from '../links-command.ts';
 import { printNotifications, printTrials } from '../notifications-command.ts';
 import { pickInstall } from '../pick-install.ts';
 import type { RemoteSession } from '../session.ts';
@@ -54,39 +45,6 @@ import { printAccepted, printTools } from '../tools-command.ts';
 
 interface OfInstall {
   install: string | undefined;
-}
-
-export async function askLinksList({ install }: OfInstall, remote: RemoteSession): Promise<Printed> {
-  return printLinks(await remote.ask<ListedLinks>('GET /links', { query: { install } }));
-}
-
-export async function askLinksAdd(
-  { install: named, project, job, name, url, managed }: NewLink,
-  remote: RemoteSession,
-): Promise<Printed> {
-  const install = await pickRemote(remote, named);
-  const body = { project, job, name, url, managed };
-  const asked = { params: { install }, body };
-  return printLinked(await remote.ask<Linked & { warnings: string[] }>('POST /installs/{install}/links', asked));
-}
-
-export async function askLinksRemove(
-  { link, install: named, yes }: NamedLink,
-  remote: RemoteSession,
-): Promise<Printed> {
-  const install = await pickRemote(remote, named);
-  if (yes) {
-    const asked = { params: { install, link } };
-    const { isRemoved: _, ...removed } = await remote.ask<Linked & { isRemoved: true }>(
-      'POST /installs/{install}/links/{link}/remove',
-      asked,
-    );
-    return printUnlinked(removed, true);
-  }
-  const { links } = await remote.ask<ListedLinks>('GET /links', { query: { install } });
-  const found = links.find(({ linkId }) => linkId === link) ?? links.find(({ project }) => project === link);
-  if (found === undefined) return remote.misuse(`there is no link ${link}, and none of such a project`);
-  return printUnlinked({ install, linkId: found.linkId, project: found.project }, false);
 }
 
 export async function askGuidelinesList({ install }: OfInstall, remote: RemoteSession): Promise<Printed> {
@@ -162,35 +120,6 @@ export async function askToolsAccept({ tool }: { tool: string }, remote: RemoteS
     params: { tool },
   });
   return printAccepted(tool, server);
-}
-
-export async function askDeliveriesList(
-  { install, state, limit }: DeliveryFilter,
-  remote: RemoteSession,
-): Promise<Printed> {
-  return printDeliveries(await remote.list<ShownDelivery>('GET /deliveries', { install, state }, limit));
-}
-
-export async function askDeliveriesShow(
-  { id, raw }: { id: number; raw: boolean },
-  remote: RemoteSession,
-): Promise<Printed | undefined> {
-  const asked = { params: { delivery: id } };
-  if (!raw) return printDelivery(await remote.ask<ShownDelivery>('GET /deliveries/{delivery}', asked));
-  const { body } = await remote.ask<{ body: string }>('GET /deliveries/{delivery}/body', asked);
-  remote.terminal.stdout.write(Buffer.from(body, 'base64'));
-  return undefined;
-}
-
-export async function askDeliveriesReplay(
-  { ids, failed }: { ids: number[]; failed: boolean },
-  remote: RemoteSession,
-): Promise<Printed> {
-  const body = { ...(ids.length > 0 && { ids }), ...(failed && { failed }) };
-  const { replayed, left } = await remote.ask<{ replayed: number[]; left: number[] }>('POST /deliveries/replay', {
-    body,
-  });
-  return printReplayed(replayed.length, left.length);
 }
 
 export async function askEndpointStatus({ install }: OfInstall, remote: RemoteSession): Promise<Printed> {

@@ -4,7 +4,7 @@ import { maskText } from '../../lib/mask.ts';
 import { writeCsv } from '../../lib/write-csv.ts';
 import { type Access, type AccessFilter, listAccess } from '../../memberships/access-list-store.ts';
 import { type LeavingKey, leavingKeyOf } from '../../memberships/membership-list-store.ts';
-import type { ConsoleParts } from '../console-parts.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import type { Asked, Download, Page, View } from '../page.ts';
 import { accessColumns, nameOf, projectsOf, untilOf, whyOf } from '../view/access-cells.ts';
 import { chosen, chosenOf, filterForm, pager, toRowId } from '../view/filter.ts';
@@ -22,7 +22,7 @@ const yes = ['yes'] as const;
 const mostRows = 100_000;
 const partSize = 5000;
 
-async function showAccess(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showAccess(asked: Asked, ctx: OperationContext): Promise<Page> {
   const { database, installs, config } = ctx;
   const filter = toFilter(asked, ctx);
   const before = toRowId(asked.query.get('before'));
@@ -68,7 +68,7 @@ function whenEmpty({ query }: Asked): string {
     : 'There are no memberships yet. One appears when a contract begins whose job is linked to a project.';
 }
 
-function toFilter({ query }: Asked, { box }: ConsoleParts): Omit<AccessFilter, 'limit'> {
+function toFilter({ query }: Asked, { box }: OperationContext): Omit<AccessFilter, 'limit'> {
   const text = chosen(query, 'q');
   return {
     state: chosenOf(query, 'state', membershipStates),
@@ -80,7 +80,7 @@ function toFilter({ query }: Asked, { box }: ConsoleParts): Omit<AccessFilter, '
   };
 }
 
-async function downloadAccess(asked: Asked, ctx: ConsoleParts): Promise<Download> {
+async function downloadAccess(asked: Asked, ctx: OperationContext): Promise<Download> {
   const filter = toFilter(asked, ctx);
   const rows: (readonly (string | null)[])[] = [titles];
   let position: Pick<AccessFilter, 'before' | 'afterLeaving'> = {};

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { type Act as AuditedAct, findAct, listActs } from '../../db/audit-store.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { ConsoleParts } from '../console-parts.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
 import { chosen, filterForm, pager, toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
@@ -15,7 +15,7 @@ export const actsViews: readonly View[] = [
 
 const pageSize = 50;
 
-async function showActs(asked: Asked, { database }: ConsoleParts): Promise<Page> {
+async function showActs(asked: Asked, { database }: OperationContext): Promise<Page> {
   const actor = chosen(asked.query, 'actor');
   const before = toRowId(asked.query.get('before'));
   const found = await listActs(database, { actor, before, limit: pageSize + 1 });
@@ -42,7 +42,7 @@ const columns: readonly Column<AuditedAct>[] = [
   ['at', ({ at }) => instantOf(at)],
 ];
 
-async function showAct({ params }: Asked, { database }: ConsoleParts): Promise<Page> {
+async function showAct({ params }: Asked, { database }: OperationContext): Promise<Page> {
   const id = toRowId(params['id']);
   const act = id === undefined ? undefined : await findAct(database, id);
   if (act === undefined) throw new AppError('not_found', 'There is no such act');

@@ -1,9 +1,9 @@
 import { html } from 'hono/html';
 import { maskText } from '../../lib/mask.ts';
 import { sayCount } from '../../lib/say-count.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import type { BegunApproval } from '../../operator/approvals.ts';
 import type { Approved, Dropped } from '../../operator/approve-plan.ts';
-import type { ConsoleParts } from '../console-parts.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
@@ -13,7 +13,7 @@ export const approvalViews: readonly View[] = [{ path: '/plans/:id/approvals/:ap
 
 const lookAgainSeconds = 2;
 
-function showApproval({ params, path }: Asked, { approvals }: ConsoleParts): Page {
+function showApproval({ params, path }: Asked, { approvals }: OperationContext): Page {
   const plan = params['id'] ?? '';
   const approval = approvals.find(params['approval'] ?? '');
   const isUnderWay = approval?.outcome === null;

@@ -9,7 +9,7 @@ import type { Counts } from '../../domain/usage.ts';
 import { addDays } from '../../lib/add-days.ts';
 import { maskText } from '../../lib/mask.ts';
 import { sayCount } from '../../lib/say-count.ts';
-import type { ConsoleParts } from '../console-parts.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
 import { chartOf } from '../view/chart.ts';
 import { describeCharted, describeCount, toCharted } from '../view/counts.ts';
@@ -28,7 +28,7 @@ const pageSize = 100;
 /** So many days a chart has. */
 const chartDays = 60;
 
-async function showBudgets(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showBudgets(asked: Asked, ctx: OperationContext): Promise<Page> {
   const { query } = asked;
   const found = await listEndingBudgets(ctx, ctx.clock.now(), {
     install: chosen(query, 'install'),
@@ -97,7 +97,7 @@ export function toPercent(fraction: number | null): string {
   return fraction === null ? '' : `${Math.floor(fraction * 100 + 1e-6)} %`;
 }
 
-async function showBudget(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showBudget(asked: Asked, ctx: OperationContext): Promise<Page> {
   const contractId = asked.params['id'] ?? '';
   const isId = contractId.length <= 500 && !/\p{Cc}/u.test(contractId) && contractId.isWellFormed();
   const install = chosen(asked.query, 'install');
@@ -141,7 +141,7 @@ function factsOf(budget: EndingBudget): Html {
 }
 
 /** What was reported of each day, in the unit that is paid by. */
-async function usedByDay(ctx: ConsoleParts, budget: EndingBudget) {
+async function usedByDay(ctx: OperationContext, budget: EndingBudget) {
   const { install, contractId, unit } = budget;
   const to = ctx.clock.now().toISOString().slice(0, 10);
   const from = addDays(to, 1 - chartDays);

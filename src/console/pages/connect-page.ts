@@ -4,12 +4,12 @@ import { inTransaction } from '../../db/database.ts';
 import { AppError, httpStatusOf, toAppError } from '../../domain/errors.ts';
 import { findConnectedInstall } from '../../installs/install-store.ts';
 import { maskText } from '../../lib/mask.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import { type Established, establishInstall } from '../../operator/connect/connect-install.ts';
 import { toWantedJobs, type WantedJob } from '../../operator/connect/link-jobs.ts';
 import { type Connecting, settleWish, toToken } from '../../operator/connect/settle-wish.ts';
 import { type Check, warning } from '../../operator/doctor-checks.ts';
 import { wantRead } from '../../reconcile/read/install-state-store.ts';
-import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 
 /** To connect a customer, as `gangway connect` does. The token is never shown again. */
@@ -20,12 +20,12 @@ export const connectActs: readonly Act[] = [{ path: '/connect/now', act: connect
 
 const patienceMs = 120_000;
 
-function showConnect(asked: Asked, ctx: ConsoleParts): Page {
+function showConnect(asked: Asked, ctx: OperationContext): Page {
   return connectPage(asked, ctx, asked.query);
 }
 
 /** @param given what was typed before; never the token */
-function connectPage(asked: Asked, { config }: ConsoleParts, given: URLSearchParams, problem?: AppError): Page {
+function connectPage(asked: Asked, { config }: OperationContext, given: URLSearchParams, problem?: AppError): Page {
   const only = config.tools.size === 1;
   const tools = [...config.tools.keys()];
   return {
@@ -94,7 +94,7 @@ function checkbox(name: string, says: string, isChecked: boolean): Html {
   return html`<label><input type="checkbox" name="${name}" ${isChecked ? html`checked` : ''} /> ${says}</label>`;
 }
 
-async function connect(asked: Asked, ctx: ConsoleParts): Promise<Page | Redirect> {
+async function connect(asked: Asked, ctx: OperationContext): Promise<Page | Redirect> {
   const install = textIn(asked.form, 'install') ?? '';
   const checks: Check[] = [];
   try {
@@ -111,7 +111,7 @@ async function connect(asked: Asked, ctx: ConsoleParts): Promise<Page | Redirect
   return { redirect: `/installs/${encodeURIComponent(install)}` };
 }
 
-async function toWish({ form }: Asked, ctx: ConsoleParts, install: string): Promise<Connecting> {
+async function toWish({ form }: Asked, ctx: OperationContext, install: string): Promise<Connecting> {
   if (!nameRule.pattern.test(install)) throw new AppError('invalid', `The name of a customer: ${nameRule.says}`);
   const typed = textIn(form, 'token');
   const isConfigured = ctx.config.installs.has(install);
@@ -145,7 +145,7 @@ function toProjects(text: string | undefined): string[] | undefined {
 
 async function establish(
   { by, form }: Asked,
-  ctx: ConsoleParts,
+  ctx: OperationContext,
   wish: Connecting,
   checks: Check[],
 ): Promise<Established> {

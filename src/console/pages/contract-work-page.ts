@@ -4,11 +4,11 @@ import type { ContractKey } from '../../domain/evidence.ts';
 import { addCounts, noCounts } from '../../domain/usage.ts';
 import { findContracts } from '../../evidence/contract-store.ts';
 import { maskText } from '../../lib/mask.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import { acceptLowered } from '../../operator/report-work.ts';
 import { describeDifference, describeHeld } from '../../usage/due/describe-due.ts';
 import { type ContractGaps, showGaps } from '../../usage/show/show-gaps.ts';
 import { type ShownContract, type ShownDay, showUsage } from '../../usage/show/show-usage.ts';
-import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { describeCounts } from '../view/counts.ts';
 import { chosen, chosenOf, filterForm } from '../view/filter.ts';
@@ -26,7 +26,7 @@ const mostListed = 500;
 const yes = ['yes'] as const;
 const patienceMs = 60_000;
 
-async function showContractWork(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showContractWork(asked: Asked, ctx: OperationContext): Promise<Page> {
   const found = await findAsked(asked, ctx);
   const [contract, other] = found;
   if (contract === undefined) throw new AppError('not_found', 'No event and no reading has named such a contract');
@@ -48,7 +48,7 @@ async function showContractWork(asked: Asked, ctx: ConsoleParts): Promise<Page> 
   };
 }
 
-async function findAsked({ params, query }: Asked, { database }: ConsoleParts) {
+async function findAsked({ params, query }: Asked, { database }: OperationContext) {
   const id = params['id'] ?? '';
   if (id.length > 500 || /\p{Cc}/u.test(id) || !id.isWellFormed()) return [];
   return await findContracts(database.kysely, id, chosen(query, 'install'));
@@ -142,7 +142,7 @@ const heldColumns: readonly Column<ShownContract['held'][number]>[] = [
   ['state', ({ state }) => (state === 'held' ? html`<span class="warn">held</span>` : state)],
 ];
 
-async function accept(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function accept(asked: Asked, ctx: OperationContext): Promise<Redirect> {
   const [contract, other] = await findAsked(asked, ctx);
   if (contract === undefined || other !== undefined) throw new AppError('not_found', 'There is no such contract');
   await acceptLowered(ctx, asked.by, contract, AbortSignal.timeout(patienceMs));

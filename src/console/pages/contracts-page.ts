@@ -4,9 +4,9 @@ import type { ContractEvidence } from '../../domain/evidence.ts';
 import { contractStatuses, statusOfContract } from '../../domain/evidence-status.ts';
 import type { ContractPosition } from '../../evidence/contract-store.ts';
 import { maskText } from '../../lib/mask.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import { type ContractDecision, decideContract } from '../../operator/decide-contract.ts';
 import { type ListedContract, listContracts } from '../../operator/list-contracts.ts';
-import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { chosen, chosenOf, filterForm, pager, sayContractKey, toContractKey } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
@@ -24,7 +24,7 @@ export const contractActs: readonly Act[] = [
 const pageSize = 100;
 const yes = ['yes'] as const;
 
-async function showContracts(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showContracts(asked: Asked, ctx: OperationContext): Promise<Page> {
   const { query } = asked;
   const found = await listContracts(ctx, {
     install: chosen(query, 'install'),
@@ -105,7 +105,7 @@ export function decisionsOf(asked: Asked, contract: ContractEvidence): Html {
   })}`;
 }
 
-async function decide(decision: ContractDecision, asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function decide(decision: ContractDecision, asked: Asked, ctx: OperationContext): Promise<Redirect> {
   const contractId = asked.params['id'] ?? '';
   const install = chosen(asked.query, 'install');
   if (install === undefined) throw new AppError('invalid', 'Say of which install the contract is');

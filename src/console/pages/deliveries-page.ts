@@ -14,8 +14,8 @@ import { readEvent } from '../../inbox/event-schema.ts';
 import { findBody, findDelivery } from '../../inbox/inbox-store.ts';
 import { maskText } from '../../lib/mask.ts';
 import { listAccess } from '../../memberships/access-list-store.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import { mostReplayed, readReplayed, replayDeliveries, replayMatching } from '../../operator/replay-deliveries.ts';
-import type { ConsoleParts } from '../console-parts.ts';
 import {
   type Act,
   type Asked,
@@ -47,7 +47,7 @@ export const deliveryActs: readonly Act[] = [
 const pageSize = 100;
 const filterNames = ['state', 'install', 'type', 'since', 'until'] as const;
 
-async function showDeliveries(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showDeliveries(asked: Asked, ctx: OperationContext): Promise<Page> {
   const filter = toFilter(asked.query);
   const before = toRowId(asked.query.get('before'));
   const found = await listDeliveries(ctx.database.kysely, { ...filter, before, limit: pageSize + 1 });
@@ -82,7 +82,7 @@ const columns: readonly Column<ListedDelivery>[] = [
   ['why', ({ failure }) => (failure === null ? '' : maskText(failure))],
 ];
 
-async function replayForm(asked: Asked, { database }: ConsoleParts, filter: Filter): Promise<Html | string> {
+async function replayForm(asked: Asked, { database }: OperationContext, filter: Filter): Promise<Html | string> {
   if (asked.operator.role !== 'operator') return '';
   const { length } = await listDeliveryIds(database.kysely, { ...filter, limit: mostReplayed + 1 });
   const which = length > mostReplayed ? `the newest ${mostReplayed} that match` : `all ${length} that match`;
@@ -112,7 +112,7 @@ function toDayEdge(day: string | undefined, time: string): string | undefined {
   throw new AppError('invalid', 'A day is written like 2026-03-15');
 }
 
-async function showDelivery(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showDelivery(asked: Asked, ctx: OperationContext): Promise<Page> {
   const { database } = ctx;
   const delivery = await findIn(ctx, asked);
   const { id, install, deliveryId, eventType, receivedAt, state, attempts, failure } = delivery;
@@ -150,7 +150,7 @@ async function showDelivery(asked: Asked, ctx: ConsoleParts): Promise<Page> {
 const noMemberships = 'It led to no membership. One appears when an event names a trainer, a contract and a project.';
 
 /** @returns why there is no body, if there is none: it was not kept, or its key is gone */
-async function readBody(id: number, ctx: ConsoleParts): Promise<Buffer | string> {
+async function readBody(id: number, ctx: OperationContext): Promise<Buffer | string> {
   try {
     return (await findBody(ctx, id)) ?? 'The body is gone';
   } catch (error) {
@@ -180,7 +180,7 @@ function toNamed(body: Buffer): Named {
   return { contractId: read.event.contract?.id, trainerId: read.event.trainer?.id ?? undefined };
 }
 
-async function listLedTo(kysely: ConsoleParts['database']['kysely'], { contractId, trainerId }: Named) {
+async function listLedTo(kysely: OperationContext['database']['kysely'], { contractId, trainerId }: Named) {
   return contractId === undefined ? [] : await listAccess(kysely, { contractId, trainerId, limit: pageSize });
 }
 
@@ -192,7 +192,7 @@ function linksOf({ contractId, trainerId }: Named): Html {
 }
 
 /** The body has addresses, so a viewer does not get it. */
-async function downloadBody(asked: Asked, ctx: ConsoleParts): Promise<Download> {
+async function downloadBody(asked: Asked, ctx: OperationContext): Promise<Download> {
   const { id } = await findIn(ctx, asked);
   if (asked.operator.role !== 'operator') throw new AppError('forbidden', 'A viewer sees the body masked');
   const content = await findBody(ctx, id);
@@ -200,13 +200,13 @@ async function downloadBody(asked: Asked, ctx: ConsoleParts): Promise<Download> 
   return { fileName: `delivery-${id}`, type: 'application/octet-stream', content };
 }
 
-async function replayOne(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function replayOne(asked: Asked, ctx: OperationContext): Promise<Redirect> {
   const { id } = await findIn(ctx, asked);
   await replayDeliveries(ctx, asked.by, { ids: [id] });
   return { redirect: `/deliveries/${id}` };
 }
 
-async function replayAll({ form, by }: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function replayAll({ form, by }: Asked, ctx: OperationContext): Promise<Redirect> {
   const chosenBy = filterNames.flatMap((name) => {
     const value = chosen(form, name);
     return value === undefined ? [] : [`${name}=${maskText(value)}`];
@@ -216,7 +216,7 @@ async function replayAll({ form, by }: Asked, ctx: ConsoleParts): Promise<Redire
 }
 
 /** The results of a replay, with what has become of each delivery since. */
-async function showReplay({ params }: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showReplay({ params }: Asked, ctx: OperationContext): Promise<Page> {
   const id = toRowId(params['id']);
   const act = id === undefined ? undefined : await findAct(ctx.database, id);
   if (act === undefined || act.action !== 'deliveries replay') {
@@ -239,7 +239,7 @@ async function showReplay({ params }: Asked, ctx: ConsoleParts): Promise<Page> {
   };
 }
 
-async function findIn(ctx: ConsoleParts, { params }: Asked): Promise<ListedDelivery> {
+async function findIn(ctx: OperationContext, { params }: Asked): Promise<ListedDelivery> {
   const id = toRowId(params['id']);
   const delivery = id === undefined ? undefined : await findDelivery(ctx, id);
   if (delivery === undefined) throw new AppError('not_found', 'There is no such delivery');

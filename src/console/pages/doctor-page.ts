@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { ConsoleParts } from '../console-parts.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import { type Act, type Asked, formOf, type Page, type Redirect, type View } from '../page.ts';
 import { reportOf } from '../view/checks.ts';
 
@@ -10,7 +10,7 @@ export const doctorActs: readonly Act[] = [{ path: '/doctor', act: examine }];
 
 const patienceMs = 60_000;
 
-function showDoctor(asked: Asked, { reports }: ConsoleParts): Page {
+function showDoctor(asked: Asked, { reports }: OperationContext): Page {
   const report = reports.get('doctor');
   return {
     title: 'Doctor',
@@ -26,7 +26,7 @@ function showDoctor(asked: Asked, { reports }: ConsoleParts): Page {
   };
 }
 
-async function examine({ by }: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function examine({ by }: Asked, ctx: OperationContext): Promise<Redirect> {
   const checks = await ctx.examine(AbortSignal.timeout(patienceMs));
   ctx.reports.set('doctor', { by: by.actor, at: by.at, checks });
   return { redirect: '/doctor' };

@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import { maskText } from '../../lib/mask.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import { type DriftSide, describeFinding, driftSides, sayNext } from '../../operator/describe-drift.ts';
 import {
   type FindingFilter,
@@ -8,7 +9,6 @@ import {
   listFindings,
   listGroupDrifts,
 } from '../../reconcile/drift/finding-store.ts';
-import type { ConsoleParts } from '../console-parts.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
 import { trainerLink } from '../view/access-cells.ts';
 import { chosen, chosenOf, filterForm, pager } from '../view/filter.ts';
@@ -29,7 +29,7 @@ const titles: Record<DriftSide, string> = {
   changed: 'Are in as another account than is known',
 };
 
-async function showDrift(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showDrift(asked: Asked, ctx: OperationContext): Promise<Page> {
   const { query } = asked;
   const filter = { tool: chosen(query, 'tool'), groupId: chosen(query, 'group') };
   const side = chosenOf(query, 'side', sides);
@@ -60,7 +60,7 @@ const noGroups =
 
 async function sideOf(
   asked: Asked,
-  ctx: ConsoleParts,
+  ctx: OperationContext,
   filter: Pick<FindingFilter, 'tool' | 'groupId'>,
   side: DriftSide,
 ): Promise<Html> {

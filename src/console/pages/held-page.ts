@@ -2,12 +2,12 @@ import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
 import type { WorkedOn } from '../../domain/usage.ts';
 import { maskText } from '../../lib/mask.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import { findHeldWork, findLate, type LateChange, type ListedHeld, listHeldWork } from '../../operator/held-work.ts';
 import { nameTrainers } from '../../operator/install-people-store.ts';
 import { decideHeld, decideLate, takeBackDecision } from '../../usage/due/decide-held.ts';
 import { describeHeld } from '../../usage/due/describe-due.ts';
 import type { LateDay, Lowering } from '../../usage/due/list-late.ts';
-import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { trainerLink } from '../view/access-cells.ts';
 import { describeCounts } from '../view/counts.ts';
@@ -32,7 +32,7 @@ export const heldActs: readonly Act[] = [
 /** So many rows of each kind a page lists. */
 const mostListed = 200;
 
-async function showHeld(_asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showHeld(_asked: Asked, ctx: OperationContext): Promise<Page> {
   const { held, late, lowerings } = await listHeldWork(ctx);
   const lowered = lowerings.filter(({ state }) => state === 'held');
   const decided = (await listHeldWork(ctx, true)).held.toReversed();
@@ -114,7 +114,7 @@ function contractsOf({ contracts }: Pick<ListedHeld, 'contracts'>): Html | strin
   return html`${contracts.map((one) => html`<a href="${workOf(one)}">${one.contractId}</a> `)}`;
 }
 
-async function showOne({ params, ...asked }: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showOne({ params, ...asked }: Asked, ctx: OperationContext): Promise<Page> {
   const id = params['id'] ?? '';
   const held = await findHeldWork(ctx, id);
   if (held !== undefined) return await showHeldOne({ params, ...asked }, ctx, held);
@@ -123,7 +123,7 @@ async function showOne({ params, ...asked }: Asked, ctx: ConsoleParts): Promise<
   return await showLate({ params, ...asked }, ctx, late);
 }
 
-async function showHeldOne(asked: Asked, ctx: ConsoleParts, held: ListedHeld): Promise<Page> {
+async function showHeldOne(asked: Asked, ctx: OperationContext, held: ListedHeld): Promise<Page> {
   const { id, day, counts, reason, contracts, state, since } = held;
   const action = (decision: string) => `/work/held/${id}/${decision}`;
   const options = contracts.map(
@@ -157,7 +157,7 @@ async function showHeldOne(asked: Asked, ctx: ConsoleParts, held: ListedHeld): P
   };
 }
 
-async function showLate(asked: Asked, ctx: ConsoleParts, late: LateChange): Promise<Page> {
+async function showLate(asked: Asked, ctx: OperationContext, late: LateChange): Promise<Page> {
   const { id, install, contractId, day, from, to, isDismissed } = late;
   return {
     title: `Late change of ${day}`,
@@ -179,23 +179,23 @@ async function showLate(asked: Asked, ctx: ConsoleParts, late: LateChange): Prom
   };
 }
 
-async function trainerOf({ database }: ConsoleParts, { trainerId }: { trainerId: string }): Promise<Html> {
+async function trainerOf({ database }: OperationContext, { trainerId }: { trainerId: string }): Promise<Html> {
   const names = await nameTrainers(database, [trainerId]);
   return trainerLink({ trainerId, displayName: names.get(trainerId) ?? null });
 }
 
-async function assign({ by, params, form }: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function assign({ by, params, form }: Asked, ctx: OperationContext): Promise<Redirect> {
   const contractId = form.get('contract') ?? '';
   await decideHeld(ctx, by, params['id'] ?? '', contractId);
   return { redirect: `/work/contracts/${encodeURIComponent(contractId)}` };
 }
 
-async function discard({ by, params }: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function discard({ by, params }: Asked, ctx: OperationContext): Promise<Redirect> {
   await decideHeld(ctx, by, params['id'] ?? '', null);
   return { redirect: '/work/held' };
 }
 
-async function takeBack({ by, params }: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function takeBack({ by, params }: Asked, ctx: OperationContext): Promise<Redirect> {
   await takeBackDecision(ctx, by, params['id'] ?? '');
   return { redirect: '/work/held' };
 }

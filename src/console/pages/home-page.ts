@@ -2,12 +2,12 @@ import { html } from 'hono/html';
 import { listMetAfter, type MetAfter } from '../../converge/receipt-store.ts';
 import { percentileOf } from '../../domain/percentile.ts';
 import { toInstant } from '../../lib/clock.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import { loadRunning } from '../../operator/about-instances.ts';
 import type { Attention } from '../../operator/attention.ts';
 import { type ListedInstall, listInstalls } from '../../operator/list-installs.ts';
 import { loadPresent, toMailed } from '../../operator/load-status.ts';
 import { wantRead } from '../../operator/want-read.ts';
-import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
@@ -21,7 +21,7 @@ export const homeActs: readonly Act[] = [{ path: '/read-now', act: readNow }];
 
 const dayMs = 86_400_000;
 
-async function showHome(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showHome(asked: Asked, ctx: OperationContext): Promise<Page> {
   const { installs, config, clock } = ctx;
   const now = clock.now().getTime();
   const ago = (days: number) => toInstant(new Date(now - days * dayMs));
@@ -45,7 +45,7 @@ async function showHome(asked: Asked, ctx: ConsoleParts): Promise<Page> {
   };
 }
 
-async function readNow({ by }: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function readNow({ by }: Asked, ctx: OperationContext): Promise<Redirect> {
   await wantRead(ctx, by, [...ctx.installs.keys()].sort());
   return { redirect: '/' };
 }

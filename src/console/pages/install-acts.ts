@@ -2,12 +2,12 @@ import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
 import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
 import { rotateToken } from '../../installs/tokens/rotate-token.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import { syncGuidelines } from '../../operator/guidelines/sync-guidelines.ts';
 import { addLink, findLink, removeLink } from '../../operator/links/change-links.ts';
 import { removeInstall } from '../../operator/remove-install.ts';
 import { rotateSecret } from '../../operator/rotate-secret.ts';
 import { wantRead } from '../../operator/want-read.ts';
-import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { findInstall, pathOf } from './install-page.ts';
 
@@ -31,14 +31,14 @@ export const installActs: readonly Act[] = [
 
 const patience = () => AbortSignal.timeout(120_000);
 
-async function read(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function read(asked: Asked, ctx: OperationContext): Promise<Redirect> {
   const { name } = findInstall(asked, ctx);
   await wantRead(ctx, asked.by, [name]);
   return { redirect: pathOf(name) };
 }
 
 /** What came of it stands on the page of the install. */
-async function syncGuidelinesOf(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function syncGuidelinesOf(asked: Asked, ctx: OperationContext): Promise<Redirect> {
   const { name } = findInstall(asked, ctx);
   const wish = { project: undefined, overwrites: asked.form.get('overwrite') === 'on', by: asked.by };
   const { unread } = await syncGuidelines(ctx, [name], wish, patience());
@@ -47,7 +47,7 @@ async function syncGuidelinesOf(asked: Asked, ctx: ConsoleParts): Promise<Redire
   return { redirect: pathOf(name) };
 }
 
-async function link(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function link(asked: Asked, ctx: OperationContext): Promise<Redirect> {
   const { name } = findInstall(asked, ctx);
   const [externalProjectId, jobId] = ['project', 'job'].map((field) => asked.form.get(field)?.trim() ?? '');
   if (!externalProjectId || !jobId) throw new AppError('invalid', 'A link needs a project and a job');
@@ -56,14 +56,14 @@ async function link(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
   return { redirect: pathOf(name) };
 }
 
-function askUnlink(asked: Asked, ctx: ConsoleParts): Page {
+function askUnlink(asked: Asked, ctx: OperationContext): Page {
   const { name } = findInstall(asked, ctx);
   const says = html`The link ${asked.params['link']} of ${name} is removed for good at the marketplace. Trainers who are
   in the project only by it are removed after the grace period, unless the project is linked again.`;
   return askPage(asked, 'Remove a link', says, 'Remove the link', name);
 }
 
-async function unlink(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function unlink(asked: Asked, ctx: OperationContext): Promise<Redirect> {
   const { name } = findInstall(asked, ctx);
   const api = sourceOf(ctx, name);
   const found = await findLink(api, asked.params['link'] ?? '', patience());
@@ -71,20 +71,20 @@ async function unlink(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
   return { redirect: pathOf(name) };
 }
 
-function askRotate(asked: Asked, ctx: ConsoleParts): Page {
+function askRotate(asked: Asked, ctx: OperationContext): Page {
   const { name } = findInstall(asked, ctx);
   const says = html`A new webhook endpoint of ${name} is made at the marketplace, and the old one is deleted. Both
   deliver for some seconds, so this takes about ten seconds.`;
   return askPage(asked, 'Give the webhook endpoint a new secret', says, 'Rotate the secret', name);
 }
 
-async function rotate(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function rotate(asked: Asked, ctx: OperationContext): Promise<Redirect> {
   const { name } = findInstall(asked, ctx);
   await rotateSecret(ctx, asked.by, name, patience());
   return { redirect: pathOf(name) };
 }
 
-function askRotateToken(asked: Asked, ctx: ConsoleParts): Page {
+function askRotateToken(asked: Asked, ctx: OperationContext): Page {
   const { name } = findInstall(asked, ctx);
   const says = html`A new token of the account of ${name} is made, with only the scopes that are needed. It is used at
   once, by every install that has the same token, and the old one is revoked. Programs of your own that use the old
@@ -93,14 +93,14 @@ function askRotateToken(asked: Asked, ctx: ConsoleParts): Page {
   return askPage(asked, 'Replace the token', says, 'Rotate the token', name, keep);
 }
 
-async function renewToken(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function renewToken(asked: Asked, ctx: OperationContext): Promise<Redirect> {
   const { name } = findInstall(asked, ctx);
   const keep = (asked.form.get('keep') ?? '').split(/[\s,]+/).filter((scope) => scope !== '');
   await rotateToken(ctx, ctx.registry, name, { keep, by: asked.by }, patience());
   return { redirect: pathOf(name) };
 }
 
-function askRemove(asked: Asked, ctx: ConsoleParts): Page {
+function askRemove(asked: Asked, ctx: OperationContext): Page {
   const { name } = findInstall(asked, ctx);
   const says = html`Gangway forgets ${name}, with its token and its secrets. No member is removed from a tool. Where
   people are in a tool by it, this is refused, unless you accept that they are orphaned.`;
@@ -110,7 +110,7 @@ function askRemove(asked: Asked, ctx: ConsoleParts): Page {
   return askPage(asked, `Remove ${name}`, says, 'Remove the install', name, accept);
 }
 
-async function remove(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function remove(asked: Asked, ctx: OperationContext): Promise<Redirect> {
   const { name } = findInstall(asked, ctx);
   await removeInstall(ctx, asked.by, name, asked.form.has('acceptOrphans'));
   await ctx.registry.load();

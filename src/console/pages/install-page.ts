@@ -9,9 +9,9 @@ import { takesGuidelines } from '../../guidelines/read-targets.ts';
 import { findSubscription } from '../../installs/subscription/subscription-store.ts';
 import { maskText } from '../../lib/mask.ts';
 import { outsideOf } from '../../memberships/wall.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import { explainCrossing } from '../../operator/explain-crossing.ts';
 import { type ListedInstall, listInstalls } from '../../operator/list-installs.ts';
-import type { ConsoleParts } from '../console-parts.ts';
 import { type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { reportOf } from '../view/checks.ts';
 import { guidelinesSection } from '../view/guidelines-section.ts';
@@ -24,7 +24,7 @@ export const installViews: readonly View[] = [
   { path: '/installs/:name', show: showInstall },
 ];
 
-async function showInstalls({ operator }: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showInstalls({ operator }: Asked, ctx: OperationContext): Promise<Page> {
   const rows = await listInstalls(ctx, [...ctx.installs].sort(), ctx.clock.now());
   return {
     title: 'Installs',
@@ -50,7 +50,7 @@ export function healthOf({ readAt, troubles }: ListedInstall): Html | string {
   return readAt === null ? 'waits for its first reading' : html`<span class="good">good</span>`;
 }
 
-async function showInstall(asked: Asked, ctx: ConsoleParts): Promise<Page | Redirect> {
+async function showInstall(asked: Asked, ctx: OperationContext): Promise<Page | Redirect> {
   // An address that is easily typed; a customer may be called so too.
   if (asked.params['name'] === 'connect' && !ctx.installs.has('connect')) return { redirect: '/connect' };
   const { name, install } = findInstall(asked, ctx);
@@ -92,7 +92,7 @@ async function showInstall(asked: Asked, ctx: ConsoleParts): Promise<Page | Redi
 const noLinks = 'No project is linked. Link one to a job, and it appears here after the next reading.';
 
 /** @throws AppError `not_found` */
-export function findInstall({ params }: Asked, { installs }: ConsoleParts): { name: string; install: Install } {
+export function findInstall({ params }: Asked, { installs }: OperationContext): { name: string; install: Install } {
   const name = params['name'] ?? '';
   const install = installs.get(name);
   if (install === undefined) throw new AppError('not_found', 'There is no such install');
@@ -103,7 +103,7 @@ export function pathOf(name: string): string {
   return `/installs/${encodeURIComponent(name)}`;
 }
 
-function linkColumns({ operator }: Asked, ctx: ConsoleParts, name: string): readonly Column<LinkEvidence>[] {
+function linkColumns({ operator }: Asked, ctx: OperationContext, name: string): readonly Column<LinkEvidence>[] {
   return [
     ['project', ({ externalProjectId }) => maskText(externalProjectId ?? '')],
     ['title', ({ externalProjectName }) => maskText(externalProjectName ?? '')],
@@ -113,7 +113,7 @@ function linkColumns({ operator }: Asked, ctx: ConsoleParts, name: string): read
   ];
 }
 
-function leadsOf(link: LinkEvidence, ctx: ConsoleParts): Html | string {
+function leadsOf(link: LinkEvidence, ctx: OperationContext): Html | string {
   const outside = outsideOf(ctx, link);
   if (outside !== null) return html`<span class="warn">nowhere: ${explainCrossing(outside, link).says}</span>`;
   const route = ctx.routeLink(link);
@@ -137,7 +137,7 @@ function linkForm(asked: Asked, name: string): Html | string {
 }
 
 /** Only an account of one's own has tokens that can be replaced from here. */
-function tokenOf({ operator }: Asked, ctx: ConsoleParts, name: string): Html | string {
+function tokenOf({ operator }: Asked, ctx: OperationContext, name: string): Html | string {
   const isOwn = ctx.sources.get(name)?.createToken !== undefined;
   if (!isOwn || operator.role !== 'operator') return '';
   return html`<h2>Token</h2>
@@ -145,13 +145,13 @@ function tokenOf({ operator }: Asked, ctx: ConsoleParts, name: string): Html | s
 }
 
 /** Only an account of its own has manuals. */
-async function guidelinesOf(asked: Asked, ctx: ConsoleParts, name: string): Promise<Html | string> {
+async function guidelinesOf(asked: Asked, ctx: OperationContext, name: string): Promise<Html | string> {
   if (!takesGuidelines(ctx, name)) return '';
   const rows = (await listGuidelines(ctx)).filter(({ install }) => install === name);
   return guidelinesSection(asked, rows, `${pathOf(name)}/guidelines`);
 }
 
-async function endpointOf({ operator }: Asked, ctx: ConsoleParts, name: string): Promise<Html> {
+async function endpointOf({ operator }: Asked, ctx: OperationContext, name: string): Promise<Html> {
   if (ctx.config.receiver.publicUrl === undefined) {
     return html`<p class="empty">
       Nothing is delivered without receiver.publicUrl in the configuration: the install is read on the schedule instead.

@@ -3,8 +3,8 @@ import { takeInvitation } from '../../converge/handover-store.ts';
 import { AppError } from '../../domain/errors.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import { listWaiting, type WaitedFor, type WaitingMember } from '../../operator/list-waiting.ts';
-import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Page, type View } from '../page.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
@@ -34,7 +34,7 @@ const waitingColumns: readonly Column<WaitingMember>[] = [
   ['trouble', ({ invitation }) => (invitation?.failure ? maskText(invitation.failure) : '')],
 ];
 
-async function showInvitations(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showInvitations(asked: Asked, ctx: OperationContext): Promise<Page> {
   const { config, clock } = ctx;
   const now = toInstant(clock.now());
   const { managedDomains } = config.marketplace;
@@ -61,7 +61,7 @@ function buttonOf(asked: Asked, { id, waitsFor, trainerId }: WaitingMember) {
 }
 
 /** It answers with the page itself, as an address that shows it again must not exist. */
-async function showOnce({ params, by }: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showOnce({ params, by }: Asked, ctx: OperationContext): Promise<Page> {
   const text = params['id'] ?? '';
   if (!/^[1-9]\d{0,14}$/.test(text)) throw new AppError('not_found', `There is no membership ${text}`);
   const { content, expiresAt } = await takeInvitation(ctx, Number(text), by);

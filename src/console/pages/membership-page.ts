@@ -3,12 +3,12 @@ import { AppError } from '../../domain/errors.ts';
 import { statusOfContract } from '../../domain/evidence-status.ts';
 import { maskText } from '../../lib/mask.ts';
 import { type Access, listAccess } from '../../memberships/access-list-store.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import { loadTools } from '../../operator/about-tools.ts';
 import { convergeNow } from '../../operator/converge-now.ts';
 import { explainSubject } from '../../operator/explain-subject.ts';
 import { loadMembership } from '../../operator/load-membership.ts';
 import { loadTimeline } from '../../operator/timeline/load-timeline.ts';
-import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import {
   accessColumns,
@@ -37,7 +37,7 @@ export const membershipActs: readonly Act[] = [{ path: '/memberships/:id/converg
 /** So many memberships a page lists. */
 const mostListed = 200;
 
-async function showMembership(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showMembership(asked: Asked, ctx: OperationContext): Promise<Page> {
   const id = idOf(asked);
   const found = await loadMembership(ctx, id);
   if (found === undefined) throw new AppError('not_found', `There is no membership ${id}`);
@@ -79,13 +79,13 @@ function factsOf(access: Access, nextAttemptAt: string | null): Html {
   </dl>`;
 }
 
-async function converge(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function converge(asked: Asked, ctx: OperationContext): Promise<Redirect> {
   const id = idOf(asked);
   await convergeNow(ctx, asked.by, id);
   return { redirect: `/memberships/${id}` };
 }
 
-async function showTrainer(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showTrainer(asked: Asked, ctx: OperationContext): Promise<Page> {
   const { kysely } = ctx.database;
   const trainerId = textIdOf(asked);
   const memberships = await listAccess(kysely, { trainerId, limit: mostListed });
@@ -111,7 +111,7 @@ async function showTrainer(asked: Asked, ctx: ConsoleParts): Promise<Page> {
 
 const noAccess = 'There is no membership. One appears when a contract begins whose job is linked to a project.';
 
-async function showContract(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showContract(asked: Asked, ctx: OperationContext): Promise<Page> {
   const { kysely } = ctx.database;
   const contractId = textIdOf(asked);
   const { explanations, bearing } = await explainNow(ctx, contractId);
@@ -152,7 +152,7 @@ async function showContract(asked: Asked, ctx: ConsoleParts): Promise<Page> {
   };
 }
 
-async function explainNow(ctx: ConsoleParts, subject: string) {
+async function explainNow(ctx: OperationContext, subject: string) {
   const { tools } = await loadTools(ctx, ctx.clock.now());
   return await explainSubject(ctx, subject, tools);
 }

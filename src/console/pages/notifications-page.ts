@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import { dispatchStates } from '../../domain/notice.ts';
 import { maskText } from '../../lib/mask.ts';
 import { type ListedDispatch, listDispatches } from '../../notify/dispatch-store.ts';
-import type { ConsoleParts } from '../console-parts.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
 import { chosenOf, filterForm, pager, toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
@@ -13,7 +13,7 @@ export const notificationsViews: readonly View[] = [{ path: '/notifications', sh
 
 const pageSize = 50;
 
-async function showNotifications(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showNotifications(asked: Asked, ctx: OperationContext): Promise<Page> {
   const state = chosenOf(asked.query, 'state', dispatchStates);
   const before = toRowId(asked.query.get('before'));
   const found = await listDispatches(ctx, { state, before, limit: pageSize + 1 });

@@ -6,10 +6,10 @@ import { describeCause } from '../../domain/standing.ts';
 import { maskText } from '../../lib/mask.ts';
 import { sayCount } from '../../lib/say-count.ts';
 import { countStaying, type ListedMembership, listMemberships } from '../../memberships/membership-list-store.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import { whyDropped } from '../../operator/approve-plan.ts';
 import { decidePlan } from '../../operator/decide-plan.ts';
 import { findOpenPlan, findPlan, listPlanItems, type Plan, type PlanItem } from '../../removals/plan-store.ts';
-import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { pager, toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
@@ -27,7 +27,7 @@ const perPage = 200;
 /** How many people are named in a list without boxes to tick. */
 const mostNamed = 200;
 
-async function showPlan(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showPlan(asked: Asked, ctx: OperationContext): Promise<Page> {
   const id = toRowId(asked.params['id']) ?? 0;
   const plan = await findPlan(ctx, id);
   if (plan === undefined) throw new AppError('not_found', `There is no plan ${id}`);
@@ -183,7 +183,7 @@ function isDecided({ outcome }: PlanItem): boolean {
   return outcome === 'approved' || outcome === 'rejected';
 }
 
-async function listOthers({ kysely }: ConsoleParts['database'], plan: Plan, items: readonly PlanItem[]) {
+async function listOthers({ kysely }: OperationContext['database'], plan: Plan, items: readonly PlanItem[]) {
   if (plan.state !== 'open') return [];
   const own = new Set(items.map(({ membershipId }) => membershipId));
   const limit = mostNamed + own.size;
@@ -193,21 +193,21 @@ async function listOthers({ kysely }: ConsoleParts['database'], plan: Plan, item
 }
 
 /** The installs are read first, so the outcome has a page of its own. */
-async function approve(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function approve(asked: Asked, ctx: OperationContext): Promise<Redirect> {
   const id = needId(asked);
   const only = await chosenIn(asked, ctx, id);
   const approval = await ctx.approvals.begin(ctx, asked.by, id, { only });
   return { redirect: `/plans/${id}/approvals/${approval.id}` };
 }
 
-async function reject(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
+async function reject(asked: Asked, ctx: OperationContext): Promise<Redirect> {
   const id = needId(asked);
   await decidePlan(ctx, asked.by, 'reject', id, { only: await chosenIn(asked, ctx, id) });
   return { redirect: `/plans/${id}` };
 }
 
 /** @returns undefined for all that wait */
-async function chosenIn({ form }: Asked, ctx: ConsoleParts, id: number): Promise<number[] | undefined> {
+async function chosenIn({ form }: Asked, ctx: OperationContext, id: number): Promise<number[] | undefined> {
   const all = form.get('all');
   if (all === null) return tickedIn(form);
   await findOpenPlan(ctx.database.kysely, id);

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { planStates } from '../../domain/brake.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import { type Plan, pagePlans } from '../../removals/plan-store.ts';
-import type { ConsoleParts } from '../console-parts.ts';
 import type { Asked, Page, View } from '../page.ts';
 import { chosen, chosenOf, filterForm, pager, toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
@@ -12,7 +12,7 @@ export const plansViews: readonly View[] = [{ path: '/plans', show: showPlans }]
 
 const perPage = 100;
 
-async function showPlans(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showPlans(asked: Asked, ctx: OperationContext): Promise<Page> {
   const { query } = asked;
   const filter = { state: chosenOf(query, 'state', planStates), install: chosen(query, 'install') };
   const before = toRowId(query.get('before'));

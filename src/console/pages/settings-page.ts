@@ -1,13 +1,13 @@
 import { html } from 'hono/html';
 import { type DescribedKey, describeConfig } from '../../config/describe-config.ts';
-import type { ConsoleParts } from '../console-parts.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
 /** The configuration as it was loaded. It is changed in its file; secrets are never shown. */
 export const settingsViews: readonly View[] = [{ path: '/settings', show: showSettings }];
 
-function showSettings(_asked: Asked, { config }: ConsoleParts): Page {
+function showSettings(_asked: Asked, { config }: OperationContext): Page {
   const sections = Map.groupBy(describeConfig(config), ({ key }) => key.split('.')[0] ?? key);
   return {
     title: 'Settings',

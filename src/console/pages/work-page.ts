@@ -5,11 +5,11 @@ import { addDays } from '../../lib/add-days.ts';
 import { maskText } from '../../lib/mask.ts';
 import { sayCount } from '../../lib/say-count.ts';
 import { writeCsv } from '../../lib/write-csv.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import { checkWork, type ListedDay, sayDifference } from '../../operator/check-work.ts';
 import { nameTrainers } from '../../operator/install-people-store.ts';
 import { type CheckSum, isOpenDifference } from '../../usage/due/check-usage.ts';
 import { listUsageTroubles } from '../../usage/due/trouble-store.ts';
-import type { ConsoleParts } from '../console-parts.ts';
 import type { Asked, Download, Html, Page, View } from '../page.ts';
 import { trainerLink } from '../view/access-cells.ts';
 import { describeCounts } from '../view/counts.ts';
@@ -33,7 +33,7 @@ const yes = ['yes'] as const;
 /** A row of the table, with the trainer's name where it is known. */
 type NamedDay = ListedDay & { displayName: string | null };
 
-async function showWork(asked: Asked, ctx: ConsoleParts): Promise<Page> {
+async function showWork(asked: Asked, ctx: OperationContext): Promise<Page> {
   const wish = toWish(asked, ctx);
   const { sums, days, left } = await checkWork(ctx, wish);
   const skipped = toRowId(asked.query.get('after')) ?? 0;
@@ -68,7 +68,7 @@ async function showWork(asked: Asked, ctx: ConsoleParts): Promise<Page> {
   };
 }
 
-function toWish({ query }: Asked, ctx: ConsoleParts) {
+function toWish({ query }: Asked, ctx: OperationContext) {
   const install = chosen(query, 'install');
   const to = dayIn(query.get('to')) ?? ctx.clock.now().toISOString().slice(0, 10);
   return {
@@ -89,7 +89,7 @@ function dayIn(text: string | null | undefined): Day | undefined {
 
 /** Leads to what waits from before the span. */
 async function olderOf(
-  ctx: ConsoleParts,
+  ctx: OperationContext,
   { installs, from }: { installs: readonly string[]; from: Day },
   query: URLSearchParams,
 ): Promise<Html | string> {
@@ -161,7 +161,7 @@ const decisions: Record<string, string> = {
   dismissed: 'send it',
 };
 
-async function downloadWork(asked: Asked, ctx: ConsoleParts): Promise<Download> {
+async function downloadWork(asked: Asked, ctx: OperationContext): Promise<Download> {
   const { days } = await checkWork(ctx, { ...toWish(asked, ctx), limit: mostRows });
   const content = writeCsv([titles, ...days.map(toCells)]);
   return { fileName: 'work.csv', type: 'text/csv; charset=utf-8', content };

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { SecretBox } from '../../keys/secret-box.ts';
-import type { Operator, Role } from '../operator.ts';
+import type { Role } from '../../operations/operation.ts';
+import type { Operator } from '../operator.ts';
 
 /** The tokens that operators sign in with, of `console.tokens`. */
 export interface ConsoleTokens {

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { maskText } from '../../lib/mask.ts';
+import type { Report } from '../../operations/operation.ts';
 import type { Check } from '../../operator/doctor-checks.ts';
-import type { Report } from '../console-parts.ts';
 import type { Html } from '../page.ts';
 import { instantOf } from './instant.ts';
 import { type Column, tableOf } from './table.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { pageById, pageByKey, readCursor, writeCursor } from '../../../src/api/cursor.ts';
 import { AppError } from '../../../src/domain/errors.ts';
+import { pageById, pageByKey, readCursor, writeCursor } from '../../../src/operations/cursor.ts';
 import type { Mutator } from '../mutator.ts';
 import type { Target } from '../target.ts';
 

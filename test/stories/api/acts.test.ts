@@ -41,21 +41,21 @@ describeAnyDialect('an act by the API', (dialect) => {
 
   it('replays deliveries by their ids, or all that match', async () => {
     const { api, quiet } = await openHeld(dialect);
-    const { items } = await api.ask('listDeliveries', { query: { type: 'contract.started' } });
+    const { items } = await api.ask('deliveriesList', { query: { type: 'contract.started' } });
     const [newest] = items as { id: number }[];
-    const one = await api.ask('replayDeliveries', { body: { ids: [newest?.id] } });
+    const one = await api.ask('deliveriesReplay', { body: { ids: [newest?.id] } });
     expect(one).toMatchObject({ replayed: [newest?.id], left: [] });
-    const all = await api.ask('replayDeliveries', {
-      body: { matching: { type: 'contract.started', install: 'acme' } },
+    const all = await api.ask('deliveriesReplay', {
+      body: { matching: true, type: 'contract.started', install: 'acme' },
     });
     expect((all['replayed'] as number[]).length).toBe((items as object[]).length);
     await quiet();
     const act = await api.ask('getAct', { params: { act: Number(all['act']) } });
     expect(act).toMatchObject({ action: 'deliveries replay' });
-    for (const body of [{}, { ids: [1], matching: {} }, { ids: [] }]) {
-      expect(await api.send('replayDeliveries', { body })).toMatchObject({ status: 400 });
+    for (const body of [{}, { ids: [1], matching: true }, { ids: [] }]) {
+      expect(await api.send('deliveriesReplay', { body })).toMatchObject({ status: 400 });
     }
-    expect(await api.send('replayDeliveries', { body: { ids: [999] } })).toMatchObject({ status: 404 });
+    expect(await api.send('deliveriesReplay', { body: { ids: [999] } })).toMatchObject({ status: 404 });
   });
 
   it('ends a contract and says that it goes on, links a project and unlinks it', async () => {
@@ -68,18 +68,20 @@ describeAnyDialect('an act by the API', (dialect) => {
     await quiet();
     await api.ask('reopenContract', { params: { contract }, body: { install: 'acme' } });
     const job = await storage.database.kysely.selectFrom('link').select('jobId').executeTakeFirst();
-    const linked = await api.ask('addLink', {
+    const linked = await api.ask('linksAdd', {
       params: { install: 'acme' },
       body: { project: 'cars', job: job?.jobId },
     });
     expect(linked).toMatchObject({ install: 'acme', project: 'cars' });
     await quiet();
-    const { links } = await api.ask('listLinks');
+    const { links } = await api.ask('linksList');
     expect(links).toMatchObject([{ linkId: linked['linkId'], project: 'cars', leads: 'here' }]);
-    const removed = await api.ask('removeLink', { params: { install: 'acme', link: 'cars' } });
+    const named = { params: { install: 'acme', link: 'cars' } };
+    expect(await api.ask('linksRemove', named)).toMatchObject({ linkId: linked['linkId'], isRemoved: false });
+    const removed = await api.ask('linksRemove', { ...named, body: { yes: true } });
     expect(removed).toMatchObject({ linkId: linked['linkId'], isRemoved: true });
     await quiet();
-    expect(await api.ask('listLinks')).toMatchObject({ links: [] });
+    expect(await api.ask('linksList')).toMatchObject({ links: [] });
   });
 
   it('releases and adopts a member, and has one looked at', async () => {

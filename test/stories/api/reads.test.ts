@@ -37,7 +37,7 @@ describeAnyDialect('the API', (dialect) => {
     const { api, consoleUrl, hired, contractId, storage } = await openWorld(dialect);
     const [trainerId = ''] = hired.map(({ trainers }) => trainers[0]?.opentrainUserId);
     const [one] = (await api.ask('listMemberships'))['items'] as { id: number }[];
-    const [sent] = (await api.ask('listDeliveries'))['items'] as { id: number }[];
+    const [sent] = (await api.ask('deliveriesList'))['items'] as { id: number }[];
     const asked = { install: 'acme', contractId, failure: 'not read yet' };
     await storage.database.kysely
       .insertInto('budget')
@@ -96,7 +96,7 @@ describeAnyDialect('the API', (dialect) => {
       'listMemberships',
       'searchAccess',
       'listPlans',
-      'listDeliveries',
+      'deliveriesList',
       'listContracts',
       'listNotifications',
     ];
@@ -129,14 +129,14 @@ describeAnyDialect('the API', (dialect) => {
     const missing = [
       ['getMembership', { params: { membership: 999 } }],
       ['getPlan', { params: { plan: 999 } }],
-      ['getDelivery', { params: { delivery: 999 } }],
+      ['deliveriesShow', { params: { delivery: 999 } }],
       ['getAct', { params: { act: 999 } }],
       ['explain', { query: { subject: 'unknown' } }],
       ['getTrainerTimeline', { params: { trainer: 'none' } }],
       ['getContractTimeline', { params: { contract: 'none' } }],
       ['getUsage', { params: { contract: 'none' } }],
       ['getBudget', { params: { contract: 'none' } }],
-      ['listLinks', { query: { install: 'unknown' } }],
+      ['linksList', { query: { install: 'unknown' } }],
     ] as const;
     for (const [id, given] of missing) {
       expect(await api.send(id, given)).toMatchObject({ status: 404, body: { code: 'not_found' } });
@@ -148,7 +148,7 @@ describe('a cursor', () => {
   it('of another list is refused', async () => {
     const { api } = await openWorld(sqlite);
     const { next } = await api.ask('listMemberships', { query: { limit: 1 } });
-    const answer = await api.send('listDeliveries', { query: { cursor: String(next) } });
+    const answer = await api.send('deliveriesList', { query: { cursor: String(next) } });
     expect(answer).toMatchObject({ status: 422, body: { code: 'unprocessable' } });
   });
 });

@@ -1,4 +1,5 @@
 import { stripControl } from '../lib/strip-control.ts';
+import type { Cell, Columns } from './show.ts';
 
 /**
  * Tables for people, made of strings that strangers chose. Nothing is ever cut: a table that is
@@ -11,11 +12,6 @@ export interface Column {
   /** `right` for numbers. */
   align?: 'left' | 'right';
 }
-
-export type Cell = string | number | null | undefined;
-
-/** The columns of a list: the title of each, and what stands in it for one row. */
-export type Columns<Row> = readonly (readonly [title: string, cell: (row: Row) => Cell, align?: 'right'])[];
 
 /** A column as it is printed: its title first, then a cell for each row. */
 interface Block {
@@ -34,7 +30,7 @@ const readableWidth = 20;
 export function formatList<Row>(rows: readonly Row[], columns: Columns<Row>, whenEmpty: string): string {
   if (rows.length === 0) return whenEmpty;
   return formatTable(
-    columns.map(([title, , align]): Column => (align === undefined ? { title } : { title, align })),
+    columns.map(([title, , options]): Column => ({ title, align: options?.align ?? 'left' })),
     rows.map((row) => columns.map(([, cell]) => cell(row))),
   );
 }

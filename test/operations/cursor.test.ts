@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { pageById, pageByKey, readCursor, writeCursor } from '../../src/api/cursor.ts';
+import { pageById, pageByKey, readCursor, writeCursor } from '../../src/operations/cursor.ts';
 
 const isAny = (key: readonly unknown[]): key is readonly (string | number)[] => key.length > 0;
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatTable } from '../../src/cli/table.ts';
 import { stripControl } from '../../src/lib/strip-control.ts';
+import { formatTable } from '../../src/operations/text-table.ts';
 import { anyText } from '../support/any-text.ts';
 
 describe('stripControl', () => {

@@ -1,0 +1,62 @@
+import { answer } from '../operations/answer.ts';
+import { fieldsOfPath, type Operation, type OperationContext } from '../operations/operation.ts';
+import type { OperationName, Session } from './session.ts';
+import { createProgress } from './terminal.ts';
+
+/** Where a command's operation runs: in this process, or at a running instance. */
+export interface Ask {
+  /** @param input checked by the operation's schema */
+  answer(operation: Operation, input: object): Promise<object>;
+  installs(): Promise<string[]>;
+}
+
+export async function openAsk(
+  session: Session,
+  operation: Operation,
+  work: (ask: Ask) => Promise<void>,
+): Promise<void> {
+  const { remote } = session.line;
+  if (remote !== undefined) {
+    await work(await openRemoteAsk(session, remote));
+    return;
+  }
+  const isRead = operation.method === 'get';
+  const { withContext } = await import('./with-context.ts');
+  await withContext(session, operation.asks, isRead, async (ctx, loops) => {
+    const { decidedBy } = await import('./with-storage.ts');
+    const { terminal } = session;
+    await work({
+      answer: async (one, input) =>
+        await answer(one, input, ctx, {
+          by: decidedBy(),
+          signal: terminal.signal,
+          loops,
+          onProgress: createProgress(terminal),
+        }),
+      installs: async () => namesOf(ctx),
+    });
+  });
+}
+
+function namesOf({ installs }: OperationContext): string[] {
+  return [...installs.keys()].sort();
+}
+
+async function openRemoteAsk(session: Session, url: string): Promise<Ask> {
+  const { openRemote } = await import('./remote/open-remote.ts');
+  const remote = openRemote(session, url);
+  return {
+    async answer({ method, path }, input) {
+      const names = fieldsOfPath(path);
+      const fields = Object.entries(input);
+      const params = Object.fromEntries(fields.filter(([name]) => names.includes(name)));
+      const rest = Object.fromEntries(fields.filter(([name]) => !names.includes(name)));
+      const given = method === 'get' ? { params, query: rest } : { params, body: rest };
+      return await remote.ask<object>(`${method.toUpperCase()} ${path}` as OperationName, given);
+    },
+    async installs() {
+      const { installs } = await remote.ask<{ installs: { install: string }[] }>('GET /installs');
+      return installs.map(({ install }) => install).sort();
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import { Argument, Command, Option } from 'commander';
+import { toAppError } from '../domain/errors.ts';
+import { checkInput, type Field, fieldsOf, fromTexts, hasPages, inputOfCommand } from '../operations/input.ts';
+import type { Noun } from '../operations/nouns.ts';
+import { fieldsOfPath, type Operation } from '../operations/operation.ts';
+import { longestPage } from '../operations/values.ts';
+import type { Ask } from './ask-operation.ts';
+import { Ending } from './define-command.ts';
+import { type Output, printAnswer } from './print-answer.ts';
+import type { Session } from './session.ts';
+import type { Terminal } from './terminal.ts';
+
+/** The command of a noun, with a subcommand for each of its operations. */
+export async function createNounCommand(name: string, noun: Noun, terminal: Terminal): Promise<Command> {
+  const operations = await noun.load();
+  const [only, ...others] = operations;
+  if (only !== undefined && others.length === 0) return createCommand(name, only, terminal);
+  const command = new Command(name).description(noun.about);
+  for (const operation of operations) {
+    const { verb } = operation;
+    command.addCommand(createCommand(verb, operation, terminal), { isDefault: verb === 'list' });
+  }
+  return command;
+}
+
+interface Line {
+  json?: boolean;
+  output?: Output;
+  config?: string;
+  envFile?: string;
+  remote?: string;
+}
+
+function createCommand(name: string, operation: Operation, terminal: Terminal): Command {
+  const fields = fieldsOf(inputOfCommand(operation));
+  const command = new Command(name).description(operation.summary);
+  for (const arg of operation.args) command.addArgument(toArgument(arg, fields.get(arg)));
+  const options = [...fields].filter(([field]) => !operation.args.includes(field));
+  for (const [field, about] of options) command.addOption(toOption(field, about));
+  command.option('--json', 'Print the answer of the API as JSON; the same as --output json.');
+  if ('columns' in operation.show) {
+    command.addOption(new Option('--output <format>', 'How to print the rows.').choices(['table', 'csv', 'json']));
+  }
+  return command.action(async () => {
+    const line: Line & Record<string, unknown> = command.optsWithGlobals();
+    const output = line.json === true ? 'json' : (line.output ?? 'table');
+    const session: Session = { terminal, line, misuse: (error) => command.error(`error: ${error}`) };
+    const texts = readTexts(command, operation, line, [...fields.keys()]);
+    const input = toInput(operation, texts, session);
+    const { openAsk } = await import('./ask-operation.ts');
+    await openAsk(session, operation, async (ask) => {
+      if (needsInstall(operation, texts)) Object.assign(input, { install: await onlyInstall(ask, session) });
+      const answer = await askAll(operation, input, ask);
+      const status = printAnswer(terminal, operation, answer, output);
+      if (status !== 0) throw new Ending(status);
+    });
+  });
+}
+
+function toArgument(name: string, field: Field | undefined): Argument {
+  const isMany = field?.type === 'list';
+  const term = `${toKebab(name)}${isMany ? '...' : ''}`;
+  return new Argument(field?.isRequired === true ? `<${term}>` : `[${term}]`, field?.description ?? '');
+}
+
+function toOption(name: string, { type, choices, preset, description }: Field): Option {
+  const flag = optionOf(name);
+  if (type === 'flag') return new Option(flag, description);
+  const option = new Option(`${flag} <${choices?.join('|') ?? toKebab(name)}>`, description);
+  if (type === 'list') option.argParser((text: string, before: string[] | undefined) => [...(before ?? []), text]);
+  // The schema fills it in; here it is only shown.
+  return preset === undefined ? option : option.default(undefined, String(preset));
+}
+
+function optionOf(name: string): string {
+  return `--${toKebab(name)}`;
+}
+
+function toKebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** What was written on the line for each field. */
+function readTexts(
+  command: Command,
+  { args }: Operation,
+  line: Record<string, unknown>,
+  fields: readonly string[],
+): Texts {
+  const texts: Texts = {};
+  for (const field of fields) {
+    const at = args.indexOf(field);
+    const given = at >= 0 ? command.processedArgs[at] : line[field];
+    if (given === true) texts[field] = 'true';
+    else if (typeof given === 'string' || (Array.isArray(given) && given.length > 0)) texts[field] = given;
+  }
+  return texts;
+}
+
+type Texts = Record<string, string | string[]>;
+
+/** Checked before anything is opened. An install that may be left out is filled in later. */
+function toInput(operation: Operation, texts: Texts, session: Session): object {
+  const schema = inputOfCommand(operation);
+  const given = needsInstall(operation, texts) ? { ...texts, install: 'default' } : texts;
+  const nameOf = (field: string) => (operation.args.includes(field) ? `<${toKebab(field)}>` : optionOf(field));
+  try {
+    return checkInput(schema, fromTexts(schema, given), nameOf);
+  } catch (error) {
+    return session.misuse(toAppError(error).message);
+  }
+}
+
+function needsInstall({ path }: Operation, texts: Texts): boolean {
+  return fieldsOfPath(path).includes('install') && texts['install'] === undefined;
+}
+
+async function onlyInstall(ask: Ask, session: Session): Promise<string> {
+  const names = await ask.installs();
+  const [only] = names;
+  if (only === undefined) return session.misuse('there is no install yet: gangway connect <name>');
+  return names.length === 1 ? only : session.misuse(`--install is required: ${names.join(', ')}`);
+}
+
+/** The answer; of a list with pages, as many pages as the limit takes. */
+async function askAll(operation: Operation, input: object, ask: Ask): Promise<object> {
+  if (!hasPages(operation)) return await ask.answer(operation, input);
+  const { limit, ...rest } = input as { limit: number; cursor?: string };
+  const items: unknown[] = [];
+  let { cursor } = rest;
+  for (;;) {
+    const page = { ...rest, limit: Math.min(limit - items.length, longestPage), ...(cursor && { cursor }) };
+    const part = (await ask.answer(operation, page)) as { items: unknown[]; next: string | null };
+    items.push(...part.items);
+    if (part.next === null || items.length >= limit) return { ...part, items };
+    cursor = part.next;
+  }
+}

@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { deliveryStates } from '../domain/delivery.ts';
+import { AppError } from '../domain/errors.ts';
+import { digestOf } from '../inbox/body-key.ts';
+import { type ListedDelivery, listDeliveries } from '../inbox/delivery-list-store.ts';
+import { findBody, findDelivery } from '../inbox/inbox-store.ts';
+import { replayDeliveries, replayMatching } from '../operator/replay-deliveries.ts';
+import { pageById } from './cursor.ts';
+import { act, group, read } from './operation.ts';
+import { type Columns, record, table } from './show.ts';
+import { count, day, instant, maybeText, ofInstall, page, paging, refuseUnknown, rowNumber, text } from './values.ts';
+
+/** What the marketplace sent, and what became of it. */
+
+const Delivery = z
+  .object({
+    id: z.int(),
+    install: z.string(),
+    deliveryId: maybeText.describe("The sender's id."),
+    eventType: maybeText,
+    subjectId: maybeText,
+    receivedAt: instant,
+    state: z.enum(deliveryStates),
+    attempts: count,
+    failure: maybeText,
+    readerVersion: z.int().nullable(),
+    bodySha256: z.string(),
+    headers: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'Delivery' });
+
+const filter = {
+  install: ofInstall,
+  state: z.enum(deliveryStates).optional().describe('Only those in one state.'),
+  type: text.optional().describe('Only events of one type.'),
+  since: day.optional().describe('Received on this day or later.'),
+  until: day.optional().describe('Received on this day or earlier.'),
+};
+
+const columns: Columns<z.output<typeof Delivery>> = [
+  ['id', ({ id }) => id, { to: ({ id }) => `/deliveries/${id}` }],
+  ['received', ({ receivedAt }) => receivedAt],
+  ['install', ({ install }) => install],
+  ['type', ({ eventType }) => eventType],
+  ['state', ({ state }) => state],
+  ['tries', ({ attempts }) => attempts],
+  ['problem', ({ failure }) => failure],
+];
+
+const one = z.strictObject({ delivery: rowNumber.describe('Its number in the list.') });
+
+export const deliveries = group('deliveries', {
+  list: read('GET /deliveries', 'List deliveries, newest first', {
+    in: z.strictObject({ ...filter, ...paging }),
+    out: page(Delivery),
+    async run({ since, until, limit, cursor, ...by }, ctx) {
+      const { items, next } = await pageById('deliveries', { limit, cursor }, (before, most) =>
+        listDeliveries(ctx.database.kysely, { ...by, ...toInstants({ since, until }), before, limit: most }),
+      );
+      refuseUnknown(ctx, by.install, items);
+      return { items: items.map(toDelivery), next };
+    },
+    show: table(columns, 'No deliveries match.'),
+  }),
+  show: read('GET /deliveries/{delivery}', 'Show one delivery, without its body', {
+    in: one,
+    out: Delivery,
+    run: async ({ delivery: id }, ctx) => toDelivery(found(id, await findDelivery(ctx, id))),
+    show: record,
+  }),
+  body: read('GET /deliveries/{delivery}/body', 'Print the body of a delivery as it came; it names people', {
+    role: 'operator',
+    isSecret: true,
+    in: one,
+    out: z.object({ id: z.int(), body: z.string().describe('The bytes as they came, in base64. It names people.') }),
+    run: async ({ delivery: id }, ctx) => ({ id, body: found(id, await findBody(ctx, id)).toString('base64') }),
+    show: { bytes: ({ body }) => Buffer.from(body, 'base64') },
+  }),
+  replay: act('POST /deliveries/replay', 'Handle deliveries again, as if they had just arrived', {
+    args: ['ids'],
+    in: z.union([
+      z.strictObject({ ids: z.array(rowNumber).min(1).max(1000).describe('Their numbers in the list.') }),
+      z.strictObject({ failed: z.literal(true).describe('All that could not be handled.') }),
+      z.strictObject({ matching: z.literal(true).describe('The newest 1,000 that match the filter.'), ...filter }),
+    ]),
+    out: z.object({
+      replayed: z.array(z.int()),
+      left: z.array(z.int()).describe('Of a type that nothing uses, whose body was not kept.'),
+      act: z.int().nullable().describe('The row of the audit log; null if nothing was replayed.'),
+    }),
+    async run(input, ctx, { by }) {
+      if ('matching' in input) {
+        const { matching: _, since, until, ...filter } = input;
+        const chosenBy = Object.entries({ ...filter, since, until }).filter(([, value]) => value !== undefined);
+        const says = chosenBy.map(([name, value]) => `${name}=${value}`).join(' ') || 'any';
+        return await replayMatching(ctx, by, { ...filter, ...toInstants({ since, until }) }, says);
+      }
+      const ids = 'ids' in input ? input.ids : [];
+      for (const id of ids) found(id, await findDelivery(ctx, id));
+      return await replayDeliveries(ctx, by, { ids, failed: 'failed' in input });
+    },
+    show: ({ replayed, left }) =>
+      left.length === 0
+        ? `${replayed.length} will be handled again.`
+        : `${replayed.length} will be handled again. ${left.length} cannot be: nothing uses their type, and their body was not kept.`,
+  }),
+});
+
+/** The first and the last instant of whole days. */
+function toInstants({ since, until }: { since?: string | undefined; until?: string | undefined }) {
+  return { since: since && `${since}T00:00:00.000Z`, until: until && `${until}T23:59:59.999Z` };
+}
+
+function found<T>(id: number, value: T | undefined): T {
+  if (value === undefined) throw new AppError('not_found', `There is no delivery ${id}`);
+  return value;
+}
+
+function toDelivery({ bodySha256, headers, ...delivery }: ListedDelivery) {
+  return {
+    ...delivery,
+    bodySha256: digestOf(bodySha256).toString('hex'),
+    headers: JSON.parse(headers) as Record<string, string>,
+  };
+}

@@ -1,0 +1,172 @@
+import { z } from 'zod';
+import { AppError } from '../domain/errors.ts';
+import { maskText } from '../lib/mask.ts';
+import { sayCount } from '../lib/say-count.ts';
+import { fieldsOfPath, type Operation } from './operation.ts';
+
+/** What an operation takes, as fields that a path, a query, a form and a command line can write as texts. */
+export interface Field {
+  type: 'text' | 'number' | 'flag' | 'list';
+  isRequired: boolean;
+  /** Undefined unless only a few words are allowed. */
+  choices: readonly string[] | undefined;
+  /** What is taken if nothing is given. */
+  preset: unknown;
+  description: string;
+}
+
+/** Fields of an object, or of all members of a union. */
+export function fieldsOf(schema: z.ZodType): Map<string, Field> {
+  if (schema instanceof z.ZodUnion) {
+    const members = (schema.options as z.ZodType[]).flatMap((member) => [...fieldsOf(member)]);
+    return new Map(members.map(([name, field]) => [name, { ...field, isRequired: false }]));
+  }
+  const { shape } = schema as z.ZodObject;
+  return new Map(Object.entries(shape).map(([name, one]) => [name, fieldOf(one as z.ZodType)]));
+}
+
+function fieldOf(schema: z.ZodType): Field {
+  const { description = '' } = schema;
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
+    const inner = fieldOf(schema.unwrap() as z.ZodType);
+    return { ...inner, isRequired: false, description: description || inner.description };
+  }
+  if (schema instanceof z.ZodDefault) {
+    const inner = fieldOf(schema.unwrap() as z.ZodType);
+    const preset = schema.def.defaultValue;
+    return { ...inner, isRequired: false, preset, description: description || inner.description };
+  }
+  return { type: typeOf(schema), isRequired: true, choices: choicesOf(schema), preset: undefined, description };
+}
+
+function typeOf(schema: z.ZodType): Field['type'] {
+  if (schema instanceof z.ZodNumber) return 'number';
+  if (schema instanceof z.ZodArray) return 'list';
+  const isTrue = schema instanceof z.ZodLiteral && schema.value === true;
+  return isTrue || schema instanceof z.ZodBoolean ? 'flag' : 'text';
+}
+
+function choicesOf(schema: z.ZodType): readonly string[] | undefined {
+  return schema instanceof z.ZodEnum ? schema.options.map(String) : undefined;
+}
+
+export function hasPages({ in: schema }: Operation): boolean {
+  return schema instanceof z.ZodObject && 'cursor' in schema.shape;
+}
+
+const limitOfPages = z.int().min(1).max(100_000).default(100).describe('How many at most.');
+
+/** What the command takes: the limit of a list may be that of many pages. */
+export function inputOfCommand(operation: Operation): z.ZodType<object> {
+  if (!hasPages(operation)) return operation.in;
+  return (operation.in as unknown as z.ZodObject).extend({ limit: limitOfPages });
+}
+
+/** The input with the types that its schema has. A text that does not fit stays, so that the schema refuses it. */
+export function fromTexts(
+  schema: z.ZodType,
+  texts: Readonly<Record<string, string | readonly string[]>>,
+): Record<string, unknown> {
+  const fields = fieldsOf(schema);
+  return Object.fromEntries(Object.entries(texts).map(([name, given]) => [name, fromText(fields.get(name), given)]));
+}
+
+function fromText(field: Field | undefined, given: string | readonly string[]): unknown {
+  if (field?.type === 'list') return [given].flat().map((one) => toNumber(one));
+  if (typeof given !== 'string') return given;
+  if (field?.type === 'number') return toNumber(given);
+  if (field?.type === 'flag' && ['true', 'false'].includes(given)) return given === 'true';
+  return given;
+}
+
+/** Only digits, so that each number has one writing. */
+function toNumber(text: string): number | string {
+  return /^(0|[1-9]\d{0,14})(\.\d{1,9})?$/.test(text) ? Number(text) : text;
+}
+
+/** What is in the address of the API, and what is in its query or body. */
+export function splitInput({ path, in: schema }: Operation): { params: z.ZodObject; rest: z.ZodType<object> } {
+  const names = fieldsOfPath(path);
+  if (names.length === 0) return { params: z.strictObject({}), rest: schema };
+  const { shape } = schema as unknown as z.ZodObject;
+  const fields = Object.entries(shape);
+  const isInPath = ([name]: [string, unknown]) => names.includes(name);
+  return {
+    params: z.strictObject(Object.fromEntries(fields.filter(isInPath))),
+    rest: z.strictObject(Object.fromEntries(fields.filter((field) => !isInPath(field)))),
+  };
+}
+
+const mostNamed = 5;
+
+/**
+ * @param nameOf how the caller writes a field, such as `--state`
+ * @throws AppError `invalid` with what is wrong, by field
+ */
+export function checkInput<T>(
+  schema: z.ZodType<T>,
+  input: unknown,
+  nameOf: (field: string) => string = (field) => field,
+): T {
+  const checked = schema.safeParse(input);
+  if (checked.success) return checked.data;
+  const faults = checked.error.issues.slice(0, mostNamed).map((issue) => sayIssue(issue, nameOf));
+  throw new AppError('invalid', maskText(faults.join('; ')));
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** What is wrong with an input, in our words. */
+function sayIssue(issue: Issue, nameOf: (field: string) => string): string {
+  const [field, ...deeper] = issue.path.map(String);
+  if (issue.code === 'invalid_union') return sayUnion(issue, nameOf);
+  if (issue.code === 'unrecognized_keys') return `${issue.keys.map(nameOf).join(', ')} cannot be given here`;
+  const says = sayFault(issue);
+  return field === undefined ? says : `${[nameOf(field), ...deeper].join('.')} ${says}`;
+}
+
+/** What is wrong for the member that fits best; if nothing is given that tells the members apart, what can be given. */
+function sayUnion(issue: Issue & { code: 'invalid_union' }, nameOf: (field: string) => string): string {
+  const isStrange = ({ code }: Issue) => code === 'unrecognized_keys';
+  const members = issue.errors.filter((issues) => !issues.some(isStrange));
+  const [best, other] = members.length > 0 ? members : issue.errors;
+  if (best?.[0] === undefined) return issue.message;
+  if (other === undefined || members.length === 0) return sayIssue(best[0], nameOf);
+  return `one of these is required: ${members.map(([first]) => nameOf(String(first?.path[0]))).join(', ')}`;
+}
+
+const formats: Record<string, string> = {
+  date: 'must be a day such as 2026-03-15',
+  datetime: 'must be an instant such as 2026-03-15T12:00:00Z',
+};
+
+const types: Record<string, string> = {
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+};
+
+function sayFault(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.message.endsWith('received undefined')) return 'is required';
+      return `must be ${types[issue.expected] ?? 'a text'}`;
+    case 'invalid_value':
+      return `must be ${issue.values.length === 1 ? '' : 'one of: '}${issue.values.map(String).join(', ')}`;
+    case 'too_small':
+      return sayLimit(issue.origin, 'at least', issue.minimum);
+    case 'too_big':
+      return sayLimit(issue.origin, 'at most', issue.maximum);
+    case 'invalid_format':
+      return formats[issue.format] ?? 'is not valid';
+    default:
+      return issue.message;
+  }
+}
+
+function sayLimit(origin: string, how: string, limit: number | bigint): string {
+  const unit = { string: 'character', array: 'item' }[origin];
+  return unit === undefined ? `must be ${how} ${limit}` : `must have ${how} ${sayCount(Number(limit), unit)}`;
+}

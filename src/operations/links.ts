@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { sourceOf } from '../installs/subscription/look-at-subscription.ts';
+import { addLink, findLink, removeLink } from '../operator/links/change-links.ts';
+import { examineLink } from '../operator/links/examine-link.ts';
+import { listLinks } from '../operator/links/list-links.ts';
+import { act, group, read } from './operation.ts';
+import { type Columns, table } from './show.ts';
+import { maybeInstant, maybeText, ofInstall, oneInstall, pickInstalls, text, theInstall } from './values.ts';
+
+/** Which projects of the tools are linked at the marketplace, and where the links lead. */
+
+const Link = z
+  .object({
+    install: z.string(),
+    linkId: z.string(),
+    project: z.string(),
+    name: maybeText,
+    jobId: maybeText,
+    leads: z.enum(['here', 'managed', 'outside', 'nowhere']),
+    outside: maybeText.describe('Why nobody gets in by it.'),
+    tool: maybeText,
+    groupId: maybeText,
+    work: z
+      .object({
+        scope: z.string(),
+        state: z.enum(['read', 'unread', 'failing', 'gone']),
+        readAt: maybeInstant,
+        failure: maybeText,
+      })
+      .nullable()
+      .describe('How the work in the project is read; null if it is not read.'),
+  })
+  .meta({ id: 'Link' });
+
+const columns: Columns<z.output<typeof Link>> = [
+  ['install', ({ install }) => install],
+  ['link', ({ linkId }) => linkId],
+  ['project', ({ project }) => project],
+  ['name', ({ name }) => name],
+  ['job', ({ jobId }) => jobId ?? '(none)'],
+  ['leads', ({ leads, outside }) => (outside === null ? leads : `${leads} (${outside.replace('_', ' ')})`)],
+  ['tool', ({ tool }) => tool],
+  ['group', ({ groupId }) => groupId],
+  ['work', ({ work }) => sayWork(work)],
+];
+
+const Changed = z.object({ install: z.string(), linkId: z.string(), project: z.string() });
+
+export const links = group('links', {
+  list: read('GET /links', 'List the links as the marketplace has them now', {
+    asks: 'marketplace',
+    in: z.strictObject({ install: ofInstall }),
+    out: z.object({
+      links: z.array(Link),
+      unread: z
+        .array(z.object({ install: z.string(), failure: z.string() }))
+        .describe('Installs that could not be asked, and why.'),
+    }),
+    run: ({ install }, ctx, { signal }) => listLinks(ctx, pickInstalls(ctx, install), signal),
+    show: table(columns, 'No project is linked.', 'links'),
+    problems: ({ unread }) => unread.map(({ install, failure }) => `${install}: ${failure}`),
+  }),
+  add: act('POST /installs/{install}/links', 'Link a project of your tool, so that people are hired into it', {
+    asks: 'tools',
+    args: ['project'],
+    in: z.strictObject({
+      project: text.describe("Your tool's id of the project."),
+      install: theInstall,
+      job: text.optional().describe("The customer's job; nobody is hired through a link without one."),
+      name: text.optional().describe('What the project is called.'),
+      url: text.optional().describe('Where it is found.'),
+      managed: z.boolean().optional().describe('The marketplace provisions it, and Gangway does not.'),
+    }),
+    out: Changed.extend({ warnings: z.array(z.string()).describe('Why nobody would get in by the link.') }),
+    async run({ install: named, project, job, name, url, managed }, ctx, { by, signal }) {
+      const install = oneInstall(ctx, named);
+      const source = sourceOf(ctx, install);
+      const wanted = {
+        externalProjectId: project,
+        ...(job !== undefined && { jobId: job }),
+        ...(name !== undefined && { externalProjectName: name }),
+        ...(url !== undefined && { externalProjectUrl: url }),
+        ...(managed === true && { provisioningMode: 'MANAGED_ADAPTER' as const }),
+      };
+      const link = await addLink(ctx, by, source, install, wanted, signal);
+      const warnings = await examineLink(ctx, source, install, link, signal);
+      return { install, linkId: link.id, project, warnings };
+    },
+    show: ({ project, linkId }) => `Linked ${project}: ${linkId}`,
+    problems: ({ warnings }) => warnings.map((says) => `Warning: ${says}`),
+    status: () => 0,
+  }),
+  remove: act('POST /installs/{install}/links/{link}/remove', 'Remove a link for good', {
+    asks: 'marketplace',
+    in: z.strictObject({
+      install: theInstall,
+      link: text.describe('Its id, or the project.'),
+      yes: z.boolean().default(false).describe('Remove it; otherwise it is only shown.'),
+    }),
+    out: Changed.extend({ isRemoved: z.boolean() }),
+    async run({ install: named, link, yes }, ctx, { by, signal }) {
+      const install = oneInstall(ctx, named);
+      const source = sourceOf(ctx, install);
+      const found = await findLink(source, link, signal);
+      if (yes) await removeLink(ctx, by, source, install, found, signal);
+      return { install, linkId: found.id, project: found.externalProjectId, isRemoved: yes };
+    },
+    show: ({ linkId, install, project, isRemoved }) =>
+      isRemoved
+        ? `Removed the link ${linkId} of ${install} to ${project}. People leave after the grace period, unless it is linked again.`
+        : `This would remove the link ${linkId} of ${install} to ${project}. Nothing was changed; --yes removes it.`,
+  }),
+});
+
+function sayWork(work: z.output<typeof Link>['work']): string {
+  if (work === null) return '';
+  const { state, readAt, failure } = work;
+  if (state === 'read') return `read ${readAt}`;
+  if (state === 'unread') return 'not read yet';
+  const last = readAt === null ? 'never read' : `last read ${readAt}`;
+  return state === 'gone' ? `gone, ${last}` : `${last}: ${failure}`;
+}

@@ -1,0 +1,151 @@
+import type { z } from 'zod';
+import type { Context } from '../context.ts';
+import type { By } from '../db/audit-store.ts';
+import type { InstallRegistry } from '../installs/install-registry.ts';
+import type { Loop } from '../lib/loop.ts';
+import type { Channel } from '../notify/channel.ts';
+import type { Approvals } from '../operator/approvals.ts';
+import type { Check } from '../operator/doctor-checks.ts';
+import type { Show } from './show.ts';
+
+/**
+ * An operation is a question or an act of an operator, said once. The API's route and document, the command with
+ * `--remote`, the MCP tool and the pages of the console follow from it.
+ */
+export interface Operation {
+  /** In the command: `gangway <noun> <verb>`. A noun with one operation takes no verb. */
+  noun: string;
+  verb: string;
+  /** The operationId of the API's document, such as `linksList`. */
+  id: string;
+  /** `get` changes nothing; `post` is an act. */
+  method: 'get' | 'post';
+  /** Below `/api/v1`, such as `/plans/{plan}`. Each part in braces is a field of the input. */
+  path: string;
+  summary: string;
+  role: Role;
+  asks: Asks;
+  isSecret: boolean;
+  args: readonly string[];
+  in: z.ZodType<object>;
+  out: z.ZodObject;
+  run(input: object, ctx: OperationContext, call: Call): unknown;
+  show: Show<object>;
+  problems(answer: object): readonly string[];
+  status(answer: object): ExitStatus;
+}
+
+export type Role = 'viewer' | 'operator';
+
+/** What a command has to open to run an operation itself. `marketplace` and `tools` include what is before them. */
+export type Asks = 'database' | 'marketplace' | 'tools';
+
+/** Of a command. 1: something failed; 2: there is something to do; 3: something waits for a decision. */
+export type ExitStatus = 0 | 1 | 2 | 3;
+
+/** What all operations read from and act with. */
+export interface OperationContext extends Context {
+  /** Loading it has the loops follow what has changed. */
+  registry: InstallRegistry;
+  /** Where notifications are sent. */
+  channels: readonly Channel[];
+  /** Runs all checks of `gangway doctor`. */
+  examine(signal: AbortSignal): Promise<Check[]>;
+  /** The approvals of plans that are under way, and the latest ones. */
+  approvals: Approvals;
+  /** Results of checks that an operator has run on this instance, by what was checked. */
+  reports: Map<string, Report>;
+}
+
+/** This instance keeps it until the same is checked again. */
+export interface Report {
+  by: string;
+  at: string;
+  checks: readonly Check[];
+}
+
+/** One call of an operation. */
+export interface Call {
+  /** Who, when and from where, for the audit log. */
+  by: By;
+  /** Of a read: aborted when the caller goes away. Of any call: aborted when it takes too long. */
+  signal: AbortSignal;
+  /** The loops that a command runs while it waits. Empty in a running instance, which runs them anyway. */
+  loops: readonly Loop[];
+  onProgress(says: string): void;
+}
+
+interface Declared<In extends z.ZodType<object>, Out extends z.ZodObject> {
+  /** By default viewers read, and only operators act. */
+  role?: Role;
+  /** `database` by default. */
+  asks?: Asks;
+  /** The answer has what only its caller may see, so addresses in it are not masked. */
+  isSecret?: true;
+  /** Fields of the input that the command takes as arguments, in this order. By default those in the path. */
+  args?: readonly KeyOf<z.output<In>>[];
+  in: In;
+  out: Out;
+  run(input: z.output<In>, ctx: OperationContext, call: Call): z.input<Out> | Promise<z.input<Out>>;
+  show: Show<z.output<Out>>;
+  /** What failed in part. The command prints it on stderr and ends with 1, unless `status` says otherwise. */
+  problems?(answer: z.output<Out>): readonly string[];
+  status?(answer: z.output<Out>): ExitStatus;
+}
+
+/** The fields of all members of a union. */
+type KeyOf<T> = T extends unknown ? keyof T & string : never;
+
+export type Unnamed = Omit<Operation, 'noun' | 'verb' | 'id'>;
+
+export function read<In extends z.ZodType<object>, Out extends z.ZodObject>(
+  address: `GET /${string}`,
+  summary: string,
+  declared: Declared<In, Out>,
+): Unnamed {
+  return define('get', address, summary, declared);
+}
+
+export function act<In extends z.ZodType<object>, Out extends z.ZodObject>(
+  address: `POST /${string}`,
+  summary: string,
+  declared: Declared<In, Out>,
+): Unnamed {
+  return define('post', address, summary, declared);
+}
+
+/** @param some by verb; `list` runs where the command names no verb */
+export function group(noun: string, some: Readonly<Record<string, Unnamed>>): readonly Operation[] {
+  return Object.entries(some).map(([verb, operation]) => ({ ...operation, noun, verb, id: toId(noun, verb) }));
+}
+
+function define<In extends z.ZodType<object>, Out extends z.ZodObject>(
+  method: Operation['method'],
+  address: string,
+  summary: string,
+  declared: Declared<In, Out>,
+): Unnamed {
+  const path = address.slice(address.indexOf('/'));
+  const { problems = () => [] } = declared;
+  const status = declared.status ?? ((answer) => (problems(answer).length > 0 ? 1 : 0));
+  return {
+    role: method === 'get' ? 'viewer' : 'operator',
+    asks: 'database',
+    isSecret: false,
+    args: fieldsOfPath(path).filter((field) => field !== 'install'),
+    ...declared,
+    method,
+    path,
+    summary,
+    // Inputs and answers were checked by the schemas of the same operation.
+    ...({ problems, status } as unknown as Pick<Operation, 'problems' | 'status'>),
+  } as unknown as Unnamed;
+}
+
+export function fieldsOfPath(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, field = '']) => field);
+}
+
+function toId(noun: string, verb: string): string {
+  return `${noun}-${verb}`.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}

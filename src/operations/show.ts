@@ -1,0 +1,55 @@
+/** How an answer is shown to people: as a sentence or lines, as a table, or as bytes. */
+export type Show<Out> = ((answer: Out) => string) | TableShow<Out> | RawShow<Out>;
+
+/** A list with columns. Each row is one line, also of a CSV file. */
+export interface TableShow<Out> {
+  rowsOf: (answer: Out) => readonly object[];
+  columns: Columns<object>;
+  whenEmpty: string;
+}
+
+/** Only the command shows bytes; the API answers in JSON. */
+export interface RawShow<Out> {
+  bytes(answer: Out): Uint8Array;
+}
+
+export type Cell = string | number | null | undefined;
+
+/** The columns of a list: the title of each, and its cell for one row. */
+export type Columns<Row> = readonly Column<Row>[];
+
+export type Column<Row> = readonly [title: string, cell: (row: Row) => Cell, options?: ColumnOptions<Row>];
+
+export interface ColumnOptions<Row> {
+  align?: 'left' | 'right';
+  /** The page of the console that the cell links to. */
+  to?(row: Row): string;
+}
+
+export function table<Row extends object>(columns: Columns<Row>, whenEmpty: string): TableShow<{ items: Row[] }>;
+export function table<Row extends object, Rows extends string>(
+  columns: Columns<Row>,
+  whenEmpty: string,
+  rows: Rows,
+): TableShow<Record<Rows, Row[]>>;
+/** @param rows the field of the answer that has the rows */
+export function table(
+  columns: Columns<never>,
+  whenEmpty: string,
+  rows = 'items',
+): TableShow<Record<string, readonly object[]>> {
+  // A cell is only asked for rows of this answer.
+  return { rowsOf: (answer) => answer[rows] ?? [], columns: columns as Columns<object>, whenEmpty };
+}
+
+/** One line for each field. */
+export function record(answer: object): string {
+  const fields = Object.entries(answer);
+  const width = Math.max(...fields.map(([name]) => name.length));
+  return fields.map(([name, value]) => `${name.padEnd(width)} ${sayValue(value)}`).join('\n');
+}
+
+function sayValue(value: unknown): string {
+  if (value === null) return '-';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { AppError } from '../domain/errors.ts';
+import type { OperationContext } from './operation.ts';
+
+/** What the inputs and answers of several operations are made of. */
+
+/** A name, an id or a part of one. No id has control characters, and a database may refuse them. */
+export const text = z
+  .string()
+  .min(1)
+  .max(500)
+  .refine((value) => !/\p{Cc}/u.test(value) && value.isWellFormed(), 'must not contain control characters')
+  // The same for programs, some of which know no classes of characters.
+  .meta({ pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' });
+
+export const rowNumber = z.int().min(1).max(999_999_999_999_999);
+
+export const day = z.iso.date().describe('Such as 2026-03-15.');
+
+export const instant = z.iso.datetime().describe('In UTC, such as 2026-03-15T10:00:00.000Z.');
+export const maybeInstant = instant.nullable();
+export const maybeText = z.string().nullable();
+export const count = z.int().min(0);
+
+export const longestPage = 500;
+
+/** The fields that every list with pages takes. */
+export const paging = {
+  limit: z.int().min(1).max(longestPage).optional().describe('How many at most; 100 by default.'),
+  cursor: z
+    .string()
+    .min(1)
+    .max(2000)
+    .optional()
+    .describe('The `next` of the page before. It is opaque, and belongs to this list.'),
+};
+
+export function page<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    items: z.array(item),
+    next: z.string().nullable().describe('The cursor of the next page; null on the last.'),
+  });
+}
+
+export const ofInstall = text.optional().describe('Only those of one install.');
+
+/**
+ * For a list that is empty: what is stored of an install that is no longer configured can still be listed.
+ *
+ * @throws AppError `not_found` where the install that was named does not exist
+ */
+export function refuseUnknown<T>(ctx: OperationContext, install: string | undefined, items: readonly T[]): void {
+  if (items.length === 0 && install !== undefined) oneInstall(ctx, install);
+}
+
+/** @throws AppError `not_found` for an install that does not exist */
+export function pickInstalls({ installs }: OperationContext, named: string | undefined): string[] {
+  return named === undefined ? [...installs.keys()] : [oneInstall({ installs }, named)];
+}
+
+/** @throws AppError `not_found` for an install that does not exist */
+export function oneInstall({ installs }: Pick<OperationContext, 'installs'>, named: string): string {
+  if (installs.has(named)) return named;
+  const known = [...installs.keys()].sort();
+  const list = known.length === 0 ? 'there are none' : `there are: ${known.join(', ')}`;
+  throw new AppError('not_found', `There is no install "${named}"; ${list}`);
+}
+
+/** The install in an address. A command line may leave it out where there is only one. */
+export const theInstall = text.describe('Which install; may be left out where there is only one.');
