@@ -39,7 +39,7 @@ const filter = {
 
 const columns: Columns<z.output<typeof Delivery>> = [
   ['id', ({ id }) => id, { to: ({ id }) => `/deliveries/${id}` }],
-  ['received', ({ receivedAt }) => receivedAt],
+  ['age', ({ receivedAt }) => receivedAt, { as: 'age' }],
   ['install', ({ install }) => install],
   ['type', ({ eventType }) => eventType],
   ['state', ({ state }) => state],

@@ -22,6 +22,8 @@ export type Column<Row> = readonly [title: string, cell: (row: Row) => Cell, opt
 
 export interface ColumnOptions<Row> {
   align?: 'left' | 'right';
+  /** The cell is an instant, and people want to know how long ago it was. A CSV file has the instant. */
+  as?: 'age';
   /** The page of the console that the cell links to. */
   to?(row: Row): string;
 }

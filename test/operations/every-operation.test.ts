@@ -23,7 +23,10 @@ const reads = operations.filter(({ method }) => method === 'get');
 const acts = operations.filter(({ method }) => method === 'post');
 const named = (some: readonly Operation[]) => some.map((operation) => [operation.id, operation] as const);
 
-afterEach(() => void vi.unstubAllEnvs());
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.useRealTimers();
+});
 
 function lineOf({ noun, verb, args }: Operation, input: Record<string, string | number>): string[] {
   const isAlone = operations.filter((one) => one.noun === noun).length === 1;
@@ -95,6 +98,8 @@ describe('a read', () => {
   it.each(named(reads))('%s is shown the same here and from afar', async (id, operation) => {
     const { consoleUrl, configFile } = await openFilledSite();
     const line = lineOf(operation, inputs[id] ?? {});
+    // Ages are counted from now.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
     const here = await runCommand(...line, '--config', configFile);
     expect(await runCommand(...line, '--remote', consoleUrl)).toEqual(here);
     expect(here.stdout.trim()).not.toBe('');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stripControl } from '../../src/lib/strip-control.ts';
-import { formatTable } from '../../src/operations/text-table.ts';
+import { formatList, formatTable } from '../../src/operations/text-table.ts';
 import { anyText } from '../support/any-text.ts';
 
 describe('stripControl', () => {
@@ -158,5 +158,13 @@ describe('formatTable', () => {
   it('does not let one letter carry a pile of accents', () => {
     const table = formatTable(['A'], [[`a${'\u0301'.repeat(10_000)}`]]);
     expect(table.length).toBeLessThan(40);
+  });
+
+  it('says how old something is in its largest unit', () => {
+    const ages = [1500, 100_000, 7_100_000, 7_300_000, 200_000_000].map((ms) => ({
+      at: new Date(Date.now() - ms).toISOString(),
+    }));
+    const text = formatList([...ages, { at: null }], [['age', ({ at }) => at, { as: 'age' }]], '');
+    expect(text.split('\n').slice(1)).toEqual(['1 s', '100 s', '118 min', '2 h', '2 d', '']);
   });
 });
