@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { type RequestHandler, Router } from 'express';
 
 /** The files that pages load, by their name: beside this file, and beside the bundle. */
-const own = ['style.css', 'chart.css', 'table.css', 'live.js', 'icon.svg'] as const;
+const own = ['style.css', 'parts.css', 'table.css', 'live.js', 'page.js', 'icon.svg'] as const;
 
 const policy = 'public, max-age=300';
 

@@ -29,6 +29,9 @@ export type Answer = Page | Redirect | Download;
 
 export interface Page {
   title: string;
+  /** Beside the title: a badge or a count, and what can be done with all of the page. */
+  note?: Html | undefined;
+  acts?: Html | string;
   body: Html;
   /** 200 by default. */
   status?: number;

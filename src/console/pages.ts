@@ -18,6 +18,7 @@ import { membershipActs, membershipViews } from './pages/membership-page.ts';
 import { notificationsViews } from './pages/notifications-page.ts';
 import { planActs, planViews } from './pages/plan-page.ts';
 import { plansViews } from './pages/plans-page.ts';
+import { searchViews } from './pages/search-page.ts';
 import { settingsViews } from './pages/settings-page.ts';
 import { workViews } from './pages/work-page.ts';
 
@@ -25,6 +26,7 @@ import { workViews } from './pages/work-page.ts';
 export const views: readonly View[] = [
   ...homeViews,
   ...accessViews,
+  ...searchViews,
   ...contractViews,
   ...membershipViews,
   ...connectViews,

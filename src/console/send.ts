@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import { layOut } from './layout.ts';
+import { type Counts, layOut } from './layout.ts';
 import type { Answer, Page } from './page.ts';
 import type { Session } from './sign-in/session.ts';
 
@@ -8,19 +8,24 @@ export interface Framed {
   /** Whether it is a view, which keeps itself up to date. */
   isLive?: boolean;
   session: Session | undefined;
+  counts?: Counts;
 }
 
-export async function send(response: Response, answer: Answer, { isLive = false, ...framed }: Framed): Promise<void> {
+export async function send(
+  response: Response,
+  answer: Answer,
+  { isLive = false, counts = {}, ...framed }: Framed,
+): Promise<void> {
   if ('redirect' in answer) return response.redirect(303, answer.redirect);
   if ('content' in answer) {
     response.attachment(answer.fileName).type(answer.type);
     response.send(typeof answer.content === 'string' ? answer.content : Buffer.from(answer.content));
     return;
   }
-  const { title, body, status = 200, refreshSeconds, isStill = false }: Page = answer;
+  const { status = 200, refreshSeconds, isStill = false, ...page }: Page = answer;
   if (refreshSeconds !== undefined) response.set('Refresh', String(refreshSeconds));
   response
     .status(status)
     .type('html')
-    .send(String(await layOut({ title, body, isLive: isLive && !isStill, ...framed })));
+    .send(String(await layOut({ ...page, isLive: isLive && !isStill, counts, ...framed })));
 }

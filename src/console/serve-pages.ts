@@ -5,10 +5,12 @@ import { html } from 'hono/html';
 import { AppError, httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { OperationContext } from '../operations/operation.ts';
+import { countWaiting } from '../operator/count-waiting.ts';
 import { createAssets } from './assets.ts';
 import type { Changes } from './changes.ts';
 import { createHostCheck } from './check-origin.ts';
 import type { SharedWithApi } from './console-parts.ts';
+import type { Counts } from './layout.ts';
 import { acts, views } from './pages.ts';
 import { askedBy, needSession, readForm, refuseForged } from './request.ts';
 import { send } from './send.ts';
@@ -46,7 +48,8 @@ export function createPages(ctx: OperationContext, way: Way): Router {
         return;
       }
       const asked = askedBy(request, session, clock, new URLSearchParams());
-      await send(response, await show(asked, ctx), { path: request.path, isLive: true, session });
+      const answer = await show(asked, ctx);
+      await send(response, answer, { path: request.path, isLive: true, session, counts: await countsOf(ctx) });
     });
   }
   for (const { path, act } of acts) {
@@ -56,7 +59,7 @@ export function createPages(ctx: OperationContext, way: Way): Router {
       refuseForged(request, session, form);
       if (session.operator.role !== 'operator') throw new AppError('forbidden', 'A viewer cannot do this');
       const asked = askedBy(request, session, clock, form);
-      await send(response, await act(asked, ctx), { path: request.path, session });
+      await send(response, await act(asked, ctx), { path: request.path, session, counts: await countsOf(ctx) });
     });
   }
   router.use(() => {
@@ -64,6 +67,12 @@ export function createPages(ctx: OperationContext, way: Way): Router {
   });
   router.use(createErrorPage(ctx.logger, sessionOf));
   return router;
+}
+
+/** What the side bar says beside its sections. */
+async function countsOf(ctx: OperationContext): Promise<Counts> {
+  const { removals, invitations } = await countWaiting(ctx);
+  return { '/plans': removals, '/invitations': invitations };
 }
 
 type SessionOf = (request: Request) => Session | undefined;
@@ -84,7 +93,12 @@ function createErrorPage(logger: Logger, sessionOf: SessionOf): ErrorRequestHand
     const says = isOwn ? error.message : 'This did not work. The log says why.';
     const status = refused ?? httpStatusOf(error.code);
     const title = status === 404 ? 'Not found' : 'This did not work';
-    const page = { title, body: html`<p role="alert">${says}</p>`, status };
+    const page = {
+      title,
+      body: html`<p role="alert">${says}</p>
+        <p><a href="/">Home</a></p>`,
+      status,
+    };
     response.set('Cache-Control', 'no-store');
     await send(response, page, { path: request.path, session: sessionOf(request) });
   };

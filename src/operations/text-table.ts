@@ -1,3 +1,4 @@
+import { sayAge } from '../lib/say-age.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import type { Cell, Columns } from './show.ts';
 
@@ -31,23 +32,12 @@ export function formatList<Row>(rows: readonly Row[], columns: Columns<Row>, whe
   if (rows.length === 0) return whenEmpty;
   return formatTable(
     columns.map(([title, , options]): Column => ({ title, align: options?.align ?? 'left' })),
-    rows.map((row) => columns.map(([, cell, options]) => (options?.as === 'age' ? sayAge(cell(row)) : cell(row)))),
+    rows.map((row) => columns.map(([, cell, options]) => (options?.as === 'age' ? ageOf(cell(row)) : cell(row)))),
   );
 }
 
-const units = [
-  [86_400_000, 'd'],
-  [3_600_000, 'h'],
-  [60_000, 'min'],
-  [1000, 's'],
-] as const;
-
-/** How long ago an instant was, in its largest unit, such as "38 min". */
-function sayAge(instant: Cell, now = Date.now()): Cell {
-  if (typeof instant !== 'string') return instant;
-  const ms = Math.max(0, now - Date.parse(instant));
-  const [size, unit] = units.find(([least]) => ms >= 2 * least) ?? [1000, 's'];
-  return `${Math.floor(ms / size)} ${unit}`;
+function ageOf(instant: Cell): Cell {
+  return typeof instant === 'string' ? sayAge(Math.max(0, Date.now() - Date.parse(instant))) : instant;
 }
 
 /**

@@ -32,6 +32,7 @@ const byPage: Record<string, string[] | string> = {
   '/plans': ['listPlans'],
   '/plans/:id': ['getPlan'],
   '/plans/:id/approvals/:approval': ['getApproval'],
+  '/search': ['searchAccess', 'listContracts'],
   '/settings': ['getSettings'],
   '/trainers/:id': ['getTrainerTimeline', 'explain'],
   '/work': ['checkUsage'],

@@ -82,7 +82,7 @@ describeInBrowser('what operators do', (open) => {
     await page.getByRole('link', { name: 'Unlink beta-1' }).waitFor();
     const [trainer] = sandbox.hire({ jobId: job }).trainers;
     const id = trainer?.opentrainUserId ?? '';
-    await act(visit, 'Read this customer now');
+    await act(visit, 'Sync now');
     await quiet();
     await page.goto('/access?install=beta&state=active');
     await page.getByRole('cell', { name: id }).first().waitFor();
@@ -107,8 +107,8 @@ describeInBrowser('what operators do', (open) => {
     expect(await tool.shown(signs.project)).toEqual(['Signs', 'Mark every sign.']);
     await inspectPage(visit);
 
-    await page.getByRole('link', { name: 'Replace the token' }).click();
-    await page.getByRole('heading', { name: 'Replace the token' }).waitFor();
+    await page.getByRole('link', { name: 'Rotate the token' }).click();
+    await page.getByRole('heading', { name: 'Rotate the token' }).waitFor();
     await page.getByLabel('Scopes to keep beside those').fill('payments:write');
     await inspectPage(visit);
     await act(visit, 'Rotate the token');

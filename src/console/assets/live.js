@@ -10,6 +10,9 @@ document.addEventListener('visibilitychange', () => {
   if (isStale) void refresh();
 });
 
+// Ages grow.
+setInterval(() => void refresh(), 60_000);
+
 async function refresh() {
   isStale = true;
   // A hidden page waits, and so does one whose form is being filled in.

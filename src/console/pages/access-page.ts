@@ -6,7 +6,7 @@ import { type Access, type AccessFilter, listAccess } from '../../memberships/ac
 import { type LeavingKey, leavingKeyOf } from '../../memberships/membership-list-store.ts';
 import type { OperationContext } from '../../operations/operation.ts';
 import type { Asked, Download, Page, View } from '../page.ts';
-import { accessColumns, nameOf, projectsOf, untilOf, whyOf } from '../view/access-cells.ts';
+import { accessColumns, nameOf, problemOf, projectsOf, reasonOf, untilOf } from '../view/access-cells.ts';
 import { chosen, chosenOf, filterForm, pager, toRowId } from '../view/filter.ts';
 import { tableOf } from '../view/table.ts';
 
@@ -30,24 +30,22 @@ async function showAccess(asked: Asked, ctx: OperationContext): Promise<Page> {
   const found = await listAccess(database.kysely, { ...filter, before, afterLeaving, limit: pageSize + 1 });
   const shown = found.slice(0, pageSize);
   const last = found.length > pageSize ? shown.at(-1) : undefined;
-  const order = filter.isLeaving
-    ? 'Trainers whose access is due to end, the soonest first'
-    : 'Trainers and their projects, the newest first';
+  const order = filter.isLeaving ? 'Who is about to leave, the soonest first' : 'Who has access where, newest first';
   const file = `/access.csv?${asked.query}`;
   return {
     title: 'Access',
+    acts: shown.length > 0 ? html`<a class="button" href="${file}">Export CSV</a>` : '',
     body: html`
       ${filterForm(asked, [
-        { name: 'q', label: 'trainer, project or work email' },
-        { name: 'state', label: 'state', options: membershipStates },
-        { name: 'install', label: 'install', options: [...installs.keys()].sort() },
-        { name: 'tool', label: 'tool', options: [...config.tools.keys()].sort() },
-        { name: 'project', label: 'project id' },
-        { name: 'leaving', label: 'about to leave', options: yes },
+        { name: 'q', label: 'Trainer, project or work email' },
+        { name: 'state', label: 'State', options: membershipStates },
+        { name: 'install', label: 'Customer', options: [...installs.keys()].sort() },
+        { name: 'tool', label: 'Tool', options: [...config.tools.keys()].sort() },
+        { name: 'project', label: 'Project id' },
+        { name: 'leaving', label: 'Leaving', options: yes },
       ])}
       ${tableOf(order, shown, accessColumns, whenEmpty(asked))}
       ${filter.isLeaving ? pager(asked, last && sayLeavingKey(last), 'after') : pager(asked, last?.id)}
-      ${shown.length > 0 && html`<p><a href="${file}">Download these as CSV</a> (at most 100,000 rows)</p>`}
     `,
   };
 }
@@ -64,8 +62,8 @@ function toLeavingKey(text: string | null): LeavingKey | undefined {
 
 function whenEmpty({ query }: Asked): string {
   return [...query.values()].some((value) => value !== '')
-    ? 'No trainer matches. Choose less, or show all.'
-    : 'There are no memberships yet. One appears when a contract begins whose job is linked to a project.';
+    ? 'No trainer matches. Remove a filter, or show all.'
+    : 'Nobody has access yet. Trainers appear here when a contract begins whose job is linked to a project.';
 }
 
 function toFilter({ query }: Asked, { box }: OperationContext): Omit<AccessFilter, 'limit'> {
@@ -95,7 +93,19 @@ async function downloadAccess(asked: Asked, ctx: OperationContext): Promise<Down
   return { fileName: 'access.csv', type: 'text/csv; charset=utf-8', content: writeCsv(rows) };
 }
 
-const titles = ['trainer', 'trainer id', 'project', 'tool', 'group', 'install', 'state', 'since', 'why', 'until'];
+const titles = [
+  'trainer',
+  'trainer id',
+  'project',
+  'tool',
+  'group',
+  'install',
+  'state',
+  'since',
+  'reason',
+  'problem',
+  'until',
+];
 
 function toCells(access: Access): (string | null)[] {
   const { trainerId, tool, groupId, install, state, updatedAt } = access;
@@ -108,7 +118,8 @@ function toCells(access: Access): (string | null)[] {
     install,
     state,
     updatedAt,
-    whyOf(access),
+    reasonOf(access),
+    problemOf(access),
     untilOf(access),
   ];
 }

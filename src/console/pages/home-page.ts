@@ -2,18 +2,22 @@ import { html } from 'hono/html';
 import { listMetAfter, type MetAfter } from '../../converge/receipt-store.ts';
 import { percentileOf } from '../../domain/percentile.ts';
 import { toInstant } from '../../lib/clock.ts';
+import { sayCount } from '../../lib/say-count.ts';
 import type { OperationContext } from '../../operations/operation.ts';
 import { loadRunning } from '../../operator/about-instances.ts';
 import type { Attention } from '../../operator/attention.ts';
+import { countWaiting } from '../../operator/count-waiting.ts';
 import { type ListedInstall, listInstalls } from '../../operator/list-installs.ts';
 import { loadPresent, toMailed } from '../../operator/load-status.ts';
 import { wantRead } from '../../operator/want-read.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
+import { badgeOf } from '../view/badge.ts';
 import { instantOf } from '../view/instant.ts';
+import { panelOf } from '../view/panel.ts';
 import { type Column, tableOf } from '../view/table.ts';
 import { healthOf, pathOf } from './install-page.ts';
 
-/** What needs a person now, and the health of both ends. */
+/** A cockpit: four numbers, what needs attention, and how customers and tools are. */
 export const homeViews: readonly View[] = [{ path: '/', show: showHome }];
 
 /** As by the schedule: what is found is applied, and the brake holds what would be too much. */
@@ -28,21 +32,51 @@ async function showHome(asked: Asked, ctx: OperationContext): Promise<Page> {
   const running = await loadRunning(ctx, clock);
   const present = await loadPresent(ctx, installs, toMailed(config, toInstant(new Date(now))));
   const customers = await listInstalls(ctx, [...installs].sort(), clock.now());
-  const waits = toWaits(await listMetAfter(ctx.database.kysely, ago(30)), ago(1));
+  const times = toTimes(await listMetAfter(ctx.database.kysely, ago(30)), ago(1));
+  const attention = [...running.attention, ...present.attention];
+  const alive = running.instances.filter(({ state }) => state === 'running').length;
   return {
     title: 'Home',
+    note: alive > 0 ? badgeOf(`Running, ${sayCount(alive, 'instance')}`, 'good') : badgeOf('Not running', 'bad'),
+    acts: installs.size > 0 ? formOf(asked, '/read-now', html`<button>Sync now</button>`) : '',
     body: html`
-      <h2>What needs a person now</h2>
-      ${attentionOf([...running.attention, ...present.attention])}
-      <h2>Customers</h2>
-      ${tableOf('When each customer was read from the marketplace', customers, customerColumns, noInstalls)}
-      ${installs.size > 0 && formOf(asked, '/read-now', html`<button>Read every customer now</button>`)}
-      <h2>Tools</h2>
-      ${tableOf('How many memberships are in which state', present.memberships, memberColumns, noMembers)}
-      <h2>How long it took</h2>
-      ${tableOf('From when access was wanted, or not wanted any more, to when the tool showed it', waits, waitColumns, noWaits)}
+      ${tilesOf(present.memberships, await countWaiting(ctx))}
+      ${panelOf('Needs attention', attentionOf(attention), html`<span class="quiet">${attention.length}</span>`)}
+      <div class="two">
+        ${panelOf(
+          'Customers',
+          tableOf('Customers', customers, customerColumns, noInstalls),
+          html`<a href="/installs">All customers</a>`,
+        )}
+        ${panelOf('Tools', tableOf('Tools', toTools(present.memberships), toolColumns, noMembers))}
+      </div>
+      ${panelOf(
+        'Time to access and to lock-out',
+        tableOf('Times', times, timeColumns, noTimes),
+        html`<span class="quiet">median · p95</span>`,
+      )}
     `,
   };
+}
+
+type StateCount = Awaited<ReturnType<typeof loadPresent>>['memberships'][number];
+
+/** Four numbers, each a link to the people behind it. */
+function tilesOf(memberships: readonly StateCount[], waiting: Awaited<ReturnType<typeof countWaiting>>): Html {
+  const inState = (...states: string[]) => sum(memberships.filter(({ state }) => states.includes(state)));
+  const tiles = [
+    ['/access?state=active', inState('active'), 'have access', ''],
+    ['/access?state=pending', inState('pending', 'failed'), 'cannot get in', 'bad'],
+    ['/plans', waiting.removals, 'removals on hold', 'held'],
+    ['/invitations', waiting.invitations, 'invitations to send', 'warn'],
+  ] as const;
+  return html`<div class="tiles">
+    ${tiles.map(([href, count, says, tone]) => html`<a class="tile ${count > 0 ? tone : ''}" href="${href}"><b>${count}</b>${says}</a>`)}
+  </div>`;
+}
+
+function sum(rows: readonly { count: number }[]): number {
+  return rows.reduce((total, { count }) => total + count, 0);
 }
 
 async function readNow({ by }: Asked, ctx: OperationContext): Promise<Redirect> {
@@ -50,63 +84,80 @@ async function readNow({ by }: Asked, ctx: OperationContext): Promise<Redirect> 
   return { redirect: '/' };
 }
 
-const noInstalls = 'No customer is connected, so no trainer is hired into a tool: gangway connect';
-const noMembers = 'There are no memberships yet. One appears when a contract begins whose job is linked to a project.';
-const noWaits = 'Nothing was done in a tool for a month. The first trainer who gets in appears here.';
+const noInstalls = 'No customer is connected yet. Connect one to hire trainers into a tool.';
+const noMembers = 'Nobody is in a tool yet. A tool appears here when the first trainer gets in.';
+const noTimes = 'Nobody got in or was locked out in the last 30 days.';
 
 function attentionOf(attention: readonly Attention[]): Html {
-  if (attention.length === 0) return html`<p class="empty">Nothing does.</p>`;
-  return html`<ul class="cards">
-    ${attention.map(
-      ({ says, action, page, url = page }) =>
-        html`<li>
-          <p class="warn">${url === undefined ? says : html`<a href="${url}">${says}</a>`}</p>
-          <p class="quiet">${page === undefined ? action : `On the command line: ${action}`}</p>
-        </li>`,
-    )}
-  </ul>`;
+  if (attention.length === 0) return html`<p class="empty">Nothing needs you.</p>`;
+  return html`${attention.map(
+    ({ says, action, page, url = page }) =>
+      html`<div class="todo">
+        ${badgeOf('Look', 'warn')}
+        <p>${says}</p>
+        <span></span>
+        ${url && html`<a class="button" href="${url}">Open</a>`}
+        <p class="detail">${action}</p>
+      </div>`,
+  )}`;
 }
 
 const customerColumns: readonly Column<ListedInstall>[] = [
-  ['customer', ({ install }) => html`<a href="${pathOf(install)}">${install}</a>`],
-  ['last read', ({ readAt }) => instantOf(readAt) || 'not yet'],
-  ['health', healthOf],
+  ['Customer', ({ install }) => html`<a href="${pathOf(install)}">${install}</a>`],
+  ['State', healthOf],
+  ['Last read', ({ readAt }) => instantOf(readAt) || 'not yet'],
 ];
 
-const memberColumns: readonly Column<{ tool: string; state: string; count: number }>[] = [
-  ['tool', ({ tool }) => tool],
-  ['state', ({ state }) => html`<a href="/access?${new URLSearchParams({ state })}">${state}</a>`],
-  ['memberships', ({ count }) => count, 'number'],
-];
-
-interface Wait {
-  what: string;
-  over: string;
-  values: number[];
+interface ToolCounts {
+  tool: string;
+  active: number;
+  pending: number;
+  held: number;
 }
 
-/** The waits of a month, and those of the last day, for access and for lock-out. */
-function toWaits(met: readonly MetAfter[], yesterday: string): Wait[] {
-  const kinds = [true, false].flatMap((isAccess) => {
-    const all = met.filter((one) => one.isAccess === isAccess);
-    const what = isAccess ? 'access' : 'lock-out';
-    const values = (some: readonly MetAfter[]) => some.map(({ ms }) => ms);
-    return [
-      { what, over: 'a day', values: values(all.filter(({ at }) => at >= yesterday)) },
-      { what, over: '30 days', values: values(all) },
-    ];
+function toTools(memberships: readonly StateCount[]): ToolCounts[] {
+  return [...Map.groupBy(memberships, ({ tool }) => tool)].map(([tool, some]) => {
+    const inState = (...states: string[]) => sum(some.filter(({ state }) => states.includes(state)));
+    return { tool, active: inState('active'), pending: inState('pending', 'failed', 'invited'), held: inState('held') };
   });
-  return kinds.filter(({ values }) => values.length > 0);
 }
 
-const waitColumns: readonly Column<Wait>[] = [
-  ['time to', ({ what }) => what],
-  ['over', ({ over }) => over],
-  ['memberships', ({ values }) => values.length, 'number'],
-  ['half within', ({ values }) => toSeconds(percentileOf(values, 0.5)), 'number'],
-  ['95 of 100 within', ({ values }) => toSeconds(percentileOf(values, 0.95)), 'number'],
+const toolColumns: readonly Column<ToolCounts>[] = [
+  ['Tool', ({ tool }) => html`<a href="/access?${new URLSearchParams({ tool })}">${tool}</a>`],
+  ['Active', ({ active }) => active, 'number'],
+  ['Pending', ({ pending }) => pending, 'number'],
+  ['Held', ({ held }) => held, 'number'],
 ];
 
-function toSeconds(ms: number | null): string {
-  return ms === null ? '' : `${(ms / 1000).toFixed(1)} s`;
+interface Times {
+  what: string;
+  day: readonly number[];
+  month: readonly number[];
+}
+
+function toTimes(met: readonly MetAfter[], yesterday: string): Times[] {
+  const of = (isAccess: boolean, what: string) => {
+    const all = met.filter((one) => one.isAccess === isAccess);
+    const latest = all.filter(({ at }) => at >= yesterday);
+    return { what, day: latest.map(({ ms }) => ms), month: all.map(({ ms }) => ms) };
+  };
+  return [of(true, 'From hired to access'), of(false, 'From ended to locked out')].filter(
+    ({ month }) => month.length > 0,
+  );
+}
+
+const timeColumns: readonly Column<Times>[] = [
+  ['Measure', ({ what }) => what],
+  ['Last 24 h', ({ day }) => sayTimes(day), 'number'],
+  ['Last 30 days', ({ month }) => sayTimes(month), 'number'],
+  ['People', ({ month }) => month.length, 'number'],
+];
+
+function sayTimes(ms: readonly number[]): string {
+  const [median, p95] = [0.5, 0.95].map((part) => percentileOf([...ms], part));
+  return median == null || p95 == null ? '' : `${sayTime(median)} · ${sayTime(p95)}`;
+}
+
+function sayTime(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
 }

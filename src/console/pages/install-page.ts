@@ -13,6 +13,7 @@ import type { OperationContext } from '../../operations/operation.ts';
 import { explainCrossing } from '../../operator/explain-crossing.ts';
 import { type ListedInstall, listInstalls } from '../../operator/list-installs.ts';
 import { type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
+import { badgeOf } from '../view/badge.ts';
 import { reportOf } from '../view/checks.ts';
 import { guidelinesSection } from '../view/guidelines-section.ts';
 import { instantOf } from '../view/instant.ts';
@@ -27,27 +28,27 @@ export const installViews: readonly View[] = [
 async function showInstalls({ operator }: Asked, ctx: OperationContext): Promise<Page> {
   const rows = await listInstalls(ctx, [...ctx.installs].sort(), ctx.clock.now());
   return {
-    title: 'Installs',
+    title: 'Customers',
+    acts: operator.role === 'operator' ? html`<a class="button main" href="/connect">Connect a customer</a>` : '',
     body: html`
-      ${operator.role === 'operator' ? html`<p><a href="/connect">Connect a customer</a></p>` : ''}
       ${tableOf('The customers that are connected', rows, columns, 'No customer is connected yet: connect one with their token.')}
     `,
   };
 }
 
 const columns: readonly Column<ListedInstall>[] = [
-  ['install', ({ install }) => html`<a href="${pathOf(install)}">${install}</a>`],
-  ['tool', ({ tool }) => tool],
-  ['projects', ({ projects }) => projects.join(', ')],
-  ['last read', ({ readAt }) => instantOf(readAt) || 'not yet'],
-  ['health', healthOf],
-  ['stands in', ({ livesIn }) => livesIn],
+  ['Customer', ({ install }) => html`<a href="${pathOf(install)}">${install}</a>`],
+  ['Tool', ({ tool }) => tool],
+  ['Projects', ({ projects }) => projects.join(', ')],
+  ['Last read', ({ readAt }) => instantOf(readAt) || 'not yet'],
+  ['State', healthOf],
+  ['Source', ({ livesIn }) => livesIn],
 ];
 
-/** Good only if the marketplace, the endpoint, the tool and the people are. */
-export function healthOf({ readAt, troubles }: ListedInstall): Html | string {
-  if (troubles.length > 0) return html`<span class="bad">${troubles.join('; ')}</span>`;
-  return readAt === null ? 'waits for its first reading' : html`<span class="good">good</span>`;
+/** Healthy only if the marketplace, the endpoint, the tool and the people are. */
+export function healthOf({ readAt, troubles }: ListedInstall): Html {
+  if (troubles.length > 0) return html`${badgeOf('Trouble', 'bad')}<small>${troubles.join('; ')}</small>`;
+  return readAt === null ? badgeOf('Not read yet', 'warn') : badgeOf('Healthy', 'good');
 }
 
 async function showInstall(asked: Asked, ctx: OperationContext): Promise<Page | Redirect> {
@@ -59,19 +60,18 @@ async function showInstall(asked: Asked, ctx: OperationContext): Promise<Page | 
   const links = (await liveLinksOf(ctx, name)).filter((link) => statusOfLink(link) === 'live');
   const report = reports.get(`connect ${name}`);
   return {
-    title: `Install ${name}`,
+    title: name,
+    note: listed && healthOf(listed),
+    acts: formOf(asked, `${pathOf(name)}/read`, html`<button>Sync now</button>`),
     body: html`
-      <dl>
-        <dt>leads to</dt>
+      <dl class="sheet">
+        <dt>Tool</dt>
         <dd>${install.tool}, projects ${install.projects.join(', ')}</dd>
-        <dt>stands in</dt>
+        <dt>Source</dt>
         <dd>${install.livesIn}</dd>
-        <dt>last read</dt>
+        <dt>Last read</dt>
         <dd>${instantOf(listed?.readAt) || 'not yet'}</dd>
-        <dt>health</dt>
-        <dd>${listed && healthOf(listed)}</dd>
       </dl>
-      ${formOf(asked, `${pathOf(name)}/read`, html`<p><button>Read this customer now</button></p>`)}
       <h2>Links</h2>
       ${tableOf('The projects that are linked to jobs, as last read', links, linkColumns(asked, ctx, name), noLinks)}
       ${linkForm(asked, name)}
@@ -82,7 +82,7 @@ async function showInstall(asked: Asked, ctx: OperationContext): Promise<Page | 
       ${report && html`<h2>What connecting found</h2>${reportOf('What connecting found', report)}`}
       ${
         asked.operator.role === 'operator' && install.livesIn === 'database'
-          ? html`<p><a class="danger" href="${pathOf(name)}/remove">Remove this install</a></p>`
+          ? html`<p><a class="danger" href="${pathOf(name)}/remove">Remove this customer</a></p>`
           : ''
       }
     `,
@@ -105,11 +105,11 @@ export function pathOf(name: string): string {
 
 function linkColumns({ operator }: Asked, ctx: OperationContext, name: string): readonly Column<LinkEvidence>[] {
   return [
-    ['project', ({ externalProjectId }) => maskText(externalProjectId ?? '')],
-    ['title', ({ externalProjectName }) => maskText(externalProjectName ?? '')],
-    ['job', ({ jobId }) => jobId ?? '(none)'],
-    ['leads', (link) => leadsOf(link, ctx)],
-    ...(operator.role === 'operator' ? [['to undo', (link: LinkEvidence) => unlinkOf(link, name)] as const] : []),
+    ['Project', ({ externalProjectId }) => maskText(externalProjectId ?? '')],
+    ['Name', ({ externalProjectName }) => maskText(externalProjectName ?? '')],
+    ['Job', ({ jobId }) => jobId ?? '(none)'],
+    ['Leads', (link) => leadsOf(link, ctx)],
+    ...(operator.role === 'operator' ? [['Act', (link: LinkEvidence) => unlinkOf(link, name)] as const] : []),
   ];
 }
 
@@ -121,7 +121,7 @@ function leadsOf(link: LinkEvidence, ctx: OperationContext): Html | string {
 }
 
 function unlinkOf({ linkId, externalProjectId }: LinkEvidence, name: string): Html {
-  return html`<a href="${pathOf(name)}/unlink/${encodeURIComponent(linkId)}">Unlink ${maskText(externalProjectId ?? '')}</a>`;
+  return html`<a href="${pathOf(name)}/unlink/${encodeURIComponent(linkId)}">Unlink<span class="hidden"> ${maskText(externalProjectId ?? '')}</span></a>`;
 }
 
 function linkForm(asked: Asked, name: string): Html | string {
@@ -141,7 +141,7 @@ function tokenOf({ operator }: Asked, ctx: OperationContext, name: string): Html
   const isOwn = ctx.sources.get(name)?.createToken !== undefined;
   if (!isOwn || operator.role !== 'operator') return '';
   return html`<h2>Token</h2>
-    <p><a href="${pathOf(name)}/token">Replace the token</a></p>`;
+    <p><a href="${pathOf(name)}/token">Rotate the token</a></p>`;
 }
 
 /** Only an account of its own has manuals. */
@@ -161,6 +161,6 @@ async function endpointOf({ operator }: Asked, ctx: OperationContext, name: stri
   return html`
     ${trouble && html`<p class="bad">${trouble.says}</p><p>${trouble.action}</p>`}
     <p>Last checked: ${instantOf(checkedAt) || 'not yet'}</p>
-    ${operator.role === 'operator' ? html`<p><a href="${pathOf(name)}/rotate">Give it a new secret</a></p>` : ''}
+    ${operator.role === 'operator' ? html`<p><a href="${pathOf(name)}/rotate">Rotate the secret</a></p>` : ''}
   `;
 }

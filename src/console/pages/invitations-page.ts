@@ -18,20 +18,22 @@ const mostListed = 1000;
 
 const words: Record<WaitedFor, string> = {
   work_email: 'a work email',
-  mail: 'the mail',
-  operator: 'an operator who hands the invitation over',
-  new_invitation: 'another invitation',
-  renewal: 'an operator who renews the invitation, which has expired',
+  mail: 'the mail server',
+  operator: 'you to send it',
+  new_invitation: 'a new invitation',
+  renewal: 'you to renew it: it expired',
 };
 
 const waitingColumns: readonly Column<WaitingMember>[] = [
-  ['name', ({ displayName, trainerId }) => (displayName === null ? trainerId : maskText(displayName))],
-  ['trainer', ({ trainerId }) => trainerId],
-  ['tool', ({ tool }) => tool],
-  ['project', ({ groupId }) => maskText(groupId)],
-  ['waits for', ({ waitsFor }) => words[waitsFor]],
-  ['expires', ({ invitation }) => instantOf(invitation?.expiresAt)],
-  ['trouble', ({ invitation }) => (invitation?.failure ? maskText(invitation.failure) : '')],
+  [
+    'Trainer',
+    ({ id, displayName, trainerId }) =>
+      html`<a href="/memberships/${id}">${maskText(displayName ?? trainerId)}</a><small class="id">${trainerId}</small>`,
+  ],
+  ['Project', ({ groupId, tool }) => html`${maskText(groupId)}<small>${tool}</small>`],
+  ['Waiting for', ({ waitsFor }) => words[waitsFor]],
+  ['Expires', ({ invitation }) => instantOf(invitation?.expiresAt)],
+  ['Problem', ({ invitation }) => (invitation?.failure ? maskText(invitation.failure) : '')],
 ];
 
 async function showInvitations(asked: Asked, ctx: OperationContext): Promise<Page> {
@@ -40,23 +42,22 @@ async function showInvitations(asked: Asked, ctx: OperationContext): Promise<Pag
   const { managedDomains } = config.marketplace;
   const wish = { limit: mostListed, managedDomains, hasMail: config.mail !== undefined, now };
   const waiting = (await listWaiting(ctx, wish)).filter(({ invitation }) => invitation !== null);
-  const act: Column<WaitingMember> = ['hand over', (member) => buttonOf(asked, member)];
+  const act: Column<WaitingMember> = ['Send', (member) => buttonOf(asked, member)];
   const columns = asked.operator.role === 'operator' ? [...waitingColumns, act] : waitingColumns;
   return {
     title: 'Invitations',
     body: html`
-      <p>An invitation is shown once and not kept. Open it when you can hand it over.</p>
-      ${tableOf('Trainers whose invitation is not handed over yet', waiting, columns, noInvitations)}
+      <p>An invitation is shown once. Open it when you are ready to send it on.</p>
+      ${tableOf('Trainers who are waiting for their login', waiting, columns, noInvitations)}
     `,
   };
 }
 
-const noInvitations =
-  'No invitation waits. One appears when a tool makes one that neither the tool nor the mail delivers.';
+const noInvitations = 'No invitation is waiting. One appears here when neither the tool nor your mail server sends it.';
 
 function buttonOf(asked: Asked, { id, waitsFor, trainerId }: WaitingMember) {
   if (waitsFor !== 'operator' && waitsFor !== 'mail') return '';
-  const label = `Show once the invitation of ${trainerId}`;
+  const label = `Show the invitation of ${trainerId} once`;
   return formOf(asked, `/invitations/${id}`, html`<button aria-label="${label}">Show once</button>`);
 }
 
@@ -70,19 +71,19 @@ async function showOnce({ params, by }: Asked, ctx: OperationContext): Promise<P
       ? [['Link', content.url]]
       : [
           ['Address', content.url],
-          ['User name', content.username && maskText(content.username)],
+          ['User name', content.username],
           ['Password', content.password],
         ];
   const known = rows.filter(([, value]) => value !== null);
   return {
-    title: `Invitation of membership ${text}`,
+    title: 'Invitation',
     body: html`
-      <p class="warn">Hand it over now: it is not kept, and cannot be shown again.</p>
-      <dl>
-        ${known.map(([title, value]) => html`<dt>${title}</dt><dd><code>${value}</code></dd>`)}
-        ${expiresAt === null ? '' : html`<dt>Expires</dt><dd>${instantOf(expiresAt)}</dd>`}
+      <p class="warn">Send it now. It won't be shown again.</p>
+      <dl class="sheet">
+        ${known.map(([title, value]) => html`<dt>${title}</dt><dd><code id="copy-${title.replace(' ', '-')}">${value}</code> <button type="button" class="copy" data-copies="copy-${title.replace(' ', '-')}">Copy</button></dd>`)}
+        ${expiresAt !== null && html`<dt>Expires</dt><dd>${instantOf(expiresAt)}</dd>`}
       </dl>
-      <p><a href="/invitations">Back to the invitations</a></p>
+      <p><a href="/invitations">All invitations</a></p>
     `,
   };
 }

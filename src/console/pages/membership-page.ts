@@ -10,15 +10,8 @@ import { explainSubject } from '../../operator/explain-subject.ts';
 import { loadMembership } from '../../operator/load-membership.ts';
 import { loadTimeline } from '../../operator/timeline/load-timeline.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
-import {
-  accessColumns,
-  contractLink,
-  contractsOf,
-  nameOf,
-  projectsOf,
-  trainerLink,
-  whyOf,
-} from '../view/access-cells.ts';
+import { accessColumns, nameOf, problemOf, projectsOf, reasonsOf, trainerLink } from '../view/access-cells.ts';
+import { membershipBadge, stateBadge } from '../view/badge.ts';
 import { toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
 import { tableOf } from '../view/table.ts';
@@ -42,40 +35,41 @@ async function showMembership(asked: Asked, ctx: OperationContext): Promise<Page
   const found = await loadMembership(ctx, id);
   if (found === undefined) throw new AppError('not_found', `There is no membership ${id}`);
   const { access, nextAttemptAt, isWorkable, isReason, explanations, timeline } = found;
+  const canSync = asked.operator.role === 'operator' && isWorkable;
   return {
     title: `${nameOf(access)} in ${projectsOf(access).join('; ')}`,
+    note: membershipBadge(access.state),
+    acts: canSync ? formOf(asked, `/memberships/${id}/converge`, html`<button>Sync now</button>`) : '',
     body: html`
       ${factsOf(access, nextAttemptAt)}
-      ${
-        isWorkable
-          ? formOf(asked, `/memberships/${id}/converge`, html`<button>Converge now</button>`)
-          : html`<p class="quiet">There is no call to make now: it waits for something else than its turn.</p>`
-      }
-      <h2>Why</h2>
-      ${explanationsOf(explanations.filter(isReason))}
-      <h2>What happened</h2>
-      ${timelineTable(timeline)}
+      <section class="panel">
+        <header><h2>${access.wanted ? 'Why access' : 'Why no access'}</h2><span class="quiet">as of now</span></header>
+        ${explanationsOf(explanations.filter(isReason))}
+      </section>
+      <section class="panel">
+        <header><h2>Timeline</h2></header>
+        ${timelineTable(timeline)}
+      </section>
     `,
   };
 }
 
 function factsOf(access: Access, nextAttemptAt: string | null): Html {
-  const { trainerId, tool, groupId, install, state, updatedAt, removeAfter, reasons } = access;
-  return html`<dl>
+  const { trainerId, tool, groupId, install, updatedAt, removeAfter } = access;
+  const next = nextAttemptAt ?? removeAfter;
+  return html`<dl class="sheet">
     <dt>Trainer</dt>
-    <dd>${trainerLink(access)}, ${maskText(trainerId)}</dd>
-    <dt>Group</dt>
-    <dd>${maskText(groupId)} of ${tool}</dd>
-    <dt>Install</dt>
-    <dd>${install}</dd>
-    <dt>State</dt>
-    <dd>${state}, since ${instantOf(updatedAt)}</dd>
-    <dt>Why</dt>
-    <dd>${whyOf(access)}</dd>
-    <dt>Contracts</dt>
-    <dd>${contractsOf(reasons).map((reason) => html`${contractLink(reason)} `)}</dd>
-    <dt>Next try</dt>
-    <dd>${instantOf(nextAttemptAt ?? removeAfter) || 'none'}</dd>
+    <dd>${trainerLink(access)} <span class="id">${maskText(trainerId)}</span></dd>
+    <dt>Tool</dt>
+    <dd>${tool} <span class="id">${maskText(groupId)}</span></dd>
+    <dt>Customer</dt>
+    <dd><a href="/installs/${encodeURIComponent(install)}">${install}</a></dd>
+    <dt>Since</dt>
+    <dd>${instantOf(updatedAt)}</dd>
+    <dt>Reason</dt>
+    <dd>${reasonsOf(access)}</dd>
+    ${problemOf(access) && html`<dt>Problem</dt><dd class="bad">${problemOf(access)}</dd>`}
+    ${next && html`<dt>Next try</dt><dd>${instantOf(next)}</dd>`}
   </dl>`;
 }
 
@@ -126,17 +120,17 @@ async function showContract(asked: Asked, ctx: OperationContext): Promise<Page> 
     { ...bearing, contracts, participations: bearing.participations.filter(isIt) },
   );
   return {
-    title: contract.title === null ? `Contract ${contractId}` : maskText(`Contract “${contract.title}”`),
+    title: contract.title === null ? `Contract ${contractId}` : maskText(contract.title),
     body: html`
       ${tableOf(
         'The contract, as each install knows it',
         contracts,
         [
-          ['contract', (one) => one.contractId],
-          ['install', ({ install }) => install],
-          ['status', (one) => statusOfContract(one)],
-          ['begins', ({ startDate }) => instantOf(startDate)],
-          ['ends', ({ endDate }) => instantOf(endDate)],
+          ['Contract', (one) => one.contractId],
+          ['Customer', ({ install }) => install],
+          ['Status', (one) => stateBadge(statusOfContract(one))],
+          ['Begins', ({ startDate }) => instantOf(startDate)],
+          ['Ends', ({ endDate }) => instantOf(endDate)],
         ],
         '',
       )}

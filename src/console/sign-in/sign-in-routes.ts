@@ -43,7 +43,7 @@ export function addSignIn(router: Router, { tokens, limit, refused, sessions, se
     if (owner === undefined) {
       limit.noteFailure(address);
       refused.report({ where: 'console', reason: 'wrong', address });
-      return await show(response, back, 'This is no token of the console.', 401);
+      return await show(response, back, "That token isn't valid.", 401);
     }
     sessions.open(request, response, owner);
     response.redirect(303, back);

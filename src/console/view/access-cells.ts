@@ -3,6 +3,7 @@ import { describeCause } from '../../domain/standing.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Access, AccessReason } from '../../memberships/access-list-store.ts';
 import type { Html } from '../page.ts';
+import { membershipBadge } from './badge.ts';
 import { instantOf } from './instant.ts';
 import type { Column } from './table.ts';
 
@@ -21,20 +22,22 @@ export function projectsOf({ reasons, groupId }: Pick<Access, 'reasons' | 'group
   return projects.length === 0 ? [maskText(groupId)] : [...new Set(projects.map((one) => maskText(one)))];
 }
 
-export function whyOf({ failure, doubtedId, cause, reasons, wanted }: Access): string {
-  if (failure !== null) return maskText(failure);
-  if (doubtedId !== null) return `account ${maskText(doubtedId)}: whose is it?`;
+/** Why somebody has access, or why it ends. */
+export function reasonOf({ cause, reasons, wanted }: Access): string {
   if (cause !== null) return describeCause(cause);
-  if (!wanted) return 'nothing speaks for it';
-  return contractsOf(reasons).map(titleOf).join('; ');
+  return wanted ? contractsOf(reasons).map(titleOf).join('; ') : 'no active contract';
 }
 
-/** Such as “leaves 14:05, link removed”; of those who stay, why they have access. */
-function leavesOrWhy(access: Access): Html | string {
-  const { state, removeAfter } = access;
-  if (state === 'held') return html`leaves when the plan is approved, ${whyOf(access)}`;
-  if (state === 'removing') return html`leaves ${instantOf(removeAfter) || 'now'}, ${whyOf(access)}`;
-  return whyOf(access);
+/** What keeps somebody from getting in or out. */
+export function problemOf({ failure, doubtedId, state }: Access): string {
+  if (failure !== null) return maskText(failure);
+  if (doubtedId !== null) return `Account ${maskText(doubtedId)}: whose is it?`;
+  return state === 'held' ? 'Leaves when the plan is approved' : '';
+}
+
+function problemCell(access: Access): Html | string {
+  if (access.state !== 'removing') return problemOf(access);
+  return html`Leaves ${instantOf(access.removeAfter) || 'now'} ${problemOf(access)}`;
 }
 
 /** When the access ends, as far as that is known. */
@@ -51,7 +54,7 @@ export function contractsOf(reasons: readonly AccessReason[]): AccessReason[] {
 }
 
 function titleOf({ title, contractId }: AccessReason): string {
-  return title === null ? `contract ${contractId}` : maskText(`contract “${title}”`);
+  return title === null ? `Contract ${contractId}` : maskText(title);
 }
 
 export function contractLink(reason: AccessReason): Html {
@@ -63,13 +66,18 @@ export function trainerLink(trainer: Pick<Access, 'displayName' | 'trainerId'>):
 }
 
 export const accessColumns: readonly Column<Access>[] = [
-  ['trainer', trainerLink],
-  ['trainer id', ({ trainerId }) => maskText(trainerId)],
-  ['project', (access) => projectsOf(access).join('; ')],
-  ['tool', ({ tool }) => tool],
-  ['install', ({ install }) => install],
-  ['state', ({ id, state }) => html`<a href="/memberships/${id}">${state}</a>`],
-  ['since', ({ updatedAt }) => instantOf(updatedAt)],
-  ['why', leavesOrWhy],
-  ['until', (access) => instantOf(untilOf(access))],
+  ['Trainer', (access) => html`${trainerLink(access)}<small class="id">${maskText(access.trainerId)}</small>`],
+  ['Project', (access) => html`${projectsOf(access).join('; ')}<small>${access.tool} · ${access.install}</small>`],
+  ['State', ({ id, state }) => html`<a href="/memberships/${id}">${membershipBadge(state)}</a>`],
+  ['Since', ({ updatedAt }) => instantOf(updatedAt)],
+  ['Reason', reasonsOf],
+  ['Problem', problemCell],
+  ['Until', (access) => instantOf(untilOf(access))],
 ];
+
+export function reasonsOf(access: Access): Html | string {
+  const links = access.wanted && access.cause === null ? contractsOf(access.reasons).map(contractLink) : [];
+  return links.length === 0
+    ? reasonOf(access)
+    : html`${links.map((link, index) => html`${index > 0 ? '; ' : ''}${link}`)}`;
+}

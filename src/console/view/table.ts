@@ -7,6 +7,8 @@ export type Column<Row> = readonly [title: string, cell: (row: Row) => Html | st
 /**
  * A list as a table.
  *
+ * A column that would be empty is left out.
+ *
  * @param caption what the rows are, for those who hear the page
  * @param whenEmpty what would be here, and how to make it appear
  */
@@ -17,6 +19,9 @@ export function tableOf<Row>(
   whenEmpty: Html | string,
 ): Html {
   if (rows.length === 0) return html`<p class="empty">${whenEmpty}</p>`;
+  const shown = columns
+    .map(([title, cell, align = '']) => ({ title, align, cells: rows.map(cell) }))
+    .filter(({ cells }, index) => index === 0 || cells.some((cell) => (cell ?? '') !== ''));
   // What is wider than the screen is scrolled, with the keys too. On a phone each row is a card, whose cells say what
   // they are: browsers would no longer take that for a table, so the roles say it.
   return html`<div class="table" tabindex="0" role="region" aria-label="${caption}">
@@ -26,14 +31,14 @@ export function tableOf<Row>(
       </caption>
       <thead role="rowgroup">
         <tr role="row">
-          ${columns.map(([title, , align]) => html`<th scope="col" role="columnheader" class="${align ?? ''}">${title}</th>`)}
+          ${shown.map(({ title, align }) => html`<th scope="col" role="columnheader" class="${align}">${title}</th>`)}
         </tr>
       </thead>
       <tbody role="rowgroup">
         ${rows.map(
-          (row) =>
+          (_, row) =>
             html`<tr role="row">
-              ${columns.map(([title, cell, align]) => html`<td role="cell" data-label="${title}" class="${align ?? ''}">${cell(row)}</td>`)}
+              ${shown.map(({ title, align, cells }) => html`<td role="cell" data-label="${title}" class="${align}">${cells[row]}</td>`)}
             </tr>`,
         )}
       </tbody>

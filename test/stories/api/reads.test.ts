@@ -45,7 +45,7 @@ describeAnyDialect('the API', (dialect) => {
       .onConflict((one) => one.doNothing())
       .execute();
     const visitor = createVisitor(consoleUrl);
-    await visitor.press((await visitor.signIn('otto')) && (await visitor.visit('/')), 'Read every customer now');
+    await visitor.press((await visitor.signIn('otto')) && (await visitor.visit('/')), 'Sync now');
     const given: Record<string, object> = {
       getMembership: { params: { membership: one?.id } },
       explain: { query: { subject: trainerId } },

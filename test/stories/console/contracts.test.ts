@@ -19,7 +19,7 @@ async function openDisputed() {
   await quiet();
   await pass(20 * minuteMs);
   const visitor = createVisitor(journey.consoleUrl);
-  await visitor.press(await visitor.signIn('otto'), 'Read every customer now');
+  await visitor.press(await visitor.signIn('otto'), 'Sync now');
   await quiet();
   return { ...journey, visitor, contractId };
 }
@@ -52,8 +52,8 @@ describe('the contracts', () => {
   it('that are disputed are led to from the home page, and decided by an operator', async () => {
     const { visitor, contractId, quiet, pass, memberships, storage } = await openDisputed();
     const home = await visitor.visit('/');
-    const card = home.html.querySelectorAll('.cards a').find(({ text }) => text.includes('disputed contracts: 1'));
-    const list = await visitor.visit(card?.getAttribute('href') ?? '');
+    const todo = home.html.querySelectorAll('.todo').find(({ text }) => text.includes('disputed contracts: 1'));
+    const list = await visitor.visit(todo?.querySelector('a')?.getAttribute('href') ?? '');
     expect(list.html.querySelectorAll('td a').map((link) => link.getAttribute('href'))).toEqual([
       `/contracts/${contractId}`,
     ]);

@@ -5,7 +5,7 @@ import { openJourney } from '../../support/journey.ts';
 import { askRaw, statusOf } from '../../support/raw-http.ts';
 import { cookieOf, createVisitor } from '../../support/visitor.ts';
 
-const assets = ['style.css', 'chart.css', 'table.css', 'live.js', 'icon.svg', 'idiomorph.js'];
+const assets = ['style.css', 'parts.css', 'table.css', 'live.js', 'page.js', 'icon.svg', 'idiomorph.js'];
 
 /** Every address of the console, so that a new page is tested with its first commit. */
 const gets = [...views.map(({ path }) => toAddress(path)), '/changes', '/sign-in', '/nothing/here'];

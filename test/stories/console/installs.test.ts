@@ -40,7 +40,7 @@ describe('the installs', () => {
       token,
     });
     expect(page).toMatchObject({ status: 200, path: '/installs/connect' });
-    expect(page.text).toContain('Install connect');
+    expect(page.text).toContain('Customers / connect');
     await journey.quiet();
   });
 
@@ -54,7 +54,7 @@ describe('the installs', () => {
     await journey.quiet();
     expect((await visitor.visit('/installs/beta')).text).toContain(`beta-1 |`);
     journey.sandbox.hire({ jobId: job });
-    await visitor.press(await visitor.visit('/installs/beta'), 'Read this customer now');
+    await visitor.press(await visitor.visit('/installs/beta'), 'Sync now');
     await journey.quiet();
     expect(journey.roster()['beta-1']).toHaveLength(1);
     const origin = expect.stringMatching(/^console .*127\.0\.0\.1$/);

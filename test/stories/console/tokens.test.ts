@@ -8,7 +8,7 @@ it('the token of an own account is replaced, and the old one is revoked', async 
   const { sandbox, consoleUrl, storage } = await openEmployerJourney(sqlite);
   const visitor = createVisitor(consoleUrl);
   await visitor.signIn('otto');
-  expect((await visitor.visit('/installs/own')).text).toContain('Replace the token');
+  expect((await visitor.visit('/installs/own')).text).toContain('Rotate the token');
   const question = await visitor.visit('/installs/own/token');
   const done = await visitor.press(question, 'Rotate the token', { keep: 'payments:write, team:read' });
   expect(done).toMatchObject({ status: 200, path: '/installs/own' });
@@ -32,11 +32,11 @@ it('the token of a platform is not, and a viewer replaces none', async () => {
   const platform = await openJourney(sqlite);
   const operator = createVisitor(platform.consoleUrl);
   await operator.signIn('otto');
-  expect((await operator.visit('/installs/acme')).text).not.toContain('Replace the token');
+  expect((await operator.visit('/installs/acme')).text).not.toContain('Rotate the token');
   const refused = await operator.press(await operator.visit('/installs/acme/token'), 'Rotate the token');
   expect(refused.text).toContain('Only the token of an account of your own can be rotated');
   const { consoleUrl } = await openEmployerJourney(sqlite);
   const viewer = createVisitor(consoleUrl);
   await viewer.signIn('vera');
-  expect((await viewer.visit('/installs/own')).text).not.toContain('Replace the token');
+  expect((await viewer.visit('/installs/own')).text).not.toContain('Rotate the token');
 });

@@ -39,7 +39,7 @@ describe('the console', () => {
     expect(asked.path).toBe('/sign-in?back=%2F%3Fday%3D1');
     const page = await visitor.press(asked, 'Sign in', { token: consoleTokens.vera.token });
     expect(page).toMatchObject({ status: 200, path: '/?day=1' });
-    expect(page.body).toContain('vera (viewer)');
+    expect(page.body).toContain('vera · viewer');
 
     const backs = [
       'https://evil.example/',
