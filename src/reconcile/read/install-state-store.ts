@@ -246,8 +246,13 @@ async function toKnown(kysely: Transaction, same: SameText, contracts: ContractE
     .execute();
   const participations = await kysely
     .selectFrom('participation')
-    .select(['contractId', 'trainerId', 'seenAt', 'absences'])
-    .where('install', '=', install)
+    .leftJoin('person', (join) =>
+      join
+        .onRef('person.install', '=', 'participation.install')
+        .onRef('person.trainerId', '=', 'participation.trainerId'),
+    )
+    .select(['contractId', 'participation.trainerId', 'seenAt', 'absences', 'workEmailDigest'])
+    .where('participation.install', '=', install)
     .where('contractId', 'in', ids)
     .execute();
   // A trainer who has left is not counted as absent again, because that would only delay the end.
@@ -264,5 +269,6 @@ async function toKnown(kysely: Transaction, same: SameText, contracts: ContractE
     participantsReadAt: doubtful.has(contractId) || readAt === null ? null : same.text(readAt),
     linkIds: same.list((linksBy.get(contractId) ?? []).map(({ linkId }) => linkId)),
     trainerIds: (trainersBy.get(contractId) ?? []).map(({ trainerId }) => trainerId),
+    lacksAddress: trainersBy.get(contractId)?.some(({ workEmailDigest }) => workEmailDigest === null) ?? false,
   }));
 }

@@ -30,6 +30,8 @@ export interface StoredContract {
   trainerIds: string[];
   /** Null also if the last read left out a known trainer; then it is asked for again. */
   participantsReadAt: string | null;
+  /** Whether the work address of one of these trainers is unknown. */
+  lacksAddress?: boolean;
 }
 
 /** Everything that the marketplace answered about one install, and what it left out. */
@@ -52,6 +54,8 @@ export interface InstallRead {
 
 /** The participants of a contract are asked for again after this long. */
 const participantsStaleMs = 6 * 3_600_000;
+/** The same while a work address is unknown: no event tells that a customer has given their consent. */
+const unaddressedStaleMs = 3_600_000;
 
 /** How many contracts are asked at the same time; the pacer may allow fewer. */
 const asksAtOnce = 8;
@@ -60,7 +64,10 @@ const asksAtOnce = 8;
 export interface InstallListing extends Omit<InstallRead, 'participants'> {
   /** Known contracts of live links that are in no list. */
   unlisted: ReadonlySet<string>;
-  /** The unlisted and the active contracts whose participants are unknown, or were read long ago or before a link. */
+  /**
+   * The unlisted and the active contracts whose participants are unknown, or were read long ago or before a link; where
+   * a work address is unknown, an hour is long ago.
+   */
   toAsk: ReadonlySet<string>;
 }
 
@@ -112,7 +119,7 @@ export async function listInstall(
     unreadLinks,
     unlisted: new Set(unlisted.map(({ contractId }) => contractId)),
     toAsk: new Set([
-      ...findUnread(known, [...listed, ...unlisted], links, beganAt),
+      ...findUnread(known, [...listed, ...unlisted], { grant, links, beganAt }),
       ...idsOf(ended).filter((id) => known.orphanedContractIds?.has(id)),
     ]),
   };
@@ -121,14 +128,20 @@ export async function listInstall(
 type OnLinks = Pick<StoredContract, 'contractId' | 'linkIds'>;
 
 /** A newer link counts too: between one link of a job and the next no event says who is on its contracts. */
-function findUnread(known: KnownInstall, contracts: OnLinks[], links: readonly Link[], beganAt: string) {
+function findUnread(
+  known: KnownInstall,
+  contracts: OnLinks[],
+  { grant, links, beganAt }: Pick<InstallRead, 'grant' | 'links' | 'beganAt'>,
+) {
   const knownById = new Map(known.contracts.map((contract) => [contract.contractId, contract]));
   const sinceById = new Map(links.map(({ id }) => [id, known.links.has(id) ? known.links.get(id) : beganAt]));
   const unread = contracts.filter(({ contractId, linkIds }) => {
-    const { trainerIds = [], participantsReadAt: readAt = null } = knownById.get(contractId) ?? {};
+    const { trainerIds = [], participantsReadAt: readAt = null, lacksAddress } = knownById.get(contractId) ?? {};
     if (trainerIds.length === 0 || readAt === null) return true;
     if (linkIds.some((linkId) => (sinceById.get(linkId) ?? '') > readAt)) return true;
-    return Date.parse(beganAt) - Date.parse(readAt) > participantsStaleMs;
+    // Without the customer's consent no answer has an address.
+    const mayTellAddress = lacksAddress === true && grant.piiConsent !== false;
+    return Date.parse(beganAt) - Date.parse(readAt) > (mayTellAddress ? unaddressedStaleMs : participantsStaleMs);
   });
   return unread.map(({ contractId }) => contractId);
 }

@@ -41,6 +41,8 @@ const knownLinks = (...ids: string[]) => new Map(ids.map((id) => [id, longAgo]))
 
 interface Marketplace {
   status: string;
+  /** Whether the customer shares work addresses. */
+  piiConsent: boolean | undefined;
   links: Link[];
   /** Those that are not listed, and are there all the same. */
   hiddenLinks: Link[];
@@ -53,8 +55,9 @@ interface Marketplace {
 /** What is known: one link, one contract, one person; and the marketplace says the same. */
 function open(said: Partial<Marketplace> = {}, remembered: Partial<KnownInstall> = {}) {
   const asked: string[] = [];
-  const { status, links, hiddenLinks, pages, participants }: Marketplace = {
+  const { status, piiConsent, links, hiddenLinks, pages, participants }: Marketplace = {
     status: 'ACTIVE',
+    piiConsent: undefined,
     links: [link('l1')],
     hiddenLinks: [],
     pages: { active: { contracts: [contract('c1')] } },
@@ -67,7 +70,7 @@ function open(said: Partial<Marketplace> = {}, remembered: Partial<KnownInstall>
     return value === undefined ? Promise.reject(missing) : Promise.resolve(value);
   };
   const api: SourceReader = {
-    readGrant: () => answer('install', { id: 'g1', status }),
+    readGrant: () => answer('install', { id: 'g1', status, ...(piiConsent !== undefined && { piiConsent }) }),
     listLinks: () => answer('links', [...links]),
     readLink: (id) =>
       answer(
@@ -134,6 +137,24 @@ describe('reading an install', () => {
     const { participants } = await read();
     expect(asked.includes('on c1')).toBe(isAsked);
     expect([...participants.keys()]).toEqual(isAsked ? ['c1'] : []);
+  });
+
+  it.each<[string, string, boolean | undefined, boolean]>([
+    ['not within an hour', '2026-03-15T11:00:00.000Z', true, false],
+    ['an hour after', '2026-03-15T10:59:59.999Z', true, true],
+    [
+      'an hour after, where it is not known whether the customer shares any',
+      '2026-03-15T10:59:59.999Z',
+      undefined,
+      true,
+    ],
+    ['not within six hours, where the customer shares none', recently, false, false],
+    ['six hours after, where the customer shares none', longAgo, false, true],
+  ])('asks again who is on a contract with an unknown work address: %s', async (_, readAt, piiConsent, isAsked) => {
+    const contracts = [known('c1', { participantsReadAt: readAt, lacksAddress: true })];
+    const { asked, read } = open({ piiConsent }, { contracts });
+    await read();
+    expect(asked.includes('on c1')).toBe(isAsked);
   });
 
   it.each<[string, KnownInstall['links'], boolean]>([

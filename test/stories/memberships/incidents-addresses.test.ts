@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { clearPersonalData } from '../../../src/evidence/personal-data-store.ts';
-import { createIncident, type Incident, minutes, toApi } from '../../support/incident.ts';
+import { createIncident, hours, type Incident, minutes, toApi } from '../../support/incident.ts';
 import { createMemoryTool, type MemoryTool } from '../../support/memory-tool.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
@@ -168,5 +168,46 @@ describeAnyDatabase('a trainer hired by one customer without consent', (openFres
     await incident.event('contract.started', managed, 'globex');
     await end('acme');
     expect(members()).toEqual([]);
+  });
+});
+
+describeAnyDatabase('a trainer known from a reading alone, and without an address', (openFresh) => {
+  const trainer = 'cmu1@opentrain.work';
+  const silent = 'cmu2';
+  let incident: Incident;
+  let tool: MemoryTool;
+
+  beforeEach(async () => {
+    tool = createMemoryTool('membership', { keyedBy: 'address', lists: true });
+    incident = createIncident(await openFresh(), { tool });
+  });
+
+  /** @param shared the trainers whose addresses the customer shares; without any there is no consent */
+  async function read(people: string[], shared: string[]): Promise<void> {
+    const api = toApi({ links: { l1: signs }, active: { c1: { links: ['l1'], people } } });
+    await incident.readFrom({
+      ...api,
+      readGrant: async (signal) => ({ ...(await api.readGrant(signal)), piiConsent: shared.length > 0 }),
+      listParticipants: async (id, signal) =>
+        (await api.listParticipants(id, signal)).map((one) =>
+          shared.includes(one.opentrainUserId) ? one : { ...one, workEmail: null },
+        ),
+    });
+  }
+
+  it('was let in with the reading an hour later, if the customer had given their consent by then', async () => {
+    await read(['cmu1'], []);
+    expect(await incident.states()).toEqual({ 'street-signs/cmu1': 'waiting_email' });
+    await incident.pass(hours + minutes);
+    await read(['cmu1'], ['cmu1']);
+    expect(tool.members(signs)).toEqual([trainer]);
+  });
+
+  it('was let in with the reading an hour later, where the address of one of two had come late', async () => {
+    await read(['cmu1', silent], [silent]);
+    expect(tool.members(signs)).toEqual(['cmu2@opentrain.work']);
+    await incident.pass(hours + minutes);
+    await read(['cmu1', silent], ['cmu1', silent]);
+    expect(tool.members(signs).toSorted()).toEqual([trainer, 'cmu2@opentrain.work']);
   });
 });
