@@ -12,7 +12,7 @@ import { findWrongWork } from './wrong-work.ts';
  * What must be so, at every change of the tool and every ten minutes.
  *
  * 1. Who has an active contract that a reading has shown is not taken out, and nobody who was not put in by Gangway.
- * 2. Nobody is put where no contract of that project's customer leads.
+ * 2. Nobody is put where no contract of that project's customer leads, unless that customer forges it.
  * 3. Once nothing goes wrong, nobody is in for longer than the bound after an end, and who has a contract is in.
  * 4. What was answered as stored is stored as long as it is to be kept, and so is what a feed is not asked for again.
  * 5. Of two calls about one account the second begins when the first has ended.
@@ -55,6 +55,7 @@ export function createChecks({
   hasBrake,
   isQuiet,
   log,
+  forgedSeatOf,
   isMeddledWith,
   isWorkKnown,
 }: World): Checks {
@@ -72,6 +73,9 @@ export function createChecks({
   }
 
   const reasonsOf = (seat: string) => market.reasons().filter((reason) => reason.seat === seat);
+  /** With those of a trainer in whose place their own customer has put a stranger. */
+  const reasonsFor = (seat: string) =>
+    market.reasons().filter((reason) => reason.seat === seat || forgedSeatOf(reason) === seat);
   const isOf = (customer: Customer, seat: string) =>
     market.jobsOf(customer).some(({ project }) => seat.startsWith(`${project}/`));
   const standingOf = (seat: string) => reasonsOf(seat).filter(({ untilMs }) => untilMs === null);
@@ -80,7 +84,7 @@ export function createChecks({
     // An account of before a database was lost stays one of before it, whatever account is put in beside it.
     if (!hasOtherAccount || !ours.has(seat)) ours.set(seat, clockwork.nowMs());
     if (fleet.leavesOut(group)) wrong(`${seat} is put in, and the configuration does not name ${group}`);
-    if (reasonsOf(seat).length === 0) wrong(`${seat} is put in, and no contract ever led there`);
+    if (reasonsFor(seat).length === 0) wrong(`${seat} is put in, and no contract ever led there`);
   };
 
   tool.onTakenOver = (seat) => {
@@ -193,7 +197,7 @@ export function createChecks({
   }
 
   async function lookForLeft(seat: string, now: number): Promise<void> {
-    const reasons = reasonsOf(seat);
+    const reasons = reasonsFor(seat);
     if (!isOurs(seat) || reasons.some(({ ending }) => ending !== 'ended')) return;
     const lastMs = Math.max(troubles.calmSinceMs(), ...reasons.map(({ untilMs }) => untilMs ?? 0));
     if (now - lastMs <= outAfterMs) return;
@@ -263,7 +267,9 @@ export function createChecks({
   /** Why somebody should be in who is not. */
   function listMissing(): Reason[] {
     const seats = tool.seats();
-    return market.reasons().filter(({ seat, untilMs }) => untilMs === null && !seats.has(seat) && !isMeddledWith(seat));
+    const isIn = (reason: Reason) => seats.has(reason.seat) || seats.has(forgedSeatOf(reason) ?? '');
+    const standing = market.reasons().filter(({ untilMs }) => untilMs === null);
+    return standing.filter((reason) => !isIn(reason) && !isMeddledWith(reason.seat));
   }
 
   return {
@@ -275,7 +281,8 @@ export function createChecks({
     },
     async lookAtEnd() {
       const now = clockwork.nowMs();
-      const left = [...tool.seats()].filter((seat) => isOurs(seat) && standingOf(seat).length === 0);
+      const isOver = (seat: string) => reasonsFor(seat).every(({ untilMs }) => untilMs !== null);
+      const left = [...tool.seats()].filter((seat) => isOurs(seat) && isOver(seat));
       for (const seat of left) wrong(`${seat} is still in at the end`);
       const missing = listMissing().filter(({ contractId }) => now - saidEndedMs(contractId) > inAfterMs.hired);
       for (const { seat } of missing) wrong(`${seat} is not in at the end`);

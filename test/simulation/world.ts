@@ -3,7 +3,7 @@ import { fullEvent } from '../support/event-bodies.ts';
 import { clockwork } from './clockwork.ts';
 import { type Fleet, openFleet, webhookUrlOf } from './fleet.ts';
 import { createFuse, type Fuse } from './fuse.ts';
-import { type Contract, emailOf, type Market, openMarket, people } from './market.ts';
+import { type Contract, emailOf, type Market, openMarket, people, type Reason } from './market.ts';
 import { createModelTool, type ModelTool } from './model-tool.ts';
 import { setWitness } from './network.ts';
 import type { Customer, Plan, Step } from './plan.ts';
@@ -24,6 +24,12 @@ export interface World {
   calm(): Promise<void>;
   /** Whether a hand or a backup has changed a seat that no list would show, or a person has them kept. */
   isMeddledWith(seat: string): boolean;
+  /**
+   * The seat that a customer has put beside that of a trainer on a contract of their own, in their own project, by
+   * forging the trainer's address. Gangway cannot know better until a list shows it, and what was given under an
+   * address stays under it while the contract goes on.
+   */
+  forgedSeatOf(reason: Pick<Reason, 'customer' | 'seat'>): string | null;
   /** Whether the tool tells work, and has all that was done in it. */
   isWorkKnown(): boolean;
   log(line: string): void;
@@ -35,7 +41,7 @@ const crewSize = 3;
 /** In quiet weeks, with the hours until a list shows who came back. */
 const keptAtLeastMs = 18 * 60 * minuteMs;
 /** A customer who means harm knows a secret of their own, so they can sign whatever they like. */
-const harm = { customer: 'globex', secret: 'whsec_of_a_customer_who_means_harm' } as const;
+const harm = { customer: 'globex', secret: 'whsec_of_a_customer_who_means_harm', address: emailOf('mallory') } as const;
 
 export async function openWorld(plan: Plan, onLog: (line: string) => void): Promise<World> {
   const log = (line: string) => onLog(`${new Date(clockwork.nowMs()).toISOString().slice(5, 19)} ${line}`);
@@ -59,8 +65,9 @@ export async function openWorld(plan: Plan, onLog: (line: string) => void): Prom
   const meddled = new Set<string>();
   const kept = new Set<string>();
   const renamed = new Set<string>();
+  const forged = new Set<string>();
   let isWorkUnsure = false;
-  const acts = createActs({ market, tool, troubles, fleet, fuse, plan, log }, { meddled, kept, renamed });
+  const acts = createActs({ market, tool, troubles, fleet, fuse, plan, log }, { meddled, kept, renamed, forged });
   return {
     tool,
     market,
@@ -70,6 +77,10 @@ export async function openWorld(plan: Plan, onLog: (line: string) => void): Prom
     isQuiet: plan.isQuiet,
     log,
     isMeddledWith: (seat) => kept.has(seat) || renamed.has(seat) || (!plan.traits.lists && meddled.has(seat)),
+    forgedSeatOf({ customer, seat }) {
+      const [project = '', address = ''] = seat.split('/');
+      return customer === harm.customer && forged.has(address) ? `${project}/${harm.address}` : null;
+    },
     isWorkKnown: () => plan.traits.counts && !isWorkUnsure,
     async happen(step) {
       log(`${step.kind} ${step.customer} (${step.forMin} min)`);
@@ -99,12 +110,15 @@ type Acts = Record<Exclude<Step['kind'], Trouble>, (step: Step) => Promise<void>
 
 type Scene = Pick<World, 'market' | 'tool' | 'troubles' | 'fleet' | 'log'> & { fuse: Fuse; plan: Plan };
 
-/** Seats that others have changed, or have kept, or that a person has still to be asked about. */
-type Marks = Record<'meddled' | 'kept' | 'renamed', Set<string>>;
+/**
+ * Seats that others have changed, or have kept, or that a person has still to be asked about; and whose address a
+ * customer has forged, by their true one.
+ */
+type Marks = Record<'meddled' | 'kept' | 'renamed' | 'forged', Set<string>>;
 
 function createActs(
   { market, tool, troubles, fleet, fuse, plan, log }: Scene,
-  { meddled, kept, renamed }: Marks,
+  { meddled, kept, renamed, forged }: Marks,
 ): Acts {
   const contractOf = ({ customer, which }: Step) => pick(market.contractsOf(customer), which);
   const anyone = (chance: number) => pick(people, chance) ?? 't1';
@@ -139,13 +153,15 @@ function createActs(
     );
     if (victim === undefined) return;
     const trainer = victim.people[0] ?? 't1';
+    const isTrue = other < 0.5;
+    if (!isTrue) forged.add(emailOf(trainer));
     const body = fullEvent({
       type,
       id: String(9_000_000_000 + Math.floor(other * 1e9)),
       createdAt: new Date().toISOString(),
       contract: victim.id,
       trainer,
-      workEmail: emailOf(other < 0.5 ? trainer : 'mallory'),
+      workEmail: isTrue ? emailOf(trainer) : harm.address,
       link: victim.job.linkId ?? 'lnk_forged',
       job: victim.job.id,
       project: victim.job.project,
