@@ -6,7 +6,7 @@ import { openJourney } from '../support/journey.ts';
 import { consoleTokens } from '../support/visitor.ts';
 import { openWaitingInvitation } from '../support/waiting-invitation.ts';
 import { inspectPage } from './inspect-page.ts';
-import { act, describeInBrowser, signIn, ways } from './open-browser.ts';
+import { act, describeInBrowser, goTo, signIn, ways } from './open-browser.ts';
 
 describeInBrowser('what operators do', (open) => {
   it.each(ways)('approving half of a plan (%s)', async (_, way) => {
@@ -14,14 +14,16 @@ describeInBrowser('what operators do', (open) => {
     const visit = await open(consoleUrl, way);
     const { page, complaints } = visit;
     await signIn(visit, consoleTokens.otto.token);
-    await page.getByRole('link', { name: 'Plans', exact: true }).click();
+    await goTo(visit, 'Removals on hold');
     await page.getByRole('link', { name: 'Plan 1' }).click();
     const boxes = page.getByRole('checkbox');
     await page.waitForURL('**/plans/1');
     expect(await boxes.count()).toBe(4);
     for (const id of ids.slice(0, 2)) await page.locator(`input[value="${id}"]`).check();
     await inspectPage(visit);
-    await act(visit, 'Approve the ticked');
+    await act(visit, 'Approve selected');
+    await inspectPage(visit);
+    await act(visit, 'Remove 2 people');
     // It shows the outcome by itself, with JavaScript and without.
     await page.getByText('2 removals are approved.').waitFor();
     await inspectPage(visit);
@@ -29,8 +31,8 @@ describeInBrowser('what operators do', (open) => {
     await page.getByRole('cell', { name: 'approved' }).first().waitFor();
     await quiet();
     await page.reload();
-    await page.getByRole('cell', { name: 'removed' }).first().waitFor();
-    expect(await page.getByRole('cell', { name: 'removed' }).count()).toBe(2);
+    await page.getByRole('cell', { name: 'Removed' }).first().waitFor();
+    expect(await page.getByRole('cell', { name: 'Removed' }).count()).toBe(2);
     const left = await boxes.evaluateAll((all) => all.map((box) => box.getAttribute('value')));
     expect(left.sort()).toEqual(ids.slice(2).sort());
     expect(size()).toBe(2);
@@ -42,12 +44,12 @@ describeInBrowser('what operators do', (open) => {
     const visit = await open(consoleUrl, way);
     const { page, complaints } = visit;
     await signIn(visit, consoleTokens.otto.token);
-    await page.getByRole('link', { name: 'Invitations', exact: true }).click();
-    await page.getByRole('button', { name: `Show once the invitation of ${id}` }).click();
+    await goTo(visit, 'Invitations');
+    await page.getByRole('button', { name: `Show once: the invitation of ${id}` }).click();
     await page.getByText(password, { exact: true }).waitFor();
     await inspectPage(visit);
-    await page.getByRole('link', { name: 'Back to the invitations' }).click();
-    await page.getByText('No invitation waits.').waitFor();
+    await page.getByRole('link', { name: 'All invitations' }).click();
+    await page.getByText('No invitation is waiting.').waitFor();
     expect(await page.content()).not.toContain(password);
     expect(complaints).toEqual([]);
   });
@@ -59,7 +61,7 @@ describeInBrowser('what operators do', (open) => {
     const visit = await open(consoleUrl, way);
     const { page, complaints } = visit;
     await signIn(visit, consoleTokens.otto.token);
-    await page.getByRole('link', { name: 'Installs', exact: true }).click();
+    await goTo(visit, 'Customers');
     await page.getByRole('link', { name: 'Connect a customer' }).click();
     await page.getByLabel('Your name for the customer').fill('beta');
     await page.getByLabel('Projects of the customer').fill('beta-*');
@@ -73,7 +75,7 @@ describeInBrowser('what operators do', (open) => {
 
     await page.getByLabel('Token').fill(token);
     await page.getByRole('button', { name: 'Connect' }).click();
-    await page.getByRole('heading', { name: 'Install beta' }).waitFor();
+    await page.getByRole('heading', { name: 'beta', level: 1 }).waitFor();
     await page.getByLabel('Project').fill('beta-1');
     await page.getByLabel('Job').fill(job);
     await act(visit, 'Link the project');
@@ -112,7 +114,7 @@ describeInBrowser('what operators do', (open) => {
     await page.getByLabel('Scopes to keep beside those').fill('payments:write');
     await inspectPage(visit);
     await act(visit, 'Rotate the token');
-    await page.getByRole('heading', { name: 'Install own' }).waitFor();
+    await page.getByRole('heading', { name: 'own', level: 1 }).waitFor();
     expect(await page.content()).not.toContain('ot_pat_');
     expect(sandbox.snapshot().accounts[0]?.tokens.at(-1)?.scopes).toContain('payments:write');
     expect(complaints).toEqual([]);

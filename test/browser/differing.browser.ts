@@ -5,7 +5,7 @@ import { until } from '../support/until.ts';
 import { consoleTokens } from '../support/visitor.ts';
 import { createWorkingTool } from '../support/working-tool.ts';
 import { inspectPage } from './inspect-page.ts';
-import { describeInBrowser, signIn, ways } from './open-browser.ts';
+import { describeInBrowser, goTo, signIn, ways } from './open-browser.ts';
 
 const hourMs = 3_600_000;
 
@@ -33,13 +33,13 @@ describeInBrowser('what operators look for in work', (open) => {
     const visit = await open(consoleUrl, way);
     const { page, complaints } = visit;
     await signIn(visit, consoleTokens.vera.token);
-    await page.getByRole('link', { name: 'held work of acme: 1 day, 30 hours' }).click();
+    await page.locator('.todo', { hasText: 'held work of acme: 1 day, 30 hours' }).getByRole('link').click();
     await page.waitForURL('**/work/held');
     await inspectPage(visit);
     await page.getByRole('link', { name: day }).first().click();
     await page.waitForURL(/\/work\/held\/[0-9a-f]+$/);
     await inspectPage(visit);
-    await page.getByRole('link', { name: 'Work', exact: true }).click();
+    await goTo(visit, 'Work');
     await page.waitForURL('**/work');
     const row = page.locator('tr', { hasText: contractId });
     await row.getByText('held: more than 24 hours').first().waitFor();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { consoleTokens } from '../support/visitor.ts';
-import { describeInBrowser, signIn, ways } from './open-browser.ts';
+import { describeInBrowser, goTo, signIn, ways } from './open-browser.ts';
 import { openBusySite } from './open-busy-site.ts';
 
 describeInBrowser('what operators come for', (open) => {
@@ -10,7 +10,7 @@ describeInBrowser('what operators come for', (open) => {
     await page.goto('/access?state=active');
     await page.getByLabel('Your token').fill('not-a-token');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    expect(await page.getByRole('alert').textContent()).toBe('This is no token of the console.');
+    expect(await page.getByRole('alert').textContent()).toBe("That token isn't valid.");
     await page.getByLabel('Your token').fill(consoleTokens.vera.token);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { name: 'Access', level: 1 }).waitFor();
@@ -24,7 +24,7 @@ describeInBrowser('what operators come for', (open) => {
     const visit = await open(consoleUrl, way);
     const { page, complaints } = visit;
     await signIn(visit, consoleTokens.vera.token);
-    await page.getByRole('link', { name: 'Access', exact: true }).click();
+    await goTo(visit, 'Access');
     await page.getByLabel('trainer, project or work email').fill(trainers.inside);
     await page.getByRole('button', { name: 'Search' }).click();
     await page.waitForURL(/[?&]q=/);
@@ -39,7 +39,7 @@ describeInBrowser('what operators come for', (open) => {
     const visit = await open(consoleUrl, way);
     const { page, complaints } = visit;
     await signIn(visit, consoleTokens.otto.token);
-    await page.getByRole('link', { name: 'Deliveries', exact: true }).click();
+    await goTo(visit, 'Deliveries');
     await page.getByLabel(/^state/).selectOption('unprocessable');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.waitForURL(/[?&]state=unprocessable/);

@@ -87,6 +87,13 @@ export async function act({ page }: Visit, button: string): Promise<void> {
   await page.waitForLoadState();
 }
 
+/** Goes to a section by the side bar; on a phone it is a menu. */
+export async function goTo({ page }: Visit, section: string): Promise<void> {
+  const menu = page.getByText('Menu', { exact: true });
+  if (await menu.isVisible()) await menu.click();
+  await page.getByRole('link', { name: new RegExp(`^${section}( \\d+)?$`) }).click();
+}
+
 /** Signs in by the form. */
 export async function signIn({ page }: Visit, token: string): Promise<void> {
   await page.goto('/sign-in');

@@ -4,7 +4,9 @@ import { sayCount } from '../../lib/say-count.ts';
 import type { OperationContext } from '../../operations/operation.ts';
 import type { BegunApproval } from '../../operator/approvals.ts';
 import type { Approved, Dropped } from '../../operator/approve-plan.ts';
+import { countPlanWork, type PlanWork } from '../../reconcile/runs/run-store.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
+import { toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
@@ -13,15 +15,16 @@ export const approvalViews: readonly View[] = [{ path: '/plans/:id/approvals/:ap
 
 const lookAgainSeconds = 2;
 
-function showApproval({ params, path }: Asked, { approvals }: OperationContext): Page {
+async function showApproval({ params, path }: Asked, ctx: OperationContext): Promise<Page> {
   const plan = params['id'] ?? '';
-  const approval = approvals.find(params['approval'] ?? '');
-  const isUnderWay = approval?.outcome === null;
+  const approval = ctx.approvals.find(params['approval'] ?? '');
+  const work = await countPlanWork(ctx, toRowId(plan) ?? 0);
+  const isUnderWay = approval !== undefined && (approval.outcome === null || (hasDone(approval) && work.left > 0));
   return {
-    title: 'Approval of a plan',
+    title: `Approval of plan ${plan}`,
     ...(isUnderWay && { refreshSeconds: lookAgainSeconds }),
     body: html`
-      ${approval === undefined || String(approval.plan) !== plan ? unknown : outcomeOf(approval)}
+      ${approval === undefined || String(approval.plan) !== plan ? unknown : outcomeOf(approval, work)}
       ${isUnderWay && html`<p><a href="${path}">Look again</a></p>`}
       <p><a href="/plans/${encodeURIComponent(plan)}">The plan</a></p>
     `,
@@ -33,18 +36,22 @@ const unknown = html`<p class="empty">
   that is started again. What was decided is on the page of the plan.
 </p>`;
 
-function outcomeOf({ plan, by, outcome }: BegunApproval): Html {
-  return html`<p class="quiet">${by.actor} asked for it, for plan ${plan}, at ${instantOf(by.at)}.</p>
-    ${outcome === null ? underWay : describeOutcome(outcome)}`;
+function hasDone({ outcome }: BegunApproval): boolean {
+  return outcome !== null && 'approved' in outcome;
 }
 
-function describeOutcome(outcome: NonNullable<BegunApproval['outcome']>): Html {
-  return 'error' in outcome ? failedOf(outcome.error) : doneOf(outcome.approved);
+function outcomeOf({ plan, by, outcome }: BegunApproval, work: PlanWork): Html {
+  return html`<p class="quiet">${by.actor} asked for it, for plan ${plan}, at ${instantOf(by.at)}.</p>
+    ${outcome === null ? underWay : describeOutcome(outcome, work)}`;
+}
+
+function describeOutcome(outcome: NonNullable<BegunApproval['outcome']>, work: PlanWork): Html {
+  return 'error' in outcome ? failedOf(outcome.error) : doneOf(outcome.approved, work);
 }
 
 const underWay = html`<p role="status">
-  The marketplace is being read, so that no trainer goes who is to stay by now. That can take a minute. Nothing is approved
-  before, and this page shows what became of it.
+  The marketplace is being read, so that nobody is removed who has an active contract by now. That can take a minute.
+  Nothing is approved before that.
 </p>`;
 
 function failedOf({ code, message }: { code: string; message: string }): Html {
@@ -53,10 +60,10 @@ function failedOf({ code, message }: { code: string; message: string }): Html {
     <p>${maskText(says)}</p>`;
 }
 
-function doneOf({ decided, dropped, open }: Approved): Html {
+function doneOf({ decided, dropped, open }: Approved, { removed, left }: PlanWork): Html {
   return html`<p role="status" class="good">${sayCount(decided, 'removal is', 'removals are')} approved.</p>
-    <p>They are carried out now, and the plan shows each. Still to be decided: ${open}.</p>
-    <h2>Who stays for now</h2>
+    <p>${removed} of ${removed + left} removed so far. Still to be decided: ${open}.</p>
+    <h2>People who stay for now</h2>
     ${tableOf('Whose removal is no longer due as the plan says', dropped, columns, 'None: all are as the plan says.')}`;
 }
 

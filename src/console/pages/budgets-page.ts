@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { ListedBudget } from '../../budget/budget-list-store.ts';
 import { type EndingBudget, listEndingBudgets, listUsedDays, type UsedDay } from '../../budget/ending-budgets.ts';
-import { type BudgetState, budgetStates } from '../../domain/budget.ts';
+import { budgetStates } from '../../domain/budget.ts';
 import { paceDays } from '../../domain/budget-pace.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
@@ -11,6 +11,7 @@ import { maskText } from '../../lib/mask.ts';
 import { sayCount } from '../../lib/say-count.ts';
 import type { OperationContext } from '../../operations/operation.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
+import { badgeOf, stateBadge } from '../view/badge.ts';
 import { chartOf } from '../view/chart.ts';
 import { describeCharted, describeCount, toCharted } from '../view/counts.ts';
 import { chosen, chosenOf, filterForm, pager, sayContractKey, toContractKey } from '../view/filter.ts';
@@ -57,10 +58,10 @@ const noBudgets =
 const columns: readonly Column<EndingBudget>[] = [
   ['contract', (one) => html`<a href="${pathOf(one)}">${nameOf(one)}</a>`],
   ['install', ({ install }) => install],
-  ['state', ({ state }) => stateOf(state)],
+  ['state', stateOf],
   ['used', ({ consumedFraction }) => toPercent(consumedFraction), 'number'],
-  ['funded', ({ fundedVolume }) => fundedVolume, 'number'],
-  ['left', ({ remainingVolume }) => remainingVolume, 'number'],
+  ['funded', ({ fundedVolume }) => round(fundedVolume), 'number'],
+  ['left', ({ remainingVolume }) => round(remainingVolume), 'number'],
   ['worked in a week', workedOf],
   ['used up', ({ endsAt }) => instantOf(endsAt)],
   [
@@ -82,10 +83,15 @@ function differingOf(of: ContractKey): string {
   return `${workOf(of)}&differs=yes`;
 }
 
-const classes: Record<BudgetState, string> = { ok: 'good', low: 'warn', depleted: 'bad', unknown: 'quiet' };
+/** The marketplace says "ok" where nothing is funded, whatever was used. */
+function stateOf({ state, fundedVolume, consumedVolume }: EndingBudget): Html | string {
+  if (fundedVolume === 0 && (consumedVolume ?? 0) > 0) return badgeOf('Not funded', 'bad');
+  return state === null ? 'not read yet' : stateBadge(state);
+}
 
-function stateOf(state: BudgetState | null): Html | string {
-  return state === null ? 'not read yet' : html`<span class="${classes[state]}">${state}</span>`;
+/** To a hundredth, as sums of fractions have many digits. */
+function round(volume: number | null): number | null {
+  return volume === null ? null : Math.round(volume * 100) / 100;
 }
 
 function workedOf({ unit, pace }: ListedBudget): string {
@@ -118,15 +124,15 @@ async function showBudget(asked: Asked, ctx: OperationContext): Promise<Page> {
 }
 
 function factsOf(budget: EndingBudget): Html {
-  const { install, contractId, state, stateSince, consumedFraction, fundedVolume, consumedVolume } = budget;
+  const { install, contractId, stateSince, consumedFraction, fundedVolume, consumedVolume } = budget;
   const { remainingVolume, endsAt, askedAt, nextReadAt, failure, waiting } = budget;
-  return html`<dl>
+  return html`<dl class="sheet">
     <dt>Contract</dt>
     <dd><a href="/contracts/${encodeURIComponent(contractId)}">${contractId}</a> of ${install}</dd>
     <dt>State</dt>
-    <dd>${stateOf(state)}${stateSince !== null && html`, since ${instantOf(stateSince)}`}</dd>
+    <dd>${stateOf(budget)}${stateSince !== null && html`, since ${instantOf(stateSince)}`}</dd>
     <dt>Used</dt>
-    <dd>${toPercent(consumedFraction) || 'not known'}: ${consumedVolume ?? '?'} of ${fundedVolume ?? '?'}, left ${remainingVolume ?? '?'}</dd>
+    <dd>${toPercent(consumedFraction) || 'not known'}: ${round(consumedVolume) ?? '?'} of ${round(fundedVolume) ?? '?'}, left ${round(remainingVolume) ?? '?'}</dd>
     <dt>Worked in the last ${paceDays} days</dt>
     <dd>${workedOf(budget)}</dd>
     <dt>Used up at this pace</dt>

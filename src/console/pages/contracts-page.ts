@@ -8,6 +8,7 @@ import type { OperationContext } from '../../operations/operation.ts';
 import { type ContractDecision, decideContract } from '../../operator/decide-contract.ts';
 import { type ListedContract, listContracts } from '../../operator/list-contracts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
+import { stateBadge } from '../view/badge.ts';
 import { chosen, chosenOf, filterForm, pager, sayContractKey, toContractKey } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
@@ -66,10 +67,10 @@ const columns: readonly Column<ListedContract>[] = [
   [
     'contract',
     ({ contractId, title }) =>
-      html`<a href="/contracts/${encodeURIComponent(contractId)}">${maskText(title ?? contractId)}</a>`,
+      html`<a href="/contracts/${encodeURIComponent(contractId)}">${maskText(title ?? contractId)}</a><small class="id">${contractId}</small>`,
   ],
   ['install', ({ install }) => install],
-  ['status', ({ status }) => (status === 'disputed' ? html`<span class="warn">disputed</span>` : status)],
+  ['status', ({ status }) => stateBadge(status)],
   ['people', ({ people }) => people, 'number'],
   ['budget used', ({ consumedFraction }) => toPercent(consumedFraction), 'number'],
   ['last heard of', ({ heardAt }) => instantOf(heardAt)],

@@ -27,6 +27,7 @@ import {
   type View,
 } from '../page.ts';
 import { accessColumns } from '../view/access-cells.ts';
+import { stateBadge } from '../view/badge.ts';
 import { chosen, chosenOf, filterForm, pager, toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
@@ -77,7 +78,7 @@ const columns: readonly Column<ListedDelivery>[] = [
   ['install', ({ install }) => install],
   ['type', ({ eventType }) => eventType ?? 'unknown'],
   ['about', ({ subjectId }) => (subjectId === null ? '' : maskText(subjectId))],
-  ['state', ({ state }) => state],
+  ['state', ({ state }) => stateBadge(state)],
   ['tries', ({ attempts }) => attempts, 'number'],
   ['why', ({ failure }) => (failure === null ? '' : maskText(failure))],
 ];

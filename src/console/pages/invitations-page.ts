@@ -57,7 +57,7 @@ const noInvitations = 'No invitation is waiting. One appears here when neither t
 
 function buttonOf(asked: Asked, { id, waitsFor, trainerId }: WaitingMember) {
   if (waitsFor !== 'operator' && waitsFor !== 'mail') return '';
-  const label = `Show the invitation of ${trainerId} once`;
+  const label = `Show once: the invitation of ${trainerId}`;
   return formOf(asked, `/invitations/${id}`, html`<button aria-label="${label}">Show once</button>`);
 }
 

@@ -4,6 +4,7 @@ import { maskText } from '../../lib/mask.ts';
 import { type ListedDispatch, listDispatches } from '../../notify/dispatch-store.ts';
 import type { OperationContext } from '../../operations/operation.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
+import { badgeOf, stateBadge } from '../view/badge.ts';
 import { chosenOf, filterForm, pager, toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
@@ -20,7 +21,7 @@ async function showNotifications(asked: Asked, ctx: OperationContext): Promise<P
   const listed = found.slice(0, pageSize);
   const hasChannels = ctx.config.notifications.channels.size > 0;
   return {
-    title: 'Notifications',
+    title: 'Alerts',
     body: html`
       ${filterForm(asked, [{ name: 'state', label: 'state', options: dispatchStates }])}
       ${tableOf('What was sent to people, or waits for it, the newest first', listed, columns, whenEmpty(hasChannels))}
@@ -48,8 +49,7 @@ const columns: readonly Column<ListedDispatch>[] = [
 ];
 
 function stateOf({ state }: ListedDispatch): Html | string {
-  if (state === 'sent') return html`<span class="good">sent</span>`;
-  return state === 'failed' ? html`<span class="bad">given up</span>` : 'waiting';
+  return state === 'failed' ? badgeOf('Given up', 'bad') : stateBadge(state);
 }
 
 function sayOf(one: ListedDispatch): Html | string {

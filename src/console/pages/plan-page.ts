@@ -11,12 +11,13 @@ import { whyDropped } from '../../operator/approve-plan.ts';
 import { decidePlan } from '../../operator/decide-plan.ts';
 import { findOpenPlan, findPlan, listPlanItems, type Plan, type PlanItem } from '../../removals/plan-store.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
+import { membershipBadge, stateBadge } from '../view/badge.ts';
 import { pager, toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
 /** One plan: who would go, why, what they would lose, and what an operator decides about each of them. */
-export const planViews: readonly View[] = [{ path: '/plans/:id', show: showPlan }];
+export const planViews: readonly View[] = [{ path: '/plans/:id', show: (asked, ctx) => showPlan(asked, ctx) }];
 
 export const planActs: readonly Act[] = [
   { path: '/plans/:id/approve', act: approve },
@@ -27,7 +28,7 @@ const perPage = 200;
 /** How many people are named in a list without boxes to tick. */
 const mostNamed = 200;
 
-async function showPlan(asked: Asked, ctx: OperationContext): Promise<Page> {
+async function showPlan(asked: Asked, ctx: OperationContext, problem?: string): Promise<Page> {
   const id = toRowId(asked.params['id']) ?? 0;
   const plan = await findPlan(ctx, id);
   if (plan === undefined) throw new AppError('not_found', `There is no plan ${id}`);
@@ -42,32 +43,35 @@ async function showPlan(asked: Asked, ctx: OperationContext): Promise<Page> {
   );
   const columns = [...itemColumns, losesColumn(ctx.adapters, stays), evidenceColumn];
   return {
-    title: `Plan ${id}`,
+    title: `Plan ${id} of ${plan.install}`,
+    note: stateBadge(plan.state),
+    status: problem === undefined ? 200 : 400,
     body: html`
+      ${problem && html`<p class="bad" role="alert">${problem}</p>`}
       <p>
-        The brake held these removals of <strong>${plan.install}</strong> at ${instantOf(plan.createdAt)}. This plan is
-        ${plan.state}${plan.decidedAt === null ? '' : html`, since ${instantOf(plan.decidedAt)}`}.
+        More people of ${plan.install} were due to leave than the limit allows, so these removals are on hold since
+        ${instantOf(plan.createdAt)}.${plan.decidedAt === null ? '' : html` The plan was ${plan.state} ${instantOf(plan.decidedAt)}.`}
       </p>
-      <h2>Who would go</h2>
-      ${waiting.length === 0 ? html`<p class="empty">No removal waits here for a decision.</p>` : choicesOf(asked, id, { waiting, shown, columns })}
+      <h2>People to be removed</h2>
+      ${waiting.length === 0 ? html`<p class="empty">No removal is waiting for a decision.</p>` : choicesOf(asked, id, { waiting, shown, columns })}
       ${pager(asked, onward.length > perPage ? shown.at(-1)?.membershipId : undefined, 'after')}
-      <h2>What changed since</h2>
+      <h2>Changed since</h2>
       ${listed(
-        'Who no longer goes by this plan',
+        'People who stay for now',
         items.filter(({ isStale }) => isStale),
         staleColumns,
         noStale,
       )}
-      ${listed('Who is to leave too, and is not in this plan', await listOthers(ctx.database, plan, items), otherColumns, noOthers)}
-      <h2>What was decided</h2>
+      ${listed('Others who are due to leave', await listOthers(ctx.database, plan, items), otherColumns, noOthers)}
+      <h2>Decided</h2>
       ${listed('Removals that were approved or rejected', items.filter(isDecided), decidedColumns, noDecided)}
     `,
   };
 }
 
-const noStale = 'The evidence about each of them is as it was. A person whose removal is no longer due appears here.';
-const noOthers = 'No other person of this install is to leave. One who is to leave since appears here.';
-const noDecided = 'Nothing yet. What an operator approves or rejects appears here.';
+const noStale = 'Nothing has changed for them.';
+const noOthers = 'Nobody else of this customer is due to leave.';
+const noDecided = 'Nothing was decided yet.';
 
 function isWaiting({ outcome, isStale }: PlanItem): boolean {
   return outcome === null && !isStale;
@@ -92,8 +96,8 @@ function choicesOf(asked: Asked, id: number, { waiting, shown, columns }: Choice
   const canDecide = asked.operator.role === 'operator';
   const groups = [...Map.groupBy(shown, ({ cause }) => cause)].map(
     ([cause, items]) =>
-      html`<h3>Because ${describeCause(cause)}</h3>
-        ${tableOf(`Who would go because ${describeCause(cause)}`, items, canDecide ? [tick, ...columns] : columns, '')}`,
+      html`<h3>${capital(describeCause(cause))}</h3>
+        ${tableOf(`People to be removed: ${describeCause(cause)}`, items, canDecide ? [select, ...columns] : columns, '')}`,
   );
   if (!canDecide) return html`${groups}`;
   const all = sayAll(waiting);
@@ -102,12 +106,12 @@ function choicesOf(asked: Asked, id: number, { waiting, shown, columns }: Choice
     `/plans/${id}/approve`,
     html`${groups}
       <p class="quiet">
-        Before a person goes, the marketplace is read once more. Those whose removal is no longer due stay.
-        ${shown.length < waiting.length && html`Ticks count on this page alone; “all” is all ${waiting.length} of the plan.`}
+        The marketplace is read once more before anybody is removed. Whoever has an active contract by then stays.
+        ${shown.length < waiting.length && html`The selection is that of this page; “all” is all ${waiting.length} of the plan.`}
       </p>
       <p class="pager">
-        <button class="danger">Approve the ticked</button>
-        <button formaction="/plans/${id}/reject">Reject the ticked</button>
+        <button class="danger">Approve selected</button>
+        <button formaction="/plans/${id}/reject">Reject selected</button>
         <button class="danger" name="all" value="${all}">Approve all ${waiting.length}</button>
         <button formaction="/plans/${id}/reject" name="all" value="${all}">Reject all ${waiting.length}</button>
       </p>`,
@@ -119,38 +123,40 @@ function sayAll(waiting: readonly PlanItem[]): string {
   return hash('sha256', waiting.map(({ membershipId }) => membershipId).join(' '));
 }
 
-const tick: Column<PlanItem> = [
-  'tick',
+const select: Column<PlanItem> = [
+  'select',
   (item) =>
     html`<input type="checkbox" name="membership" value="${item.membershipId}" aria-label="${nameOf(item)} in ${maskText(item.groupId)}" />`,
 ];
 
 const personColumns: readonly Column<Named & { tool: string; groupId: string }>[] = [
-  ['name', (item) => nameOf(item)],
-  ['trainer', ({ trainerId }) => trainerId],
-  ['tool', ({ tool }) => tool],
-  ['project', ({ groupId }) => maskText(groupId)],
+  [
+    'Trainer',
+    (item) =>
+      html`<a href="/trainers/${encodeURIComponent(item.trainerId)}">${nameOf(item)}</a><small class="id">${item.trainerId}</small>`,
+  ],
+  ['Project', ({ groupId, tool }) => html`${maskText(groupId)}<small>${tool}</small>`],
 ];
 
 const itemColumns: readonly Column<PlanItem>[] = [
   ...personColumns,
-  ['contracts', ({ contractIds }) => contractIds.join(', ')],
+  ['contracts', ({ contractIds }) => html`<span class="id">${contractIds.join(', ')}</span>`],
 ];
 
 const evidenceColumn: Column<PlanItem> = [
-  'evidence',
-  ({ membershipId }) => html`<a href="/memberships/${membershipId}">Membership ${membershipId}</a>`,
+  'why',
+  ({ membershipId }) => html`<a href="/memberships/${membershipId}">Why</a>`,
 ];
 
 /** What is known of what a person would lose, and what they would keep. */
 function losesColumn(adapters: ReadonlyMap<string, Adapter>, stays: ReadonlyMap<string, number>): Column<PlanItem> {
   return [
-    'in → out',
+    'loses',
     ({ tool, trainerId }) => {
       const removal = adapters.get(tool)?.capabilities.removal;
       const keeps = stays.get(trainerId) ?? 0;
-      const out = removal?.effect === 'membership_only' ? `out of the project alone: ${removal.reason}` : 'out';
-      return html`in → ${out}${keeps > 0 && html`; stays in <a href="/trainers/${encodeURIComponent(trainerId)}">${sayCount(keeps, 'other project')}</a>`}`;
+      const loses = removal?.effect === 'membership_only' ? `the project alone: ${removal.reason}` : 'access';
+      return html`${loses}${keeps > 0 && html`; stays in <a href="/trainers/${encodeURIComponent(trainerId)}">${sayCount(keeps, 'other project')}</a>`}`;
     },
   ];
 }
@@ -163,12 +169,12 @@ const staleColumns: readonly Column<PlanItem>[] = [
 const decidedColumns: readonly Column<PlanItem>[] = [
   ...personColumns,
   ['decision', ({ outcome }) => outcome],
-  ['now', ({ current }) => current.state],
+  ['now', ({ current }) => membershipBadge(current.state)],
 ];
 
 const otherColumns: readonly Column<ListedMembership>[] = [
   ...personColumns,
-  ['because', ({ cause }) => (cause === null ? 'no reason is left' : describeCause(cause))],
+  ['reason', ({ cause }) => (cause === null ? 'no active contract' : describeCause(cause))],
   ['leaves', ({ state, removeAfter }) => (state === 'held' ? 'when it is approved' : instantOf(removeAfter) || 'now')],
 ];
 
@@ -192,18 +198,51 @@ async function listOthers({ kysely }: OperationContext['database'], plan: Plan, 
   return [...removing, ...held].filter(({ id }) => !own.has(id)).slice(0, mostNamed);
 }
 
-/** The installs are read first, so the outcome has a page of its own. */
-async function approve(asked: Asked, ctx: OperationContext): Promise<Redirect> {
+/** Asks first. The installs are read before anything is approved, so the outcome has a page of its own. */
+async function approve(asked: Asked, ctx: OperationContext): Promise<Page | Redirect> {
   const id = needId(asked);
   const only = await chosenIn(asked, ctx, id);
+  if (only?.length === 0) return await showPlan(asked, ctx, nothingSelected);
+  if (!asked.form.has('sure')) return askFirst(asked, id, only, await listPlanItems(ctx, id));
   const approval = await ctx.approvals.begin(ctx, asked.by, id, { only });
   return { redirect: `/plans/${id}/approvals/${approval.id}` };
 }
 
-async function reject(asked: Asked, ctx: OperationContext): Promise<Redirect> {
+const nothingSelected = 'Select at least one person.';
+const mostAsked = 20;
+
+function askFirst(asked: Asked, id: number, only: readonly number[] | undefined, items: readonly PlanItem[]): Page {
+  const chosen = items.filter((item) => isWaiting(item) && (only?.includes(item.membershipId) ?? true));
+  const act = `Remove ${sayCount(chosen.length, 'person', 'people')}`;
+  const given = ['membership', 'all'].flatMap((name) =>
+    asked.form.getAll(name).map((value) => html`<input type="hidden" name="${name}" value="${value}" />`),
+  );
+  return {
+    title: `${act}?`,
+    body: html`
+      <ul class="sheet plain">
+        ${chosen.slice(0, mostAsked).map((item) => html`<li>${nameOf(item)} from ${maskText(item.groupId)}</li>`)}
+        ${chosen.length > mostAsked && html`<li class="quiet">and ${chosen.length - mostAsked} more</li>`}
+      </ul>
+      ${formOf(
+        asked,
+        `/plans/${id}/approve`,
+        html`${given}<p class="pager"><button class="danger" name="sure" value="yes">${act}</button> <a class="button" href="/plans/${id}">Cancel</a></p>`,
+      )}
+    `,
+  };
+}
+
+async function reject(asked: Asked, ctx: OperationContext): Promise<Page | Redirect> {
   const id = needId(asked);
-  await decidePlan(ctx, asked.by, 'reject', id, { only: await chosenIn(asked, ctx, id) });
+  const only = await chosenIn(asked, ctx, id);
+  if (only?.length === 0) return await showPlan(asked, ctx, nothingSelected);
+  await decidePlan(ctx, asked.by, 'reject', id, { only });
   return { redirect: `/plans/${id}` };
+}
+
+function capital(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 /** @returns undefined for all that wait */

@@ -3,6 +3,7 @@ import { planStates } from '../../domain/brake.ts';
 import type { OperationContext } from '../../operations/operation.ts';
 import { type Plan, pagePlans } from '../../removals/plan-store.ts';
 import type { Asked, Page, View } from '../page.ts';
+import { stateBadge } from '../view/badge.ts';
 import { chosen, chosenOf, filterForm, pager, toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
@@ -19,7 +20,7 @@ async function showPlans(asked: Asked, ctx: OperationContext): Promise<Page> {
   const found = await pagePlans(ctx, { ...filter, before, limit: perPage + 1 });
   const plans = found.slice(0, perPage);
   return {
-    title: 'Plans',
+    title: 'Removals on hold',
     body: html`
       ${filterForm(asked, [
         { name: 'state', label: 'state', options: planStates },
@@ -31,13 +32,13 @@ async function showPlans(asked: Asked, ctx: OperationContext): Promise<Page> {
   };
 }
 
-const noPlans = 'There are no such plans. One appears when more people are to leave than the brake lets pass.';
+const noPlans = 'No removals are on hold. A plan appears here when more people are due to leave than the limit allows.';
 
 const planColumns: readonly Column<Plan>[] = [
   ['plan', ({ id }) => html`<a href="/plans/${id}">Plan ${id}</a>`],
   ['install', ({ install }) => install],
-  ['state', ({ state }) => state],
+  ['state', ({ state }) => stateBadge(state)],
   ['people', ({ size }) => size, 'number'],
-  ['made', ({ createdAt }) => instantOf(createdAt)],
+  ['age', ({ createdAt }) => instantOf(createdAt)],
   ['decided', ({ decidedAt }) => instantOf(decidedAt)],
 ];

@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import type { Asked, Html } from '../page.ts';
+import { labelOf } from './label.ts';
 
 /** A part of a filter: a list to choose from, or a field to type in. */
 export interface FilterField {
@@ -23,11 +24,11 @@ export function filterForm({ path, query }: Asked, fields: readonly FilterField[
 
 function toField({ name, label, options, type = 'search' }: FilterField, value: string): Html {
   if (options === undefined) {
-    return html`<label>${label}<input type="${type}" name="${name}" value="${value}" maxlength="200" /></label>`;
+    return html`<label>${labelOf(label)}<input type="${type}" name="${name}" value="${value}" maxlength="200" /></label>`;
   }
   const all = value === '' || options.includes(value) ? options : [...options, value];
   return html`<label
-    >${label}
+    >${labelOf(label)}
     <select name="${name}">
       <option value="">all</option>
       ${all.map((one) => html`<option value="${one}" ${one === value ? html`selected` : ''}>${one}</option>`)}

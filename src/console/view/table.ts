@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import type { Html } from '../page.ts';
+import { labelOf } from './label.ts';
 
 /** A column of a list: its title, what stands in it for one row, and whether it is a number. */
 export type Column<Row> = readonly [title: string, cell: (row: Row) => Html | string | number | null, align?: 'number'];
@@ -20,7 +21,7 @@ export function tableOf<Row>(
 ): Html {
   if (rows.length === 0) return html`<p class="empty">${whenEmpty}</p>`;
   const shown = columns
-    .map(([title, cell, align = '']) => ({ title, align, cells: rows.map(cell) }))
+    .map(([title, cell, align = '']) => ({ title: labelOf(title), align, cells: rows.map(cell) }))
     .filter(({ cells }, index) => index === 0 || cells.some((cell) => (cell ?? '') !== ''));
   // What is wider than the screen is scrolled, with the keys too. On a phone each row is a card, whose cells say what
   // they are: browsers would no longer take that for a table, so the roles say it.

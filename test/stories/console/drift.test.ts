@@ -62,9 +62,7 @@ describe('the page of drift', () => {
     const page = await vera.visit('/drift');
     expect(page.body).not.toContain('ann@elsewhere.example');
     expect(rowsOf(page.text, 'a…@elsewhere.example, id s1 |')).toHaveLength(1);
-    expect(rowsOf(page.text, 'street-signs | list | acme |')).toEqual([
-      expect.stringMatching(/\| 2 \| 0 \| 1 \| 0$/),
-    ]);
+    expect(rowsOf(page.text, 'street-signs | list | acme |')).toEqual([expect.stringMatching(/\| 2 \| 0 \| 1 \| 0$/)]);
     await read();
     const later = await otto.visit('/drift?side=extra');
     expect(sinceOf(later)).toBe(sinceOf(page));

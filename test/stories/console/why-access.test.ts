@@ -152,7 +152,7 @@ describe('the pages of deliveries', () => {
     expect(results.path).toMatch(/^\/deliveries\/replays\/\d+$/);
     expect(results.text).toContain(`delivery ${started} |`);
     await quiet();
-    expect((await visitor.visit(results.path)).text).toMatch(new RegExp(`delivery ${started} \\|.*\\| handled \\|`));
+    expect((await visitor.visit(results.path)).text).toMatch(new RegExp(`delivery ${started} \\|.*\\| Handled \\|`));
     const none = await visitor.press(await visitor.visit('/deliveries?state=ignored'), 'Replay all 1 that match');
     expect(none.text).toContain('Nothing was replayed.');
     expect(none.text).toContain(`delivery ${ignored} |`);

@@ -116,10 +116,13 @@ function reasonsOfDue(week: Week, one: JudgedDay & { due: Counts }, isSettled: b
   ];
 }
 
-/** Whether it became due, or may be sent, only since the last run. */
-function isToBeSent({ reported, reopened, begunAt }: Week, { key, day, due }: JudgedDay): boolean {
+/** Whether it became due, or may be sent, only since the last run. While other work of a day is held, nothing is lowered. */
+function isToBeSent({ reported, reopened, begunAt }: Week, { key, contract, day, due }: JudgedDay): boolean {
   if (reported === null || reopened.has(key) || day >= begunAt) return true;
-  return JSON.stringify(reported.due.get(key)) !== JSON.stringify(due);
+  const wasHeld = reported.held.some(
+    (one) => one.state === 'held' && one.day === day && one.contracts.includes(contract),
+  );
+  return wasHeld || JSON.stringify(reported.due.get(key)) !== JSON.stringify(due);
 }
 
 /** Held and discarded work that may be of several contracts, or of none, is listed for itself. */
