@@ -1,19 +1,14 @@
 import { operations as declared } from '../operations/all.ts';
 import { type Operation, ofTable } from './operation-schema.ts';
-import { customerActs } from './operations/customer-acts.ts';
-import { customerOperations } from './operations/customers.ts';
 import { driftOperations } from './operations/drift.ts';
 import { explainOperations } from './operations/explain.ts';
-import { guidelineOperations } from './operations/guidelines.ts';
 import { importOperations } from './operations/imports.ts';
 import { membershipActs } from './operations/membership-acts.ts';
 import { membershipOperations } from './operations/memberships.ts';
 import { peopleOperations } from './operations/people.ts';
 import { planOperations } from './operations/plans.ts';
-import { recordOperations } from './operations/records.ts';
 import { statusOperations } from './operations/status.ts';
 import { usageOperations } from './operations/usage.ts';
-import { workOperations } from './operations/work.ts';
 
 /** Everything that the API can do. */
 export const operations: readonly Operation[] = [
@@ -25,11 +20,6 @@ export const operations: readonly Operation[] = [
   ...membershipActs,
   ...peopleOperations,
   ...planOperations,
-  ...customerOperations,
-  ...customerActs,
-  ...guidelineOperations,
-  ...recordOperations,
   ...usageOperations,
   ...importOperations,
-  ...workOperations,
 ];

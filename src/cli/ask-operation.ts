@@ -13,6 +13,7 @@ export interface Ask {
 export async function openAsk(
   session: Session,
   operation: Operation,
+  input: object,
   work: (ask: Ask) => Promise<void>,
 ): Promise<void> {
   const { remote } = session.line;
@@ -20,9 +21,8 @@ export async function openAsk(
     await work(await openRemoteAsk(session, remote));
     return;
   }
-  const isRead = operation.method === 'get';
   const { withContext } = await import('./with-context.ts');
-  await withContext(session, operation.asks, isRead, async (ctx, loops) => {
+  await withContext(session, operation, input, async (ctx, loops) => {
     const { decidedBy } = await import('./with-storage.ts');
     const { terminal } = session;
     await work({

@@ -3,14 +3,7 @@ import { toAppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import { version } from '../lib/version.ts';
 import { nouns } from '../operations/nouns.ts';
-import {
-  contractsCommand,
-  endpointCommand,
-  guidelinesCommand,
-  installsCommand,
-  notificationsCommand,
-  toolsCommand,
-} from './commands/marketplace.ts';
+import { endAtMarketplaceCommand } from './commands/marketplace.ts';
 import {
   accessCommand,
   driftCommand,
@@ -18,14 +11,12 @@ import {
   forgetCommand,
   membersCommand,
   plansCommand,
-  reconcileCommand,
   retireCommand,
   statusCommand,
 } from './commands/people.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import {
   adapterCommand,
-  auditCommand,
   autoCommand,
   backupCommand,
   connectCommand,
@@ -37,9 +28,8 @@ import {
   startCommand,
   tryCommand,
 } from './commands/setup.ts';
-import { tokenCommand } from './commands/token.ts';
 import { usageCommand } from './commands/usage.ts';
-import { Ending } from './define-command.ts';
+import { type CreateCommand, Ending } from './define-command.ts';
 import type { Terminal } from './terminal.ts';
 
 /**
@@ -60,19 +50,10 @@ const commands = [
   accessCommand,
   explainCommand,
   driftCommand,
-  reconcileCommand,
   plansCommand,
   usageCommand,
-  notificationsCommand,
-  guidelinesCommand,
-  contractsCommand,
-  installsCommand,
-  toolsCommand,
-  endpointCommand,
-  tokenCommand,
   retireCommand,
   forgetCommand,
-  auditCommand,
   keyCommand,
   mcpCommand,
   backupCommand,
@@ -80,6 +61,9 @@ const commands = [
   adapterCommand,
   sandboxCommand,
 ];
+
+/** Commands of a noun that are no operations, as they work on this machine. */
+const beside: Readonly<Record<string, readonly CreateCommand[]>> = { contracts: [endAtMarketplaceCommand] };
 
 /** @returns the exit status */
 export async function runCli(argv: string[], terminal: Terminal): Promise<number> {
@@ -106,7 +90,7 @@ export async function createProgram(terminal: Terminal, words = Object.keys(noun
   for (const [name, noun] of Object.entries(nouns)) {
     if (words.includes(name)) {
       const { createNounCommand } = await import('./operation-commands.ts');
-      program.addCommand(await createNounCommand(name, noun, terminal));
+      program.addCommand(await createNounCommand(name, noun, terminal, beside[name]));
     } else program.command(name).description(noun.about);
   }
   program.addCommand(autoCommand(terminal), { hidden: true });

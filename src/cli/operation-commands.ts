@@ -1,27 +1,47 @@
 import { Argument, Command, Option } from 'commander';
 import { toAppError } from '../domain/errors.ts';
-import { checkInput, type Field, fieldsOf, fromTexts, hasPages, inputOfCommand } from '../operations/input.ts';
+import {
+  checkInput,
+  type Field,
+  fieldsOf,
+  fromTexts,
+  hasPages,
+  inputOfCommand,
+  mayLeaveOutInstall,
+} from '../operations/input.ts';
 import type { Noun } from '../operations/nouns.ts';
-import { fieldsOfPath, type Operation } from '../operations/operation.ts';
+import type { Operation } from '../operations/operation.ts';
 import { longestPage } from '../operations/values.ts';
 import type { Ask } from './ask-operation.ts';
-import { Ending } from './define-command.ts';
+import { type CreateCommand, Ending } from './define-command.ts';
 import { type Output, printAnswer } from './print-answer.ts';
 import type { Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
 
-/** The command of a noun, with a subcommand for each of its operations. */
-export async function createNounCommand(name: string, noun: Noun, terminal: Terminal): Promise<Command> {
-  const operations = await noun.load();
+/**
+ * The command of a noun, with a subcommand for each of its operations.
+ *
+ * @param beside commands of the noun that are no operations, as they work on this machine
+ */
+export async function createNounCommand(
+  name: string,
+  noun: Noun,
+  terminal: Terminal,
+  beside: readonly CreateCommand[] = [],
+): Promise<Command> {
+  const operations = (await noun.load()).filter(({ hasCommand }) => hasCommand);
   const [only, ...others] = operations;
-  if (only !== undefined && others.length === 0) return createCommand(name, only, terminal);
+  if (only !== undefined && others.length + beside.length === 0) return createCommand(name, only, terminal);
   const command = new Command(name).description(noun.about);
   for (const operation of operations) {
     const { verb } = operation;
-    command.addCommand(createCommand(verb, operation, terminal), { isDefault: verb === 'list' });
+    command.addCommand(createCommand(verb, operation, terminal), { isDefault: defaultVerbs.has(verb) });
   }
+  for (const create of beside) command.addCommand(create(terminal));
   return command;
 }
+
+const defaultVerbs: ReadonlySet<string> = new Set(['list', 'now']);
 
 interface Line {
   json?: boolean;
@@ -34,7 +54,10 @@ interface Line {
 function createCommand(name: string, operation: Operation, terminal: Terminal): Command {
   const fields = fieldsOf(inputOfCommand(operation));
   const command = new Command(name).description(operation.summary);
-  for (const arg of operation.args) command.addArgument(toArgument(arg, fields.get(arg)));
+  for (const arg of operation.args) {
+    const mayBeLeftOut = arg === 'install' && mayLeaveOutInstall(operation);
+    command.addArgument(toArgument(arg, fields.get(arg), mayBeLeftOut));
+  }
   const options = [...fields].filter(([field]) => !operation.args.includes(field));
   for (const [field, about] of options) command.addOption(toOption(field, about));
   command.option('--json', 'Print the answer of the API as JSON; the same as --output json.');
@@ -48,7 +71,7 @@ function createCommand(name: string, operation: Operation, terminal: Terminal): 
     const texts = readTexts(command, operation, line, [...fields.keys()]);
     const input = toInput(operation, texts, session);
     const { openAsk } = await import('./ask-operation.ts');
-    await openAsk(session, operation, async (ask) => {
+    await openAsk(session, operation, input, async (ask) => {
       if (needsInstall(operation, texts)) Object.assign(input, { install: await onlyInstall(ask, session) });
       const answer = await askAll(operation, input, ask);
       const status = printAnswer(terminal, operation, answer, output);
@@ -57,10 +80,13 @@ function createCommand(name: string, operation: Operation, terminal: Terminal): 
   });
 }
 
-function toArgument(name: string, field: Field | undefined): Argument {
+function toArgument(name: string, field: Field | undefined, mayBeLeftOut: boolean): Argument {
   const isMany = field?.type === 'list';
   const term = `${toKebab(name)}${isMany ? '...' : ''}`;
-  return new Argument(field?.isRequired === true ? `<${term}>` : `[${term}]`, field?.description ?? '');
+  return new Argument(
+    field?.isRequired === true && !mayBeLeftOut ? `<${term}>` : `[${term}]`,
+    field?.description ?? '',
+  );
 }
 
 function toOption(name: string, { type, choices, preset, description }: Field): Option {
@@ -111,15 +137,16 @@ function toInput(operation: Operation, texts: Texts, session: Session): object {
   }
 }
 
-function needsInstall({ path }: Operation, texts: Texts): boolean {
-  return fieldsOfPath(path).includes('install') && texts['install'] === undefined;
+function needsInstall(operation: Operation, texts: Texts): boolean {
+  return mayLeaveOutInstall(operation) && texts['install'] === undefined;
 }
 
 async function onlyInstall(ask: Ask, session: Session): Promise<string> {
   const names = await ask.installs();
   const [only] = names;
   if (only === undefined) return session.misuse('there is no install yet: gangway connect <name>');
-  return names.length === 1 ? only : session.misuse(`--install is required: ${names.join(', ')}`);
+  if (names.length === 1) return only;
+  return session.misuse(`name the install: ${names.join(', ')}`);
 }
 
 /** The answer; of a list with pages, as many pages as the limit takes. */

@@ -1,4 +1,5 @@
 import { stripControl } from '../lib/strip-control.ts';
+import { sayPercent } from '../operations/show.ts';
 import type { Attention } from '../operator/attention.ts';
 import type { Check } from '../operator/doctor-checks.ts';
 import type { ExplainedBudget } from '../operator/explain-budgets.ts';
@@ -16,12 +17,6 @@ export function toCheckText({ name, status, says, action }: Check): string {
 /** One line on what needs attention, and one on what to do. */
 export function toAttentionText({ says, action }: Attention): string {
   return `  ! ${stripControl(says)}\n      → ${stripControl(action)}`;
-}
-
-/** The used part of a budget; empty if it is not known. Only a budget that is used up completely is 100 %. */
-export function toPercent(fraction: number | null): string {
-  // The division makes 0.29 a little less than it is.
-  return fraction === null ? '' : `${Math.floor(fraction * 100 + 1e-6)} %`;
 }
 
 /** Lines of text: the state of the budget, when it was read, and the last notice about it. */
@@ -43,7 +38,7 @@ function toStateText({ state, consumedFraction, ...budget }: ExplainedBudget): s
   if (state === null) return 'not known';
   if (consumedFraction === null || fundedVolume === null) return state;
   const left = remainingVolume === null ? '' : `, ${toRounded(remainingVolume)} left`;
-  return `${state}: ${toPercent(consumedFraction)} of ${toRounded(fundedVolume)} used${left}`;
+  return `${state}: ${sayPercent(consumedFraction)} of ${toRounded(fundedVolume)} used${left}`;
 }
 
 function toRounded(volume: number): number {

@@ -2,32 +2,52 @@ import { createDatabaseClock } from '../db/database-clock.ts';
 import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
-import type { Asks, OperationContext } from '../operations/operation.ts';
+import type { Operation, OperationContext } from '../operations/operation.ts';
 import type { Session } from './session.ts';
 import { loadRegistry, withStorage } from './with-storage.ts';
 
 type Work = (ctx: OperationContext, loops: readonly Loop[]) => Promise<void>;
 
-const secretsOf = { marketplace: ['installs'], tools: ['installs', 'tools'] };
-
-/** Opens what an operation asks, and closes it after the work. @param isRead whether nothing may be written */
-export async function withContext(session: Session, asks: Asks, isRead: boolean, work: Work): Promise<void> {
-  if (asks === 'database') {
-    await withDatabase(session, isRead, work);
+/** Opens what an operation asks, and closes it after the work. A read writes nothing. */
+export async function withContext(session: Session, operation: Operation, input: object, work: Work): Promise<void> {
+  const isDry = operation.method === 'get';
+  const uses = secretsOf(operation, input);
+  if (operation.asks === 'database' || operation.asks === 'channels') {
+    await withDatabase(session, { isDry, uses }, work);
     return;
   }
   const { withServices } = await import('./with-services.ts');
   const { createApprovals } = await import('../operator/approvals.ts');
   const { examineBridge } = await import('../operator/examine-bridge.ts');
-  await withServices(session, { uses: secretsOf[asks], isDry: isRead }, async ({ services, registry }) => {
+  await withServices(session, { uses, isDry }, async ({ services, registry }) => {
     const examine = (signal: AbortSignal) => examineBridge(services, signal);
     const approvals = createApprovals(services.logger);
     await work({ ...services, registry, approvals, reports: new Map(), examine }, services.loops);
   });
 }
 
+/** The parts of the configuration whose secrets are used. What the input names needs no secret of the others. */
+function secretsOf({ asks }: Operation, input: object): string[] {
+  const { install, tool, channel } = input as Partial<Record<string, string>>;
+  const partOf = (part: string, name: string | undefined) => (name === undefined ? part : `${part}.${name}`);
+  switch (asks) {
+    case 'database':
+      return [];
+    case 'channels':
+      return [partOf('notifications.channels', channel), 'mail'];
+    case 'marketplace':
+      return [partOf('installs', install)];
+    case 'tools':
+      return [partOf('installs', install), partOf('tools', tool)];
+  }
+}
+
 /** Loads neither the adapters nor the services: short commands are to be fast. */
-async function withDatabase(session: Session, isRead: boolean, work: Work): Promise<void> {
+async function withDatabase(
+  session: Session,
+  needs: { isDry: boolean; uses: readonly string[] },
+  work: Work,
+): Promise<void> {
   await withStorage(
     session,
     async ({ config, storage }) => {
@@ -35,10 +55,19 @@ async function withDatabase(session: Session, isRead: boolean, work: Work): Prom
       const clock = createDatabaseClock(storage.database, systemClock);
       await clock.correct();
       const { installs } = registry;
-      const opened = { ...storage, config, clock, registry, installs, wake: () => undefined, reports: new Map() };
+      const opened: Partial<OperationContext> = {
+        ...storage,
+        ...{ config, clock, registry, installs },
+        wake: () => undefined,
+        reports: new Map(),
+      };
+      if (needs.uses.includes('mail')) {
+        const { createChannels } = await import('../notify/create-channels.ts');
+        opened.channels = createChannels(config, clock);
+      }
       await work(refuseOthers(opened), []);
     },
-    { isDry: isRead },
+    needs,
   );
 }
 

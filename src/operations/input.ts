@@ -3,6 +3,7 @@ import { AppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import { sayCount } from '../lib/say-count.ts';
 import { fieldsOfPath, type Operation } from './operation.ts';
+import { theInstall } from './values.ts';
 
 /** What an operation takes, as fields that a path, a query, a form and a command line can write as texts. */
 export interface Field {
@@ -52,6 +53,11 @@ function choicesOf(schema: z.ZodType): readonly string[] | undefined {
 
 export function hasPages({ in: schema }: Operation): boolean {
   return schema instanceof z.ZodObject && 'cursor' in schema.shape;
+}
+
+/** Whether a command line may leave the install out where there is only one. */
+export function mayLeaveOutInstall({ in: schema }: Operation): boolean {
+  return schema instanceof z.ZodObject && schema.shape['install'] === theInstall;
 }
 
 const limitOfPages = z.int().min(1).max(100_000).default(100).describe('How many at most.');

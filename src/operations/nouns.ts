@@ -15,4 +15,52 @@ export const nouns: Readonly<Record<string, Noun>> = {
     about: 'What the marketplace sent, and what became of it',
     load: async () => (await import('./deliveries.ts')).deliveries,
   },
+  contracts: {
+    about: 'Contracts, and your decision about one',
+    load: async () => (await import('./contracts.ts')).contracts,
+  },
+  budgets: {
+    about: 'What contracts were funded with, and how much is used',
+    load: async () => (await import('./budgets.ts')).budgets,
+  },
+  reconcile: {
+    about: 'Read the marketplace now, and bring the tools in sync',
+    load: async () => (await import('./reconcile.ts')).reconcile,
+  },
+  runs: {
+    about: 'Readings of the marketplace, and what followed from them',
+    load: async () => (await import('./runs.ts')).runs,
+  },
+  installs: {
+    about: 'The customers that are connected',
+    load: async () => (await import('./installs.ts')).installs,
+  },
+  endpoint: {
+    about: 'The webhook endpoints at the marketplace',
+    load: async () => (await import('./endpoint.ts')).endpoint,
+  },
+  token: {
+    about: 'The tokens of your own accounts at the marketplace',
+    load: async () => (await import('./token.ts')).token,
+  },
+  tools: {
+    about: 'The configured tools, and the servers that their people are in',
+    load: async () => (await import('./tools.ts')).tools,
+  },
+  guidelines: {
+    about: 'What manuals publish for trainers, as the guidelines of projects in the tools',
+    load: async () => (await import('./guidelines.ts')).guidelines,
+  },
+  notifications: {
+    about: 'Notifications that were sent to your channels, and a test of the channels',
+    load: async () => (await import('./notifications.ts')).notifications,
+  },
+  audit: {
+    about: 'The audit log: who did what, and when',
+    load: async () => (await import('./audit.ts')).audit,
+  },
+  settings: {
+    about: 'The configuration as it was loaded',
+    load: async () => (await import('./settings.ts')).settings,
+  },
 };

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Context } from '../context.ts';
 import type { By } from '../db/audit-store.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
+import type { WatchedClock } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Channel } from '../notify/channel.ts';
 import type { Approvals } from '../operator/approvals.ts';
@@ -27,6 +28,8 @@ export interface Operation {
   asks: Asks;
   isSecret: boolean;
   args: readonly string[];
+  /** False where a command with a body of its own does the same, such as `gangway connect`. */
+  hasCommand: boolean;
   in: z.ZodType<object>;
   out: z.ZodObject;
   run(input: object, ctx: OperationContext, call: Call): unknown;
@@ -37,14 +40,18 @@ export interface Operation {
 
 export type Role = 'viewer' | 'operator';
 
-/** What a command has to open to run an operation itself. `marketplace` and `tools` include what is before them. */
-export type Asks = 'database' | 'marketplace' | 'tools';
+/**
+ * What a command has to open to run an operation itself. All include the database; `channels` are those of
+ * notifications, and `tools` includes the marketplace.
+ */
+export type Asks = 'database' | 'channels' | 'marketplace' | 'tools';
 
 /** Of a command. 1: something failed; 2: there is something to do; 3: something waits for a decision. */
 export type ExitStatus = 0 | 1 | 2 | 3;
 
 /** What all operations read from and act with. */
 export interface OperationContext extends Context {
+  clock: WatchedClock;
   /** Loading it has the loops follow what has changed. */
   registry: InstallRegistry;
   /** Where notifications are sent. */
@@ -84,6 +91,7 @@ interface Declared<In extends z.ZodType<object>, Out extends z.ZodObject> {
   isSecret?: true;
   /** Fields of the input that the command takes as arguments, in this order. By default those in the path. */
   args?: readonly KeyOf<z.output<In>>[];
+  hasCommand?: false;
   in: In;
   out: Out;
   run(input: z.output<In>, ctx: OperationContext, call: Call): z.input<Out> | Promise<z.input<Out>>;
@@ -132,6 +140,7 @@ function define<In extends z.ZodType<object>, Out extends z.ZodObject>(
     role: method === 'get' ? 'viewer' : 'operator',
     asks: 'database',
     isSecret: false,
+    hasCommand: true,
     args: fieldsOfPath(path).filter((field) => field !== 'install'),
     ...declared,
     method,

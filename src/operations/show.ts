@@ -55,3 +55,9 @@ function sayValue(value: unknown): string {
   if (value === null) return '-';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
+
+/** The used part of a budget. Only a budget that is used up completely is 100 %. */
+export function sayPercent(fraction: number | null): string {
+  // The division makes 0.29 a little less than it is.
+  return fraction === null ? '' : `${Math.floor(fraction * 100 + 1e-6)} %`;
+}

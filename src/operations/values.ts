@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { AppError } from '../domain/errors.ts';
-import type { OperationContext } from './operation.ts';
+import { toDurationMs } from '../lib/units.ts';
+import type { Patience } from '../operator/do-work.ts';
+import type { Call, OperationContext } from './operation.ts';
 
 /** What the inputs and answers of several operations are made of. */
 
@@ -21,6 +23,10 @@ export const instant = z.iso.datetime().describe('In UTC, such as 2026-03-15T10:
 export const maybeInstant = instant.nullable();
 export const maybeText = z.string().nullable();
 export const count = z.int().min(0);
+
+/** Of a run. */
+export const outcome = z.enum(['clean', 'applied', 'pending', 'held', 'failed']);
+export const runCounts = { added: count, removed: count, held: count, failed: count };
 
 export const longestPage = 500;
 
@@ -68,3 +74,19 @@ export function oneInstall({ installs }: Pick<OperationContext, 'installs'>, nam
 
 /** The install in an address. A command line may leave it out where there is only one. */
 export const theInstall = text.describe('Which install; may be left out where there is only one.');
+
+const longestWaitMs = 100_000;
+
+/** How long an act waits for what others do. */
+export const waiting = z
+  .string()
+  .refine(
+    (text) => (toDurationMs(text) ?? Number.POSITIVE_INFINITY) <= longestWaitMs,
+    'must be a duration such as 30s, at most 100s',
+  )
+  .default('30s')
+  .describe('How long to wait at most until it is done, up to 100s.');
+
+export function patienceOf({ loops, signal, onProgress }: Call, wait: string): Patience {
+  return { loops, signal, onProgress, waitMs: toDurationMs(wait) ?? 0 };
+}

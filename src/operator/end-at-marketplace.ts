@@ -59,7 +59,7 @@ export async function endAtMarketplace(
     throw new AppError('conflict', 'Nothing was asked for: the id of the contract was not typed');
   }
   // Before the call, because its answer may be lost.
-  await inTransaction(database, (tx) => writeAudit(tx, by, 'contracts end --at-marketplace', `${install}/${id}`));
+  await inTransaction(database, (tx) => writeAudit(tx, by, 'contracts end-at-marketplace', `${install}/${id}`));
   const approval = await source.endContract(id, signal);
   if (approval !== null) onApproval(approval);
   const decided = approval === null || !follows ? approval : await follow(source, approval, signal);

@@ -1,17 +1,26 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../context.ts';
+import type { By } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
-import type { DatabaseClock } from '../db/database-clock.ts';
 import { outcomeOfRun, type RunNumbers, type RunOutcome } from '../domain/run.ts';
-import { toInstant } from '../lib/clock.ts';
+import { toInstant, type WatchedClock } from '../lib/clock.ts';
 import { checkOrphans } from '../memberships/check-orphans.ts';
 import { retryFailedOfInstalls } from '../memberships/membership-store.ts';
 import { mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { findInstallState, wantRead } from '../reconcile/read/install-state-store.ts';
 import { reconcileNext } from '../reconcile/runs/reconcile-install.ts';
-import { endRun, lastReceiptId, listOpenRuns, type Since } from '../reconcile/runs/run-store.ts';
+import {
+  endRun,
+  type ListedRun,
+  lastReceiptId,
+  listOpenRuns,
+  listRuns,
+  openPlanOf,
+  type Since,
+} from '../reconcile/runs/run-store.ts';
 import { checkSilence, createAliveWorker } from '../reconcile/runs/silence.ts';
 import { doWork, type Patience } from './do-work.ts';
+import { wantRead as askForReading } from './want-read.ts';
 
 /** The outcome of reconciling one install. */
 export interface Reconciled extends RunNumbers {
@@ -37,7 +46,7 @@ const lookEveryMs = 100;
  */
 export async function reconcileNow(
   ctx: Context,
-  clock: DatabaseClock,
+  clock: WatchedClock,
   installs: readonly string[],
   patience: Patience,
   acceptsOrphans = false,
@@ -129,4 +138,50 @@ async function readOne(
     if (!isTaken) await wait(lookEveryMs, undefined, { signal }).catch(() => undefined);
   }
   return 'Stopped before it was read';
+}
+
+const followEveryMs = 500;
+/** So many runs of an install begin at most between two looks. */
+const mostRunsOfAnInstall = 10;
+
+/**
+ * Asks the running instances to read these installs, and waits until what follows is done in the tools, or the
+ * patience is over. They go on then.
+ */
+export async function followRuns(
+  ctx: Context,
+  by: By,
+  installs: readonly string[],
+  { waitMs, signal, onProgress }: Pick<Patience, 'waitMs' | 'signal' | 'onProgress'>,
+): Promise<Reconciled[]> {
+  await askForReading(ctx, by, installs);
+  const until = performance.now() + waitMs;
+  for (;;) {
+    const found = await findRuns(ctx, installs, by.at);
+    const ended = installs.filter((install) => found.get(install)?.endedAt);
+    if (ended.length === installs.length || signal.aborted || performance.now() >= until) {
+      return await Promise.all(installs.map((install) => toReconciled(ctx, install, found.get(install))));
+    }
+    onProgress(`${ended.length} of ${installs.length} installs are read, and their tools in sync`);
+    await wait(followEveryMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** The first run of each install that began since then. */
+async function findRuns(ctx: Context, installs: readonly string[], since: string): Promise<Map<string, ListedRun>> {
+  const [only] = installs.length === 1 ? installs : [];
+  const runs = await listRuns(ctx, { install: only, limit: mostRunsOfAnInstall * installs.length });
+  return new Map(runs.filter(({ beganAt }) => beganAt >= since).map((run) => [run.install, run]));
+}
+
+async function toReconciled(ctx: Context, install: string, run: ListedRun | undefined): Promise<Reconciled> {
+  if (run === undefined) {
+    const failure = 'Not read in time: it is read as soon as possible';
+    return { install, plan: null, added: 0, removed: 0, held: 0, failed: 0, outcome: 'failed', failure };
+  }
+  const { added, removed, held, failed, outcome, failure, endedAt } = run;
+  const plan = held === 0 ? null : await openPlanOf(ctx, install);
+  const numbers = { install, plan, added, removed, held, failed };
+  if (endedAt !== null) return { ...numbers, outcome: outcome ?? 'failed', failure };
+  return { ...numbers, outcome: 'failed', failure: failure ?? 'Not done in time: it goes on' };
 }

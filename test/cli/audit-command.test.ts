@@ -21,7 +21,7 @@ describe('gangway audit', () => {
   async function listActs(
     ...argv: string[]
   ): Promise<{ actor: string; action: string; subject: string; id: number }[]> {
-    return (JSON.parse(await run('audit', ...argv, '--json')) as { acts: [] }).acts;
+    return (JSON.parse(await run('audit', ...argv, '--json')) as { items: [] }).items;
   }
 
   /** By two in turns. */
@@ -36,17 +36,14 @@ describe('gangway audit', () => {
 
   it('says that nothing was decided', async () => {
     await workspace.receive();
-    expect(await run('audit')).toBe('No operator has decided anything.\n');
+    expect(await run('audit')).toBe('No operator has done anything yet.\n');
   });
 
-  it('lists what was decided, the latest first, page by page', async () => {
+  it('lists what was decided, newest first', async () => {
     await decideFourTimes();
     const subjects = (acts: { subject: string }[]) => acts.map(({ subject }) => subject);
     expect(subjects(await listActs())).toEqual(['plan 4', 'plan 3', 'plan 2', 'plan 1']);
-    const page = await listActs('--limit', '2');
-    expect(subjects(page)).toEqual(['plan 4', 'plan 3']);
-    const rest = await listActs('list', '--limit', '2', '--before', `${page.at(-1)?.id}`);
-    expect(subjects(rest)).toEqual(['plan 2', 'plan 1']);
+    expect(subjects(await listActs('--limit', '2'))).toEqual(['plan 4', 'plan 3']);
     expect(subjects(await listActs('list', '--actor', 'ben'))).toEqual(['plan 4', 'plan 2']);
     expect(
       (await run('audit'))

@@ -61,12 +61,12 @@ describe('what commands say of budgets', { timeout: 60_000 }, () => {
     const { stdout } = await run('contracts', 'list', '--budget', 'low');
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(2);
-    expect(lines[1]).toMatch(new RegExp(`^acme +${ids.low} +active +1 +low +85 % `));
+    expect(lines[1]).toMatch(new RegExp(` ${ids.low} +acme +active +1 +low +85 % `));
     const depleted = await json('contracts', 'list', '--budget', 'depleted');
-    expect(depleted.contracts).toMatchObject([
+    expect(depleted.items).toMatchObject([
       { contractId: ids.depleted, budgetState: 'depleted', consumedFraction: 1.2 },
     ]);
-    expect((await json('contracts', 'list')).contracts).toHaveLength(3);
+    expect((await json('contracts', 'list')).items).toHaveLength(3);
     const refused = await run('contracts', 'list', '--budget', 'gone');
     expect(refused).toMatchObject({ status: 64 });
     expect(refused.stderr).toContain('one of: ok, low, depleted, unknown');

@@ -107,7 +107,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     const elsewhere = sandbox.createJob({ accountId: sandbox.createAccount().accountId }).id;
     const refused = await connect('--job', `${elsewhere}=street-signs`);
     for (const { stderr } of [refused, await connect()]) {
-      expect(stderr).toContain('payments:write (only for gangway contracts end --at-marketplace)');
+      expect(stderr).toContain('payments:write (only for gangway contracts end-at-marketplace)');
       expect(stderr).toContain('jobs:write (for nothing)');
       for (const scope of needed) expect(stderr).not.toContain(`${scope} (`);
       expect(stderr).toContain(`gangway token rotate own makes one with ${needed.join(', ')}`);
@@ -166,6 +166,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
   ])('refuses a job %s', async (_, argv, status, message) => {
     const refused = await run('connect', 'own', '--token-file', tokenFile(), ...argv);
     expect(refused).toMatchObject({ status, stderr: expect.stringMatching(message) });
+    await run('migrate');
     expect(await installs()).toEqual([]);
   });
 

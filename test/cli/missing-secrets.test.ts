@@ -67,10 +67,10 @@ describe('a second terminal, where no variable of the configuration is set', () 
   });
 
   it.each([
-    ['tools accept other', [otherTool]],
+    ['tools accept other', [otherTool, install, otherInstall]],
     ['adapter test --tool list --group 1 --yes', [tool]],
     ['endpoint status acme', [install]],
-    ['contracts end cmc1 --install beta --at-marketplace --confirm cmc1', [otherInstall]],
+    ['contracts end-at-marketplace cmc1 --install beta --confirm cmc1', [otherInstall]],
     ['links list', [install, otherInstall]],
     ['notifications test --channel ops', [channel, 'mail.smtp: the variable UNSET_SMTP is not set']],
     ['reconcile', [tool, otherTool, install, otherInstall]],

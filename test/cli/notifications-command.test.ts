@@ -48,7 +48,7 @@ describe('gangway notifications', () => {
       const { status, stdout } = await run('list');
       expect(status).toBe(0);
       const [titles, ...lines] = stdout.trimEnd().split('\n');
-      expect(titles).toMatch(/^id +added +channel +kind +says +install +contract +state +tries +next +why$/);
+      expect(titles).toMatch(/^id +age +channel +kind +says +install +contract +state +tries +next +problem$/);
       expect(lines).toEqual([
         expect.stringMatching(/^2 .* billing +budget\.depleted +reminder +acme +c2 +waiting +0 +20\S+$/),
         expect.stringMatching(/^1 .* billing +budget\.low +raised +acme +c1 +failed +1 +answered 410$/),
@@ -58,7 +58,8 @@ describe('gangway notifications', () => {
     it('shows those in one state, and all there is to them as JSON', async () => {
       const { stdout } = await run('list', '--state', 'waiting', '--json');
       expect(JSON.parse(stdout)).toEqual({
-        notifications: [
+        next: null,
+        items: [
           {
             ...newNotice({ kind: 'budget.depleted', contractId: 'c2', isRepeat: true }),
             id: 2,
@@ -73,13 +74,13 @@ describe('gangway notifications', () => {
           },
         ],
       });
-      expect((await run('list', '--state', 'sent')).stdout).toBe('There are no notifications.\n');
+      expect((await run('list', '--state', 'sent')).stdout).toBe('No notifications match.\n');
       expect((await run('list', '--state', 'lost')).status).toBe(64);
     });
   });
 
   describe('test', () => {
-    it('sends something to every channel, as a notice is sent, and keeps nothing of it', async () => {
+    it('sends something to every channel, as a notice is sent, and keeps it in the audit log alone', async () => {
       const { status, stdout } = await run('test', '--json');
       expect(status).toBe(0);
       expect(JSON.parse(stdout)).toEqual({
@@ -94,14 +95,14 @@ describe('gangway notifications', () => {
         type: 'test',
       });
       expect(hook.posts.map(({ body }) => body)).toContain('{"text":"Gangway: a test notice"}');
-      expect((await run('list')).stdout).toBe('There are no notifications.\n');
+      expect((await run('list')).stdout).toBe('No notifications match.\n');
     });
 
     it('says what failed, and ends with 1', async () => {
       hook.answer = answering(403, {}, 'no');
       const { status, stdout, stderr } = await run('test', '--channel', 'chat');
       expect([status, stderr]).toEqual([1, '']);
-      expect(stdout).toMatch(/^channel +outcome +why\nchat +refused +answered 403\n$/);
+      expect(stdout).toMatch(/^channel +outcome +problem\nchat +refused +answered 403\n$/);
       expect(hook.posts).toHaveLength(1);
     });
 
@@ -121,7 +122,7 @@ describe('gangway notifications', () => {
       expect(await run('test', '--channel', 'chart')).toMatchObject({
         status: 1,
         stdout: '',
-        stderr: 'gangway: There is no channel "chart"; there is: billing, chat\n',
+        stderr: 'gangway: There is no channel "chart"; there are: billing, chat\n',
       });
       changeConfig({ notifications: {} });
       expect(await run('test')).toMatchObject({

@@ -48,11 +48,13 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
 
   /** The token of the install that the marketplace knows. */
   async function reconcile(...argv: string[]) {
-    const { status, said } = await run('reconcile', '--install', 'acme', ...argv);
+    const { status, said } = await run('reconcile', ...argv, '--install', 'acme');
     return { status, ...said.installs[0] };
   }
 
-  const nothing = { install: 'acme', plan: null, added: 0, removed: 0, held: 0, failed: 0 };
+  const preview = () => reconcile('preview');
+
+  const nothing = { install: 'acme', plan: null, added: 0, removed: 0, held: 0, failed: 0, failure: null };
 
   async function holdAll() {
     const hired = [hire(), hire(), hire()];
@@ -115,7 +117,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     const { outcome, hired } = await holdAll();
     expect(outcome).toEqual({ ...nothing, status: 3, outcome: 'held', plan: 1, held: 3 });
     expect(await reconcile()).toEqual(outcome);
-    expect(await reconcile('--dry-run')).toMatchObject({ status: 3, outcome: 'held', held: 3 });
+    expect(await preview()).toMatchObject({ status: 3, outcome: 'held', held: 3 });
     expect(roster().sort()).toEqual(hired.map(({ trainerId }) => trainerId).sort());
     const { status, said } = await run('plans', 'approve', '1');
     expect([status, said]).toMatchObject([0, { decided: 3, removed: 3, failed: 0, left: 0 }]);
@@ -139,12 +141,12 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     const changed = { ...config, notifications: { channels } };
     writeFileSync(workspace.configFile, JSON.stringify(changed));
     // Its token is refused, which two readings find out.
-    await run('reconcile', '--install', 'globex', '--dry-run');
-    expect((await run('notifications', 'list')).said).toEqual({ notifications: [] });
+    await run('reconcile', 'preview', '--install', 'globex');
+    expect((await run('notifications', 'list')).said).toEqual({ items: [], next: null });
     await run('reconcile', '--install', 'globex');
     await run('reconcile', '--install', 'globex');
     expect((await run('notifications', 'list')).said).toMatchObject({
-      notifications: [{ kind: 'alert.marketplace_refuses', state: 'waiting', channel: 'ops' }],
+      items: [{ kind: 'alert.marketplace_refuses', state: 'waiting', channel: 'ops' }],
     });
     await workspace.whileRunning(async () => {
       await until(
@@ -165,8 +167,8 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     const { trainerId } = hire();
     const before = [await dump(), roster()];
     const pending = { ...nothing, status: 2, outcome: 'pending', added: 1, removed: 1 };
-    expect(await reconcile('--dry-run')).toMatchObject(pending);
-    const argv = ['reconcile', '--dry-run', '--install', 'acme', '--config', workspace.configFile];
+    expect(await preview()).toMatchObject(pending);
+    const argv = ['reconcile', 'preview', '--install', 'acme', '--config', workspace.configFile];
     const { status, stdout } = await runCommand(...argv);
     expect(status).toBe(2);
     expect(stdout).toMatch(/^- +acme +list +street-signs +\S+ +the contract is listed as ended$/m);
@@ -182,7 +184,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     const project = 'street-signs';
     await workspace.receive(fullEvent({ type: 'project_link.removed', id: '1', link: linkId, project, createdAt }));
     expect(await reconcile()).toEqual({ ...nothing, status: 0, outcome: 'clean' });
-    const argv = ['reconcile', '--dry-run', '--install', 'acme', '--config', workspace.configFile];
+    const argv = ['reconcile', 'preview', '--install', 'acme', '--config', workspace.configFile];
     const { status, stdout } = await runCommand(...argv);
     expect(status).toBe(0);
     expect(stdout).toMatch(/^- +acme .+ the link to the project was removed +not before \S+Z$/m);
@@ -196,8 +198,8 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
       await reconcile();
       sandbox.endContract(contractId);
       sandbox.setFaults(undefined, { [fault]: 1 });
-      expect(await reconcile('--dry-run')).toMatchObject({ status: 1, outcome: 'failed' });
-      expect(await reconcile()).toEqual({ ...nothing, status: 1, outcome: 'failed' });
+      expect(await preview()).toMatchObject({ status: 1, outcome: 'failed' });
+      expect(await reconcile()).toEqual({ ...nothing, status: 1, outcome: 'failed', failure: expect.any(String) });
       expect(roster()).toEqual([trainerId]);
       sandbox.setFaults(undefined);
       expect(await reconcile()).toMatchObject({ status: 0, removed: 1 });
@@ -206,12 +208,13 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
 
   it('says of every install how it went, and fails where one has failed', async () => {
     hire();
-    const { status, said, stderr } = await run('reconcile');
+    const { status, said } = await run('reconcile');
     expect(status).toBe(1);
     expect(said.installs).toMatchObject([
       { install: 'acme', outcome: 'applied' },
-      { install: 'globex', outcome: 'failed' },
+      { install: 'globex', outcome: 'failed', failure: expect.stringContaining('401') },
     ]);
+    const { stderr } = await runCommand('reconcile', '--config', workspace.configFile);
     expect(stderr).toMatch(/^gangway: globex: .+401/m);
   });
 
@@ -227,7 +230,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     const { trainerId } = hire();
     writeFileSync(workspace.rosterFile, 'no roster');
     expect(await reconcile()).toMatchObject({ status: 1, outcome: 'failed', failed: 1 });
-    expect(await reconcile('--dry-run')).toMatchObject({ status: 1, outcome: 'failed' });
+    expect(await preview()).toMatchObject({ status: 1, outcome: 'failed' });
     writeFileSync(workspace.rosterFile, JSON.stringify({ groups: {} }));
     expect(await reconcile()).toMatchObject({ status: 0, outcome: 'applied', added: 1 });
     expect(roster()).toEqual([trainerId]);

@@ -36,7 +36,7 @@ describe('reconcile --remote', () => {
     sandbox.setFaults(undefined, { lose: 1 });
     sandbox.hire({ jobId: customer.jobId });
     await quiet();
-    const dry = await remote('reconcile', '--dry-run', '--json');
+    const dry = await remote('reconcile', 'preview', '--json');
     expect(dry).toMatchObject({ status: 2, stderr: '' });
     expect(JSON.parse(dry.stdout)).toMatchObject({ installs: [{ install: 'acme', outcome: 'pending', added: 1 }] });
     expect(roster()[group]).toHaveLength(1);
@@ -59,7 +59,7 @@ describe('reconcile --remote', () => {
     const { remote } = await openHired();
     expect(await remote('reconcile', '--install', 'nobody')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('There is no install nobody'),
+      stderr: expect.stringContaining('There is no install "nobody"'),
     });
   });
 });

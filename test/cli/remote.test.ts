@@ -2,12 +2,9 @@ import { globSync, readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { operations } from '../../src/api/operations.ts';
-import { runAuditList } from '../../src/cli/audit-command.ts';
-import { runContractsList } from '../../src/cli/contracts-command.ts';
 import type { Printed } from '../../src/cli/define-command.ts';
 import { runDrift } from '../../src/cli/drift-command.ts';
 import { runMembers } from '../../src/cli/members-command.ts';
-import { runNotificationsList } from '../../src/cli/notifications-command.ts';
 import { runPlansList, runPlansShow } from '../../src/cli/plans-command.ts';
 import type { StorageSession } from '../../src/cli/session.ts';
 import { Config } from '../../src/config/config-schema.ts';
@@ -59,12 +56,6 @@ describe('a command with --remote', () => {
       [['members', '--limit', '3'], runMembers({ ...allMembers, limit: 3 }, session)],
       [['members', '--leaving'], runMembers({ ...allMembers, leaving: true, limit }, session)],
       [['drift'], runDrift({ tool: none, group: none, limit }, session)],
-      [
-        ['contracts', 'list', '--status', 'active'],
-        runContractsList({ install: none, status: 'active', budget: none, suspects: false, limit }, session),
-      ],
-      [['notifications'], runNotificationsList({ state: none, limit }, session)],
-      [['audit'], runAuditList({ actor: none, before: none, limit }, session)],
     ];
     for (const [argv, running] of same) {
       const local = await running;
@@ -91,8 +82,8 @@ describe('a command with --remote', () => {
       [['links', 'remove', 'cars'], 0, 'Nothing was changed'],
       [['links', 'remove', 'cars', '--yes'], 0, 'Removed the link'],
       [['endpoint', 'status'], 1, 'acme: '],
-      [['contracts', 'end', contract], 0, 'counts as one that has ended'],
-      [['contracts', 'reopen', contract], 0, 'counts as one that goes on. A running "gangway start" reads acme now.'],
+      [['contracts', 'end', contract], 0, 'is treated as ended'],
+      [['contracts', 'reopen', contract], 0, 'is treated as active. A running "gangway start" reads acme now.'],
       [['plans', 'approve', '1', '--only', approved], 0, '1 will be removed.'],
       [['deliveries', 'replay', '1'], 0, '1 will be handled again.'],
       [['deliveries', 'body', '1'], 0, '{'],
@@ -168,7 +159,7 @@ describe('a command with --remote', () => {
     const source = globSync('src/cli/remote/*.ts').map((file) => readFileSync(file, 'utf8'));
     const asked = [...source.join('\n').matchAll(/'((?:GET|POST) \/[^']+)'/g)].map(([, operation]) => operation);
     const known = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
-    expect(asked.length).toBeGreaterThan(30);
+    expect(asked.length).toBeGreaterThan(10);
     expect(asked.filter((operation) => !known.includes(operation ?? ''))).toEqual([]);
   });
 });

@@ -13,6 +13,7 @@ describe('gangway tools', { timeout: 30_000 }, () => {
   beforeEach(async () => {
     const { baseUrl } = await openWorld();
     workspace = createBridgeWorkspace({ marketplace: { baseUrl } });
+    expect(await runCommand('migrate', '--config', workspace.configFile)).toMatchObject({ status: 0 });
     expect(await tools()).toMatchObject([{ tool: 'list', bound: null }]);
     const createdAt = new Date().toISOString();
     await workspace.receive(fullEvent({ type: 'contract.started', createdAt }));
@@ -73,11 +74,11 @@ describe('gangway tools', { timeout: 30_000 }, () => {
     });
     await lookAgain();
     expect(readRoster(other)).toEqual({ 'street-signs': ['cmu1'] });
-    expect((await run('tools')).stdout).toMatch(/^tool +stands at +its people are in\nlist /);
+    expect((await run('tools')).stdout).toMatch(/^tool +address +its people are in\nlist /);
   });
 
   it('knows which there are', async () => {
     const { status, stderr } = await run('tools', 'accept', 'lits');
-    expect([status, stderr]).toEqual([64, expect.stringContaining('there is: list')]);
+    expect([status, stderr]).toEqual([1, expect.stringContaining('there are: list')]);
   });
 });

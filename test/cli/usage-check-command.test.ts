@@ -186,7 +186,7 @@ describe('what an operator decides about work', { timeout: 60_000 }, () => {
     expect(await run('usage', 'report')).toMatchObject({ said: { installs: [{ sent: 1 }] } });
     // What is left is the discarded work of the day.
     expect(await check(...of)).toEqual([0, `${today} discarded`]);
-    expect((await run('audit')).said.acts.map(({ subject }: { subject: string }) => subject)).toEqual([
+    expect((await run('audit')).said.items.map(({ subject }: { subject: string }) => subject)).toEqual([
       `${id} sent`,
       `${id} dismissed`,
     ]);

@@ -131,7 +131,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     expect(stdout).toMatch(/600 → 100 +2 → 1 +9 → 2 +waits for you/);
 
     await run('usage', 'report', '--accept-lowered');
-    expect((await run('audit')).said.acts).toMatchObject([
+    expect((await run('audit')).said.items).toMatchObject([
       { action: 'usage report --accept-lowered', subject: 'acme' },
     ]);
     const reported = await run('usage', 'held');

@@ -46,6 +46,7 @@ describeAnyDatabase('the console', (openFresh) => {
   function open({ loops = [] as Loop[], token: wanted = undefined as string | undefined, installs = ['acme'] } = {}) {
     const ctx = {
       ...engine,
+      clock: { now: engine.clock.now, takeLatest: engine.clock.now },
       installs: new Map(installs.map((install) => [install, inStudio()])),
       config: Config.parse({ console: wanted === undefined ? {} : { token: wanted } }),
       // No page is asked for here.

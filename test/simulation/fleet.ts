@@ -269,7 +269,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
     async lookAgain(customer) {
       const memberships = observer.kysely.selectFrom('membership').select('id').where('install', '=', customer);
       for (const { id } of await memberships.execute()) await act(`/memberships/${id}/converge`);
-      await act('/installs/read', { install: customer });
+      await act('/reconcile', { install: customer, wait: '0s' });
       await act('/deliveries/replay', { failed: true });
     },
     listBudgets: () =>

@@ -254,5 +254,5 @@ function toConfigured(jobs: readonly Job[]): Record<string, string> {
 async function connectOwn(consoleUrl: string, unknown: { token: string; jobs: readonly Job[] } | null): Promise<void> {
   const jobs = unknown?.jobs.map(({ id: job, project }) => ({ job, project }));
   const body = unknown === null ? {} : { source: 'employer', token: unknown.token, jobs };
-  await createApiClient(consoleUrl).ask('connectInstall', { params: { install: 'own' }, body });
+  await createApiClient(consoleUrl).ask('installsConnect', { params: { install: 'own' }, body });
 }

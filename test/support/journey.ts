@@ -100,7 +100,7 @@ export async function openJourney(
   const storage = await openStorage(url, key);
   onTestFinished(() => storage.database.close());
   const document = toDocument(baseUrl, customer, rosterFile, options);
-  const config = Config.parse(document);
+  const config = Config.parse({ ...document, database: { url } });
   const configFile = path.join(createFolder(), 'gangway.config.json');
   writeFileSync(configFile, JSON.stringify({ ...document, database: { url } }));
   const adapters = options.adapter === undefined ? await loadAdapters(config) : new Map([['list', options.adapter]]);

@@ -7,7 +7,7 @@ import { explainSubject } from '../../operator/explain-subject.ts';
 import { loadMembership } from '../../operator/load-membership.ts';
 import { loadTimeline } from '../../operator/timeline/load-timeline.ts';
 import { defineOperation } from '../operation-schema.ts';
-import { contractParams } from '../schemas/customer-schema.ts';
+import { contractParams } from '../schemas/common-schema.ts';
 import {
   explainAnswer,
   explainQuery,

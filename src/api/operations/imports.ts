@@ -1,4 +1,7 @@
+import { AppError } from '../../domain/errors.ts';
 import { maskText } from '../../lib/mask.ts';
+import type { OperationContext } from '../../operations/operation.ts';
+import { pickInstalls } from '../../operations/values.ts';
 import { countImport, prepareImport, undoImport } from '../../usage/import/import-file.ts';
 import { dropImport } from '../../usage/import/import-lines-store.ts';
 import { listImports } from '../../usage/import/import-store.ts';
@@ -11,7 +14,6 @@ import {
   importsQuery,
   undoneImportAnswer,
 } from '../schemas/usage-schema.ts';
-import { pickInstall } from './customers.ts';
 
 /** Work from files, for tools that cannot be asked. */
 
@@ -62,6 +64,13 @@ const undoOneImport = defineOperation({
     return { id, undone: true as const };
   },
 });
+
+/** @throws AppError `conflict` where none is named and there is not exactly one */
+function pickInstall(ctx: OperationContext, named: string | undefined): string {
+  const [install, other] = pickInstalls(ctx, named);
+  if (install !== undefined && other === undefined) return install;
+  throw new AppError('conflict', 'There is not exactly one install: name one');
+}
 
 async function* oneChunk(content: string): AsyncGenerator<Buffer> {
   yield Buffer.from(content);

@@ -1,3 +1,4 @@
+import { pickInstalls } from '../../operations/values.ts';
 import { checkWork, recountWork } from '../../operator/check-work.ts';
 import { describeUsage } from '../../operator/describe-usage.ts';
 import { listHeldWork } from '../../operator/held-work.ts';
@@ -25,7 +26,6 @@ import {
   reportPreviewQuery,
   takenBackAnswer,
 } from '../schemas/usage-schema.ts';
-import { pickInstalls } from './customers.ts';
 
 /** The work done in the tools, and what is reported of it to the marketplace. */
 

@@ -62,14 +62,7 @@ export const actHeaders = z.object({
     .describe('The same request with the same key is done once, and gets the same answer for a day.'),
 });
 
-export const check = z
-  .object({
-    name: z.string(),
-    status: z.enum(['ok', 'warning', 'failure']),
-    says: z.string(),
-    action: maybeText.describe('What to do; null where there is nothing to do.'),
-  })
-  .meta({ id: 'Check' });
+export const contractParams = z.strictObject({ contract: text });
 
 export const problem = z
   .object({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { budgetStates } from '../../domain/budget.ts';
 import { deliveryStates } from '../../domain/delivery.ts';
 import { membershipStates } from '../../domain/membership.ts';
-import { check, count, instant, maybeInstant, maybeText } from './common-schema.ts';
+import { count, instant, maybeInstant, maybeText } from './common-schema.ts';
 import { attention } from './membership-schema.ts';
 import { plan } from './plan-schema.ts';
 
@@ -66,29 +66,3 @@ export const statusAnswer = z.object({
   instances: z.array(instance),
   tools: z.array(toolStanding),
 });
-
-export const report = z.object({ by: z.string(), at: instant, checks: z.array(check) }).meta({ id: 'Report' });
-
-export const doctorAnswer = z.object({
-  report: report
-    .nullable()
-    .describe('What this instance found when it last looked; null if it has not looked since it was started.'),
-});
-
-export const settingsAnswer = z.object({
-  settings: z.array(
-    z
-      .object({ key: z.string(), value: z.string(), isDefault: z.boolean(), says: z.string() })
-      .meta({ id: 'Setting', description: 'One key of the configuration as it was loaded; secrets are masked.' }),
-  ),
-});
-
-const server = z.object({ identity: maybeText, location: maybeText });
-
-export const toolsAnswer = z.object({
-  tools: z.array(z.object({ tool: z.string(), location: maybeText, bound: server.nullable() })),
-});
-
-export const toolParams = z.strictObject({ tool: z.string().min(1).max(200) });
-
-export const acceptedToolAnswer = server.extend({ tool: z.string() });

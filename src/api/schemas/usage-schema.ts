@@ -1,6 +1,16 @@
 import { z } from 'zod';
-import { count, day, flag, instant, maybeInstant, maybeText, rowNumber, text, wholeNumber } from './common-schema.ts';
-import { contractParams } from './customer-schema.ts';
+import {
+  contractParams,
+  count,
+  day,
+  flag,
+  instant,
+  maybeInstant,
+  maybeText,
+  rowNumber,
+  text,
+  wholeNumber,
+} from './common-schema.ts';
 
 /** The work done in the tools, and what is reported of it. */
 

@@ -133,26 +133,6 @@ of what is listed here.`,
   remote: async () => (await import('../remote/people.ts')).askDrift,
 });
 
-export const reconcileCommand = defineCommand({
-  name: 'reconcile',
-  description: 'read every install from the marketplace, and bring the tools in line with it',
-  options: {
-    install: option('<name>', 'only this one'),
-    dryRun: flag('say what would be done, and change nothing'),
-    wait: wait('how long to wait at most until it is done'),
-  },
-  json: jsonInsteadOfTable,
-  notes: `Exit status: 0 clean or applied, 1 failed or unfinished, 2 changes pending (dry run),
-3 held by the brake, 64 used wrongly. A dry run ends as the run would, but with 2 if the
-run would change something. It lists groups and does not ask for single accounts: only the
-run finds out what was already changed by hand, and which trainers a tool refuses.`,
-  opens: 'services',
-  uses: ['installs', 'tools'],
-  isDry: ({ dryRun }) => dryRun,
-  run: async () => (await import('../reconcile-command.ts')).runReconcile,
-  remote: async () => (await import('../remote/reconcile.ts')).askReconcile,
-});
-
 const plan = argument('<plan>', 'its number in the list', toRowNumber);
 const only = repeatedOption('<membership>', 'only this membership of the plan; may be repeated', toRowNumber);
 

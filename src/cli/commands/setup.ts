@@ -1,16 +1,14 @@
 import { builtInAdapters } from '../../adapters/built-in-adapters.ts';
 import { configFileName } from '../../config/find-configuration.ts';
 import { jobRule, nameRule, projectRule } from '../../config/text-rules.ts';
-import { defineCommand, defineGroup, jsonInsteadOfTable } from '../define-command.ts';
+import { defineCommand, defineGroup } from '../define-command.ts';
 import {
   argument,
   flag,
   keepsTo,
-  limit,
   option,
   repeatedOption,
   toDomain,
-  toRowNumber,
   toWholeNumber,
   wait,
   withDefault,
@@ -67,7 +65,7 @@ is said before it is stored. Exit status: as of gangway reconcile.`,
   opens: 'services',
   uses: ['installs', 'tools'],
   run: async () => (await import('../connect-command.ts')).runConnect,
-  remote: async () => (await import('../remote/reconcile.ts')).askConnect,
+  remote: async () => (await import('../remote/setup.ts')).askConnect,
 });
 
 function toPatterns(text: string): string[] {
@@ -128,24 +126,8 @@ export const doctorCommand = defineCommand({
     return !rehearse && (tool !== undefined || group !== undefined) && '--tool and --group are for --rehearse';
   },
   run: async () => (await import('../doctor-command.ts')).runDoctor,
-  remote: async () => (await import('../remote/marketplace.ts')).askDoctor,
+  remote: async () => (await import('../remote/setup.ts')).askDoctor,
 });
-
-export const auditCommand = defineGroup('audit', 'what operators decided and had done, and who of them', [
-  defineCommand({
-    name: 'list',
-    description: 'list what operators did, the latest first',
-    options: {
-      actor: option('<name>', 'only what this one did'),
-      before: option('<id>', 'only what was done before this row', toRowNumber),
-      limit: limit(100),
-    },
-    json: jsonInsteadOfTable,
-    opens: 'storage',
-    run: async () => (await import('../audit-command.ts')).runAuditList,
-    remote: async () => (await import('../remote/marketplace.ts')).askAuditList,
-  }),
-]);
 
 export const keyCommand = defineGroup('key', 'the key that everything secret is sealed with', [
   defineCommand({

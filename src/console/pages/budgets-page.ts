@@ -10,6 +10,7 @@ import { addDays } from '../../lib/add-days.ts';
 import { maskText } from '../../lib/mask.ts';
 import { sayCount } from '../../lib/say-count.ts';
 import type { OperationContext } from '../../operations/operation.ts';
+import { sayPercent } from '../../operations/show.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
 import { badgeOf, stateBadge } from '../view/badge.ts';
 import { chartOf } from '../view/chart.ts';
@@ -59,7 +60,7 @@ const columns: readonly Column<EndingBudget>[] = [
   ['contract', (one) => html`<a href="${pathOf(one)}">${nameOf(one)}</a>`],
   ['install', ({ install }) => install],
   ['state', stateOf],
-  ['used', ({ consumedFraction }) => toPercent(consumedFraction), 'number'],
+  ['used', ({ consumedFraction }) => sayPercent(consumedFraction), 'number'],
   ['funded', ({ fundedVolume }) => round(fundedVolume), 'number'],
   ['left', ({ remainingVolume }) => round(remainingVolume), 'number'],
   ['worked in a week', workedOf],
@@ -98,11 +99,6 @@ function workedOf({ unit, pace }: ListedBudget): string {
   return unit === undefined ? 'work does not use it up' : describeCount(unit, pace.lately);
 }
 
-/** Only a budget that is used up completely is 100 %. */
-export function toPercent(fraction: number | null): string {
-  return fraction === null ? '' : `${Math.floor(fraction * 100 + 1e-6)} %`;
-}
-
 async function showBudget(asked: Asked, ctx: OperationContext): Promise<Page> {
   const contractId = asked.params['id'] ?? '';
   const isId = contractId.length <= 500 && !/\p{Cc}/u.test(contractId) && contractId.isWellFormed();
@@ -132,7 +128,7 @@ function factsOf(budget: EndingBudget): Html {
     <dt>State</dt>
     <dd>${stateOf(budget)}${stateSince !== null && html`, since ${instantOf(stateSince)}`}</dd>
     <dt>Used</dt>
-    <dd>${toPercent(consumedFraction) || 'not known'}: ${round(consumedVolume) ?? '?'} of ${round(fundedVolume) ?? '?'}, left ${round(remainingVolume) ?? '?'}</dd>
+    <dd>${sayPercent(consumedFraction) || 'not known'}: ${round(consumedVolume) ?? '?'} of ${round(fundedVolume) ?? '?'}, left ${round(remainingVolume) ?? '?'}</dd>
     <dt>Worked in the last ${paceDays} days</dt>
     <dd>${workedOf(budget)}</dd>
     <dt>Used up at this pace</dt>

@@ -5,6 +5,7 @@ import { contractStatuses, statusOfContract } from '../../domain/evidence-status
 import type { ContractPosition } from '../../evidence/contract-store.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { OperationContext } from '../../operations/operation.ts';
+import { sayPercent } from '../../operations/show.ts';
 import { type ContractDecision, decideContract } from '../../operator/decide-contract.ts';
 import { type ListedContract, listContracts } from '../../operator/list-contracts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
@@ -12,7 +13,6 @@ import { stateBadge } from '../view/badge.ts';
 import { chosen, chosenOf, filterForm, pager, sayContractKey, toContractKey } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
-import { toPercent } from './budgets-page.ts';
 
 /** What is known of the contracts, and an operator's word about one that is in doubt. */
 export const contractViews: readonly View[] = [{ path: '/contracts', show: showContracts }];
@@ -72,7 +72,7 @@ const columns: readonly Column<ListedContract>[] = [
   ['install', ({ install }) => install],
   ['status', ({ status }) => stateBadge(status)],
   ['people', ({ people }) => people, 'number'],
-  ['budget used', ({ consumedFraction }) => toPercent(consumedFraction), 'number'],
+  ['budget used', ({ consumedFraction }) => sayPercent(consumedFraction), 'number'],
   ['last heard of', ({ heardAt }) => instantOf(heardAt)],
   [
     'in no list since',

@@ -49,7 +49,7 @@ export function untilOf({ removeAfter, reasons, wanted }: Access): string | null
   return ends.sort().at(-1) ?? null;
 }
 
-export function contractsOf(reasons: readonly AccessReason[]): AccessReason[] {
+function contractsOf(reasons: readonly AccessReason[]): AccessReason[] {
   return [...new Map(reasons.map((one) => [JSON.stringify([one.install, one.contractId]), one])).values()];
 }
 
@@ -57,7 +57,7 @@ function titleOf({ title, contractId }: AccessReason): string {
   return title === null ? `Contract ${contractId}` : maskText(title);
 }
 
-export function contractLink(reason: AccessReason): Html {
+function contractLink(reason: AccessReason): Html {
   return html`<a href="/contracts/${encodeURIComponent(reason.contractId)}">${titleOf(reason)}</a>`;
 }
 

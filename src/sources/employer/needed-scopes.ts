@@ -41,7 +41,7 @@ export const allNeeded = neededScopes.map(({ scope }) => scope).join(', ');
 
 export const optionalScopes: OptionalScopes = {
   uses: new Map([
-    ['payments:write', 'only for gangway contracts end --at-marketplace'],
+    ['payments:write', 'only for gangway contracts end-at-marketplace'],
     ['proposals:read', 'only to count what is delivered of proposals'],
   ]),
   remedy: (install) =>

@@ -32,7 +32,7 @@ describeAnyDialect('an act by the API', (dialect) => {
     const rejected = await api.ask('rejectPlan', { params: { plan: 1 }, body: { only: [three, four] } });
     expect(rejected).toEqual({ plan: 1, install: 'acme', decided: 2, stale: 0, open: 0 });
     expect(await api.send('rejectPlan', { params: { plan: 1 } })).toMatchObject({ status: 409 });
-    const { items } = await api.ask('listActs');
+    const { items } = await api.ask('auditList');
     expect(items).toMatchObject([
       { actor: 'otto', action: 'plans reject', origin: expect.stringMatching(/^api (::ffff:)?127\.0\.0\.1$/) },
       { actor: 'otto', action: 'plans approve', subject: `plan 1, memberships ${one}, ${two}` },
@@ -50,7 +50,7 @@ describeAnyDialect('an act by the API', (dialect) => {
     });
     expect((all['replayed'] as number[]).length).toBe((items as object[]).length);
     await quiet();
-    const act = await api.ask('getAct', { params: { act: Number(all['act']) } });
+    const act = await api.ask('auditShow', { params: { act: Number(all['act']) } });
     expect(act).toMatchObject({ action: 'deliveries replay' });
     for (const body of [{}, { ids: [1], matching: true }, { ids: [] }]) {
       expect(await api.send('deliveriesReplay', { body })).toMatchObject({ status: 400 });
@@ -61,12 +61,12 @@ describeAnyDialect('an act by the API', (dialect) => {
   it('ends a contract and says that it goes on, links a project and unlinks it', async () => {
     const { api, hired, quiet, storage } = await openHeld(dialect);
     const contract = hired[0]?.contractId ?? '';
-    const ended = await api.ask('endContract', { params: { contract } });
-    expect(ended).toEqual({ install: 'acme', contractId: contract, decision: 'end' });
-    expect(await api.send('endContract', { params: { contract } })).toMatchObject({ status: 409 });
+    const ended = await api.ask('contractsEnd', { params: { contract } });
+    expect(ended).toEqual({ install: 'acme', contractId: contract });
+    expect(await api.send('contractsEnd', { params: { contract } })).toMatchObject({ status: 409 });
     // Else their removal could become due again seconds after the first plan, and would wait for time to pass.
     await quiet();
-    await api.ask('reopenContract', { params: { contract }, body: { install: 'acme' } });
+    await api.ask('contractsReopen', { params: { contract }, body: { install: 'acme' } });
     const job = await storage.database.kysely.selectFrom('link').select('jobId').executeTakeFirst();
     const linked = await api.ask('linksAdd', {
       params: { install: 'acme' },
@@ -141,7 +141,7 @@ describe('an act by the API', () => {
     const taken = await api.ask('takeInvitation', { params });
     expect(taken).toMatchObject({ membership: 1, invitation: { kind: 'password', password } });
     expect(await api.send('takeInvitation', { params })).toMatchObject({ status: 409, body: { code: 'conflict' } });
-    expect(JSON.stringify(await api.ask('listActs'))).not.toContain(password);
+    expect(JSON.stringify(await api.ask('auditList'))).not.toContain(password);
   });
 
   it('with a key is done once, and its caller gets the same answer', async () => {
@@ -177,24 +177,28 @@ describe('an act by the API', () => {
     const api = createApiClient(consoleUrl);
     const { token } = sandbox.createInstall();
     const params = { install: 'globex' };
-    expect(await api.send('connectInstall', { params, body: { tool: 'list', projects: ['globex-*'] } })).toMatchObject({
-      status: 422,
-      body: { code: 'unprocessable', detail: expect.stringContaining('no token') },
-    });
-    const connected = await api.ask('connectInstall', {
+    expect(await api.send('installsConnect', { params, body: { tool: 'list', projects: ['globex-*'] } })).toMatchObject(
+      {
+        status: 422,
+        body: { code: 'unprocessable', detail: expect.stringContaining('no token') },
+      },
+    );
+    const connected = await api.ask('installsConnect', {
       params,
       body: { token, tool: 'list', projects: ['globex-*'] },
     });
     expect(connected).toMatchObject({ install: 'globex', links: 0, missing: [] });
     expect(JSON.stringify(connected)).not.toContain(token);
     await quiet();
-    const { installs } = await api.ask('listInstalls');
+    const { installs } = await api.ask('installsList');
     expect(installs).toMatchObject([{ install: 'acme' }, { install: 'globex', livesIn: 'database' }]);
-    expect(await api.ask('readInstalls', { body: {} })).toMatchObject({ installs: ['acme', 'globex'] });
+    expect(await api.ask('reconcileNow', { body: { wait: '0s' } })).toMatchObject({
+      installs: [{ install: 'acme' }, { install: 'globex' }],
+    });
     await quiet();
-    expect(await api.ask('removeInstall', { params, body: {} })).toEqual(params);
-    expect(await api.send('readInstalls', { body: params })).toMatchObject({ status: 404 });
-    expect(await api.send('removeInstall', { params: { install: 'acme' } })).toMatchObject({ status: 422 });
+    expect(await api.ask('installsRemove', { params, body: {} })).toEqual(params);
+    expect(await api.send('reconcileNow', { body: params })).toMatchObject({ status: 404 });
+    expect(await api.send('installsRemove', { params: { install: 'acme' } })).toMatchObject({ status: 422 });
   });
 
   it("connects an employer's own account only if that is said, and with a token of that kind", async () => {
@@ -213,28 +217,28 @@ describe('an act by the API', () => {
       [{ token, source: 'employer', jobs: [{ job: 'job_gone', project: 'night-1' }] }, 'There is no such job'],
     ] as const;
     for (const [body, detail] of refusals) {
-      const { status, body: problem } = await api.send('connectInstall', { params, body: { ...there, ...body } });
+      const { status, body: problem } = await api.send('installsConnect', { params, body: { ...there, ...body } });
       expect([status, problem['detail']]).toEqual([
         expect.toSatisfy((code) => code >= 400 && code < 500),
         expect.stringContaining(detail),
       ]);
     }
-    const connected = await api.ask('connectInstall', { params, body: { ...there, token, source: 'employer', jobs } });
+    const connected = await api.ask('installsConnect', { params, body: { ...there, token, source: 'employer', jobs } });
     expect(connected).toMatchObject({ install: 'night', grant: accountId, links: 1 });
     expect(JSON.stringify(connected['checks'])).toContain('more than is needed');
     await quiet();
-    expect(await api.send('connectInstall', { params, body: { source: 'platform' } })).toMatchObject({ status: 409 });
+    expect(await api.send('installsConnect', { params, body: { source: 'platform' } })).toMatchObject({ status: 409 });
   });
 
   it('looks at everything as the doctor does, and keeps what was found', async () => {
     const { consoleUrl } = await openJourney(sqlite);
     const api = createApiClient(consoleUrl);
-    expect(await api.ask('getDoctor')).toEqual({ report: null });
-    const report = await api.ask('runDoctor');
+    expect(await api.ask('doctorShow')).toEqual({ report: null });
+    const report = await api.ask('doctorRun');
     expect(report).toMatchObject({ by: 'otto', checks: expect.any(Array) });
-    expect(await api.ask('getDoctor')).toEqual({ report });
-    expect(await api.send('acceptTool', { params: { tool: 'none' } })).toMatchObject({ status: 404 });
-    expect(await api.send('testNotifications', { body: {} })).toMatchObject({ status: 404 });
+    expect(await api.ask('doctorShow')).toEqual({ report });
+    expect(await api.send('toolsAccept', { params: { tool: 'none' } })).toMatchObject({ status: 404 });
+    expect(await api.send('notificationsTest', { body: {} })).toMatchObject({ status: 404 });
     expect(await api.ask('reportUsage', { body: { install: 'acme' } })).toMatchObject({
       installs: [{ install: 'acme' }],
     });

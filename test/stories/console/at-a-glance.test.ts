@@ -58,7 +58,7 @@ describe('the home page', () => {
       expect(text).toContain(`list does not answer as it should since ${since}: no answer`);
       expect(text).not.toContain('Healthy');
     }
-    const { installs } = await createApiClient(consoleUrl).ask('listInstalls');
+    const { installs } = await createApiClient(consoleUrl).ask('installsList');
     expect(installs).toMatchObject([{ install: 'acme', troubles: [expect.stringContaining('list does not answer')] }]);
   });
 

@@ -56,9 +56,9 @@ describeAnyDialect('the manual of a job', (dialect) => {
       expect(log.lines().some(({ alert }) => alert === 'guideline_unwritten')).toBe(true);
       const { attention } = await api.ask('getStatus');
       expect(JSON.stringify(attention)).toContain('guidelines sync --project');
-      await api.ask('syncGuidelines', { body: {} });
+      await api.ask('guidelinesSync', { body: {} });
       expect(await tool.read(signs.project)).toBe('Ask Ben.');
-      await api.ask('syncGuidelines', { body: { overwrite: true } });
+      await api.ask('guidelinesSync', { body: { overwrite: true } });
       expect(await tool.shown(signs.project)).toEqual(['Signs', 'Mark every whole sign.']);
       expect(await stateOf(signs.project)).toEqual({ state: 'shown', says: null });
     });

@@ -1,0 +1,62 @@
+import type { ContractEvidence } from '../domain/evidence.ts';
+import { stripControl } from '../lib/strip-control.ts';
+import { type EndedAtMarketplace, endAtMarketplace } from '../operator/end-at-marketplace.ts';
+import type { EndApproval } from '../sources/source.ts';
+import { askTyped } from './ask.ts';
+import type { Printed } from './define-command.ts';
+import type { StorageSession } from './session.ts';
+import type { Terminal } from './terminal.ts';
+import { decidedBy, loadRegistry } from './with-storage.ts';
+
+interface ContractEnd {
+  contract: string;
+  install: string | undefined;
+  confirm: string | undefined;
+  /** Not to wait for the decision. */
+  leave: boolean;
+}
+
+/** `gangway contracts end-at-marketplace` */
+export async function runContractsEndAtMarketplace(named: ContractEnd, session: StorageSession): Promise<Printed> {
+  const { storage, terminal } = session;
+  const { sources } = await loadRegistry(session);
+  const options = {
+    follows: !named.leave,
+    confirm: (contract: ContractEvidence) => confirmEnd(terminal, contract, named.confirm),
+    onApproval: (approval: EndApproval) => void terminal.stderr.write(`${toApprovalText(approval)}\n`),
+  };
+  return printEnded(await endAtMarketplace({ ...storage, sources }, decidedBy(), named, options, terminal.signal));
+}
+
+/** Its id must be typed, as nothing here can take the end back. */
+async function confirmEnd(
+  terminal: Terminal,
+  { install, contractId, title }: ContractEvidence,
+  given: string | undefined,
+): Promise<boolean> {
+  if (given !== undefined) return given === contractId;
+  const name = stripControl(title ?? 'without a title');
+  const lines = [
+    `This ends the contract ${contractId} (${name}) of ${install} at the marketplace, for good.`,
+    'Its trainer loses access when the marketplace lists it as ended. Where money is funded, a person there must confirm.',
+  ];
+  if (terminal.stdin.isTTY === true) terminal.stderr.write(`${lines.join('\n')}\n`);
+  return (await askTyped(terminal, 'Type the id of the contract to go on:')) === contractId;
+}
+
+function toApprovalText({ id, url, expiresAt }: EndApproval): string {
+  const until = expiresAt === null ? '' : ` until ${expiresAt}`;
+  return `The approval ${id} waits${until} for a person at the marketplace: ${url ?? 'see your account there'}`;
+}
+
+function printEnded(ended: EndedAtMarketplace): Printed {
+  const { install, contractId, outcome } = ended;
+  const texts = {
+    ended: `The marketplace has ended the contract ${contractId}. A running "gangway start" reads ${install} now; without one: gangway reconcile --install ${install}`,
+    pending: `The end of the contract ${contractId} waits for a person at the marketplace. The same command follows it again.`,
+    declined: `A person at the marketplace has declined the end of the contract ${contractId}: it goes on.`,
+    expired: `No person at the marketplace has confirmed the end of the contract ${contractId} in time: it goes on.`,
+  };
+  const statuses = { ended: 0, pending: 2, declined: 1, expired: 1 } as const;
+  return { data: ended, text: () => texts[outcome], status: statuses[outcome] };
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { findAct, listActs } from '../db/audit-store.ts';
+import { AppError } from '../domain/errors.ts';
+import { pageById } from './cursor.ts';
+import { group, read } from './operation.ts';
+import { type Columns, record, table } from './show.ts';
+import { instant, maybeText, page, paging, rowNumber, text } from './values.ts';
+
+/** The audit log: who did what, and when. */
+
+const Act = z
+  .object({
+    id: z.int(),
+    at: instant,
+    actor: z.string(),
+    origin: z.string().describe('Where the operator did it.'),
+    action: z.string(),
+    subject: z.string(),
+    before: maybeText,
+    after: maybeText,
+  })
+  .meta({ id: 'Act', description: 'One row of the audit log.' });
+
+const columns: Columns<z.output<typeof Act>> = [
+  ['id', ({ id }) => id, { to: ({ id }) => `/acts/${id}` }],
+  ['at', ({ at }) => at],
+  ['who', ({ actor }) => actor],
+  ['from', ({ origin }) => origin],
+  ['what', ({ action }) => action],
+  ['about', ({ subject }) => subject],
+];
+
+export const audit = group('audit', {
+  list: read('GET /acts', 'List what operators did, newest first', {
+    in: z.strictObject({ actor: text.optional().describe('Only what this operator did.'), ...paging }),
+    out: page(Act),
+    run: ({ actor, ...wish }, { database }) =>
+      pageById('audit', wish, (before, limit) => listActs(database, { actor, before, limit })),
+    show: table(columns, 'No operator has done anything yet.'),
+  }),
+  show: read('GET /acts/{act}', 'Show one act, with the values before and after', {
+    in: z.strictObject({ act: rowNumber.describe('Its number in the list.') }),
+    out: Act,
+    async run({ act: id }, { database }) {
+      const found = await findAct(database, id);
+      if (found === undefined) throw new AppError('not_found', `There is no act ${id}`);
+      return found;
+    },
+    show: record,
+  }),
+});

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { type EndingBudget, listEndingBudgets, listUsedDays } from '../budget/ending-budgets.ts';
+import { budgetStates } from '../domain/budget.ts';
+import { AppError } from '../domain/errors.ts';
+import { addDays } from '../lib/add-days.ts';
+import { pageByKey } from './cursor.ts';
+import { group, read } from './operation.ts';
+import { type Columns, sayPercent, table } from './show.ts';
+import { formatList } from './text-table.ts';
+import { count, day, maybeInstant, maybeText, ofInstall, page, paging, refuseUnknown, text } from './values.ts';
+
+/** The budgets that work uses up. */
+
+const Budget = z
+  .object({
+    install: z.string(),
+    contractId: z.string(),
+    title: maybeText,
+    state: z.enum(budgetStates).nullable().describe('Null before the first reading.'),
+    stateSince: maybeInstant,
+    fundedVolume: z.number().nullable(),
+    consumedVolume: z.number().nullable(),
+    remainingVolume: z.number().nullable(),
+    consumedFraction: z.number().nullable(),
+    unit: z.enum(['seconds', 'labels']).nullable().describe('What uses it up; null if no work does.'),
+    lately: z.number().describe('What was reported for the days of the last week, in that unit.'),
+    endsAt: maybeInstant.describe('When it is used up if the work goes on like this.'),
+    waiting: count.describe('Days of trainers that the marketplace does not have as they are due, or that are held.'),
+    askedAt: maybeInstant,
+    nextReadAt: maybeInstant,
+    failure: maybeText,
+  })
+  .meta({ id: 'ContractBudget' });
+
+const columns: Columns<z.output<typeof Budget>> = [
+  ['title', ({ title }) => title],
+  ['contract', ({ contractId }) => contractId, { to: ({ contractId }) => `/budgets/${contractId}` }],
+  ['install', ({ install }) => install],
+  ['state', ({ state }) => state],
+  ['used', ({ consumedFraction }) => sayPercent(consumedFraction), { align: 'right' }],
+  ['funded', ({ fundedVolume }) => toRounded(fundedVolume), { align: 'right' }],
+  ['left', ({ remainingVolume }) => toRounded(remainingVolume), { align: 'right' }],
+  ['used up', ({ endsAt }) => endsAt],
+  ['waiting', ({ waiting }) => waiting || '', { align: 'right' }],
+  ['problem', ({ failure }) => failure],
+];
+
+/** So many days of use are shown with a budget. */
+const usedDays = 60;
+
+const ContractBudget = z.object({
+  ...Budget.shape,
+  days: z.array(z.object({ day, used: z.number() })).describe('What was reported of the last 60 days, latest first.'),
+});
+
+const dayColumns: Columns<z.output<typeof ContractBudget>['days'][number]> = [
+  ['day', ({ day: of }) => of],
+  ['used', ({ used }) => used, { align: 'right' }],
+];
+
+export const budgets = group('budgets', {
+  list: read('GET /budgets', 'List the budgets of contracts as last read, and when each is used up', {
+    in: z.strictObject({
+      install: ofInstall,
+      state: z.enum(budgetStates).optional().describe('Only those in one state.'),
+      ...paging,
+    }),
+    out: page(Budget),
+    async run({ limit: most, cursor, ...filter }, ctx) {
+      const found = await pageByKey(
+        'budgets',
+        { limit: most, cursor, parts: 2 },
+        async (key, limit) => {
+          const [install = '', contractId = ''] = key ?? [];
+          const after = key && { install, contractId };
+          return (await listEndingBudgets(ctx, ctx.clock.now(), { ...filter, after, limit })).map(toBudget);
+        },
+        ({ install, contractId }) => [install, contractId],
+      );
+      refuseUnknown(ctx, filter.install, found.items);
+      return found;
+    },
+    show: table(columns, 'No budgets match. A budget is read within a minute after its contract became active.'),
+  }),
+  show: read('GET /contracts/{contract}/budget', 'Show the budget of a contract, and what was used of it each day', {
+    in: z.strictObject({
+      contract: text.describe('Its id.'),
+      install: text.optional().describe('Its install, if several have a contract with this id.'),
+    }),
+    out: ContractBudget,
+    async run({ contract: contractId, install }, ctx) {
+      const now = ctx.clock.now();
+      const [budget, other] = await listEndingBudgets(ctx, now, { install, contractId, limit: 2 });
+      if (budget === undefined) throw new AppError('not_found', `There is no budget of a contract ${contractId}`);
+      if (other !== undefined)
+        throw new AppError('conflict', `Several installs have a contract ${contractId}: name one`);
+      const first = addDays(now.toISOString().slice(0, 10), 1 - usedDays);
+      const days = await listUsedDays(ctx, budget, budget.unit ?? 'seconds', first);
+      return { ...toBudget(budget), days };
+    },
+    show: ({ days, ...budget }) =>
+      `${formatList([budget], columns, '')}\n\n${formatList(days, dayColumns, 'Nothing was used in the last 60 days.')}`,
+  }),
+});
+
+function toBudget({ unit, pace, ...budget }: EndingBudget) {
+  return { ...budget, unit: unit ?? null, lately: pace.lately };
+}
+
+function toRounded(volume: number | null): number | null {
+  return volume === null ? null : Number(volume.toFixed(2));
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { writeAudit } from '../db/audit-store.ts';
+import { inTransaction } from '../db/database.ts';
+import { toAppError } from '../domain/errors.ts';
+import { describeSubscription, redeliver } from '../installs/subscription/describe-subscription.ts';
+import { rotateSecret } from '../operator/rotate-secret.ts';
+import { act, group, read } from './operation.ts';
+import { formatTable } from './text-table.ts';
+import { count, maybeInstant, maybeText, ofInstall, oneInstall, pickInstalls, text, theInstall } from './values.ts';
+
+/** The webhook endpoints at the marketplace: where it delivers to, and whether it does. */
+
+const Endpoint = z
+  .object({
+    install: z.string(),
+    endpointId: maybeText.optional(),
+    url: maybeText.optional(),
+    status: maybeText.optional(),
+    missingEventTypes: z.array(z.string()).optional(),
+    consecutiveFailures: z.int().nullable().optional(),
+    checkedAt: maybeInstant.optional(),
+    trouble: maybeText.optional(),
+    action: maybeText.optional(),
+    failure: maybeText.describe('Why the marketplace could not be asked.'),
+  })
+  .meta({ id: 'Endpoint' });
+
+export const endpoint = group('endpoint', {
+  status: read('GET /endpoints', 'Ask the marketplace how the webhook endpoints are doing', {
+    asks: 'marketplace',
+    args: ['install'],
+    in: z.strictObject({ install: ofInstall }),
+    out: z.object({ endpoints: z.array(Endpoint) }),
+    async run({ install: named }, ctx, { signal }) {
+      const endpoints: z.input<typeof Endpoint>[] = [];
+      for (const install of pickInstalls(ctx, named)) {
+        try {
+          endpoints.push({ ...(await describeSubscription(ctx, install, signal)), failure: null });
+        } catch (error) {
+          endpoints.push({ install, failure: toAppError(error).message });
+        }
+      }
+      return { endpoints };
+    },
+    show: ({ endpoints }) => endpoints.map(describe).join('\n\n') || 'No customer is connected yet.',
+    status: ({ endpoints }) => (endpoints.some(({ failure }) => failure !== null) ? 1 : 0),
+  }),
+  rotate: act('POST /installs/{install}/endpoint/rotate', 'Replace the webhook endpoint and its secret without a gap', {
+    asks: 'marketplace',
+    args: ['install'],
+    in: z.strictObject({ install: theInstall }),
+    out: z.object({
+      install: z.string(),
+      endpointId: z.string(),
+      replaced: z.array(z.string()),
+      hadGap: z.boolean(),
+      hasConfiguredSecrets: z.boolean(),
+    }),
+    async run({ install: named }, ctx, { by, signal }) {
+      const install = oneInstall(ctx, named);
+      return { install, ...(await rotateSecret(ctx, by, install, signal)) };
+    },
+    show: ({ install, endpointId, replaced, hadGap, hasConfiguredSecrets }) =>
+      [
+        `${install} has the webhook endpoint ${endpointId} instead of ${replaced.join(', ')}.`,
+        ...(hadGap ? ['The marketplace had no room for two, so there was a gap: the install is read again.'] : []),
+        ...(hasConfiguredSecrets ? [`Remove installs.${install}.webhookSecrets from the configuration.`] : []),
+      ].join('\n'),
+  }),
+  redeliver: act('POST /installs/{install}/endpoint/redeliver', 'Have the marketplace send again what failed', {
+    asks: 'marketplace',
+    args: ['install'],
+    in: z.strictObject({
+      install: theInstall,
+      delivery: text
+        .optional()
+        .describe('Send this delivery again, whether it failed or not: its id at the marketplace.'),
+    }),
+    out: z.object({
+      install: z.string(),
+      endpointId: z.string(),
+      status: z.string(),
+      requeued: count.nullable().describe('How many deliveries; null if the marketplace did not say.'),
+    }),
+    async run({ install: named, delivery }, ctx, { by, signal }) {
+      const install = oneInstall(ctx, named);
+      const asked = await redeliver(ctx, install, delivery, signal);
+      await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'endpoint redeliver', install));
+      return { install, ...asked };
+    },
+    show: ({ requeued, status }) => {
+      const what = requeued === null ? 'What failed' : `${requeued}`;
+      const when = status === 'DISABLED' ? 'once the endpoint is enabled again' : 'within five minutes';
+      return `${what} will be sent again ${when}.`;
+    },
+  }),
+});
+
+function describe({ install, failure, trouble, action, ...of }: z.output<typeof Endpoint>): string {
+  if (failure !== null) return `${install}: ${failure}`;
+  const missing = of.missingEventTypes ?? [];
+  const rows = [
+    ['install', install],
+    ['endpoint', of.endpointId ?? '(none)'],
+    ['delivers to', of.url],
+    ['status', of.status],
+    ['event types', missing.length === 0 ? 'all' : `missing: ${missing.join(', ')}`],
+    ['failures in a row', of.consecutiveFailures],
+    ['last checked', of.checkedAt ?? 'never: a running "gangway start" checks it'],
+  ];
+  const shown = formatTable(['', ''], rows).trimStart();
+  return trouble ? `${shown}\n  ! ${trouble}\n      → ${action}` : shown;
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { exitStatusOf } from '../domain/run.ts';
+import { describeCause, removalCauses } from '../domain/standing.ts';
+import { previewAll } from '../operator/preview-all.ts';
+import { followRuns, reconcileNow } from '../operator/reconcile-now.ts';
+import { act, type Call, group, type OperationContext, read } from './operation.ts';
+import { type Columns, table } from './show.ts';
+import { formatList } from './text-table.ts';
+import { maybeInstant, maybeText, ofInstall, outcome, patienceOf, pickInstalls, runCounts, waiting } from './values.ts';
+
+/** Readings of installs that an operator asks for, and what follows from them in the tools. */
+
+export const Reconciled = z
+  .object({
+    install: z.string(),
+    outcome,
+    ...runCounts,
+    plan: z.int().nullable().describe('The open plan with the removals that wait.'),
+    failure: maybeText,
+  })
+  .meta({ id: 'Reconciled' });
+
+type Reconciled = z.output<typeof Reconciled>;
+
+const columns: Columns<Reconciled> = [
+  ['install', ({ install }) => install],
+  ['outcome', ({ outcome: of }) => of],
+  ['added', ({ added }) => added, { align: 'right' }],
+  ['removed', ({ removed }) => removed, { align: 'right' }],
+  ['held', ({ held }) => held, { align: 'right' }],
+  ['failed', ({ failed }) => failed, { align: 'right' }],
+  ['plan', ({ plan }) => plan, { to: ({ plan }) => `/plans/${plan}` }],
+];
+
+const Change = z.object({
+  change: z.enum(['add', 'waiting', 'remove', 'held', 'later']),
+  tool: z.string(),
+  groupId: z.string(),
+  trainerId: z.string(),
+  cause: z.enum(removalCauses).nullable(),
+  at: maybeInstant.describe('Of a removal that waits: not before then.'),
+});
+
+type Change = z.output<typeof Change>;
+
+const signs = { add: '+', waiting: '?', remove: '-', held: '-', later: '-' };
+
+const changeColumns: Columns<Change & { install: string }> = [
+  ['', ({ change }) => signs[change]],
+  ['install', ({ install }) => install],
+  ['tool', ({ tool }) => tool],
+  ['group', ({ groupId }) => groupId],
+  ['trainer', ({ trainerId }) => trainerId],
+  ['reason', ({ cause }) => (cause === null ? '' : describeCause(cause))],
+  ['', sayWhen],
+];
+
+function sayWhen({ change, at }: Change): string {
+  if (change === 'waiting') return 'once their address is known';
+  if (change === 'held') return 'the brake would hold it';
+  return change === 'later' ? `not before ${at}` : '';
+}
+
+const ends = {
+  problems: ({ installs }: { installs: Reconciled[] }) =>
+    installs.flatMap(({ install, failure }) => (failure === null ? [] : [`${install}: ${failure}`])),
+  status: ({ installs }: { installs: Reconciled[] }) => exitStatusOf(installs.map((one) => one.outcome)),
+};
+
+const whenEmpty = 'There are no installs.';
+
+export const reconcile = group('reconcile', {
+  now: act('POST /reconcile', 'Read installs from the marketplace now, and bring the tools in sync', {
+    asks: 'tools',
+    in: z.strictObject({ install: ofInstall, wait: waiting }),
+    out: z.object({ installs: z.array(Reconciled) }),
+    run: async ({ install, wait }, ctx, call) => ({
+      installs: await reconcileInstalls(ctx, call, pickInstalls(ctx, install).sort(), wait),
+    }),
+    show: table(columns, whenEmpty, 'installs'),
+    ...ends,
+  }),
+  preview: read('GET /reconcile/preview', 'Show what reconciling now would change; nothing is changed', {
+    role: 'operator',
+    asks: 'tools',
+    in: z.strictObject({ install: ofInstall }),
+    out: z.object({
+      installs: z.array(Reconciled.extend({ changes: z.array(Change) }).meta({ id: 'PreviewedInstall' })),
+    }),
+    run: async ({ install }, ctx, { signal, onProgress }) => ({
+      installs: await previewAll(ctx, pickInstalls(ctx, install).sort(), signal, onProgress),
+    }),
+    show({ installs }) {
+      const changes = installs.flatMap(({ install, changes: of }) => of.map((change) => ({ install, ...change })));
+      const shown = formatList(changes, changeColumns, 'Nothing would change.');
+      return `${shown}\n\n${formatList(installs, columns, whenEmpty)}`;
+    },
+    ...ends,
+  }),
+});
+
+/** A running instance reads them by itself, so there this only waits. */
+export async function reconcileInstalls(
+  ctx: OperationContext,
+  call: Call,
+  installs: readonly string[],
+  wait: string,
+): Promise<Reconciled[]> {
+  const patience = patienceOf(call, wait);
+  return call.loops.length === 0
+    ? await followRuns(ctx, call.by, installs, patience)
+    : await reconcileNow(ctx, ctx.clock, installs, patience);
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { runTriggers } from '../domain/run.ts';
+import { listRuns } from '../reconcile/runs/run-store.ts';
+import { pageById } from './cursor.ts';
+import { group, read } from './operation.ts';
+import { type Columns, table } from './show.ts';
+import {
+  count,
+  instant,
+  maybeInstant,
+  maybeText,
+  ofInstall,
+  outcome,
+  page,
+  paging,
+  refuseUnknown,
+  runCounts,
+} from './values.ts';
+
+/** The readings of installs of the last month, and what followed from each in the tools. */
+
+const Run = z
+  .object({
+    id: z.int(),
+    install: z.string(),
+    trigger: z.enum(runTriggers),
+    beganAt: instant,
+    readAt: maybeInstant.describe('When everything that was read was stored; null before that.'),
+    endedAt: maybeInstant.describe('When the tools were in sync; null before that.'),
+    outcome: outcome.nullable(),
+    contracts: count.describe('How many contracts were read.'),
+    ...runCounts,
+    failure: maybeText,
+  })
+  .meta({ id: 'Run', description: 'One reading of an install, and what followed from it in the tools.' });
+
+const columns: Columns<z.output<typeof Run>> = [
+  ['id', ({ id }) => id],
+  ['age', ({ beganAt }) => beganAt, { as: 'age' }],
+  ['install', ({ install }) => install],
+  ['trigger', ({ trigger }) => trigger],
+  ['outcome', ({ outcome: of, endedAt }) => of ?? (endedAt === null ? 'running' : '')],
+  ['contracts', ({ contracts }) => contracts, { align: 'right' }],
+  ['added', ({ added }) => added, { align: 'right' }],
+  ['removed', ({ removed }) => removed, { align: 'right' }],
+  ['held', ({ held }) => held, { align: 'right' }],
+  ['failed', ({ failed }) => failed, { align: 'right' }],
+  ['problem', ({ failure }) => failure],
+];
+
+export const runs = group('runs', {
+  list: read('GET /runs', 'List the readings of the last month and what followed from each, newest first', {
+    in: z.strictObject({ install: ofInstall, ...paging }),
+    out: page(Run),
+    async run({ install, ...wish }, ctx) {
+      const found = await pageById('runs', wish, (before, limit) => listRuns(ctx, { install, before, limit }));
+      refuseUnknown(ctx, install, found.items);
+      return found;
+    },
+    show: table(columns, 'No readings match.'),
+  }),
+});

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { describeConfig } from '../config/describe-config.ts';
+import { group, read } from './operation.ts';
+import { type Columns, table } from './show.ts';
+
+const Setting = z
+  .object({ key: z.string(), value: z.string(), isDefault: z.boolean(), says: z.string() })
+  .meta({ id: 'Setting', description: 'One key of the configuration as it was loaded; secrets are masked.' });
+
+const columns: Columns<z.output<typeof Setting>> = [
+  ['key', ({ key }) => key],
+  ['value', ({ value }) => value],
+  ['default', ({ isDefault }) => (isDefault ? 'yes' : '')],
+];
+
+export const settings = group('settings', {
+  list: read('GET /settings', 'List the configuration as it was loaded, with secrets masked', {
+    in: z.strictObject({}),
+    out: z.object({ settings: z.array(Setting) }),
+    run: (_none, { config }) => ({ settings: describeConfig(config) }),
+    show: table(columns, 'There are no settings.', 'settings'),
+  }),
+});

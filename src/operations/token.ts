@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { toAppError } from '../domain/errors.ts';
+import { rotateToken } from '../installs/tokens/rotate-token.ts';
+import { act, group, read } from './operation.ts';
+import { type Columns, table } from './show.ts';
+import { maybeInstant, maybeText, ofInstall, oneInstall, pickInstalls, text, theInstall } from './values.ts';
+
+/** The tokens of an employer's own account. */
+
+const Token = z
+  .object({
+    install: z.string(),
+    id: z.string(),
+    name: maybeText,
+    scopes: z.array(z.string()),
+    status: z.enum(['active', 'expired', 'revoked']),
+    createdAt: maybeInstant,
+    lastUsedAt: maybeInstant,
+    expiresAt: maybeInstant,
+    isUsed: z.boolean().describe('Whether Gangway reads the install with it.'),
+  })
+  .meta({ id: 'Token' });
+
+const columns: Columns<z.output<typeof Token>> = [
+  ['install', ({ install }) => install],
+  ['name', ({ name }) => name],
+  ['token', ({ id }) => id],
+  ['status', ({ status, isUsed }) => (isUsed ? `${status}, in use here` : status)],
+  ['expires', ({ expiresAt }) => expiresAt ?? 'never'],
+  ['last used', ({ lastUsedAt }) => lastUsedAt],
+  ['scopes', ({ scopes }) => scopes.join(' ')],
+];
+
+export const token = group('token', {
+  list: read('GET /tokens', 'List the tokens of your own accounts as the marketplace has them now', {
+    asks: 'marketplace',
+    args: ['install'],
+    in: z.strictObject({ install: ofInstall }),
+    out: z.object({
+      tokens: z.array(Token),
+      unread: z.array(z.object({ install: z.string(), failure: z.string() })),
+    }),
+    async run({ install: named }, ctx, { signal }) {
+      const tokens: z.input<typeof Token>[] = [];
+      const unread: { install: string; failure: string }[] = [];
+      for (const install of pickInstalls(ctx, named)) {
+        const source = ctx.sources.get(install);
+        if (source?.listTokens === undefined) continue;
+        try {
+          const { token: used } = await source.readGrant(signal);
+          const listed = await source.listTokens(signal);
+          tokens.push(...listed.map((one) => ({ install, ...one, isUsed: one.id === used?.id })));
+        } catch (error) {
+          unread.push({ install, failure: toAppError(error).message });
+        }
+      }
+      return { tokens, unread };
+    },
+    show: table(columns, 'No install is an account of your own.', 'tokens'),
+    problems: ({ unread }) => unread.map(({ install, failure }) => `${install}: ${failure}`),
+  }),
+  rotate: act(
+    'POST /installs/{install}/token/rotate',
+    'Replace the token of your own account by one with only the needed scopes, then revoke the old one',
+    {
+      asks: 'marketplace',
+      args: ['install'],
+      in: z.strictObject({
+        install: theInstall,
+        keep: z
+          .array(text)
+          .default([])
+          .describe('A scope of the old token to keep beside the needed ones, such as payments:write; repeatable.'),
+      }),
+      out: z.object({
+        install: z.string(),
+        tokenId: z.string(),
+        scopes: z.array(z.string()),
+        expiresAt: maybeInstant,
+        replacedId: z.string().describe('The old token, which is revoked.'),
+      }),
+      async run({ install: named, keep }, ctx, { by, signal }) {
+        const install = oneInstall(ctx, named);
+        return { install, ...(await rotateToken(ctx, ctx.registry, install, { keep, by }, signal)) };
+      },
+      show({ install, tokenId, scopes, expiresAt, replacedId }) {
+        const expiry = expiresAt === null ? 'never expires' : `expires at ${expiresAt}`;
+        return `${install} uses the token ${tokenId}: ${scopes.join(', ')}; it ${expiry}. The old token ${replacedId} is revoked.`;
+      },
+    },
+  ),
+});

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { AppError } from '../domain/errors.ts';
+import { acceptServer, listServers } from '../operator/tool-servers.ts';
+import { act, group, read } from './operation.ts';
+import { type Columns, table } from './show.ts';
+import { maybeText, text } from './values.ts';
+
+/** The tools that are configured, and the servers that their people are in. */
+
+const Server = z.object({ identity: maybeText, location: maybeText });
+
+const Tool = z
+  .object({
+    tool: z.string(),
+    location: maybeText.describe('Its address in the configuration.'),
+    bound: Server.nullable().describe('The server that its people are in; null before it was first asked.'),
+  })
+  .meta({ id: 'Tool' });
+
+const columns: Columns<z.output<typeof Tool>> = [
+  ['tool', ({ tool }) => tool],
+  ['address', ({ location }) => location],
+  ['its people are in', ({ bound }) => (bound === null ? 'not asked yet' : sayServer(bound))],
+];
+
+export const tools = group('tools', {
+  list: read('GET /tools', 'List the configured tools and the server that the people of each are in', {
+    in: z.strictObject({}),
+    out: z.object({ tools: z.array(Tool) }),
+    run: async (_none, ctx) => ({ tools: await listServers(ctx, ctx.config.tools) }),
+    show: table(columns, 'No tool is configured.', 'tools'),
+  }),
+  accept: act('POST /tools/{tool}/accept', 'Accept the server that a tool leads to now as the one its people are in', {
+    asks: 'tools',
+    in: z.strictObject({ tool: text.describe('Its name in the configuration.') }),
+    out: Server.extend({ tool: z.string() }),
+    async run({ tool }, ctx, { by, signal }) {
+      const [adapter, settings] = [ctx.adapters.get(tool), ctx.config.tools.get(tool)?.settings];
+      if (adapter === undefined || settings === undefined) {
+        throw new AppError(
+          'not_found',
+          `There is no tool "${tool}"; there are: ${[...ctx.adapters.keys()].join(', ')}`,
+        );
+      }
+      return { tool, ...(await acceptServer(ctx, by, { tool, adapter, settings }, signal)) };
+    },
+    show: ({ tool, ...server }) => `${tool} is ${sayServer(server)} now.`,
+  }),
+});
+
+function sayServer({ identity, location }: z.output<typeof Server>): string {
+  return [identity, location].filter((part) => part !== null).join(' at ');
+}
