@@ -13,11 +13,11 @@ import { checkKey, findKey } from '../keys/secret-key.ts';
 import type { Storage } from '../keys/storage.ts';
 import { systemClock } from '../lib/clock.ts';
 import { retry } from '../lib/retry.ts';
+import { adviceOfTrouble } from '../lib/troubles.ts';
 import { type Check, checkChannels, failure, ok, warning } from '../operator/doctor-checks.ts';
 import { examine } from '../operator/examine.ts';
 import { examineTools } from '../operator/examine-bridge.ts';
 import { examineMarketplace } from '../operator/examine-marketplace.ts';
-import { noInstall } from '../operator/load-status.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { createCanaries } from './canaries.ts';
 import type { Printed } from './define-command.ts';
@@ -131,7 +131,7 @@ async function checkStorage(subject: Subject): Promise<Stored> {
   if (missing !== undefined) {
     const isFirst = config.installs.size === 0;
     const says = `there is none at ${missing} yet: the first ${isFirst ? 'customer' : 'start'} makes it`;
-    const action = isFirst ? noInstall.action : 'start once: gangway start';
+    const action = isFirst ? adviceOfTrouble('no_customer') : 'start once: gangway start';
     return { checks: [warning('database', says, action)] };
   }
   let database: Database | undefined;

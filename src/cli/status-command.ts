@@ -1,62 +1,76 @@
 import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { findConfiguration } from '../config/find-configuration.ts';
-import { instantIn, systemClock, toInstant } from '../lib/clock.ts';
+import { createDatabaseClock } from '../db/database-clock.ts';
+import { instantIn, systemClock } from '../lib/clock.ts';
 import { formatTable } from '../operations/text-table.ts';
-import { aboutChangedFile, loadRunning, type Running, type ShownInstance } from '../operator/about-instances.ts';
-import type { Attention } from '../operator/attention.ts';
-import { loadStatus, type Status, toMailed } from '../operator/load-status.ts';
+import type { ConfigFile, ShownInstance } from '../operator/load-running.ts';
+import { loadStatus, type Status } from '../operator/load-status.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
-import { toAttentionText } from './texts.ts';
+import { toTroubleText } from './texts.ts';
 import { loadRegistry, toQuery } from './with-storage.ts';
 
+export interface StatusOptions {
+  since: number;
+  exitCode: boolean;
+}
+
 /** `gangway status`: how Gangway is doing, and what needs an operator. */
-export async function runStatus({ since }: { since: number }, session: StorageSession): Promise<Printed> {
+export async function runStatus({ since, exitCode }: StatusOptions, session: StorageSession): Promise<Printed> {
   const { config, storage } = session;
   const { installs } = await loadRegistry(session);
-  const from = instantIn(systemClock, -since);
-  const mailed = toMailed(config, toInstant(systemClock.now()));
-  const status = await loadStatus(storage, from, installs, mailed);
-  const running = await loadRunning(storage, systemClock);
-  const attention = [...running.attention, ...aboutFile(session, running), ...status.attention];
-  const all = { ...status, ...running, attention };
-  return printStatus(all);
+  const clock = createDatabaseClock(storage.database, systemClock);
+  await clock.correct();
+  const ctx = { ...storage, config, installs, clock };
+  return printStatus(await loadStatus(ctx, instantIn(clock, -since), fileOf(session)), exitCode);
 }
 
-/** Only of the instances on this machine, because others have a file of their own. */
-function aboutFile(session: StorageSession, { instances }: Running): Attention[] {
+/** Only instances on this machine read this file: others have one of their own. */
+function fileOf(session: StorageSession): ConfigFile | undefined {
   const source = findConfiguration(toQuery(session));
-  if (source.kind !== 'file') return [];
-  const own = instances.filter(({ name }) => name.startsWith(`${hostname()}/`));
+  if (source.kind !== 'file') return undefined;
   // Unlike the time of its content, which a copy may keep, this one cannot be set.
-  return aboutChangedFile(own, source.path, statSync(source.path).ctime);
+  const changedAt = statSync(source.path).ctime;
+  return { path: source.path, changedAt, isOf: ({ name }) => name.startsWith(`${hostname()}/`) };
 }
 
-export function printStatus(all: Status & Running): Printed {
-  return { data: all, text: () => toText(all) };
+const exitStatus = { down: 1, held: 2, waiting: 2, notice: 0 } as const;
+
+/** @param isChecked whether the exit status says what there is */
+export function printStatus(status: Status, isChecked: boolean): Printed {
+  const worst = status.troubles[0]?.severity ?? 'notice';
+  return { data: status, text: () => toText(status), ...(isChecked && { status: exitStatus[worst] }) };
 }
 
-function toText(status: Status & Running): string {
-  const { attention, installs } = status;
-  const todo = attention.map(toAttentionText).join('\n');
+function toText(status: Status): string {
   return [
-    attention.length === 0 ? 'Nothing needs you.' : `Needs you:\n${todo}`,
+    ...troublesText(status),
     ...nowText(status),
     ...sinceText(status),
     ...section(
       'Read from the marketplace',
       ['install', 'last read', 'trouble'],
-      installs.map(({ install, readBeganAt, failure }) => [install, readBeganAt ?? 'never', failure ?? '']),
+      status.installs.map(({ install, readBeganAt, failure }) => [install, readBeganAt ?? 'never', failure ?? '']),
     ),
   ].join('\n\n');
+}
+
+function troublesText({ troubles }: Status): string[] {
+  const [notices, needs] = [true, false].map((isNotice) =>
+    troubles.filter(({ severity }) => (severity === 'notice') === isNotice).map(toTroubleText),
+  ) as [string[], string[]];
+  return [
+    needs.length === 0 ? 'Nothing needs you.' : `Needs you:\n${needs.join('\n')}`,
+    ...(notices.length === 0 ? [] : [`Worth knowing:\n${notices.join('\n')}`]),
+  ];
 }
 
 function section(title: string, columns: string[], rows: (string | number)[][]): string[] {
   return rows.length === 0 ? [] : [`${title}\n${formatTable(columns, rows)}`];
 }
 
-function nowText({ instances, memberships, budgets }: Status & Running): string[] {
+function nowText({ instances, memberships, budgets }: Status): string[] {
   return [
     ...section(
       'Instances',

@@ -1,6 +1,7 @@
+import { sayAge } from '../lib/say-age.ts';
 import { stripControl } from '../lib/strip-control.ts';
+import type { Trouble } from '../lib/troubles.ts';
 import { sayPercent } from '../operations/show.ts';
-import type { Attention } from '../operator/attention.ts';
 import type { Check } from '../operator/doctor-checks.ts';
 import type { ExplainedBudget } from '../operator/explain-budgets.ts';
 
@@ -14,9 +15,11 @@ export function toCheckText({ name, status, says, action }: Check): string {
   return action === null ? line : `${line}\n      → ${stripControl(action)}`;
 }
 
-/** One line on what needs attention, and one on what to do. */
-export function toAttentionText({ says, action }: Attention): string {
-  return `  ! ${stripControl(says)}\n      → ${stripControl(action)}`;
+/** One line on what it is and since when, one on what lies behind it, and one on what to do. */
+export function toTroubleText({ severity, says, since, detail, action }: Trouble): string {
+  const age = since === null ? '' : ` (${sayAge(Date.now() - Date.parse(since))})`;
+  const lines = [`${says}${age}`, ...(detail === null ? [] : [detail]), `→ ${action}`];
+  return `  ${severity.padEnd(7)}  ${lines.map(stripControl).join(`\n${' '.repeat(11)}`)}`;
 }
 
 /** Lines of text: the state of the budget, when it was read, and the last notice about it. */

@@ -15,7 +15,7 @@ import { handOver, wantRenewal } from './invitation-store.ts';
 
 export type WaitingInvitation = Pick<
   Row<'invitation'>,
-  'membershipId' | 'kind' | 'expiresAt' | 'nextAttemptAt' | 'failure'
+  'membershipId' | 'kind' | 'createdAt' | 'expiresAt' | 'nextAttemptAt' | 'failure'
 > & {
   isRenewalWanted: boolean;
   /** Whether there is an address that it could be mailed to. */
@@ -86,7 +86,7 @@ export async function listUndelivered(
   let query = db
     .selectFrom('membership')
     .innerJoin('invitation', 'invitation.membershipId', 'membership.id')
-    .select(['membershipId', 'kind', 'expiresAt', 'isRenewalWanted'])
+    .select(['membershipId', 'kind', 'invitation.createdAt', 'expiresAt', 'isRenewalWanted'])
     .select(['invitation.nextAttemptAt', 'invitation.failure'])
     .select((eb) => isReachable(eb, managedDomains).as('isReachable'))
     .where((eb) => isInvitationUndelivered(eb));

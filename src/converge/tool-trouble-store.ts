@@ -84,7 +84,7 @@ export async function nameWaitingOfTool(ctx: Storage, tool: string, limit: numbe
 }
 
 /** Memberships whose call is due, or has failed and will be retried, and since when. */
-export function selectWaiting({ kysely }: Database) {
+function selectWaiting({ kysely }: Database) {
   return kysely
     .selectFrom('membership')
     .select(['id', 'install', 'tool', 'trainerId', 'wanted', 'state', 'failure'])

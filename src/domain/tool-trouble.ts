@@ -20,23 +20,18 @@ export function isTroubleCurrent({ asksAgainAt }: ToolTrouble, now: Date): boole
 }
 
 /** What is wrong. The text goes behind the tool's name. Pure. */
-export function describeToolTrouble({ errorCode, since }: ToolTrouble): string {
-  return `${words[errorCode] ?? 'fails its check'} since ${since}`;
+export function sayToolProblem({ errorCode }: Pick<ToolTrouble, 'errorCode'>): string {
+  return problems[errorCode] ?? 'fails its check';
 }
 
-const words: Partial<Record<ErrorCode, string>> = {
+const problems: Partial<Record<ErrorCode, string>> = {
   unauthenticated: 'refuses its token',
   forbidden: 'refuses its token',
-  rate_limited: 'asks to be left alone, after too many requests,',
-  unavailable: 'does not answer as it should',
+  rate_limited: 'asks for fewer requests',
+  unavailable: 'is not answering',
 };
 
-/** What an operator can do about it. Pure. */
-export function adviseOnTrouble({ tool, errorCode, asksAgainAt }: ToolTrouble): string {
-  const again = `it is asked again by itself at ${asksAgainAt}`;
-  if (errorCode === 'unauthenticated' || errorCode === 'forbidden') {
-    return `give tools.${tool} a token that is good, and restart; ${again}`;
-  }
-  if (errorCode === 'rate_limited') return `lower tools.${tool}.concurrency if it lasts; ${again}`;
-  return `see that it runs, and that tools.${tool} leads to it (gangway doctor); ${again}`;
+/** The same with its time. Pure. */
+export function describeToolTrouble(trouble: ToolTrouble): string {
+  return `${sayToolProblem(trouble)} (since ${trouble.since})`;
 }

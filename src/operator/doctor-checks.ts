@@ -1,7 +1,5 @@
 import type { Adapter, Finding } from '../adapters/adapter.ts';
 import type { Config } from '../config/config-schema.ts';
-import { isOfHiddenMembers } from '../converge/converge-steps.ts';
-import type { WaitingMemberships } from '../converge/tool-trouble-store.ts';
 import type { Database } from '../db/database.ts';
 import { measureAheadMs } from '../db/database-clock.ts';
 import { toAppError } from '../domain/errors.ts';
@@ -78,22 +76,6 @@ export async function checkTool(tool: string, adapter: Adapter, stopping: AbortS
     ...findings.map(
       ({ says, action, isFailure }): Check => ({ name, says, action, status: isFailure ? 'failure' : 'warning' }),
     ),
-  ];
-}
-
-/** A tool that took additions or removals and does not show them. */
-export function checkShown(tool: string, waiting: readonly WaitingMemberships[]): Check[] {
-  const hidden = waiting.filter((one) => one.tool === tool && isOfHiddenMembers(one.failure));
-  const count = hidden.reduce((sum, one) => sum + one.count, 0);
-  if (count === 0) return [];
-  return [
-    {
-      name: `tool ${tool}`,
-      status: 'failure',
-      says: `it accepts additions and removals and does not show them, so nothing proves who is in: memberships concerned: ${count}`,
-      action:
-        'let the token read who is in a group (SCIM: "members"), and see in the tool who is in: gangway members --state failed',
-    },
   ];
 }
 

@@ -1,8 +1,7 @@
 import { warningsOf } from '../config/cross-checks.ts';
 import type { Context } from '../context.ts';
-import { listWaitingOfTools } from '../converge/tool-trouble-store.ts';
 import type { Storage } from '../keys/storage.ts';
-import { type Check, checkChannels, checkShown, checkTool, ok, warning } from './doctor-checks.ts';
+import { type Check, checkChannels, checkTool, ok, warning } from './doctor-checks.ts';
 import { type Examined, examine } from './examine.ts';
 import { examineMarketplace } from './examine-marketplace.ts';
 import { checkServer } from './tool-servers.ts';
@@ -33,13 +32,11 @@ export async function examineTools(
   { config, adapters }: Pick<Examined, 'config' | 'adapters'>,
   signal: AbortSignal,
 ): Promise<Check[]> {
-  const waiting = ctx === undefined ? [] : await listWaitingOfTools(ctx);
   const configured = new Set(config.tools.keys());
   const checks = [...adapters].map(async ([tool, adapter]) => {
     const { settings = {} } = config.tools.get(tool) ?? {};
     return [
       ...(await checkTool(tool, adapter, signal)),
-      ...checkShown(tool, waiting),
       ...(ctx === undefined ? [] : await checkServer(ctx, { tool, adapter, settings }, configured, signal)),
     ];
   });

@@ -3,13 +3,14 @@ import type { Config } from '../config/config-schema.ts';
 import type { Install } from '../domain/install.ts';
 import { listLiveLinks } from '../evidence/link-store.ts';
 import type { Storage } from '../keys/storage.ts';
-import { type Clock, toInstant } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
+import { sayInFull, type Trouble } from '../lib/troubles.ts';
 import { findOrphans } from '../memberships/find-orphans.ts';
 import { createLinkRouter } from '../memberships/link-router.ts';
 import { describeSharedAccounts, findSharedAccounts } from '../tools/account-rules.ts';
-import { loadRunning } from './about-instances.ts';
 import { type Check, checkClock, checkOrphaned, checkWalls, ok, warning } from './doctor-checks.ts';
-import { loadPresent, toMailed } from './load-status.ts';
+import { listTroubles } from './list-troubles.ts';
+import { loadInstances } from './load-running.ts';
 
 export interface Examined extends Storage {
   config: Config;
@@ -24,22 +25,18 @@ export async function examine(subject: Examined): Promise<Check[]> {
   const { installs, adapters, database } = subject;
   return [
     await checkClock(database, subject.clock),
-    ...(await checkRunning(subject)),
+    ...(await checkInstances(subject)),
     checkOrphaned(await findOrphans(subject, subject.config, createLinkRouter(installs, adapters))),
     ...checkWalls({ installs, adapters }, await listLiveLinks(subject)),
     ...checkAccounts(subject),
-    ...(await checkWork(subject)),
+    ...(await checkTroubles(subject)),
   ];
 }
 
-async function checkRunning(ctx: Examined): Promise<Check[]> {
-  const { instances, attention } = await loadRunning(ctx, ctx.clock);
-  const running = instances.filter(({ state }) => state === 'running');
+async function checkInstances(ctx: Examined): Promise<Check[]> {
+  const running = (await loadInstances(ctx, ctx.clock.now())).filter(({ state }) => state === 'running');
   const names = running.map(({ name, version }) => `${name} (${version})`).join(', ');
-  return [
-    ...(running.length === 0 ? [] : [ok('running', `instances: ${running.length}: ${names}`)]),
-    ...attention.map(({ says, action }) => warning('running', says, action)),
-  ];
+  return running.length === 0 ? [] : [ok('instances', `${running.length} running: ${names}`)];
 }
 
 function checkAccounts({ config, installs, adapters }: Examined): Check[] {
@@ -53,9 +50,20 @@ function checkAccounts({ config, installs, adapters }: Examined): Check[] {
   );
 }
 
-async function checkWork(ctx: Examined): Promise<Check[]> {
-  const now = toInstant(ctx.clock.now());
-  const { attention } = await loadPresent(ctx, ctx.installs, toMailed(ctx.config, now));
-  if (attention.length === 0) return [ok('work', 'nothing waits for an operator')];
-  return attention.map(({ says, action }) => warning('work', says, action));
+/** What `gangway status` lists, each by its kind. */
+async function checkTroubles(ctx: Examined): Promise<Check[]> {
+  const troubles = await listTroubles(ctx);
+  return troubles.length === 0 ? [ok('troubles', 'nothing needs you')] : troubles.map(toCheck);
+}
+
+function toCheck(trouble: Trouble): Check {
+  const { kind, severity, install, tool, action } = trouble;
+  // The first doctor comes before the first start.
+  const isFailure = severity === 'down' && kind !== 'nothing_runs';
+  return {
+    name: [kind, install ?? tool ?? ''].join(' ').trim(),
+    status: isFailure ? 'failure' : 'warning',
+    says: sayInFull(trouble),
+    action,
+  };
 }

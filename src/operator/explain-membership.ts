@@ -1,8 +1,9 @@
 import { adviseOnDoubt } from '../converge/doubted-account.ts';
 import type { Row } from '../db/schema.ts';
 import { describeCause, isExplicit } from '../domain/standing.ts';
-import { adviseOnTrouble, describeToolTrouble, type ToolTrouble } from '../domain/tool-trouble.ts';
+import { describeToolTrouble, type ToolTrouble } from '../domain/tool-trouble.ts';
 import { maskText } from '../lib/mask.ts';
+import { adviceOfTrouble } from '../lib/troubles.ts';
 import type { KnownInvitation } from '../memberships/explain-store.ts';
 
 /** What to say of one membership, and what to do about it. */
@@ -185,7 +186,7 @@ function adviseOnMoving(membership: Row<'membership'>, { trouble }: Circumstance
   }
   const isIn = state === 'removing' ? 'they are still in: ' : '';
   if (trouble !== undefined) {
-    return `${adviseOnTrouble(trouble)}; ${isIn}${tool} ${describeToolTrouble(trouble)}`;
+    return `${adviceOfTrouble('tool_left_alone')}; ${isIn}${tool} ${describeToolTrouble(trouble)}`;
   }
   if (failure !== null) {
     return `see how ${tool} is: gangway doctor; ${sayNextTry(membership)}`;

@@ -1,50 +1,36 @@
-import { selectWaiting } from '../converge/tool-trouble-store.ts';
 import type { Database } from '../db/database.ts';
 import { jsonTexts } from '../db/json-list.ts';
-import type { Instant } from '../domain/evidence.ts';
 
-/** The SQL of how many people of each install do not get in, or out, as they should, and of their names. */
+/** The SQL of the people of each install: those who do not go on without an operator, and their names. */
 
-export interface PeopleInTrouble {
+const stuckStates = ['failed', 'waiting_email', 'orphaned'] as const;
+
+export interface StuckPeople {
+  state: (typeof stuckStates)[number];
   install: string;
-  /** `late`: the call to the tool has been due for a while. */
-  why: 'failed' | 'waiting_email' | 'late';
+  tool: string;
   count: number;
+  /** Since when the first of them is in that state. */
+  since: string;
 }
 
 /** A membership counts for each install that is a reason for it. */
-export async function countPeopleInTrouble(database: Database, lateSince: Instant): Promise<PeopleInTrouble[]> {
-  const { kysely } = database;
-  const refused = await kysely
+export async function countStuckPeople({ kysely }: Database): Promise<StuckPeople[]> {
+  const rows = await kysely
     .selectFrom('membership')
     .leftJoin('reason', 'reason.membershipId', 'membership.id')
     .select((eb) => [
       eb.fn.coalesce('reason.install', 'membership.install').as('install'),
       'state',
+      'tool',
       eb.fn.count<number>('membership.id').distinct().as('count'),
+      eb.fn.min('membership.updatedAt').as('since'),
     ])
-    .where('state', 'in', ['failed', 'waiting_email'])
-    .groupBy((eb) => [eb.fn.coalesce('reason.install', 'membership.install'), 'state'])
+    .where('state', 'in', stuckStates)
+    .groupBy((eb) => [eb.fn.coalesce('reason.install', 'membership.install'), 'state', 'tool'])
+    .$narrowType<{ state: StuckPeople['state'] }>()
     .execute();
-  const late = await kysely
-    .selectFrom(selectWaiting(database).as('waiting'))
-    .leftJoin('reason', 'reason.membershipId', 'waiting.id')
-    .select((eb) => [
-      eb.fn.coalesce('reason.install', 'waiting.install').as('install'),
-      eb.fn.count<number>('waiting.id').distinct().as('count'),
-    ])
-    .where('state', '!=', 'failed')
-    .where('since', '<=', lateSince)
-    .groupBy((eb) => eb.fn.coalesce('reason.install', 'waiting.install'))
-    .execute();
-  return [
-    ...refused.map(({ install, state, count }) => ({
-      install,
-      why: state as 'failed' | 'waiting_email',
-      count: Number(count),
-    })),
-    ...late.map(({ install, count }) => ({ install, why: 'late' as const, count: Number(count) })),
-  ];
+  return rows.map((row) => ({ ...row, count: Number(row.count) }));
 }
 
 /** The names of trainers, as far as an install knows them. */

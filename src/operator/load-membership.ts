@@ -2,7 +2,6 @@ import type { Context } from '../context.ts';
 import type { PairEvidence } from '../domain/evidence.ts';
 import { type Access, listAccess } from '../memberships/access-list-store.ts';
 import { findMembership } from '../memberships/look-store.ts';
-import { loadTools } from './about-tools.ts';
 import type { Explanation } from './explain.ts';
 import { explainSubject } from './explain-subject.ts';
 import { loadTimeline, type Timeline } from './timeline/load-timeline.ts';
@@ -33,8 +32,7 @@ export async function loadMembership(ctx: Context, id: number): Promise<LoadedMe
   const isLink = ({ install, linkId }: { install: string; linkId: string }) =>
     access.reasons.some((reason) => reason.install === install && reason.linkId === linkId);
   const isAsked = (pair: PairEvidence) => isReason(pair) && isLink(pair);
-  const { tools } = await loadTools(ctx, ctx.clock.now());
-  const { explanations, bearing } = await explainSubject(ctx, trainerId, tools, isAsked);
+  const { explanations, bearing } = await explainSubject(ctx, trainerId, isAsked);
   const about = {
     contracts: bearing.contracts.filter(isReason),
     links: bearing.links.filter(isLink),

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { claimPayments } from '../../src/budget/payment-store.ts';
 import type { Context } from '../../src/context.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
-import { aboutPayments } from '../../src/operator/about-payments.ts';
 import { openPaymentWorld } from '../support/payment-world.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
+import { countTroublesIn, troublesIn } from '../support/troubles.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -114,18 +114,19 @@ describeAnyDatabase('what waits for money', (openFresh) => {
 
   it('is shown with where a person acts; a list that cannot be read is shown after three times', async () => {
     const { sandbox, contractId, engine, front, read, ask } = await open();
-    const configured = new Set(['acme']);
     const { id } = sandbox.billContract(contractId, { amountUsd: 50, paymentUrl: 'https://pay.example/inv?a=1' });
     await read();
-    const about = () => aboutPayments(engine, configured);
-    expect(await about()).toEqual([
+    expect(await troublesIn(engine)).toMatchObject([
       {
-        says: expect.stringMatching(new RegExp(`^the payment ${id} of 50 USD for the job job_\\w+ of acme waits`)),
-        action: 'see to it at https://pay.example/inv?a=1',
+        kind: 'payment_waiting',
+        install: 'acme',
+        says: 'A payment of 50 USD of acme waits for you.',
+        detail: expect.stringMatching(new RegExp(`^Payment ${id} for job job_\\w+$`)),
+        action: 'Settle it at https://pay.example/inv?a=1',
         url: 'https://pay.example/inv?a=1',
       },
     ]);
-    expect(await aboutPayments(engine, new Set())).toEqual([]);
+    expect(await countTroublesIn(engine, new Map())).toEqual(['no_customer']);
     front.meddle(() => ({ status: 403, body: { error: 'no scope' } }));
     for (let count = 0; count < 3; count += 1) {
       engine.clock.advance(hourMs);
@@ -133,7 +134,7 @@ describeAnyDatabase('what waits for money', (openFresh) => {
       await ask();
       expect(await read()).toBe(false);
     }
-    expect((await about()).slice(1)).toMatchObject([{ page: '/installs/acme', says: expect.stringContaining('acme') }]);
+    expect((await troublesIn(engine)).slice(1)).toMatchObject([{ kind: 'reading_fails', install: 'acme' }]);
     expect(engine.log.text()).not.toContain('pay.example');
   });
 
@@ -141,9 +142,11 @@ describeAnyDatabase('what waits for money', (openFresh) => {
     const { sandbox, contractId, engine, read } = await open();
     for (let count = 0; count < 520; count += 1) sandbox.billContract(contractId);
     await read();
-    const about = await aboutPayments(engine, new Set(['acme']));
-    expect(about).toHaveLength(21);
-    expect(about.at(-1)?.says).toBe('other payments that wait for a person: 480');
+    const troubles = await troublesIn(engine);
+    expect(troubles).toHaveLength(21);
+    expect(troubles).toContainEqual(
+      expect.objectContaining({ says: '480 more payments of acme wait for you.', count: 480 }),
+    );
     expect(engine.log.lines().filter(({ alert }) => alert === 'payment_waiting')).toHaveLength(1);
   });
 });

@@ -127,8 +127,7 @@ describe('commands of an operator', () => {
         installs: [],
         plans: [],
         budgets: [],
-        attention: [],
-        tools: [],
+        troubles: [],
         lowered: [],
         instances: ['running', 'stopped'].map((state) => expect.objectContaining({ state })),
         memberships: [{ tool: 'list', state: 'active', count: 3 }],
@@ -146,7 +145,7 @@ describe('commands of an operator', () => {
       });
       const text = await runOk('status');
       expectPlain(text);
-      expect(text).toMatch(/acme could not be read from the marketplace: Evil Eve/);
+      expect(text).toMatch(/Gangway cannot read acme from the marketplace\.\n +Evil Eve/);
       expect(text).toMatch(/\nRead from the marketplace\ninstall +last read +trouble\nacme +never +Evil/);
     });
   });
@@ -416,7 +415,7 @@ describe('commands of an operator', () => {
       });
       writeFileSync(workspace.rosterFile, JSON.stringify({ groups: { 'street-signs': present } }));
       await workspace.receive(hire(1), hire(2));
-      expect(await runOk('status')).toContain('members who were in before Gangway added them');
+      expect(await runOk('status')).toContain('2 members were in before Gangway added them.');
       expect(await runOk('members', '--undecided')).toMatch(/cmu1.+\n.+cmu2/);
       const misused = await run('members', 'release', '1', '--undecided');
       expect(misused).toMatchObject({

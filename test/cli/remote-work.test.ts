@@ -112,11 +112,8 @@ describe('usage held --remote', () => {
     const { late } = (await ask('usage', 'held')).said;
     expect(late).toMatchObject([{ day, trainerId, from: { seconds: 7200 }, to: { seconds: 9000 } }]);
     const [{ id }] = late;
-    expect((await ask('status')).said.attention).toContainEqual({
-      says: `work of acme that changed after its day was sent for the last time: 1 day, 0.5 hours, the oldest of ${day}`,
-      action: 'gangway usage held lists it; send or dismiss each',
-      page: '/work/held',
-    });
+    const trouble = { kind: 'usage_late', install: 'acme', count: 1, detail: `0.5 hours, the oldest of ${day}` };
+    expect((await ask('status')).said.troubles).toContainEqual(expect.objectContaining(trouble));
     expect(await remote('usage', 'held', id, '--dismiss')).toMatchObject({ status: 0 });
     expect(await check('--from', day)).toEqual([0, `${day} dismissed`]);
     expect(await remote('usage', 'held', id, '--send')).toMatchObject({ status: 0 });

@@ -71,7 +71,7 @@ describe('a command with --remote', () => {
     const contract = hired[0]?.contractId ?? '';
     const [approved = '', released = ''] = await Promise.all(hired.slice(1).map(membershipOf));
     const asked: [string[], number, string][] = [
-      [['status', '--since', '90d'], 0, 'plan 1 holds removals of acme: 4'],
+      [['status', '--since', '90d'], 0, '4 removals of acme need your decision.'],
       [['members', '--waiting'], 0, 'No trainer waits.'],
       [['explain', contract], 0, `by contract ${contract} of acme`],
       [['access'], 0, 'by'],

@@ -4,7 +4,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { recordToolTrouble } from '../../src/converge/tool-trouble-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
+import type { Trouble } from '../../src/lib/troubles.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { noBudget } from '../support/budgets.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { runCommand } from '../support/run-command.ts';
 
@@ -25,20 +27,25 @@ describe('gangway status', () => {
 
   it('says that nothing runs, since when, and what to do', async () => {
     await runOk('migrate');
-    const never = '! nothing has run on this database yet\n      → start it: gangway start\n';
-    expect(await runOk('status')).toBe(`Needs you:\n  ${never}`);
+    expect(await runOk('status')).toMatch(
+      /^Needs you:\n {2}down {5}Gangway has not run on this database yet\. .*\n {11}→ Run gangway start\. .*\n$/,
+    );
     await workspace.whileRunning(async () => {
       const text = await runOk('status');
       expect(text).toMatch(/^Nothing needs you\.\n\nInstances\nname .*\n\S+ .* running /);
     });
     const text = await runOk('status');
-    const [, since] = /nothing runs since (\S+): no delivery is stored/.exec(text) ?? [];
-    expect(text).toMatch(/\n +→ start it: gangway start; .*\n\nInstances\n.*\n\S+ .* stopped /);
+    expect(text).toMatch(
+      /^Needs you:\n {2}down {5}Gangway is not running\. .* \(\d+ s\)\n.*\n\nInstances\n.*\n\S+ .* stopped /,
+    );
+    const { troubles } = (await runJson('status')) as { troubles: Trouble[] };
+    const [{ kind, since } = { kind: null, since: null }] = troubles;
+    expect(kind).toBe('nothing_runs');
     expect(await runJson('status')).toMatchObject({
       instances: [
         {
           state: 'stopped',
-          stoppedAt: expect.stringContaining(String(since).slice(0, -1)),
+          stoppedAt: since,
           silentForSeconds: expect.any(Number),
         },
       ],
@@ -59,8 +66,9 @@ describe('gangway status', () => {
     await workspace.withStorage(async ({ database }) => {
       await inTransaction(database, (tx) => writeSetting(tx, 'last_alive_at', new Date().toISOString()));
     });
-    expect(await runOk('status')).toMatch(/^Needs you:\n +! nothing runs since \S+: no delivery is stored/);
-    expect((await runCommand('doctor', '--config', workspace.configFile)).stdout).toContain('nothing runs since');
+    expect(await runOk('status')).toMatch(/^Needs you:\n +down +Gangway is not running\./);
+    const doctor = await runCommand('doctor', '--config', workspace.configFile);
+    expect(doctor.stdout).toContain('warn  nothing_runs: Gangway is not running.');
   });
 
   it('says that the configuration was changed while a bridge goes on by the old one', async () => {
@@ -68,7 +76,11 @@ describe('gangway status', () => {
     await workspace.whileRunning(async () => {
       expect(await runOk('status')).toMatch(/^Nothing needs you\./);
       writeFileSync(configFile, readFileSync(configFile));
-      expect(await runOk('status')).toContain(`! ${configFile} has changed since the instance `);
+      const text = await runOk('status');
+      expect(text).toMatch(
+        /^Nothing needs you\.\n\nWorth knowing:\n {2}notice {3}Instance “.+” runs with an older configuration\./,
+      );
+      expect(text).toContain(`${configFile} has changed since the start at `);
     });
     expect(await runOk('status')).not.toContain('has changed');
   });
@@ -85,12 +97,38 @@ describe('gangway status', () => {
         asksAgainAt: new Date(Date.now() + 60_000).toISOString(),
       });
     });
-    const says = 'list does not answer as it should since 2026-03-15T12:00:00Z';
+    const says = 'Tool “list” is not answering.';
     expect(await runOk('status')).not.toContain(says);
     await workspace.pretendRunning();
-    expect(await runOk('status')).toContain(
-      `Needs you:\n  ! ${says}: no answer; no trainer waits for it now\n      → see that it runs, `,
+    expect(await runOk('status')).toMatch(
+      new RegExp(
+        `^Needs you:\n  down     ${says} \\(\\d+ d\\)\n {11}no answer. Next try at .*\n {11}→ Check that the tool runs`,
+      ),
     );
-    expect(await runOk('explain', 'cmu1')).toContain(`To do: see how list is: they are in, but ${says}\n`);
+    expect(await runOk('explain', 'cmu1')).toContain(
+      'To do: see how list is: they are in, but list is not answering (since 2026-03-15T12:00:00Z)\n',
+    );
+  });
+
+  it('exits as a probe needs it with --exit-code: 1 where something is down, 2 where something waits', async () => {
+    const probe = async () => (await runCommand('status', '--exit-code', '--config', workspace.configFile)).status;
+    await runOk('migrate');
+    expect(await probe()).toBe(1);
+    await workspace.pretendRunning();
+    expect(await probe()).toBe(0);
+    await workspace.withStorage(async ({ database: { kysely } }) => {
+      const budget = { ...noBudget, install: 'acme', contractId: 'c1', nextReadAt: '2026-03-15T12:00:00.000Z' };
+      await kysely
+        .insertInto('budget')
+        .values({ ...budget, state: 'low' })
+        .execute();
+    });
+    expect(await probe()).toBe(0);
+    const createdAt = new Date().toISOString();
+    await workspace.receive(fullEvent({ type: 'contract.started', createdAt, workEmail: null }));
+    expect(await probe()).toBe(2);
+    expect(await runOk('status')).toMatch(
+      /^Needs you:\n {2}waiting {2}1 trainer .*(\n.*)+\n\nWorth knowing:\n {2}notice /,
+    );
   });
 });

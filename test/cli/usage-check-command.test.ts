@@ -159,10 +159,8 @@ describe('what an operator decides about work', { timeout: 60_000 }, () => {
     ]);
     const [{ id }] = said.late;
     expect((await print('usage', 'held')).stdout).toMatch(/sent for the last time:\n(.*\n)+.*60 → 90/);
-    expect((await run('status')).said.attention).toContainEqual(
-      expect.objectContaining({
-        says: expect.stringMatching(/^work of acme that changed after its day was sent for the last time: 1 day/),
-      }),
+    expect((await run('status')).said.troubles).toContainEqual(
+      expect.objectContaining({ kind: 'usage_late', install: 'acme', count: 1 }),
     );
     await workspace.withStorage(async ({ database: { kysely } }) => {
       const [row] = await kysely.selectFrom('usageHeld').selectAll().execute();

@@ -125,8 +125,8 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     expect(shown.said.days).toMatchObject([
       { why: 'lowering_held', report: { heldSince: held.said.lowerings[0].since }, due: after, sent: before },
     ]);
-    const says = `work of acme that would be reported lower, held: 1 day, 0.2 hours, the oldest of ${today}`;
-    expect((await run('status')).said.attention).toContainEqual(expect.objectContaining({ says }));
+    const trouble = { kind: 'usage_lowering', install: 'acme', count: 1, detail: `0.2 hours, the oldest of ${today}` };
+    expect((await run('status')).said.troubles).toContainEqual(expect.objectContaining(trouble));
     const { stdout } = await print('usage', 'held');
     expect(stdout).toMatch(/600 → 100 +2 → 1 +9 → 2 +waits for you/);
 
@@ -139,9 +139,9 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     expect((await run('usage', 'show', contractId)).said.days).toMatchObject([
       { why: null, report: { lowered: { from: before } } },
     ]);
-    const { attention, lowered } = (await run('status')).said;
-    expect([attention, lowered]).toEqual([
-      expect.not.arrayContaining([expect.objectContaining({ says })]),
+    const { troubles, lowered } = (await run('status')).said;
+    expect([troubles, lowered]).toEqual([
+      expect.not.arrayContaining([expect.objectContaining({ kind: trouble.kind })]),
       [{ install: 'acme', days: 1 }],
     ]);
   });
@@ -154,8 +154,8 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     const shown = await run('usage', 'show', contractId);
     const says = /^not all of the work at signs in studio .+: labels are not counted today/i;
     expect(shown.said.differences).toEqual([expect.stringMatching(says)]);
-    const { attention } = (await run('status')).said;
-    expect(attention).toContainEqual(expect.objectContaining({ says: expect.stringMatching(says) }));
+    const gap = { kind: 'usage_gap', tool: 'studio', detail: 'labels are not counted today' };
+    expect((await run('status')).said.troubles).toContainEqual(expect.objectContaining(gap));
     writeFileSync(path.join(workspace.folder, 'work.json'), 'not even JSON');
     await run('usage', 'report');
     expect((await run('usage', 'show', contractId)).said.differences).toContainEqual(

@@ -1,11 +1,13 @@
 import type { Argument, Command } from 'commander';
 import { configJsonSchema, type JsonSchema } from '../../src/config/json-schema.ts';
+import { troubleRules } from '../../src/lib/trouble-rules.ts';
 import { commandTree, visibleCommands } from './command-tree.ts';
 
 /** The pages with a generated part. */
 export const pages: Record<string, () => string> = {
   'docs/commands.md': commandsPage,
   'docs/configuration.md': configurationPage,
+  'docs/operating.md': troublesTable,
 };
 
 /** The part of `docs/commands.md` that follows from the command line: every command with its options. */
@@ -114,4 +116,14 @@ function meaningOf(schema: JsonSchema): string {
 
 function toSchema(schema: unknown): JsonSchema {
   return typeof schema === 'object' && schema !== null ? (schema as JsonSchema) : {};
+}
+
+/** The part of `docs/operating.md` that says what `gangway status` lists. */
+function troublesTable(): string {
+  const rows = Object.entries(troubleRules).map(([kind, { severity, means, action }]) => {
+    // Outside of commands, Markdown would take a name in angle brackets for HTML.
+    const shown = action.replaceAll(/`[^`]*`|</g, (part) => (part === '<' ? '\\<' : part));
+    return `| \`${kind}\` | ${severity} | ${means} | ${shown} |`;
+  });
+  return ['| kind | severity | means | to do |', '|---|---|---|---|', ...rows].join('\n');
 }

@@ -2,20 +2,20 @@ import { beforeEach, expect, it } from 'vitest';
 import { toInstant } from '../../src/lib/clock.ts';
 import { listMemberships } from '../../src/memberships/membership-list-store.ts';
 import { adoptMember, releaseMember } from '../../src/memberships/ownership-store.ts';
-import { loadStatus } from '../../src/operator/load-status.ts';
 import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
+import { countTroublesIn } from '../support/troubles.ts';
 
 const started = fullEvent({ type: 'contract.started', id: '1' });
 const ended = fullEvent({ type: 'contract.ended', id: '2' });
 const rehired = fullEvent({ type: 'contract.started', id: '3', contract: 'cmc2' });
 const endedAgain = fullEvent({ type: 'contract.ended', id: '4', contract: 'cmc2' });
 
-const wereIn = 'members who were in before Gangway added them, and stay when their contract ends: 1';
-const leftIn = 'members who were left in after their contract ended: 1';
+const wereIn = 'members_undecided 1';
+const leftIn = 'members_left_in 1';
 
 describeEachDatabase('a member whom Gangway did not add', (openFresh) => {
   let engine: Engine;
@@ -27,10 +27,7 @@ describeEachDatabase('a member whom Gangway did not add', (openFresh) => {
   });
 
   const by = () => ({ actor: 'ada', at: toInstant(engine.clock.now()) });
-  const needs = async () => {
-    const { attention } = await loadStatus(engine, by().at, new Map([['acme', { tool: 'studio' }]]));
-    return attention.map(({ says }) => says);
-  };
+  const needs = () => countTroublesIn(engine);
   const listed = async () => {
     const rows = await listMemberships(engine.database.kysely, { isUndecided: true, limit: 10 });
     return rows.map(({ trainerId, state }) => `${trainerId} ${state}`);

@@ -123,7 +123,7 @@ describeAnyDatabase('alerts', (openFresh) => {
     expect(await alerting.announced('managed_address_leaked')).toEqual(['raised', 'still', 'still']);
     const [reminder] = await listDispatches(telling, { limit: 1 });
     expect(composeDigest([reminder as AlertNotice], 1000).lines).toEqual([
-      expect.stringMatching(/^still ALERT · leak .* · since 2026-03-15 12:00 UTC · do: remove the member .*leaked$/),
+      expect.stringMatching(/^still ALERT · leak .* · since 2026-03-15 12:00 UTC · do: Remove the member .*leaked$/),
     ]);
   });
 
@@ -207,7 +207,7 @@ describeAnyDatabase('alerts', (openFresh) => {
       since: '2026-03-15T12:00:00.000Z',
       message: 'Accounts are in a group',
       about: group,
-      advice: 'remove the member in the tool, and find out who added them',
+      advice: 'Remove the member in the tool, and find out who added them',
       runbook: 'docs/alerts.md#managed_address_leaked',
     };
     const type = 'alert.managed_address_leaked';
@@ -234,7 +234,7 @@ describeAnyDatabase('alerts', (openFresh) => {
       title: 'Gangway: 1 alert; 1 alert is over; budgets of contracts: 1 LOW',
       lines: [
         expect.stringMatching(
-          /^ALERT · A link is outside · install acme · project .*…?.* · 2026-03-15 11:59 UTC · do: name the project in .* · docs\/alerts\.md#link_outside$/,
+          /^ALERT · A link is outside · install acme · project .*…?.* · 2026-03-15 11:59 UTC · do: Name the project in .* · docs\/alerts\.md#link_outside$/,
         ),
         expect.stringMatching(
           /^OVER · A link is outside · .* · 2026-03-15 11:59 UTC · since 2026-03-14 09:30 UTC · docs\/alerts\.md#link_outside$/,

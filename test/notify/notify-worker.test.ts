@@ -6,7 +6,6 @@ import { addBudgetNotice } from '../../src/notify/notice-store.ts';
 import { createNotifying } from '../../src/notify/notify-worker.ts';
 import { createSlackChannel } from '../../src/notify/slack-channel.ts';
 import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
-import { loadStatus } from '../../src/operator/load-status.ts';
 import { openForTest } from '../support/databases.ts';
 import { answering, type Hook, openHook } from '../support/hook.ts';
 import { killAtTransaction } from '../support/kill-at-transaction.ts';
@@ -22,6 +21,7 @@ import {
 } from '../support/notices.ts';
 import { storageOf } from '../support/storage-of.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
+import { countTroublesIn } from '../support/troubles.ts';
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
@@ -161,16 +161,15 @@ describeAnyDatabase('a notice', (openFresh) => {
   });
 
   it('needs an operator as long as it was tried in vain', async () => {
-    const attention = async () =>
-      (await loadStatus(telling, '2026-03-15', new Map([['acme', { tool: 'list' }]]))).attention;
+    const troubles = () => countTroublesIn(telling);
     hook.answer = answering(401);
     await telling.add([channel], newNotice());
-    expect(await attention()).toEqual([]);
+    expect(await troubles()).toEqual([]);
     await telling.sendAll(channel);
-    expect(await attention()).toMatchObject([{ says: 'notices that the channel billing has not taken yet: 1' }]);
+    expect(await troubles()).toEqual(['channel_failing 1']);
     hook.answer = answering(200);
     await pass(hourMs);
-    expect(await attention()).toEqual([]);
+    expect(await troubles()).toEqual([]);
   });
 
   it('arrives once a server is up again', async () => {

@@ -51,7 +51,7 @@ describe('a webhook', () => {
           remainingVolume: 15,
           consumedFraction: 0.85,
         },
-        advice: 'have the customer fund the next milestone',
+        advice: 'Ask the customer to fund the next milestone',
         runbook: 'docs/alerts.md#budget_low',
       },
     });

@@ -58,11 +58,11 @@ describe('a membership that is explained', () => {
   const refusal: ToolTrouble = { ...trouble, errorCode: 'unauthenticated' };
 
   it.each([
-    [{ state: 'active' }, trouble, /^see how studio is: they are in, but studio does not answer/],
+    [{ state: 'active' }, trouble, /^see how studio is: they are in, but studio is not answering/],
     [{ state: 'active' }, refusal, /^nothing: they can log in$/],
     [{ state: 'active', nextAttemptAt: at }, undefined, /^wait: they were in, and studio is looked/],
-    [{ state: 'pending' }, trouble, /^see that it runs, .+; studio does not answer as it should si/],
-    [{ state: 'pending' }, refusal, /^give tools.studio a token that is good/],
+    [{ state: 'pending' }, trouble, /^Check that the tool runs, .+; studio is not answering \(si/],
+    [{ state: 'pending' }, refusal, /^Check that the tool runs, .+; studio refuses its token/],
   ] as [Shown, ToolTrouble | undefined, RegExp][])(
     '%o says what stands between them and the tool: %o',
     (row, known, action) => {
@@ -77,6 +77,6 @@ describe('a membership that is explained', () => {
     const memberships = [{ ...membership, ...left, state: 'removing' } as const];
     const rules = { ...usual, troubles: new Map([['studio', trouble]]) };
     const { action } = explainOne({ ...healthy(), contracts: [ended], memberships }, rules);
-    expect(action).toMatch(/^see that it runs, .+; they are still in: studio does not answer/);
+    expect(action).toMatch(/^Check that the tool runs, .+; they are still in: studio is not answering/);
   });
 });

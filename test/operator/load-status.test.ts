@@ -7,7 +7,6 @@ import {
   forgetSubscriptionTroubles,
   noteSubscriptionCheck,
 } from '../../src/installs/subscription/subscription-store.ts';
-import type { Attention } from '../../src/operator/attention.ts';
 import { type ContractListFilter, listContracts } from '../../src/operator/list-contracts.ts';
 import { loadStatus, type Status } from '../../src/operator/load-status.ts';
 import { holdInstalls } from '../../src/reconcile/read/hold-store.ts';
@@ -23,6 +22,7 @@ import { createEngine, type Engine, limitRemovals } from '../support/engine-harn
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
+import { countTroublesIn, troublesIn } from '../support/troubles.ts';
 
 const installs = new Map([['acme', { tool: 'studio' }]]);
 const hour = '2026-03-15T11:00:00.000Z';
@@ -34,10 +34,13 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     engine = createEngine(await openFresh());
   });
 
-  const load = (since = hour): Promise<Status> => loadStatus(engine, since, installs);
-  const attention = async () => (await load()).attention.map(({ says }: Attention) => says);
+  const load = (since = hour): Promise<Status> => loadStatus({ ...engine, installs }, since);
+  const troubles = () => troublesIn(engine);
+  const counts = () => countTroublesIn(engine);
 
-  it('needs no operator where nothing has happened', async () => {
+  it('needs nothing but a start where nothing has happened', async () => {
+    expect(await counts()).toEqual([]);
+    await engine.database.kysely.deleteFrom('instance').execute();
     expect(await load()).toEqual({
       since: hour,
       memberships: [],
@@ -48,7 +51,8 @@ describeAnyDatabase('how it is doing', (openFresh) => {
       plans: [],
       budgets: [],
       lowered: [],
-      attention: [],
+      instances: [],
+      troubles: [expect.objectContaining({ kind: 'nothing_runs', severity: 'down', since: null })],
     });
   });
 
@@ -66,8 +70,8 @@ describeAnyDatabase('how it is doing', (openFresh) => {
       ],
       receipts: [{ tool: 'studio', outcome: 'added', count: 1 }],
       removals: [{ install: 'acme', clearance: 'delivered', count: 1 }],
-      attention: [],
     });
+    expect(await counts()).toEqual([]);
     const none = { deliveries: [], receipts: [], removals: [] };
     expect(await load('2026-03-15T12:00:00.001Z')).toMatchObject(none);
     expect(await load('2026-03-15T12:00:00.000Z')).not.toMatchObject(none);
@@ -85,22 +89,10 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     await engine.merge({ ...emptyEvidence(), contracts: [disputed, crossed] });
     const second = { type: 'contract.started', contract: 'cmc2', trainer: 'cmu2' };
     await engine.apply([fullEvent({ ...second, workEmail: null })]);
-    expect((await load()).attention).toEqual([
-      {
-        says: 'plan 1 holds removals of acme: 1',
-        action: 'gangway plans show 1, then approve or reject it',
-        page: '/plans/1',
-      },
-      {
-        says: 'people without a work address: 1',
-        action: expect.stringMatching(/^gangway members --waiting/),
-        page: '/access?state=waiting_email',
-      },
-      {
-        says: 'disputed contracts: 1',
-        action: expect.stringMatching(/^gangway contracts list --status disputed; then gangway contracts reopen <id>/),
-        page: '/contracts?status=disputed',
-      },
+    expect(await troubles()).toMatchObject([
+      { kind: 'removals_held', install: 'acme', count: 1, page: '/plans/1' },
+      { kind: 'work_email_missing', install: 'acme', count: 1, page: '/access?state=waiting_email' },
+      { kind: 'contract_disputed', count: 1, page: '/contracts?status=disputed' },
     ]);
   });
 
@@ -112,12 +104,12 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     await engine.merge({ ...emptyEvidence(), contracts: [ended] });
     const shown = async () => (await listContracts(engine, { limit: 10 })).map(({ status }) => status);
     await read('2026-03-15T10:59:59.000Z');
-    expect([await attention(), await shown()]).toEqual([[], ['ended']]);
+    expect([await counts(), await shown()]).toEqual([[], ['ended']]);
     await read('2026-03-15T11:00:00.000Z');
-    expect([await attention(), await shown()]).toEqual([['disputed contracts: 1'], ['disputed']]);
+    expect([await counts(), await shown()]).toEqual([['contract_disputed 1'], ['disputed']]);
     const reopened = { ...emptyContract('acme', 'cmc1'), reopenedAt: '2026-03-15T12:00:00.000Z' };
     await engine.merge({ ...emptyEvidence(), contracts: [reopened] });
-    expect([await attention(), await shown()]).toEqual([[], ['active']]);
+    expect([await counts(), await shown()]).toEqual([[], ['active']]);
   });
 
   it('says what is orphaned or refused', async () => {
@@ -125,18 +117,19 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     const setState = (state: 'failed' | 'orphaned') =>
       engine.database.kysely.updateTable('membership').set({ state }).execute();
     await setState('orphaned');
-    expect(await attention()).toEqual(['orphaned memberships: 1']);
+    expect(await counts()).toEqual(['membership_orphaned 1']);
     await setState('failed');
-    expect(await attention()).toEqual(['memberships that their tool refuses: 1']);
+    expect(await counts()).toEqual(['membership_failed 1']);
   });
 
   it('says what keeps the deliveries of a configured install from coming', async () => {
     const trouble = { says: 'nothing is delivered', action: 'gangway endpoint rotate acme' };
     await noteSubscriptionCheck(engine, 'acme', hour, trouble);
     await noteSubscriptionCheck(engine, 'globex', hour, trouble);
-    expect((await load()).attention).toEqual([{ ...trouble, page: '/installs/acme' }]);
+    const { says: detail, action } = trouble;
+    expect(await troubles()).toMatchObject([{ kind: 'endpoint_trouble', install: 'acme', detail, action }]);
     await forgetSubscriptionTroubles(engine);
-    expect(await attention()).toEqual([]);
+    expect(await counts()).toEqual([]);
   });
 
   it('counts the budgets that are read, and says which need the operator', async () => {
@@ -164,11 +157,11 @@ describeAnyDatabase('how it is doing', (openFresh) => {
       { install: 'acme', state: 'low', count: 2 },
       { install: 'acme', state: 'ok', count: 1 },
     ]);
-    expect(await attention()).toEqual([
-      'budgets that are used up: 1',
-      'budgets that are running out: 2',
-      'budgets that cannot be read: 2',
-      'the budgets of acme cannot be read: answered 403',
+    expect(await troubles()).toMatchObject([
+      { kind: 'budget_depleted', install: 'acme', count: 1 },
+      { kind: 'budget_low', install: 'acme', count: 2 },
+      { kind: 'reading_fails', says: 'The budgets of 2 contracts of acme cannot be read.' },
+      { kind: 'reading_fails', says: 'The budgets of acme cannot be read.', detail: 'answered 403' },
     ]);
   });
 
@@ -226,32 +219,12 @@ describeAnyDatabase('how it is doing', (openFresh) => {
         }),
       )
       .execute();
-    expect((await load()).attention).toEqual([
-      {
-        says: 'held work of no single install: 1 day, the oldest of 2025-03-02',
-        action: expect.stringMatching(/^gangway usage held/),
-        page: '/work/held',
-      },
-      {
-        says: 'held work of acme: 12 days, 30.5 hours, the oldest of 2025-03-02',
-        action: expect.stringMatching(/^gangway usage held/),
-        page: '/work/held',
-      },
-      {
-        says: 'work of acme that would be reported lower, held: 1 day, 1 hour, the oldest of 2025-03-03',
-        action: expect.stringContaining('gangway usage report --accept-lowered'),
-        page: '/work/held',
-      },
-      {
-        says: 'work of acme that the marketplace refuses: 1 day, 2 hours, the oldest of 2025-03-04',
-        action: expect.stringMatching(/^gangway usage check/),
-        page: '/work?install=acme&from=2025-03-04',
-      },
-      {
-        says: 'work of acme that changed after its day was sent for the last time: 1 day, 0.3 hours, the oldest of 2025-03-05',
-        action: expect.stringMatching(/^gangway usage held/),
-        page: '/work/held',
-      },
+    expect(await troubles()).toMatchObject([
+      { kind: 'usage_held', install: null, count: 1, detail: 'the oldest of 2025-03-02' },
+      { kind: 'usage_held', install: 'acme', count: 12, detail: '30.5 hours, the oldest of 2025-03-02' },
+      { kind: 'usage_lowering', install: 'acme', count: 1, detail: '1 hour, the oldest of 2025-03-03' },
+      { kind: 'usage_late', install: 'acme', count: 1, detail: '0.3 hours, the oldest of 2025-03-05' },
+      { kind: 'usage_refused', install: 'acme', count: 1, page: '/work?install=acme&from=2025-03-04' },
     ]);
   });
 
@@ -259,46 +232,23 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     await engine.deliver([fullEvent({ type: 'contract.started' })]);
     await engine.deliver(['no event']);
     await postponeDelivery(engine, 1, 'given up', null);
-    const { deliveries, attention: said } = await load('2026-03-16T00:00:00.000Z');
-    expect(deliveries).toEqual([]);
-    expect(said).toEqual([
-      {
-        says: 'deliveries that were given up: 1',
-        action: expect.stringMatching(/^gangway deliveries list --state failed, .+ replay --failed$/),
-        page: '/deliveries?state=failed',
-      },
-      {
-        says: 'deliveries that could not be read: 1',
-        action: expect.stringMatching(/^gangway deliveries list --state unprocessable/),
-        page: '/deliveries?state=unprocessable',
-      },
-    ]);
+    expect((await load('2026-03-16T00:00:00.000Z')).deliveries).toEqual([]);
+    expect(await counts()).toEqual(['delivery_failed 1', 'delivery_unprocessable 1']);
   });
 
   it('says which configured install could not be read, and what waits for that', async () => {
     const now = '2026-03-15T12:00:00.000Z';
     await holdInstalls(engine, ['acme', 'globex'], now);
-    expect((await load()).attention).toEqual([
-      {
-        says: `acme is still to be read from the marketplace, and nothing older than ${now} is acted on before`,
-        action: expect.stringMatching(/^wait for it/),
-        page: '/installs/acme',
-      },
-    ]);
+    const detail = `Nothing older than ${now} is acted on before`;
+    expect(await troubles()).toMatchObject([{ kind: 'install_new', install: 'acme', since: now, detail }]);
     const claim = await claimInstallRead(engine, now, now, { only: 'acme' });
     if (claim === null) throw new Error('there is nothing to read');
     await postponeInstallRead(engine, claim, 'answered 401', now);
-    expect(await load()).toMatchObject({
-      installs: [{ install: 'acme', failure: 'answered 401' }],
-      attention: [
-        {
-          says: expect.stringMatching(/^acme could not be read .+: answered 401$/),
-          action: expect.stringMatching(/installs\.acme\.token/),
-        },
-      ],
-    });
+    expect((await load()).installs).toMatchObject([{ install: 'acme', failure: 'answered 401' }]);
+    const unread = { kind: 'install_unread', severity: 'down', install: 'acme', detail: `answered 401. ${detail}` };
+    expect(await troubles()).toMatchObject([unread]);
     await settleInstallRead(engine, claim, now);
-    expect(await attention()).toEqual([]);
+    expect(await counts()).toEqual([]);
   });
 
   it('finds what is recent among gaps and disorder', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addDays } from '../../src/lib/add-days.ts';
+import type { Trouble } from '../../src/lib/troubles.ts';
 import {
   actAs,
   assignExamples,
@@ -56,9 +57,10 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
   async function said({ contractId }: Worker, what: RegExp | null): Promise<void> {
     const shown = await stage.ask<{ differences: string[] }>('usage', 'show', contractId);
     expect(shown.differences).toEqual(what === null ? [] : [expect.stringMatching(what)]);
-    const { attention } = await stage.ask<{ attention: { says: string }[] }>('status');
-    const about = attention.filter(({ says }) => /counted/.test(says));
-    expect(about).toHaveLength(what === null ? 0 : 1);
+    const { troubles } = await stage.ask<{ troubles: Trouble[] }>('status');
+    expect(troubles.filter(({ kind }) => kind === 'usage_gap' || kind === 'usage_fallen')).toHaveLength(
+      what === null ? 0 : 1,
+    );
   }
 
   const report = () => stage.ask<{ unread: { scope: string }[] }>('usage', 'report');

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addDays } from '../../src/lib/add-days.ts';
+import type { Trouble } from '../../src/lib/troubles.ts';
 import { actOnTasks, addProject, annotate, regions, tokenOf } from '../support/label-studio/at-work.ts';
 import type { BrowserSession } from '../support/label-studio/label-studio-client.ts';
 import { until } from '../support/until.ts';
@@ -346,9 +347,9 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     // What was paid of the project that is gone stays.
     expect(totals(cleo)).toMatchObject({ [day(3)]: '43/1/1' });
 
-    const { attention } = await stage.ask<{ attention: { says: string }[] }>('status');
-    const isSaid = (says: string) => says.includes('not there') && says.includes(`${lamps.id} (`);
-    expect(attention.filter(({ says }) => isSaid(says))).toHaveLength(1);
+    const { troubles } = await stage.ask<{ troubles: Trouble[] }>('status');
+    const gone = troubles.filter(({ kind }) => kind === 'usage_gone');
+    expect(gone).toMatchObject([{ says: expect.stringContaining(`no project ${lamps.id}`) as string }]);
     const { links } = await stage.ask<{ links: ListedLink[] }>('links', 'list');
     expect(links.map(({ project, work: { state } }) => [project, state]).sort()).toEqual(
       [

@@ -1,10 +1,10 @@
 import { AppError } from '../../domain/errors.ts';
 import { loadBearing } from '../../memberships/explain-store.ts';
-import { loadRunning } from '../../operator/about-instances.ts';
 import { isToChange } from '../../operator/explain.ts';
 import { explainBudgets } from '../../operator/explain-budgets.ts';
 import { explainSubject } from '../../operator/explain-subject.ts';
 import { loadMembership } from '../../operator/load-membership.ts';
+import { listWhatStopsAll } from '../../operator/load-running.ts';
 import { loadTimeline } from '../../operator/timeline/load-timeline.ts';
 import { defineOperation } from '../operation-schema.ts';
 import { contractParams } from '../schemas/common-schema.ts';
@@ -46,12 +46,10 @@ const explain = defineOperation({
   query: explainQuery,
   answer: explainAnswer,
   async run({ query: { subject } }, ctx) {
-    const running = await loadRunning(ctx, ctx.clock);
-    const { explanations } = await explainSubject(ctx, subject, running.tools);
+    const { explanations } = await explainSubject(ctx, subject);
     if (explanations.length === 0) throw unknown();
-    const isRunning = running.instances.some(({ state }) => state === 'running');
-    const attention = isRunning || !explanations.some(isToChange) ? [] : running.attention;
-    return { explanations, budgets: await explainBudgets(ctx, subject), attention };
+    const troubles = explanations.some(isToChange) ? await listWhatStopsAll(ctx) : [];
+    return { explanations, budgets: await explainBudgets(ctx, subject), troubles };
   },
 });
 

@@ -1,7 +1,6 @@
-import { instantIn, toInstant } from '../../lib/clock.ts';
+import { instantIn } from '../../lib/clock.ts';
 import { toDurationMs } from '../../lib/units.ts';
-import { loadRunning } from '../../operator/about-instances.ts';
-import { loadStatus, toMailed } from '../../operator/load-status.ts';
+import { loadStatus } from '../../operator/load-status.ts';
 import { defineOperation } from '../operation-schema.ts';
 import { statusAnswer, statusQuery } from '../schemas/status-schema.ts';
 
@@ -17,13 +16,7 @@ const getStatus = defineOperation({
   tag,
   query: statusQuery,
   answer: statusAnswer,
-  async run({ query: { since = '24h' } }, ctx) {
-    const { installs, config, clock } = ctx;
-    const from = instantIn(clock, -(toDurationMs(since) ?? 0));
-    const status = await loadStatus(ctx, from, installs, toMailed(config, toInstant(clock.now())));
-    const running = await loadRunning(ctx, clock);
-    return { ...status, ...running, attention: [...running.attention, ...status.attention] };
-  },
+  run: ({ query: { since = '24h' } }, ctx) => loadStatus(ctx, instantIn(ctx.clock, -(toDurationMs(since) ?? 0))),
 });
 
 export const statusOperations = [getStatus];

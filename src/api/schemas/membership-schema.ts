@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { membershipStates } from '../../domain/membership.ts';
+import { severities } from '../../lib/trouble-rules.ts';
+import { troubleKinds } from '../../lib/troubles.ts';
 import { flag, instant, maybeInstant, maybeText, pageSchema, paging, rowNumber, text } from './common-schema.ts';
 
 /** Who is in which group of a tool, why, and what happened. */
@@ -168,9 +170,21 @@ const budget = z
   })
   .meta({ id: 'Budget' });
 
-export const attention = z
-  .object({ says: z.string(), action: z.string(), page: z.string().optional(), url: z.string().optional() })
-  .meta({ id: 'Attention', description: 'Something that an operator has to look at, and what to do about it.' });
+export const trouble = z
+  .object({
+    kind: z.enum(troubleKinds),
+    severity: z.enum(severities),
+    install: maybeText,
+    tool: maybeText,
+    since: maybeInstant,
+    count: z.int().nullable().describe('Of what `says` counts.'),
+    says: z.string().describe('One sentence.'),
+    detail: maybeText.describe('The error of another system, or the numbers behind.'),
+    action: z.string().describe('What to do.'),
+    page: maybeText.describe('The page of the console where it is done.'),
+    url: maybeText.describe('Where else it is done.'),
+  })
+  .meta({ id: 'Trouble', description: 'Something that needs an operator.' });
 
 export const explainQuery = z.strictObject({
   subject: text.describe('The id of a trainer or of a contract, or a work address.'),
@@ -179,7 +193,7 @@ export const explainQuery = z.strictObject({
 export const explainAnswer = z.object({
   explanations: z.array(explanation),
   budgets: z.array(budget),
-  attention: z.array(attention).describe('What keeps the bridge from acting on it; mostly empty.'),
+  troubles: z.array(trouble).describe('What keeps Gangway from acting on it; mostly empty.'),
 });
 
 export const trainerParams = z.strictObject({ trainer: text });

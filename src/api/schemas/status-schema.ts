@@ -3,7 +3,7 @@ import { budgetStates } from '../../domain/budget.ts';
 import { deliveryStates } from '../../domain/delivery.ts';
 import { membershipStates } from '../../domain/membership.ts';
 import { count, instant, maybeInstant, maybeText } from './common-schema.ts';
-import { attention } from './membership-schema.ts';
+import { trouble } from './membership-schema.ts';
 import { plan } from './plan-schema.ts';
 
 /** How Gangway is doing. */
@@ -28,19 +28,6 @@ const instance = z
   })
   .meta({ id: 'Instance' });
 
-const toolStanding = z
-  .object({
-    tool: z.string(),
-    trouble: z
-      .object({ tool: z.string(), errorCode: z.string(), message: z.string(), since: instant, asksAgainAt: instant })
-      .nullable(),
-    waiting: count,
-    trainers: z.array(z.string()),
-    waitsSince: maybeInstant,
-    failure: maybeText,
-  })
-  .meta({ id: 'ToolStanding' });
-
 const installState = z
   .object({
     install: z.string(),
@@ -62,7 +49,6 @@ export const statusAnswer = z.object({
   plans: z.array(plan),
   budgets: z.array(z.object({ install: z.string(), state: z.enum(budgetStates).nullable(), count })),
   lowered: z.array(z.object({ install: z.string(), days: count })),
-  attention: z.array(attention).describe('Empty where no operator has to act.'),
+  troubles: z.array(trouble).describe('What needs an operator, the worst first.'),
   instances: z.array(instance),
-  tools: z.array(toolStanding),
 });

@@ -19,7 +19,10 @@ import {
 export const statusCommand = defineCommand({
   name: 'status',
   description: 'show how Gangway is doing, what happened lately, and what needs an operator',
-  options: { since: durationOption('how far back to count', '24h') },
+  options: {
+    since: durationOption('how far back to count', '24h'),
+    exitCode: flag('exit with 1 where something is down, with 2 where something waits for you, and else with 0'),
+  },
   opens: 'storage',
   isDry: true,
   run: async () => (await import('../status-command.ts')).runStatus,

@@ -34,14 +34,14 @@ import {
 } from '../plans-command.ts';
 import { printOrphans, printRetired, type RetireOptions } from '../retire-command.ts';
 import type { RemoteSession } from '../session.ts';
-import { printStatus } from '../status-command.ts';
+import { printStatus, type StatusOptions } from '../status-command.ts';
 
 /** Who is in the tools, why, and who is to leave, as a running instance says. */
 
-export async function askStatus({ since }: { since: number }, remote: RemoteSession): Promise<Printed> {
+export async function askStatus({ since, exitCode }: StatusOptions, remote: RemoteSession): Promise<Printed> {
   const minutes = Math.max(1, Math.ceil(since / 60_000));
   const asked = minutes < 10_000 ? `${minutes}m` : `${Math.ceil(minutes / 60)}h`;
-  return printStatus(await remote.ask('GET /status', { query: { since: asked } }));
+  return printStatus(await remote.ask('GET /status', { query: { since: asked } }), exitCode);
 }
 
 export async function askMembers(filter: MemberFilter, remote: RemoteSession): Promise<Printed> {

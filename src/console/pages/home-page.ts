@@ -3,12 +3,14 @@ import { listMetAfter, type MetAfter } from '../../converge/receipt-store.ts';
 import { percentileOf } from '../../domain/percentile.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { sayCount } from '../../lib/say-count.ts';
+import type { Severity } from '../../lib/trouble-rules.ts';
+import type { Trouble } from '../../lib/troubles.ts';
+import { countByState } from '../../memberships/membership-list-store.ts';
 import type { OperationContext } from '../../operations/operation.ts';
-import { loadRunning } from '../../operator/about-instances.ts';
-import type { Attention } from '../../operator/attention.ts';
 import { countWaiting } from '../../operator/count-waiting.ts';
 import { type ListedInstall, listInstalls } from '../../operator/list-installs.ts';
-import { loadPresent, toMailed } from '../../operator/load-status.ts';
+import { listTroubles } from '../../operator/list-troubles.ts';
+import { loadInstances } from '../../operator/load-running.ts';
 import { wantRead } from '../../operator/want-read.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { badgeOf } from '../view/badge.ts';
@@ -26,29 +28,28 @@ export const homeActs: readonly Act[] = [{ path: '/read-now', act: readNow }];
 const dayMs = 86_400_000;
 
 async function showHome(asked: Asked, ctx: OperationContext): Promise<Page> {
-  const { installs, config, clock } = ctx;
+  const { installs, clock } = ctx;
   const now = clock.now().getTime();
   const ago = (days: number) => toInstant(new Date(now - days * dayMs));
-  const running = await loadRunning(ctx, clock);
-  const present = await loadPresent(ctx, installs, toMailed(config, toInstant(new Date(now))));
-  const customers = await listInstalls(ctx, [...installs].sort(), clock.now());
+  const memberships = await countByState(ctx.database.kysely);
+  const troubles = await listTroubles(ctx);
+  const customers = await listInstalls(ctx, [...installs].sort(), troubles);
   const times = toTimes(await listMetAfter(ctx.database.kysely, ago(30)), ago(1));
-  const attention = [...running.attention, ...present.attention];
-  const alive = running.instances.filter(({ state }) => state === 'running').length;
+  const alive = (await loadInstances(ctx, clock.now())).filter(({ state }) => state === 'running').length;
   return {
     title: 'Home',
     note: alive > 0 ? badgeOf(`Running, ${sayCount(alive, 'instance')}`, 'good') : badgeOf('Not running', 'bad'),
     acts: installs.size > 0 ? formOf(asked, '/read-now', html`<button>Sync now</button>`) : '',
     body: html`
-      ${tilesOf(present.memberships, await countWaiting(ctx))}
-      ${panelOf('Needs attention', attentionOf(attention), html`<span class="quiet">${attention.length}</span>`)}
+      ${tilesOf(memberships, await countWaiting(ctx))}
+      ${panelOf('Needs attention', troublesOf(troubles), html`<span class="quiet">${troubles.length}</span>`)}
       <div class="two">
         ${panelOf(
           'Customers',
           tableOf('Customers', customers, customerColumns, noInstalls),
           html`<a href="/installs">All customers</a>`,
         )}
-        ${panelOf('Tools', tableOf('Tools', toTools(present.memberships), toolColumns, noMembers))}
+        ${panelOf('Tools', tableOf('Tools', toTools(memberships), toolColumns, noMembers))}
       </div>
       ${panelOf(
         'Time to access and to lock-out',
@@ -59,7 +60,7 @@ async function showHome(asked: Asked, ctx: OperationContext): Promise<Page> {
   };
 }
 
-type StateCount = Awaited<ReturnType<typeof loadPresent>>['memberships'][number];
+type StateCount = Awaited<ReturnType<typeof countByState>>[number];
 
 /** Four numbers, each a link to the people behind it. */
 function tilesOf(memberships: readonly StateCount[], waiting: Awaited<ReturnType<typeof countWaiting>>): Html {
@@ -88,18 +89,25 @@ const noInstalls = 'No customer is connected yet. Connect one to hire trainers i
 const noMembers = 'Nobody is in a tool yet. A tool appears here when the first trainer gets in.';
 const noTimes = 'Nobody got in or was locked out in the last 30 days.';
 
-function attentionOf(attention: readonly Attention[]): Html {
-  if (attention.length === 0) return html`<p class="empty">Nothing needs you.</p>`;
-  return html`${attention.map(
-    ({ says, action, page, url = page }) =>
-      html`<div class="todo">
-        ${badgeOf('Look', 'warn')}
+const severityBadges: Record<Severity, Html> = {
+  down: badgeOf('Down', 'bad'),
+  held: badgeOf('On hold', 'held'),
+  waiting: badgeOf('Waiting', 'warn'),
+  notice: badgeOf('Notice', 'gone'),
+};
+
+function troublesOf(troubles: readonly Trouble[]): Html {
+  if (troubles.length === 0) return html`<p class="empty">Nothing needs you.</p>`;
+  return html`${troubles.map(({ severity, says, since, detail, action, url, page }) => {
+    const leadsTo = url ?? page;
+    return html`<div class="todo">
+        ${severityBadges[severity]}
         <p>${says}</p>
-        <span></span>
-        ${url && html`<a class="button" href="${url}">Open</a>`}
-        <p class="detail">${action}</p>
-      </div>`,
-  )}`;
+        <span>${instantOf(since)}</span>
+        ${leadsTo !== null && html`<a class="button" href="${leadsTo}">Open</a>`}
+        <p class="detail">${detail === null ? action : `${detail}. ${action}`}</p>
+      </div>`;
+  })}`;
 }
 
 const customerColumns: readonly Column<ListedInstall>[] = [

@@ -26,7 +26,7 @@ export const installViews: readonly View[] = [
 ];
 
 async function showInstalls({ operator }: Asked, ctx: OperationContext): Promise<Page> {
-  const rows = await listInstalls(ctx, [...ctx.installs].sort(), ctx.clock.now());
+  const rows = await listInstalls(ctx, [...ctx.installs].sort());
   return {
     title: 'Customers',
     acts: operator.role === 'operator' ? html`<a class="button main" href="/connect">Connect a customer</a>` : '',
@@ -55,8 +55,8 @@ async function showInstall(asked: Asked, ctx: OperationContext): Promise<Page | 
   // An address that is easily typed; a customer may be called so too.
   if (asked.params['name'] === 'connect' && !ctx.installs.has('connect')) return { redirect: '/connect' };
   const { name, install } = findInstall(asked, ctx);
-  const { reports, clock } = ctx;
-  const [listed] = await listInstalls(ctx, [[name, install]], clock.now());
+  const { reports } = ctx;
+  const [listed] = await listInstalls(ctx, [[name, install]]);
   const links = (await liveLinksOf(ctx, name)).filter((link) => statusOfLink(link) === 'live');
   const report = reports.get(`connect ${name}`);
   return {

@@ -4,7 +4,6 @@ import { statusOfContract } from '../../domain/evidence-status.ts';
 import { maskText } from '../../lib/mask.ts';
 import { type Access, listAccess } from '../../memberships/access-list-store.ts';
 import type { OperationContext } from '../../operations/operation.ts';
-import { loadTools } from '../../operator/about-tools.ts';
 import { convergeNow } from '../../operator/converge-now.ts';
 import { explainSubject } from '../../operator/explain-subject.ts';
 import { loadMembership } from '../../operator/load-membership.ts';
@@ -83,7 +82,7 @@ async function showTrainer(asked: Asked, ctx: OperationContext): Promise<Page> {
   const { kysely } = ctx.database;
   const trainerId = textIdOf(asked);
   const memberships = await listAccess(kysely, { trainerId, limit: mostListed });
-  const { explanations, bearing } = await explainNow(ctx, trainerId);
+  const { explanations, bearing } = await explainSubject(ctx, trainerId);
   const isOf = (one: { trainerId: string | null }) => one.trainerId === trainerId;
   if (memberships.length === 0 && !bearing.participations.some(isOf)) {
     throw new AppError('not_found', 'No event and no reading has named such a trainer');
@@ -108,7 +107,7 @@ const noAccess = 'There is no membership. One appears when a contract begins who
 async function showContract(asked: Asked, ctx: OperationContext): Promise<Page> {
   const { kysely } = ctx.database;
   const contractId = textIdOf(asked);
-  const { explanations, bearing } = await explainNow(ctx, contractId);
+  const { explanations, bearing } = await explainSubject(ctx, contractId);
   const isIt = (one: { contractId: string }) => one.contractId === contractId;
   const contracts = bearing.contracts.filter(isIt);
   const [contract] = contracts;
@@ -144,11 +143,6 @@ async function showContract(asked: Asked, ctx: OperationContext): Promise<Page> 
       ${timelineTable(timeline)}
     `,
   };
-}
-
-async function explainNow(ctx: OperationContext, subject: string) {
-  const { tools } = await loadTools(ctx, ctx.clock.now());
-  return await explainSubject(ctx, subject, tools);
 }
 
 function idOf({ params }: Asked): number {

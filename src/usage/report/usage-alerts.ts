@@ -1,31 +1,28 @@
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import { readSetting, writeSetting } from '../../db/setting-store.ts';
-import type { AlertKind } from '../../lib/alerts.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
+import { sayCount } from '../../lib/say-count.ts';
+import type { TroubleKind } from '../../lib/trouble-rules.ts';
+import { type TroubleFacts, toTrouble } from '../../lib/troubles.ts';
 import { listUsageTroubles, type UsageTrouble, type UsageTroubleKind } from '../due/trouble-store.ts';
 
 const dayMs = 86_400_000;
 
-const says: Record<UsageTroubleKind, { alert: AlertKind; message: string }> = {
-  held: {
-    alert: 'usage_held',
-    message: 'Work is not reported because its contract is not known: see "gangway usage held"',
-  },
-  lowering: {
-    alert: 'usage_held',
-    message:
-      'A run would lower more of what was reported than it may: look at "gangway usage report --dry-run", then send it with --accept-lowered',
-  },
-  refused: {
-    alert: 'usage_refused',
-    message: 'The marketplace refuses days of usage: see "gangway usage show <contract>"',
-  },
-  late: {
-    alert: 'usage_held',
-    message: 'Work changed after its day was reported for the last time: see "gangway usage held"',
-  },
-};
+const kindOfWork = {
+  held: 'usage_held',
+  lowering: 'usage_lowering',
+  refused: 'usage_refused',
+  late: 'usage_late',
+} as const satisfies Record<UsageTroubleKind, TroubleKind>;
+
+/** For held work of no single install its name is empty. */
+export function toWorkTrouble({ kind, install, days, seconds, oldest }: UsageTrouble): TroubleFacts {
+  const hours = toHours(seconds);
+  const detail = `${hours === 0 ? '' : `${sayCount(hours, 'hour')}, `}the oldest of ${oldest}`;
+  const names = { day: oldest, of: install === '' ? ' of no single install' : ` of ${install}` };
+  return { kind: kindOfWork[kind], install: install || null, count: days, detail, names };
+}
 
 /** Raises an alert about work that came up since the last one, and about everything again after a day. */
 export async function raiseUsageAlerts(ctx: Context, install: string): Promise<void> {
@@ -34,9 +31,10 @@ export async function raiseUsageAlerts(ctx: Context, install: string): Promise<v
     const name = `usage_alerted ${trouble.kind} ${trouble.install}` as const;
     const before = await readSetting(ctx.database.kysely, name);
     if (before !== undefined && !isNew(trouble, before) && before > instantIn(ctx.clock, -dayMs)) continue;
-    const { alert, message } = says[trouble.kind];
     const { kind: reason, days, seconds, oldest } = trouble;
-    ctx.alerts.raise(alert, { install, reason, days, hours: toHours(seconds), oldest }, message);
+    const { says } = toTrouble(toWorkTrouble(trouble));
+    const alert = reason === 'refused' ? 'usage_refused' : 'usage_held';
+    ctx.alerts.raise(alert, { install, reason, days, hours: toHours(seconds), oldest }, says);
     // Stored afterwards: after a crash in between, a repeated alert is better than a lost one.
     await inTransaction(ctx.database, (tx) => writeSetting(tx, name, toInstant(ctx.clock.now())));
   }

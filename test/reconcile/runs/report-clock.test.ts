@@ -1,16 +1,13 @@
 import { expect, it } from 'vitest';
-import { loadStatus } from '../../../src/operator/load-status.ts';
 import { createIncident, type Incident, minutes } from '../../support/incident.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
+import { troublesIn } from '../../support/troubles.ts';
 
 const links = { cml1: 'signs' };
 
 describeAnyDatabase('a clock that is off', (openFresh) => {
   const open = async () => createIncident(await openFresh());
-  const attention = async ({ engine }: Incident) => {
-    const status = await loadStatus(engine, '2026-01-01T00:00:00.000Z', new Map([['acme', { tool: 'studio' }]]));
-    return status.attention.map(({ says }) => says);
-  };
+  const troubles = async ({ engine }: Incident) => (await troublesIn(engine)).map(({ says }) => says);
 
   it('is reported once, and once an hour for as long as it stays so', async () => {
     const incident = await open();
@@ -37,12 +34,12 @@ describeAnyDatabase('a clock that is off', (openFresh) => {
   it('needs an operator until it is right again', async () => {
     const incident = await open();
     await incident.read({ links, driftMs: -75_400 });
-    expect(await attention(incident)).toEqual([
-      'the clock of a running instance is 75 s behind that of the marketplace',
+    expect(await troubles(incident)).toEqual([
+      'The clock of a running instance is 75 s behind that of the marketplace.',
     ]);
     await incident.read({ links });
-    expect(await attention(incident)).toHaveLength(1);
+    expect(await troubles(incident)).toHaveLength(1);
     await incident.read({ links, driftMs: 1000 });
-    expect(await attention(incident)).toEqual([]);
+    expect(await troubles(incident)).toEqual([]);
   });
 });

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { listContracts } from '../../../src/operator/list-contracts.ts';
-import { loadStatus } from '../../../src/operator/load-status.ts';
 import { listSuspects, suspectsAmong } from '../../../src/reconcile/runs/suspect-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, minutes } from '../../support/incident.ts';
+import { troublesIn } from '../../support/troubles.ts';
 
 const links = { cml1: 'signs' };
 
@@ -117,16 +117,10 @@ describeEachDatabase('a suspect', (openFresh) => {
     clock.advance(minutes);
     const since = clock.now().toISOString();
     await incident.read(without);
-    const { attention } = await loadStatus(engine, since, new Map([['acme', { tool: 'studio' }]]));
-    expect(attention).toEqual([
-      {
-        says: `contracts that are no longer listed, and not said to have ended: 1, the oldest since ${since}`,
-        action: expect.stringMatching(/^gangway contracts list --suspects, then .+ end <id>/),
-        page: '/contracts?suspects=yes',
-      },
+    expect(await troublesIn(engine)).toMatchObject([
+      { kind: 'contract_suspect', count: 1, since, page: '/contracts?suspects=yes' },
     ]);
-    const others = new Map([['globex', { tool: 'list' }]]);
-    expect((await loadStatus(engine, since, others)).attention).toEqual([]);
+    expect(await troublesIn(engine, new Map([['globex', { tool: 'list' }]]))).toEqual([]);
     clock.advance(24 * 60 * minutes - 1);
     await incident.read(without);
     expect(await incident.alerts('contract_suspect')).toBe(0);

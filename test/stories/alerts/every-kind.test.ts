@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type AlertKind, alertKinds } from '../../../src/lib/alerts.ts';
+import { isTroubleKind } from '../../../src/lib/troubles.ts';
 import { adviceOf } from '../../../src/notify/advice.ts';
 import { alertRules } from '../../../src/notify/alert-rules.ts';
 import type { AlertStory } from '../../support/alert-stories/alert-story.ts';
@@ -29,9 +30,9 @@ describe.each([...alertKinds])('%s', (kind) => {
     expect([over === 'at_once', over === 'observed']).toEqual([stands === undefined, scope !== undefined]);
   });
 
-  it('has an entry that says what to do and when it is over, and a line of advice', () => {
+  it('has an entry that says when it is over, and what to do if the table of troubles does not, and advice', () => {
     const entry = entries.find((text) => text.startsWith(`\`${kind}\``)) ?? '';
-    expect(entry).toMatch(/^- \*\*Do:\*\* .+$/m);
+    if (!isTroubleKind(kind)) expect(entry).toMatch(/^- \*\*Means:\*\* .+\n- \*\*Look:\*\* .+\n- \*\*Do:\*\* .+$/m);
     const says = /^- \*\*Over:\*\* (.+)$/m.exec(entry)?.[1] ?? '';
     expect(says.startsWith('at once')).toBe(over === 'at_once');
     expect(adviceOf(kind)).not.toBeNull();

@@ -52,7 +52,9 @@ describe('the contracts', () => {
   it('that are disputed are led to from the home page, and decided by an operator', async () => {
     const { visitor, contractId, quiet, pass, memberships, storage } = await openDisputed();
     const home = await visitor.visit('/');
-    const todo = home.html.querySelectorAll('.todo').find(({ text }) => text.includes('disputed contracts: 1'));
+    const todo = home.html
+      .querySelectorAll('.todo')
+      .find(({ text }) => text.includes('1 ended contract is listed as active.'));
     const list = await visitor.visit(todo?.querySelector('a')?.getAttribute('href') ?? '');
     expect(list.html.querySelectorAll('td a').map((link) => link.getAttribute('href'))).toEqual([
       `/contracts/${contractId}`,

@@ -77,7 +77,9 @@ describe('the pages of work', () => {
     tool.work(day, hasty.trainerId, 30);
     await passHours(1);
     const home = await visitor.visit('/');
-    expect(home.text).toContain(`held work of acme: 1 day, 30 hours, the oldest of ${day}`);
+    expect(home.text).toContain(
+      `1 day of work of acme is held for your decision.\nOpen\n30 hours, the oldest of ${day}.`,
+    );
     const differing = await visitor.visit('/work');
     expect(rowsOf(differing.text, `${day} |`)).toEqual([
       expect.stringMatching(

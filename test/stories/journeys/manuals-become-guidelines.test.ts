@@ -54,8 +54,9 @@ describeAnyDialect('the manual of a job', (dialect) => {
       expect(await tool.read(signs.project)).toBe('Ask Ben.');
       expect(await stateOf(signs.project)).toMatchObject({ state: 'edited' });
       expect(log.lines().some(({ alert }) => alert === 'guideline_unwritten')).toBe(true);
-      const { attention } = await api.ask('getStatus');
-      expect(JSON.stringify(attention)).toContain('guidelines sync --project');
+      const { troubles } = await api.ask('getStatus');
+      const blocked = { kind: 'guideline_unwritten', action: expect.stringContaining('--overwrite') };
+      expect(troubles).toContainEqual(expect.objectContaining(blocked));
       await api.ask('guidelinesSync', { body: {} });
       expect(await tool.read(signs.project)).toBe('Ask Ben.');
       await api.ask('guidelinesSync', { body: { overwrite: true } });

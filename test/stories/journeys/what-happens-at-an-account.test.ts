@@ -41,9 +41,9 @@ describeAnyDialect("what happens at an employer's account", (dialect) => {
     const about = { install: 'own', job: signs.id, payment: id, amountUsd: '50', url: paymentUrl };
     expect(notices()).toMatchObject([{ type: 'alert.payment_waiting', data: { state: 'raised', about } }]);
 
-    const { attention } = await createApiClient(consoleUrl, 'vera').ask('getStatus');
-    const shown = { says: expect.stringContaining(id), action: `see to it at ${paymentUrl}`, url: paymentUrl };
-    expect(attention).toEqual(expect.arrayContaining([shown]));
+    const { troubles } = await createApiClient(consoleUrl, 'vera').ask('getStatus');
+    const shown = { kind: 'payment_waiting', detail: expect.stringContaining(id), url: paymentUrl };
+    expect(troubles).toContainEqual(expect.objectContaining(shown));
     const visitor = createVisitor(consoleUrl);
     await visitor.signIn('vera');
     const links = (await visitor.visit('/')).html.querySelectorAll('.cards a');

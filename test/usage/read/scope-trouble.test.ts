@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { listLinks } from '../../../src/operator/links/list-links.ts';
-import { loadStatus } from '../../../src/operator/load-status.ts';
 import type { Source } from '../../../src/sources/source.ts';
 import { reportNow } from '../../../src/usage/report/report-now.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
+import { troublesIn } from '../../support/troubles.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
 
 const minuteMs = 60_000;
@@ -22,14 +22,13 @@ describeAnyDatabase('a work scope', (openFresh) => {
     await world.learn();
     if (wasRead) await world.read();
     engine.clock.advance(minuteMs);
-    const readAt = engine.clock.now().toISOString();
     tool.goneScopes.add('lamps');
     const alerts = () =>
       engine.log.lines().flatMap((line) => {
         const { alert, scope } = line as { alert?: string; scope?: string };
         return alert === 'usage_unread' ? [scope] : [];
       });
-    const attention = async () => (await loadStatus(engine, readAt, installs)).attention.map(({ says }) => says);
+    const troubles = async () => (await troublesIn(engine, installs)).map(({ says, detail }) => `${says} ${detail}`);
     const listWork = async () => {
       const links = (await api('GET', '/project-links')) as { projectLinks: never[] };
       const source = { ...(ctx.sources.get('acme') as Source), listLinks: async () => links.projectLinks };
@@ -40,34 +39,34 @@ describeAnyDatabase('a work scope', (openFresh) => {
       engine.clock.advance(afterMs);
       await world.read();
     };
-    return { ...world, linkId, alerts, attention, listWork, readAgain };
+    return { ...world, linkId, alerts, troubles, listWork, readAgain };
   }
 
   it('that is gone raises an alert after a second answer says so, and again after a day', async () => {
-    const { readAgain, alerts, attention, listWork, tool } = await openGone({ wasRead: true });
+    const { readAgain, alerts, troubles, listWork, tool } = await openGone({ wasRead: true });
     await readAgain(0);
     expect(alerts()).toEqual([]);
     await readAgain(minuteMs);
     await readAgain(hourMs);
     expect(alerts()).toEqual(['lamps']);
-    const says = /^studio says that scopes of work are not there: lamps \(since .+There is no lamps\)$/;
-    expect(await attention()).toEqual([expect.stringMatching(says)]);
+    expect(await troubles()).toEqual([
+      expect.stringMatching(/^Tool “studio” has no project lamps\. .*There is no lamps$/),
+    ]);
     expect(await listWork()).toEqual({ signs: 'read', lamps: 'gone' });
     await readAgain(24 * hourMs);
     expect(alerts()).toEqual(['lamps', 'lamps']);
     tool.goneScopes.delete('lamps');
     await readAgain(minuteMs);
-    expect(await attention()).toEqual([]);
+    expect(await troubles()).toEqual([]);
     expect(await listWork()).toEqual({ signs: 'read', lamps: 'read' });
   });
 
   it('that could never be read raises an alert after a while, whatever the tool answers', async () => {
-    const { readAgain, alerts, attention, listWork, tool } = await openGone({ wasRead: false });
+    const { readAgain, alerts, troubles, listWork, tool } = await openGone({ wasRead: false });
     tool.goneScopes.clear();
     tool.refusedScopes.add('lamps');
     await readAgain(0);
-    const says = /^scopes of studio whose work could never be read: lamps \(/;
-    expect(await attention()).toEqual([expect.stringMatching(says)]);
+    expect(await troubles()).toEqual([expect.stringMatching(/^No work could yet be read from “studio”: lamps\. /)]);
     expect(await listWork()).toEqual({ signs: 'read', lamps: 'failing' });
     expect(alerts()).toEqual([]);
     await readAgain(10 * minuteMs);
@@ -77,7 +76,7 @@ describeAnyDatabase('a work scope', (openFresh) => {
 
   it('that is gone together with its link raises no alert, and no report fails because of it', async () => {
     const world = await openGone({ wasRead: true });
-    const { api, linkId, tool, ctx, learn, readAgain, alerts, attention } = world;
+    const { api, linkId, tool, ctx, learn, readAgain, alerts, troubles } = world;
     const report = async () => (await reportNow(ctx, async () => undefined, { installs: ['acme'] }, now)).unread;
     const now = { waitMs: 0, signal };
     expect(await report()).toMatchObject([{ scope: 'lamps' }]);
@@ -89,7 +88,7 @@ describeAnyDatabase('a work scope', (openFresh) => {
     }
     await readAgain(hourMs);
     expect(tool.requests.length).toBeGreaterThan(4);
-    expect(await attention()).toEqual([]);
+    expect(await troubles()).toEqual([]);
     const before = alerts().length;
     await readAgain(25 * hourMs);
     expect(alerts()).toHaveLength(before);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { loadStatus } from '../../../src/operator/load-status.ts';
 import { showGaps } from '../../../src/usage/show/show-gaps.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
+import { troublesIn } from '../../support/troubles.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
 
 const hourMs = 3_600_000;
@@ -22,50 +22,47 @@ describeAnyDatabase('what of the work cannot be counted', (openFresh) => {
       await world.read();
       return engine.clock.now().toISOString();
     }
-    const beganAt = engine.clock.now().toISOString();
-    const attention = async () => (await loadStatus(engine, beganAt, installs)).attention.map(({ says }) => says);
+    const troubles = async () =>
+      (await troublesIn(engine, installs)).map(({ kind, count, since, detail }) => ({ kind, count, since, detail }));
     const show = ({ contractId }: { contractId: string }) => showGaps(ctx, 'acme', contractId);
-    return { ...world, worker, other, readAgain, attention, show };
+    return { ...world, worker, other, readAgain, troubles, show };
   }
 
   const nothing = { gaps: [], fallen: [], failing: [] };
 
   it('is shown with time and cause for the contracts of that work scope, until it can be counted', async () => {
-    const { tool, worker, other, readAgain, attention, show } = await openTotals();
-    expect([await show(worker), await attention()]).toEqual([nothing, []]);
+    const { tool, worker, other, readAgain, troubles, show } = await openTotals();
+    expect([await show(worker), await troubles()]).toEqual([nothing, []]);
     tool.gap = 'labels are not counted';
     const since = await readAgain();
     await readAgain();
     const at = { tool: 'studio', scope: 'signs' };
     expect(await show(worker)).toEqual({ ...nothing, gaps: [{ ...at, since, says: tool.gap }] });
     expect(await show(other)).toEqual(nothing);
-    expect(await attention()).toEqual([
-      `not all of the work at signs in studio can be counted since ${since}: labels are not counted`,
-    ]);
+    expect(await troubles()).toEqual([{ kind: 'usage_gap', count: null, since, detail: 'labels are not counted' }]);
     tool.gap = null;
     await readAgain();
-    expect([await show(worker), await attention()]).toEqual([nothing, []]);
+    expect([await show(worker), await troubles()]).toEqual([nothing, []]);
   });
 
   it('is shown where a running total is below what was counted, until the total has caught up', async () => {
-    const { tool, worker, readAgain, attention, show, sandbox, learn } = await openTotals();
+    const { tool, worker, readAgain, troubles, show, sandbox, learn } = await openTotals();
     tool.totals.set(worker.memberId, 8);
     const since = await readAgain();
     const fallen = { seconds: null, tasks: 2, labels: null };
     const of = { tool: 'studio', scope: 'signs', trainerId: worker.trainerId };
     expect(await show(worker)).toEqual({ ...nothing, fallen: [{ ...of, since, fallen }] });
-    const says = /^people whose total at signs in studio is below what was counted.+: 1$/;
-    expect(await attention()).toEqual([expect.stringMatching(says)]);
+    expect(await troubles()).toMatchObject([{ kind: 'usage_fallen', count: 1, since }]);
     tool.totals.set(worker.memberId, 10);
     await readAgain();
-    expect([await show(worker), await attention()]).toEqual([nothing, []]);
+    expect([await show(worker), await troubles()]).toEqual([nothing, []]);
     tool.totals.set(worker.memberId, 9);
     await readAgain();
-    expect(await attention()).toHaveLength(1);
+    expect(await troubles()).toHaveLength(1);
     // A trainer who is out will do nothing more.
     sandbox.endContract(worker.contractId);
     await learn();
-    expect(await attention()).toEqual([]);
+    expect(await troubles()).toEqual([]);
   });
 
   it('is shown where the work scope cannot be read', async () => {

@@ -1,6 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { loadTools } from '../../src/operator/about-tools.ts';
 import { holdInstalls } from '../../src/reconcile/read/hold-store.ts';
 import { createStudioWorker } from '../support/converging.ts';
 import { openForTest } from '../support/databases.ts';
@@ -8,6 +7,7 @@ import { createEngine, type Engine, startLoops } from '../support/engine-harness
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
 import { describeAnyDialect } from '../support/tries.ts';
+import { troublesIn } from '../support/troubles.ts';
 import { until } from '../support/until.ts';
 
 const at = '2026-03-15T12:00:00.000Z';
@@ -25,8 +25,8 @@ describeAnyDialect('what is said of the tools', (dialect) => {
   });
 
   /** Asks as another process would, which knows only the database. */
-  const load = () => loadTools(engine, engine.clock.now());
-  const says = async () => (await load()).attention.map((one) => one.says);
+  const load = async () => (await troublesIn(engine)).filter(({ kind }) => kind.startsWith('tool_'));
+  const says = async () => (await load()).map((one) => one.says);
 
   const say = (type: string, numbers: number[]) =>
     engine.apply(
@@ -53,7 +53,7 @@ describeAnyDialect('what is said of the tools', (dialect) => {
 
   it('is nothing where no trainer waits', async () => {
     start();
-    expect(await load()).toEqual({ tools: [], attention: [] });
+    expect(await load()).toEqual([]);
   });
 
   it('is that one does not answer, since when, and who waits for it, until it does', async () => {
@@ -61,14 +61,17 @@ describeAnyDialect('what is said of the tools', (dialect) => {
     await say('contract.started', range(23));
     const worker = start();
     await until('it is said', says, ({ length }) => length === 1);
-    const { tools, attention } = await load();
-    expect(tools).toMatchObject([{ tool: 'studio', waiting: 23, trouble: { since: at } }]);
-    expect(attention).toEqual([
+    expect(await load()).toMatchObject([
       {
-        says: expect.stringMatching(
-          /^studio does not answer as it should since 2026-03-15T12:00:00.000Z: The tool did not answer within 5000 ms; who waits for it: 23 \(23 to get in\): t1, t10, t11, …$/,
+        kind: 'tool_left_alone',
+        severity: 'down',
+        tool: 'studio',
+        since: at,
+        count: 23,
+        says: 'Tool “studio” is not answering. 23 trainers cannot get in.',
+        detail: expect.stringMatching(
+          /^The tool did not answer within 5000 ms. Next try at \S+Z\. Waiting: t1, t10, t11, …$/,
         ),
-        action: expect.stringMatching(/^see that it runs, .+; it is asked again by itself at 2026-/),
         page: '/access?tool=studio&state=pending',
       },
     ]);
@@ -78,15 +81,15 @@ describeAnyDialect('what is said of the tools', (dialect) => {
     worker.wake();
     await until(
       'it was asked again',
-      async () => (await load()).tools,
-      (found) => (found[0]?.trouble?.asksAgainAt ?? '') > '2026-03-15T12:01:00.000Z',
+      load,
+      ([one]) => (one?.detail?.split('Next try at ')[1] ?? '') > '2026-03-15T12:01:00.000Z',
     );
-    expect(await says()).toMatchObject([expect.stringContaining(`since ${at}`)]);
+    expect(await load()).toMatchObject([{ since: at }]);
 
     answerWith(undefined);
     engine.clock.advance(minuteMs);
     worker.wake();
-    await until('it is over', load, ({ tools: left }) => left.length === 0);
+    await until('it is over', load, ({ length }) => length === 0);
   });
 
   it('is that one refuses its token, and who is still in for that', async () => {
@@ -98,12 +101,13 @@ describeAnyDialect('what is said of the tools', (dialect) => {
     await say('contract.started', [4]);
     await engine.brake();
     worker.wake();
-    await until('it is said', says, ([line = '']) => line.includes('who waits for it: 2'));
-    const [line] = (await load()).attention;
-    expect(line?.says).toMatch(
-      /^studio refuses its token since 2026-.+: The tool answered 401; who waits for it: 2 \(1 to get in, 1 to be taken out, who are still in\): t1, t4$/,
-    );
-    expect(line?.action).toMatch(/^give tools\.studio a token that is good, and restart; /);
+    await until('it is said', load, ([one]) => one?.count === 2);
+    expect(await load()).toMatchObject([
+      {
+        says: 'Tool “studio” refuses its token. 1 trainer cannot get in. 1 trainer who should be out is still in.',
+        detail: expect.stringMatching(/^The tool answered 401\. .* Waiting: t1, t4$/),
+      },
+    ]);
   });
 
   it('is no longer what was left behind by an instance that is gone', async () => {
@@ -113,7 +117,7 @@ describeAnyDialect('what is said of the tools', (dialect) => {
     await until('it is said', says, ({ length }) => length === 1);
     await worker.stop();
     engine.clock.advance(6 * minuteMs);
-    expect((await load()).tools).toMatchObject([{ trouble: null, waiting: 5 }]);
+    expect(await load()).toMatchObject([{ kind: 'tool_slow', count: 5 }]);
   });
 
   it('is asked for anew by the next instance, though no trainer waits', async () => {
@@ -123,7 +127,7 @@ describeAnyDialect('what is said of the tools', (dialect) => {
     await until('it is said', says, ({ length }) => length === 1);
     await worker.stop();
     await engine.database.kysely.updateTable('membership').set({ nextAttemptAt: null }).execute();
-    expect(await says()).toMatchObject([expect.stringContaining('no trainer waits for it now')]);
+    expect(await says()).toEqual(['Tool “studio” is not answering.']);
     answerWith(undefined);
     start();
     await until('it is over', says, ({ length }) => length === 0);
@@ -134,9 +138,13 @@ describeAnyDialect('what is said of the tools', (dialect) => {
     engine.clock.advance(2 * minuteMs - 1);
     expect(await says()).toEqual([]);
     engine.clock.advance(1);
-    expect((await load()).attention).toEqual([
+    expect(await load()).toMatchObject([
       {
-        says: `studio is slow, or fails for some, since ${at}; who waits for it: 2 (2 to get in): t1, t2`,
+        kind: 'tool_slow',
+        since: at,
+        count: 2,
+        says: 'Tool “studio” is slow, or fails for some trainers. 2 trainers cannot get in.',
+        detail: 'Waiting: t1, t2',
         action: expect.stringContaining('gangway members --tool studio --state pending'),
         page: '/access?tool=studio&state=pending',
       },
@@ -154,8 +162,8 @@ describeAnyDialect('what is said of the tools', (dialect) => {
     await until('they were tried', tried, (count) => count === 2);
     await worker.stop();
     engine.clock.advance(2 * minuteMs);
-    expect(await says()).toMatchObject([
-      expect.stringMatching(/ since 2026-03-15T12:00:.+ most got the answer: The tool did not answer wi/),
+    expect(await load()).toMatchObject([
+      { kind: 'tool_slow', detail: expect.stringMatching(/^Most got the answer: The tool did not answer wi/) },
     ]);
   });
 
@@ -166,7 +174,7 @@ describeAnyDialect('what is said of the tools', (dialect) => {
     await kysely.updateTable('membership').set({ state: 'waiting_email' }).where('trainerId', '=', 't1').execute();
     engine.clock.advance(5 * minuteMs);
     await holdInstalls(engine, ['acme'], engine.clock.now().toISOString());
-    expect(await load()).toEqual({ tools: [], attention: [] });
+    expect(await load()).toEqual([]);
   });
 
   const countIn = () => tool.members('street-signs').length;

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { TroubleKind } from '../../src/lib/trouble-rules.ts';
+import { byUrgency, type TroubleFacts, toTrouble, troubleKinds } from '../../src/lib/troubles.ts';
+
+const [acme, studio] = [{ install: 'acme' }, { tool: 'studio' }];
+const of = ' of acme';
+
+/** One of each kind, and its sentence. The compiler says which kind is missing. */
+const sentences: Record<TroubleKind, [facts: Omit<TroubleFacts, 'kind'>, says: string]> = {
+  nothing_runs: [
+    { names: { never: 'is not running' } },
+    'Gangway is not running. Webhooks are refused, and nobody is added or removed.',
+  ],
+  tool_left_alone: [
+    { ...studio, names: { problem: 'is not answering', who: ' 6 trainers cannot get in.' } },
+    'Tool “studio” is not answering. 6 trainers cannot get in.',
+  ],
+  members_hidden: [
+    { ...studio, count: 1 },
+    'Tool “studio” does not show who is in its groups. 1 membership cannot be verified.',
+  ],
+  install_unread: [acme, 'Gangway cannot read acme from the marketplace.'],
+  endpoint_trouble: [acme, 'Webhooks of acme may not arrive.'],
+  removals_held: [{ ...acme, count: 7 }, '7 removals of acme need your decision.'],
+  usage_held: [{ count: 2, names: { of } }, '2 days of work of acme are held for your decision.'],
+  usage_lowering: [{ count: 1, names: { of } }, '1 day of work of acme would be reported lower than before.'],
+  usage_late: [{ count: 1, names: { of } }, '1 day of work of acme changed after the last report.'],
+  no_customer: [{}, 'No customer is connected.'],
+  tool_slow: [
+    { ...studio, names: { who: ' 1 trainer cannot get in.' } },
+    'Tool “studio” is slow, or fails for some trainers. 1 trainer cannot get in.',
+  ],
+  invitation_waiting: [{ count: 8 }, '8 trainers are waiting for you to send their login.'],
+  work_email_missing: [{ ...acme, count: 2 }, '2 trainers of acme have no work email.'],
+  membership_failed: [{ ...acme, ...studio, count: 1 }, 'Tool “studio” refuses 1 trainer of acme.'],
+  membership_orphaned: [
+    { ...acme, ...studio, count: 2 },
+    '2 members of acme in “studio” are no longer covered by the configuration.',
+  ],
+  members_undecided: [{ count: 1 }, '1 member was in before Gangway added them.'],
+  members_left_in: [{ count: 2 }, '2 members still have access after their contract ended.'],
+  contract_disputed: [{ count: 1 }, '1 ended contract is listed as active.'],
+  contract_suspect: [
+    { count: 1000, names: { more: ' or more' } },
+    '1000 or more contracts are no longer listed, but not reported as ended.',
+  ],
+  delivery_failed: [{ count: 2 }, 'Gangway gave up on 2 webhooks.'],
+  budget_depleted: [{ ...acme, count: 1 }, '1 contract of acme has no budget left.'],
+  payment_waiting: [
+    { ...acme, count: 1, names: { payment: 'A payment of 50 USD' } },
+    'A payment of 50 USD of acme waits for you.',
+  ],
+  usage_refused: [{ count: 2, names: { of } }, 'The marketplace refuses 2 days of work of acme.'],
+  usage_unread: [
+    { ...studio, names: { can: 'could yet', scopes: 'lamps' } },
+    'No work could yet be read from “studio”: lamps.',
+  ],
+  usage_gone: [{ ...studio, count: 2, names: { scopes: '7, 8' } }, 'Tool “studio” has no projects 7, 8.'],
+  guideline_unwritten: [
+    { ...studio, names: { project: '7' } },
+    'Project 7 in “studio” does not show the published guidelines.',
+  ],
+  channel_failing: [{ count: 1, names: { channel: 'ops' } }, 'Channel “ops” has not accepted 1 notice yet.'],
+  clock_drift: [
+    { names: { drift: '75 s behind' } },
+    'The clock of a running instance is 75 s behind that of the marketplace.',
+  ],
+  budget_low: [{ ...acme, count: 2 }, '2 contracts of acme are running out of budget.'],
+  reading_fails: [{ ...acme, names: { what: 'manuals' } }, 'The manuals of acme cannot be read.'],
+  delivery_unprocessable: [{ count: 1 }, '1 webhook could not be understood.'],
+  usage_gap: [{ ...studio, names: { scope: 'signs' } }, 'Some work in signs of “studio” cannot be counted.'],
+  usage_fallen: [
+    { ...studio, count: 1, names: { scope: 'signs' } },
+    '1 trainer in signs of “studio” has less work than was counted.',
+  ],
+  install_new: [acme, 'Gangway is about to read acme from the marketplace.'],
+  instance_silent: [{ names: { instance: 'host/1' } }, 'Instance “host/1” no longer responds.'],
+  config_changed: [{ names: { instance: 'host/1' } }, 'Instance “host/1” runs with an older configuration.'],
+};
+
+describe('a trouble', () => {
+  it.each(troubleKinds)('%s is one plain sentence', (kind) => {
+    const [facts, says] = sentences[kind];
+    const trouble = toTrouble({ kind, ...facts });
+    expect(trouble.says).toBe(says);
+    expect(trouble.action).not.toContain('`');
+  });
+
+  it('names in its action and its page what it is about, and leaves open what is not known', () => {
+    const hostile = '(a|b) <plan>';
+    const names = { plan: '12', project: hostile };
+    expect(toTrouble({ kind: 'removals_held', ...acme, names })).toMatchObject({
+      action: 'Run gangway plans show 12, then gangway plans approve 12 or gangway plans reject 12',
+      page: '/plans/12',
+    });
+    expect(toTrouble({ kind: 'contract_suspect', names }).action).toContain('gangway contracts end <contract>');
+    expect(toTrouble({ kind: 'install_unread', install: 'a/b' }).page).toBe('/installs/a%2Fb');
+    expect(toTrouble({ kind: 'guideline_unwritten', ...studio, names }).says).toContain(`Project ${hostile} in`);
+  });
+
+  it('comes before less severe ones, and before younger ones', () => {
+    const facts: TroubleFacts[] = [
+      { kind: 'budget_low', since: '2026-01-01' },
+      { kind: 'no_customer' },
+      { kind: 'invitation_waiting', since: '2026-01-03' },
+      { kind: 'payment_waiting', since: '2026-01-02' },
+      { kind: 'removals_held' },
+      { kind: 'nothing_runs' },
+    ];
+    expect(
+      facts
+        .map(toTrouble)
+        .sort(byUrgency)
+        .map(({ kind }) => kind),
+    ).toEqual(['nothing_runs', 'removals_held', 'payment_waiting', 'invitation_waiting', 'no_customer', 'budget_low']);
+  });
+
+  it('leads to pages that the console has', () => {
+    const pages = troubleKinds.flatMap((kind) => toTrouble({ kind }).page?.split('?')[0]?.split('/')[1] ?? []);
+    const code = [
+      ...['access', 'plan', 'install', 'held', 'work', 'connect', 'contracts', 'deliveries', 'budgets', 'doctor'],
+      ...['invitations', 'notifications'],
+    ].map((name) => readFileSync(`src/console/pages/${name}-page.ts`, 'utf8'));
+    expect(pages.filter((page) => !code.join().includes(`path: '/${page}`))).toEqual([]);
+  });
+});

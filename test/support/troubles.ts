@@ -1,0 +1,23 @@
+import { beatInstance } from '../../src/db/instance-store.ts';
+import type { Storage } from '../../src/keys/storage.ts';
+import { type Clock, toInstant } from '../../src/lib/clock.ts';
+import type { Trouble } from '../../src/lib/troubles.ts';
+import { listTroubles, type Watched } from '../../src/operator/list-troubles.ts';
+
+const acme: Watched['installs'] = new Map([['acme', { tool: 'studio' }]]);
+
+/** What needs an operator while an instance runs, of these installs. */
+export async function troublesIn(
+  ctx: Storage & { clock: Clock; config?: Watched['config'] },
+  installs: Watched['installs'] = acme,
+): Promise<Trouble[]> {
+  const at = toInstant(ctx.clock.now());
+  await beatInstance(ctx.database, { id: 'runs', name: 'host/1', version: '1', startedAt: at, beatAt: at }, '');
+  const config = ctx.config ?? ({ marketplace: { managedDomains: [] } } as unknown as Watched['config']);
+  return await listTroubles({ ...ctx, config, installs });
+}
+
+/** The same, the kind and the count of each. */
+export async function countTroublesIn(...args: Parameters<typeof troublesIn>): Promise<string[]> {
+  return (await troublesIn(...args)).map(({ kind, count }) => (count === null ? kind : `${kind} ${count}`));
+}
