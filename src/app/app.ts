@@ -46,6 +46,8 @@ export interface App {
 
 export interface AppDeps extends Polling {
   config: Config;
+  /** Where it was read from, if it is a file. */
+  configFile?: string | undefined;
   storage: OpenStorage;
   logger: Logger;
   clock?: Clock;
@@ -73,6 +75,7 @@ const seenWithinMs = 1000;
 /** Creates every part and wires them. */
 export function createApp({
   config,
+  configFile,
   storage,
   logger,
   clock = systemClock,
@@ -133,6 +136,7 @@ export function createApp({
   const approvals = createApprovals(logger);
   const ctx: OperationContext = {
     ...loops.services,
+    configFile,
     registry: followed(registry, loops.loadInstalls),
     approvals,
     reports: new Map(),

@@ -4,16 +4,6 @@ import { maskText } from '../lib/mask.ts';
 import { version } from '../lib/version.ts';
 import { nouns } from '../operations/nouns.ts';
 import { endAtMarketplaceCommand } from './commands/marketplace.ts';
-import {
-  accessCommand,
-  driftCommand,
-  explainCommand,
-  forgetCommand,
-  membersCommand,
-  plansCommand,
-  retireCommand,
-  statusCommand,
-} from './commands/people.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import {
   adapterCommand,
@@ -44,16 +34,8 @@ const commands = [
   connectCommand,
   startCommand,
   tryCommand,
-  statusCommand,
   doctorCommand,
-  membersCommand,
-  accessCommand,
-  explainCommand,
-  driftCommand,
-  plansCommand,
   usageCommand,
-  retireCommand,
-  forgetCommand,
   keyCommand,
   mcpCommand,
   backupCommand,

@@ -74,7 +74,7 @@ function createCommand(name: string, operation: Operation, terminal: Terminal): 
     await openAsk(session, operation, input, async (ask) => {
       if (needsInstall(operation, texts)) Object.assign(input, { install: await onlyInstall(ask, session) });
       const answer = await askAll(operation, input, ask);
-      const status = printAnswer(terminal, operation, answer, output);
+      const status = printAnswer(terminal, operation, answer, output, input);
       if (status !== 0) throw new Ending(status);
     });
   });
@@ -92,10 +92,11 @@ function toArgument(name: string, field: Field | undefined, mayBeLeftOut: boolea
 function toOption(name: string, { type, choices, preset, description }: Field): Option {
   const flag = optionOf(name);
   if (type === 'flag') return new Option(flag, description);
-  const option = new Option(`${flag} <${choices?.join('|') ?? toKebab(name)}>`, description);
+  // The schema fills in the default, so commander does not know it.
+  const says = preset === undefined ? description : `${description} (default: ${String(preset)})`;
+  const option = new Option(`${flag} <${choices?.join('|') ?? toKebab(name)}>`, says);
   if (type === 'list') option.argParser((text: string, before: string[] | undefined) => [...(before ?? []), text]);
-  // The schema fills it in; here it is only shown.
-  return preset === undefined ? option : option.default(undefined, String(preset));
+  return option;
 }
 
 function optionOf(name: string): string {

@@ -86,7 +86,7 @@ export function limit(preset: number): Input<number> {
 }
 
 /** A duration as the configuration has them, read as milliseconds. */
-export function durationOption(description: string, preset: string): Input<number> {
+function durationOption(description: string, preset: string): Input<number> {
   return {
     term: '<duration>',
     description,
@@ -150,13 +150,6 @@ export function toDay(text: string): string {
   const isDay = /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
   if (!isDay) throw new InvalidArgumentError('write a day: 2026-03-15');
   return text;
-}
-
-/** An instant with its offset, such as 2026-03-15T12:00:00Z, as the database writes it. */
-export function toInstantOption(text: string): string {
-  const isInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text);
-  if (isInstant && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
-  throw new InvalidArgumentError('write an instant with its offset: 2026-03-15T12:00:00Z');
 }
 
 /** The secrets that a command about one install uses, or about all where none is named. */

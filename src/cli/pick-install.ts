@@ -16,7 +16,7 @@ export function pickInstall(
   if (named !== undefined && installs.has(named)) return named;
   if (known.length === 0) return session.misuse('there is no install yet: gangway connect <a name for it>');
   if (named === undefined) return session.misuse(`name the install; ${listKnown(known)}`);
-  return refuseUnknown(session, 'install', named, known);
+  return refuseUnknown(session, named, known);
 }
 
 /** The install that was named, or all. */
@@ -35,17 +35,11 @@ export function pickInstalls(
 export async function refuseUnknownInstall(session: StorageSession, named: string | undefined): Promise<void> {
   if (named === undefined) return;
   const { installs } = await loadRegistry(session);
-  if (!installs.has(named)) refuseUnknown(session, 'install', named, installs.keys());
+  if (!installs.has(named)) refuseUnknown(session, named, installs.keys());
 }
 
-/** The same check for the name of a tool. */
-export function refuseUnknownTool(session: StorageSession, named: string | undefined): void {
-  const { tools } = session.config;
-  if (named !== undefined && !tools.has(named)) refuseUnknown(session, 'tool', named, tools.keys());
-}
-
-function refuseUnknown(session: Session, kind: 'install' | 'tool', named: string, known: Iterable<string>): never {
-  return session.misuse(`there is no ${kind} "${named}"; ${listKnown([...known])}`);
+function refuseUnknown(session: Session, named: string, known: Iterable<string>): never {
+  return session.misuse(`there is no install "${named}"; ${listKnown([...known])}`);
 }
 
 function listKnown(known: string[]): string {

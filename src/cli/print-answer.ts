@@ -14,17 +14,18 @@ export function printAnswer(
   { show, problems, status }: Operation,
   answered: object,
   output: Output,
+  input: object,
 ): ExitStatus {
   if (output === 'json') {
     stdout.write(`${JSON.stringify(answered)}\n`);
-    return status(answered);
+    return status(answered, input);
   }
   const answer = stripAll(answered) as object;
   if (typeof show === 'function') stdout.write(`${withoutMilliseconds(show(answer))}\n`);
   else if ('bytes' in show) stdout.write(show.bytes(answer));
   else stdout.write(output === 'csv' ? toCsv(show, answer) : `${toTable(show, answer)}\n`);
   for (const problem of problems(answer)) stderr.write(`gangway: ${maskText(problem)}\n`);
-  return status(answer);
+  return status(answer, input);
 }
 
 function toTable({ rowsOf, columns, whenEmpty }: TableShow<object>, answer: object): string {

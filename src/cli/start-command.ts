@@ -47,7 +47,16 @@ async function run(
   const storage = await openConfigured(loaded);
   const keepMemory = giveMemoryBack();
   try {
-    const app = createApp({ config, storage, logger, adapters, acceptsOrphans: acceptOrphans, isRestored: restored });
+    const configFile = loaded.source.kind === 'file' ? loaded.source.path : undefined;
+    const app = createApp({
+      config,
+      configFile,
+      storage,
+      logger,
+      adapters,
+      acceptsOrphans: acceptOrphans,
+      isRestored: restored,
+    });
     try {
       const addresses = await app.start();
       logger.info({ version, ...addresses }, 'Gangway is running');

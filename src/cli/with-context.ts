@@ -1,10 +1,12 @@
+import type { Config } from '../config/config-schema.ts';
+import { findConfiguration } from '../config/find-configuration.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
-import type { Operation, OperationContext } from '../operations/operation.ts';
+import type { Asks, Operation, OperationContext } from '../operations/operation.ts';
 import type { Session } from './session.ts';
-import { loadRegistry, withStorage } from './with-storage.ts';
+import { loadRegistry, toQuery, withStorage } from './with-storage.ts';
 
 type Work = (ctx: OperationContext, loops: readonly Loop[]) => Promise<void>;
 
@@ -12,8 +14,8 @@ type Work = (ctx: OperationContext, loops: readonly Loop[]) => Promise<void>;
 export async function withContext(session: Session, operation: Operation, input: object, work: Work): Promise<void> {
   const isDry = operation.method === 'get';
   const uses = secretsOf(operation, input);
-  if (operation.asks === 'database' || operation.asks === 'channels') {
-    await withDatabase(session, { isDry, uses }, work);
+  if (operation.asks !== 'marketplace' && operation.asks !== 'tools') {
+    await withDatabase(session, operation.asks, { isDry, uses }, work);
     return;
   }
   const { withServices } = await import('./with-services.ts');
@@ -32,6 +34,7 @@ function secretsOf({ asks }: Operation, input: object): string[] {
   const partOf = (part: string, name: string | undefined) => (name === undefined ? part : `${part}.${name}`);
   switch (asks) {
     case 'database':
+    case 'adapters':
       return [];
     case 'channels':
       return [partOf('notifications.channels', channel), 'mail'];
@@ -42,9 +45,10 @@ function secretsOf({ asks }: Operation, input: object): string[] {
   }
 }
 
-/** Loads neither the adapters nor the services: short commands are to be fast. */
+/** Loads no services, and no adapters if none are asked: short commands are to be fast. */
 async function withDatabase(
   session: Session,
+  asks: Asks,
   needs: { isDry: boolean; uses: readonly string[] },
   work: Work,
 ): Promise<void> {
@@ -55,20 +59,28 @@ async function withDatabase(
       const clock = createDatabaseClock(storage.database, systemClock);
       await clock.correct();
       const { installs } = registry;
+      const source = findConfiguration(toQuery(session));
       const opened: Partial<OperationContext> = {
         ...storage,
         ...{ config, clock, registry, installs },
+        configFile: source.kind === 'file' ? source.path : undefined,
         wake: () => undefined,
         reports: new Map(),
       };
-      if (needs.uses.includes('mail')) {
+      if (asks === 'channels') {
         const { createChannels } = await import('../notify/create-channels.ts');
         opened.channels = createChannels(config, clock);
       }
+      if (asks === 'adapters') opened.adapters = await loadAll(config);
       await work(refuseOthers(opened), []);
     },
     needs,
   );
+}
+
+async function loadAll(config: Config): Promise<OperationContext['adapters']> {
+  const { loadAdapters } = await import('../adapters/load-adapters.ts');
+  return await loadAdapters(config);
 }
 
 /** An operation that asks the database alone has no tools, no marketplace and no alerts. */

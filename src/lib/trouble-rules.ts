@@ -95,14 +95,14 @@ const rules = {
     severity: 'waiting',
     means: 'Trainers have a login, and Gangway cannot send it to them.',
     says: '<count> trainer(|s) (is|are) waiting for you to send their login.',
-    action: 'Run `gangway members --waiting` to see them and what to send',
+    action: 'Run `gangway members waiting` to see them and what to send',
     page: '/invitations',
   },
   work_email_missing: {
     severity: 'waiting',
     means: 'Trainers cannot get in, because the customer has not shared their work email.',
     says: '<count> trainer(|s) of <install> (has|have) no work email.',
-    action: 'Ask the customer for consent to share it; `gangway members --waiting` lists the trainers',
+    action: 'Ask the customer for consent to share it; `gangway members waiting` lists the trainers',
     page: '/access?state=waiting_email',
   },
   membership_failed: {

@@ -4,6 +4,7 @@ import { type Stretch, stretchesOf } from '../domain/access-history.ts';
 import type { Instant } from '../domain/evidence.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
 import type { RemovalCause } from '../domain/standing.ts';
+import { trainerName } from './membership-list-store.ts';
 
 /** Who could get into which group, from when to when, as receipts and reasons show it. */
 export interface AccessStretch extends Omit<Stretch, 'removedBy'> {
@@ -13,6 +14,7 @@ export interface AccessStretch extends Omit<Stretch, 'removedBy'> {
   tool: string;
   groupId: string;
   trainerId: string;
+  displayName: string | null;
   /** The contracts that gave a reason in that time. */
   contracts: { install: string; contractId: string }[];
   /** Why they were removed; null if they were not, or if that is not known. */
@@ -54,6 +56,7 @@ async function pageMemberships(db: Transaction, { install, from }: AccessPeriod,
   const all = db
     .selectFrom('membership')
     .select(['id', 'tool', 'groupId', 'trainerId', 'state', 'updatedAt', 'lateUntil'])
+    .select(trainerName)
     .where('id', '>', after)
     .where((eb) => eb.or([eb('state', '<>', 'removed'), eb('updatedAt', '>=', from)]))
     .orderBy('id')
@@ -69,7 +72,7 @@ async function stretchesOfPage(db: Transaction, period: AccessPeriod, page: Page
     db,
     page.map(({ id }) => id),
   );
-  return page.flatMap(({ id, tool, groupId, trainerId, ...now }) =>
+  return page.flatMap(({ id, tool, groupId, trainerId, displayName, ...now }) =>
     stretchesOf(known.receipts.get(id) ?? [], known.calls.get(id) ?? [], now)
       .map((stretch, index) => ({ ...stretch, number: index + 1 }))
       .filter(({ from, until }) => (from ?? '') <= period.to && (until === null || until >= period.from))
@@ -78,6 +81,7 @@ async function stretchesOfPage(db: Transaction, period: AccessPeriod, page: Page
         tool,
         groupId,
         trainerId,
+        displayName,
         ...stretch,
         contracts: contractsIn(stretch, known.reasons.get(id) ?? []),
         cause: known.removals.get(id)?.find(({ generation }) => generation === removedBy)?.cause ?? null,

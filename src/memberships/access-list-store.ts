@@ -3,7 +3,7 @@ import type { Transaction } from '../db/database.ts';
 import { onSame } from '../db/on-same.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { MembershipState } from '../domain/membership.ts';
-import { isAfterLeaving, type LeavingKey, leavesAt, leaving } from './membership-list-store.ts';
+import { isAfterLeaving, type LeavingKey, leavesAt, leaving, trainerName } from './membership-list-store.ts';
 
 /** The SQL of searching who is in which project, the newest membership first. */
 
@@ -60,25 +60,23 @@ type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
 export async function listAccess(kysely: Transaction, filter: AccessFilter): Promise<Access[]> {
   const { state, install, tool, project, trainerId, contractId, search, before, isLeaving, afterLeaving, limit } =
     filter;
-  let query = kysely.selectFrom('membership').select((eb) => [
-    'id',
-    'tool',
-    'groupId',
-    'membership.trainerId',
-    'membership.install',
-    'state',
-    'wanted',
-    'failure',
-    'doubtedId',
-    'cause',
-    'updatedAt',
-    'removeAfter',
-    eb
-      .selectFrom('person')
-      .select((inner) => inner.fn.max('displayName').as('name'))
-      .whereRef('person.trainerId', '=', 'membership.trainerId')
-      .as('displayName'),
-  ]);
+  let query = kysely
+    .selectFrom('membership')
+    .select((eb) => [
+      'id',
+      'tool',
+      'groupId',
+      'membership.trainerId',
+      'membership.install',
+      'state',
+      'wanted',
+      'failure',
+      'doubtedId',
+      'cause',
+      'updatedAt',
+      'removeAfter',
+      trainerName(eb),
+    ]);
   if (state !== undefined) query = query.where('state', '=', state);
   if (install !== undefined) query = query.where('membership.install', '=', install);
   if (tool !== undefined) query = query.where('tool', '=', tool);

@@ -100,29 +100,36 @@ export function leavingKeyOf({
   return { leavesAt: state === 'held' ? 'held' : (removeAfter ?? ''), id };
 }
 
+/** As any install knows it. */
+export function trainerName(eb: ExpressionBuilder<Tables, 'membership'>) {
+  return eb
+    .selectFrom('person')
+    .select((of) => of.fn.max('displayName').as('name'))
+    .whereRef('person.trainerId', '=', 'membership.trainerId')
+    .as('displayName');
+}
+
 function selectListed(db: Transaction) {
-  return db.selectFrom('membership').select((eb) => [
-    'id',
-    'tool',
-    'groupId',
-    'membership.trainerId',
-    'wanted',
-    'state',
-    'memberId',
-    'doubtedId',
-    'attempts',
-    'nextAttemptAt',
-    'failure',
-    'updatedAt',
-    'membership.install',
-    'cause',
-    'removeAfter',
-    eb
-      .selectFrom('person')
-      .select((inner) => inner.fn.max('displayName').as('name'))
-      .whereRef('person.trainerId', '=', 'membership.trainerId')
-      .as('displayName'),
-  ]);
+  return db
+    .selectFrom('membership')
+    .select((eb) => [
+      'id',
+      'tool',
+      'groupId',
+      'membership.trainerId',
+      'wanted',
+      'state',
+      'memberId',
+      'doubtedId',
+      'attempts',
+      'nextAttemptAt',
+      'failure',
+      'updatedAt',
+      'membership.install',
+      'cause',
+      'removeAfter',
+      trainerName(eb),
+    ]);
 }
 
 /** Whether the trainer is wanted, but the invitation has not been delivered. */

@@ -9,6 +9,7 @@ import { isSameServer } from '../tools/same-server.ts';
 import { listToolBindings } from '../tools/tool-binding-store.ts';
 import { adoptAccount } from './account-owner-store.ts';
 import { retractRemovals } from './clearance-store.ts';
+import { trainerName } from './membership-list-store.ts';
 
 // The SQL of deciding whose a membership is: adopted, released, or retired with its configuration.
 
@@ -26,6 +27,7 @@ export interface OrphanedMembership {
   tool: string;
   groupId: string;
   trainerId: string;
+  displayName: string | null;
   /** The id of another membership by which the trainer is wanted in the same group; null if there is none. */
   wantedBy: number | null;
 }
@@ -98,6 +100,7 @@ export async function listOrphans(ctx: Storage, { install, tool }: OrphanFilter)
   let orphans = ctx.database.kysely
     .selectFrom('membership')
     .select(['id', 'install', 'tool', 'groupId', 'trainerId'])
+    .select(trainerName)
     .where('state', '=', 'orphaned');
   if (install !== undefined) orphans = orphans.where('install', '=', install);
   if (tool !== undefined) orphans = orphans.where('tool', '=', tool);

@@ -7,6 +7,38 @@ export interface Noun {
 }
 
 export const nouns: Readonly<Record<string, Noun>> = {
+  status: {
+    about: 'Show how Gangway is doing, what happened lately, and what needs you',
+    load: async () => (await import('./status.ts')).status,
+  },
+  members: {
+    about: 'Who belongs to which group of a tool, and who of them Gangway may remove',
+    load: async () => (await import('./members.ts')).members,
+  },
+  access: {
+    about: 'Who can get into which project, or could, and why',
+    load: async () => (await import('./access.ts')).access,
+  },
+  explain: {
+    about: 'Say why a trainer is in a tool or is not, from contract to login',
+    load: async () => (await import('./explain.ts')).explain,
+  },
+  drift: {
+    about: 'What differs between the tools and the memberships that Gangway knows',
+    load: async () => (await import('./drift.ts')).drift,
+  },
+  retire: {
+    about: 'Remove people whose install, tool or group is no longer configured',
+    load: async () => (await import('./retire.ts')).retire,
+  },
+  forget: {
+    about: 'Clear everything personal of one person',
+    load: async () => (await import('./forget.ts')).forget,
+  },
+  plans: {
+    about: 'Removals that the brake holds, for you to decide about',
+    load: async () => (await import('./plans.ts')).plans,
+  },
   links: {
     about: 'Projects that are linked at the marketplace, and where they lead',
     load: async () => (await import('./links.ts')).links,

@@ -35,16 +35,17 @@ export interface Operation {
   run(input: object, ctx: OperationContext, call: Call): unknown;
   show: Show<object>;
   problems(answer: object): readonly string[];
-  status(answer: object): ExitStatus;
+  status(answer: object, input: object): ExitStatus;
 }
 
 export type Role = 'viewer' | 'operator';
 
 /**
- * What a command has to open to run an operation itself. All include the database; `channels` are those of
- * notifications, and `tools` includes the marketplace.
+/**
+ * What a command has to open to run an operation itself. All include the database. `channels` are those of
+ * notifications; `adapters` say what they can do, and call no tool; `tools` includes the marketplace.
  */
-export type Asks = 'database' | 'channels' | 'marketplace' | 'tools';
+export type Asks = 'database' | 'channels' | 'adapters' | 'marketplace' | 'tools';
 
 /** Of a command. 1: something failed; 2: there is something to do; 3: something waits for a decision. */
 export type ExitStatus = 0 | 1 | 2 | 3;
@@ -52,6 +53,8 @@ export type ExitStatus = 0 | 1 | 2 | 3;
 /** What all operations read from and act with. */
 export interface OperationContext extends Context {
   clock: WatchedClock;
+  /** Where the configuration was read from; undefined if variables have all of it. */
+  configFile?: string | undefined;
   /** Loading it has the loops follow what has changed. */
   registry: InstallRegistry;
   /** Where notifications are sent. */
@@ -98,7 +101,7 @@ interface Declared<In extends z.ZodType<object>, Out extends z.ZodObject> {
   show: Show<z.output<Out>>;
   /** What failed in part. The command prints it on stderr and ends with 1, unless `status` says otherwise. */
   problems?(answer: z.output<Out>): readonly string[];
-  status?(answer: z.output<Out>): ExitStatus;
+  status?(answer: z.output<Out>, input: z.output<In>): ExitStatus;
 }
 
 /** The fields of all members of a union. */

@@ -49,6 +49,7 @@ export function page<Item extends z.ZodType>(item: Item) {
 }
 
 export const ofInstall = text.optional().describe('Only those of one install.');
+export const ofTool = text.optional().describe('Only those of one tool.');
 
 /**
  * For a list that is empty: what is stored of an install that is no longer configured can still be listed.
@@ -57,6 +58,20 @@ export const ofInstall = text.optional().describe('Only those of one install.');
  */
 export function refuseUnknown<T>(ctx: OperationContext, install: string | undefined, items: readonly T[]): void {
   if (items.length === 0 && install !== undefined) oneInstall(ctx, install);
+}
+
+/**
+ * The same for a tool.
+ *
+ * @throws AppError `not_found` where the tool that was named does not exist
+ */
+export function refuseUnknownTool<T>(
+  { config: { tools } }: OperationContext,
+  tool: string | undefined,
+  items: readonly T[],
+): void {
+  if (items.length > 0 || tool === undefined || tools.has(tool)) return;
+  throw new AppError('not_found', `There is no tool "${tool}"; there are: ${[...tools.keys()].sort().join(', ')}`);
 }
 
 /** @throws AppError `not_found` for an install that does not exist */
@@ -75,15 +90,13 @@ export function oneInstall({ installs }: Pick<OperationContext, 'installs'>, nam
 /** The install in an address. A command line may leave it out where there is only one. */
 export const theInstall = text.describe('Which install; may be left out where there is only one.');
 
-const longestWaitMs = 100_000;
+const seconds = /^([0-9]{1,2}|100)s$/;
 
 /** How long an act waits for what others do. */
 export const waiting = z
   .string()
-  .refine(
-    (text) => (toDurationMs(text) ?? Number.POSITIVE_INFINITY) <= longestWaitMs,
-    'must be a duration such as 30s, at most 100s',
-  )
+  .refine((text) => seconds.test(text), 'must be a duration such as 30s, at most 100s')
+  .meta({ pattern: seconds.source })
   .default('30s')
   .describe('How long to wait at most until it is done, up to 100s.');
 

@@ -24,7 +24,8 @@ export interface Approved extends PlanResult, PlanWork {
 }
 
 export interface Dropped extends Pick<PlanItem, 'membershipId' | 'tool' | 'groupId' | 'trainerId' | 'displayName'> {
-  why: string;
+  /** Why they stay. */
+  reason: string;
 }
 
 export interface Approval {
@@ -123,7 +124,7 @@ function sayOnly(only: readonly number[] | undefined): string {
 function toDropped({ current, ...item }: PlanItem): Dropped {
   const { membershipId, tool, groupId, trainerId, displayName } = item;
   const name = displayName === null ? null : maskText(displayName);
-  return { membershipId, tool, groupId, trainerId, displayName: name, why: whyDropped(current) };
+  return { membershipId, tool, groupId, trainerId, displayName: name, reason: whyDropped(current) };
 }
 
 /** Why the removal of an item that is stale is no longer due as the plan says. Pure. */

@@ -55,7 +55,7 @@ function sayDoubt({ doubtedId }: Row<'membership'>): string {
   return `; the account ${account}, which was theirs, shows an address that no source has reported for them`;
 }
 
-const adviseToTell = 'hand their invitation over: gangway members --waiting says how';
+const adviseToTell = 'hand their invitation over: gangway members waiting says how';
 
 function sayInvitation(invitation: KnownInvitation | undefined): string {
   if (invitation === undefined) return '';

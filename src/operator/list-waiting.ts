@@ -1,6 +1,6 @@
 import { listUndelivered, type WaitingInvitation } from '../converge/handover-store.ts';
 import type { Storage } from '../keys/storage.ts';
-import { type ListedMembership, listMemberships } from '../memberships/membership-list-store.ts';
+import { type ListedMembership, listMemberships, type MembershipFilter } from '../memberships/membership-list-store.ts';
 
 /** A trainer who waits: for a work email, or for an invitation to be handed over. */
 export interface WaitingMember extends ListedMembership {
@@ -10,6 +10,7 @@ export interface WaitingMember extends ListedMembership {
 
 interface Wishes {
   tool?: string | undefined;
+  after?: MembershipFilter['after'];
   limit: number;
   managedDomains: readonly string[];
   hasMail: boolean;
@@ -18,9 +19,9 @@ interface Wishes {
 
 export async function listWaiting(
   { database: { kysely } }: Storage,
-  { tool, limit, managedDomains, hasMail, now }: Wishes,
+  { tool, after, limit, managedDomains, hasMail, now }: Wishes,
 ): Promise<WaitingMember[]> {
-  const members = await listMemberships(kysely, { tool, isWaiting: true, limit });
+  const members = await listMemberships(kysely, { tool, isWaiting: true, after, limit });
   const ids = members.map(({ id }) => id);
   const waiting = await listUndelivered(kysely, managedDomains, ids);
   const invitations = new Map(waiting.map((one) => [one.membershipId, one]));

@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts';
+import { AppError } from '../domain/errors.ts';
 import type { PairEvidence } from '../domain/evidence.ts';
 import { type Access, listAccess } from '../memberships/access-list-store.ts';
 import { findMembership } from '../memberships/look-store.ts';
@@ -7,26 +8,23 @@ import { explainSubject } from './explain-subject.ts';
 import { loadTimeline, type Timeline } from './timeline/load-timeline.ts';
 
 /** A membership with why it is as it is, and what happened. */
-export interface LoadedMembership {
-  access: Access;
+export interface LoadedMembership extends Access {
   nextAttemptAt: string | null;
   /** Whether there is a call to make now. */
-  isWorkable: boolean;
-  /** Whether a contract gives a reason for it, or gave one. */
-  isReason(of: { install: string; contractId: string }): boolean;
+  canConverge: boolean;
   explanations: Explanation[];
   timeline: Timeline;
 }
 
-/** Undefined where there is no such membership. */
-export async function loadMembership(ctx: Context, id: number): Promise<LoadedMembership | undefined> {
+/** @throws AppError `not_found` */
+export async function loadMembership(ctx: Context, id: number): Promise<LoadedMembership> {
   const { database } = ctx;
   const membership = await findMembership(database.kysely, id);
-  if (membership === undefined) return undefined;
-  const { trainerId, nextAttemptAt, isWorkable } = membership;
+  if (membership === undefined) throw new AppError('not_found', `There is no membership ${id}`);
+  const { trainerId, nextAttemptAt, isWorkable: canConverge } = membership;
   // The list has the reasons; no other membership has an id between them.
   const [access] = await listAccess(database.kysely, { before: id + 1, trainerId, limit: 1 });
-  if (access === undefined) return undefined;
+  if (access === undefined) throw new AppError('not_found', `There is no membership ${id}`);
   const isReason = (one: { install: string; contractId: string }) =>
     access.reasons.some(({ install, contractId }) => install === one.install && contractId === one.contractId);
   const isLink = ({ install, linkId }: { install: string; linkId: string }) =>
@@ -40,10 +38,9 @@ export async function loadMembership(ctx: Context, id: number): Promise<LoadedMe
     participations: bearing.participations.filter((one) => one.trainerId === trainerId && isReason(one)),
   };
   return {
-    access,
+    ...access,
     nextAttemptAt,
-    isWorkable,
-    isReason,
+    canConverge,
     explanations: explanations.filter(isReason),
     timeline: await loadTimeline(database, { id }, about),
   };

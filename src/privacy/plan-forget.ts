@@ -28,7 +28,7 @@ export interface ForgetPlan {
 /** An install that still needs to know the trainer, and what for. */
 export interface Need {
   install: string;
-  why: string;
+  reason: string;
 }
 
 /**
@@ -61,12 +61,12 @@ export function planForget(known: PersonOnRecord, only?: string): ForgetPlan {
 function needOf({ contracts, memberships }: PersonOnRecord, install: string): Need | null {
   const running = contracts.find((one) => one.install === install && mayBeRunning(one));
   if (running !== undefined) {
-    return { install, why: `they have an active contract there (${running.contractId})` };
+    return { install, reason: `they have an active contract there (${running.contractId})` };
   }
   const held = memberships.find((row) => row.install === install && isHeld(row));
   if (held === undefined) return null;
   const { groupId, tool, state } = held;
-  return { install, why: `they may still be in ${groupId} of ${tool} (${state})` };
+  return { install, reason: `they may still be in ${groupId} of ${tool} (${state})` };
 }
 
 function isHeld({ wanted, state }: Row<'membership'>): boolean {
@@ -80,7 +80,7 @@ function ownersOf({ reasons }: PersonOnRecord, { id, install }: Row<'membership'
 function toRefusal({ trainerId }: PersonOnRecord, needs: Need[], only?: string): AppError {
   const said = needs
     .filter(({ install }) => only === undefined || install === only)
-    .map(({ install, why }) => `install ${install}: ${why}`);
+    .map(({ install, reason }) => `install ${install}: ${reason}`);
   return new AppError(
     'conflict',
     `The trainer ${trainerId} is still needed (${said.join('; ')}): end the contract first, and try again when "gangway members" shows them as removed`,

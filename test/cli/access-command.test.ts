@@ -17,12 +17,11 @@ describe('gangway access', () => {
     await quiet();
     const remote = (...argv: string[]) => runCommand('access', ...argv, '--remote', consoleUrl);
     const asked = await remote('--json');
-    const { accesses } = JSON.parse(asked.stdout) as { accesses: object[] };
-    expect(accesses).toEqual([expect.objectContaining({ trainerId: expect.any(String), until: null, isAdded: true })]);
-    expect((await remote('--csv')).stdout.split('\r\n')).toEqual([
-      expect.stringMatching(/^membership,trainer,tool,/),
-      expect.stringMatching(/^1,[^,]+,[^,]+,/),
-    ]);
+    const { items } = JSON.parse(asked.stdout) as { items: object[] };
+    expect(items).toEqual([expect.objectContaining({ trainerId: expect.any(String), until: null, isAdded: true })]);
+    const [titles, row] = (await remote('--output', 'csv')).stdout.split('\r\n');
+    expect(titles).toMatch(/^name,trainer,tool,.*,membership$/);
+    expect(row).toMatch(/,1$/);
     expect((await remote('--to', '2026-01-01T00:00:00Z')).stdout).toBe('Nobody had access in this period.\n');
   });
 
@@ -31,7 +30,6 @@ describe('gangway access', () => {
     await workspace.receive();
     const run = (...argv: string[]) => runCommand('access', ...argv, '--config', workspace.configFile);
     expect((await run()).stdout).toBe('Nobody had access in this period.\n');
-    expect(await run('--csv', '--json')).toMatchObject({ status: 64 });
-    expect(await run('--from', '2026-03-02T00:00:00Z', '--to', '2026-03-01T00:00:00Z')).toMatchObject({ status: 64 });
+    expect(await run('--from', '2026-03-02T00:00:00Z', '--to', '2026-03-01T00:00:00Z')).toMatchObject({ status: 1 });
   });
 });

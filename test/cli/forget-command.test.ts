@@ -21,9 +21,9 @@ describe('gangway forget', () => {
 
   it('clears a person by their address, and says how much', async () => {
     await workspace.receive(ended);
-    const foreseen = await run('cmu1@opentrain.work', '--dry-run', '--json');
+    const foreseen = await run('cmu1@opentrain.work', '--json');
     const counts = { trainerId: 'cmu1', people: 1, titles: 1, deliveries: 2, deliveriesLeft: 0 };
-    expect(JSON.parse(foreseen.stdout)).toMatchObject({ ...counts, dryRun: true });
+    expect(JSON.parse(foreseen.stdout)).toMatchObject({ ...counts, isCleared: false });
     const { status, stdout } = await run('cmu1@opentrain.work', '--yes');
     expect(status).toBe(0);
     expect(stdout).toMatch(
@@ -31,14 +31,15 @@ describe('gangway forget', () => {
     );
     const members = await runCommand('members', '--json', '--config', workspace.configFile);
     expect(JSON.parse(members.stdout)).toMatchObject({
-      members: [{ trainerId: 'cmu1', displayName: null, memberId: null, state: 'removed' }],
+      items: [{ trainerId: 'cmu1', displayName: null, memberId: null, state: 'removed' }],
     });
   });
 
   it('needs --yes', async () => {
-    const { status, stderr } = await run('cmu1');
-    expect(status).toBe(64);
-    expect(stderr).toContain('look with --dry-run, do it with --yes');
+    await workspace.receive(ended);
+    const { status, stdout } = await run('cmu1');
+    expect([status, stdout]).toEqual([0, expect.stringContaining('Nothing was changed; --yes clears it')]);
+    expect((await run('cmu1')).stdout).toBe(stdout);
   });
 
   it('is refused while they are hired, and names no address', async () => {

@@ -78,9 +78,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
 
   it('a link is shown once, and then kept no longer', async () => {
     await invite(link);
-    expect(await runOk('members', 'invitation', '1')).toBe(
-      `link      ${url}\nTell them yourself: it is not kept, and cannot be shown again.\n`,
-    );
+    expect(await runOk('members', 'invitation', '1')).toBe(`link      ${url}\nSend it now. It won't be shown again.\n`);
     await expectRefused(
       /^gangway: The invitation of membership 1 was shown to an operator at \S+ and is not kept: "gangway members renew 1" has another made\n$/,
       ...['members', 'invitation', '1'],
@@ -96,7 +94,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
   it('a password too, for machines as one object', async () => {
     await invite(password);
     expect(JSON.parse(await runOk('members', 'invitation', '1', '--json'))).toEqual({
-      membership: 1,
+      membershipId: 1,
       invitation: { ...password, expiresAt: null },
     });
     await expectRefused(/set another password in the tool/, 'members', 'invitation', '1');
@@ -127,17 +125,15 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
   });
 
   it('those who wait are listed with what they wait for, and without what they get', async () => {
-    expect(await runOk('members', '--waiting')).toBe('No trainer waits.\n');
+    expect(await runOk('members', 'waiting')).toBe('Nobody is waiting.\n');
     await invite(link);
-    expect(await runOk('members', '--waiting')).toMatch(
-      /^id .* waits for .*\n1 .* invited +gangway members invitation 1 /,
-    );
+    expect(await runOk('members', 'waiting')).toMatch(/ waits for .*\n.* invited +gangway members invitation 1 .* 1$/m);
     configureMail();
-    expect(await runOk('members', '--waiting')).toMatch(/ invited +the mail /);
+    expect(await runOk('members', 'waiting')).toMatch(/ invited +the mail /);
     await invite(link, { nextAttemptAt: null, failure: '550 at RCPT TO' });
-    const shown = await runOk('members', '--waiting', '--json');
+    const shown = await runOk('members', 'waiting', '--json');
     expect(JSON.parse(shown)).toMatchObject({
-      members: [
+      items: [
         {
           id: 1,
           wanted: true,
@@ -148,14 +144,14 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     });
     expect(shown).not.toContain(url);
     await invite(link, { expiresAt: '2026-03-16T12:00:00.000Z' });
-    expect(await runOk('members', '--waiting')).toContain('gangway members renew 1');
+    expect(await runOk('members', 'waiting')).toContain('gangway members renew 1');
   });
 
   it('status needs an operator for trainers whose invitation was not handed over, and explain says so', async () => {
     const says = 'people who wait for their invitation to be handed over: 1';
     await workspace.pretendRunning();
     await invite(password);
-    expect(await runOk('status')).toContain(`! ${says}\n      → gangway members --waiting`);
+    expect(await runOk('status')).toContain(`! ${says}\n      → gangway members waiting`);
     expect(await runOk('explain', 'cmu1')).toMatch(
       /active in street-signs of list; their password waits to be handed over\n {2}To do: hand their invitation over/,
     );

@@ -34,18 +34,18 @@ describe('gangway mcp', { timeout: 60_000 }, () => {
     await quiet();
     const client = await openClient(consoleUrl, consoleTokens.vera.token);
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toContain('explain');
+    expect(tools.map(({ name }) => name)).toContain('explainShow');
     for (const { annotations } of tools) {
       expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
     }
 
-    const found = await client.callTool({ name: 'searchAccess', arguments: { trainer, limit: 5 } });
+    const found = await client.callTool({ name: 'accessSearch', arguments: { trainer, limit: 5 } });
     expect(found.structuredContent).toMatchObject({ items: [{ trainerId: trainer, state: 'active' }] });
-    const one = await client.callTool({ name: 'getMembership', arguments: { membership: 1 } });
+    const one = await client.callTool({ name: 'membersShow', arguments: { membership: 1 } });
     expect(one.structuredContent).toMatchObject({ id: 1, explanations: [{ trainerId: trainer }] });
-    const missing = await client.callTool({ name: 'getMembership', arguments: { membership: '1/../2' } });
+    const missing = await client.callTool({ name: 'membersShow', arguments: { membership: '1/../2' } });
     expect(missing).toMatchObject({ isError: true });
-    for (const name of ['approvePlan', 'forget', 'retire', 'takeInvitation', 'deliveriesBody']) {
+    for (const name of ['plansApprove', 'forgetNow', 'retireNow', 'membersInvitation', 'deliveriesBody']) {
       expect(await client.callTool({ name, arguments: {} })).toMatchObject({ isError: true });
     }
   });
@@ -57,7 +57,7 @@ describe('gangway mcp', { timeout: 60_000 }, () => {
     for (const { toRequest } of tools.values()) {
       expect(toRequest({ membership: 1, no: 'such' }).operation).toMatch(/^GET \//);
     }
-    expect(tools.get('getPlan')?.toRequest({ plan: 3, limit: 1, cursor: null })).toEqual({
+    expect(tools.get('plansShow')?.toRequest({ plan: 3, limit: 1, cursor: null })).toEqual({
       operation: 'GET /plans/{plan}',
       given: { params: { plan: '3' }, query: {} },
     });

@@ -44,7 +44,7 @@ describe('gangway members adopt and release', () => {
       stderr: expect.stringContaining('has an account in doubt: first say whose it is') as string,
     });
     expect(await runOk('members', 'release', '1', '--doubted')).toBe(
-      'Membership 1 has nothing to do with that account any more, which stays as it is.\n',
+      'Membership 1 does not own that account, which stays as it is.\n',
     );
     expect(await run('members', 'release', '1', '--doubted')).toMatchObject({
       status: 1,
@@ -53,7 +53,7 @@ describe('gangway members adopt and release', () => {
     await doubt('78');
     const address = ['--address', 'amara@home.example'];
     const adopted = await runOk('members', 'adopt', '1', ...address, '--json');
-    expect(JSON.parse(adopted)).toMatchObject({ outcome: 'adopted' });
+    expect(JSON.parse(adopted)).toMatchObject({ decided: [{ membershipId: 1, outcome: 'adopted' }] });
     expect(await runOk('explain', 'cmu1')).not.toContain('78');
   });
 });

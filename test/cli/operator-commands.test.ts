@@ -174,9 +174,11 @@ describe('commands of an operator', () => {
     );
 
     it('finds no trainer and no contract, and repeats no address', async () => {
-      const unknown = 'Nothing is known of such a person or contract: no event named it, and no read';
-      await expectRefused(unknown, 'explain', 'cmu9');
-      await expectRefused(unknown, 'explain', 'unknown@opentrain.work', '--json');
+      await hireAll();
+      await expectRefused('No trainer or contract matches "cmu9"', 'explain', 'cmu9');
+      const { stderr } = await run('explain', 'unknown@opentrain.work', '--json');
+      expect(stderr).toMatch(/^gangway: No trainer or contract matches/);
+      expect(stderr).not.toContain('unknown@');
     });
 
     it('breaks no line for what strangers have named', async () => {
@@ -193,19 +195,19 @@ describe('commands of an operator', () => {
     const approve = (plan: string) => runOk('plans', 'approve', plan, '--without-reading');
 
     it('list says that there are none', async () => {
-      expect(await runOk('plans', 'list')).toBe('There are no such plans.\n');
-      expect(await runJson('plans', 'list')).toEqual({ plans: [] });
+      await hireAll();
+      expect(await runOk('plans', 'list')).toBe('No plans match.\n');
     });
 
     it('list and show say who would be removed, and why', async () => {
       await holdAll();
       const [titles, row] = (await runOk('plans', 'list')).split('\n');
-      expect(titles).toMatch(/^plan +install +state +people +made +decided$/);
-      expect(row).toMatch(/^1 +acme +open +3 +\S+Z$/);
-      expect(await runJson('plans', 'list', '--state', 'approved')).toEqual({ plans: [] });
+      expect(titles).toMatch(/^plan +age +install +state +people +decided$/);
+      expect(row).toMatch(/^1 +\d+ s +acme +open +3$/);
+      expect(await runJson('plans', 'list', '--state', 'approved')).toMatchObject({ items: [] });
       const text = await runOk('plans', 'show', '1');
       expect(text).toMatch(
-        /\n1 +list +street-signs +cmu1 +Amara O\. +cmc1 +the link to the project was removed +held\n/,
+        /\nAmara O\. +cmu1 +list +street-signs +1 +cmc1 +the link to the project was removed +open\n/,
       );
       expect(await runJson('plans', 'show', '1')).toMatchObject({
         id: 1,
@@ -229,19 +231,21 @@ describe('commands of an operator', () => {
       expect(refused).toMatchObject({ status: 1, stdout: '' });
       expect(refused.stderr).toMatch(/acme could not be read.+approve 1 --without-reading$/m);
       expect(roster()).toEqual({ 'street-signs': ['cmu1', 'cmu2', 'cmu3'] });
-      expect(await approve('1')).toBe('3 will be removed.\n3 are removed.\n');
+      expect(await approve('1')).toBe('Approved 3 removals.\nRemoved 3 of 3.\n');
       expect(roster()).toEqual({ 'street-signs': [] });
       await expectRefused('Plan 1 was approved before', 'plans', 'approve', '1');
       await expectRefused('Plan 1 was approved before', 'plans', 'reject', '1');
-      expect(await runJson('plans', 'list')).toEqual({ plans: [] });
-      expect(await runJson('plans', 'list', '--all')).toMatchObject({ plans: [{ id: 1 }] });
+      expect(await runJson('plans', 'list')).toMatchObject({ items: [] });
+      expect(await runJson('plans', 'list', '--all')).toMatchObject({ items: [{ id: 1 }] });
       expect(await runOk('plans', 'show', '1')).toMatch(/was removed +approved\n/);
     });
 
     it('approve leaves them to a running bridge when it is not to wait', async () => {
       await holdAll();
       const asked = ['plans', 'approve', '1', '--without-reading', '--wait', '0s'];
-      expect(await runJson(...asked)).toEqual({
+      const { status, stdout } = await run(...asked, '--json');
+      expect(status).toBe(2);
+      expect(JSON.parse(stdout)).toEqual({
         plan: 1,
         install: 'acme',
         decided: 3,
@@ -263,13 +267,14 @@ describe('commands of an operator', () => {
       await workspace.receive(hire(1, { contract: 'cmc9', id: '91', link: 'cml9' }));
       expect(await runOk('plans', 'show', '1')).toMatch(/cmu1 .+ stale\n/);
       const [decided, , dropped, done] = (await approve('1')).split('\n');
-      expect(decided).toBe('2 will be removed. 1 are stale and stay.');
-      expect(dropped).toMatch(/^1 +list +street-signs +cmu1 +Amara O\. +they are to be in by now$/);
-      expect(done).toBe('2 are removed.');
+      expect(decided).toBe('Approved 2 removals.');
+      expect(dropped).toMatch(/^Amara O\. +cmu1 +list +street-signs +1 +they are to be in by now$/);
+      expect(done).toBe('Removed 2 of 2.');
       expect(roster()).toEqual({ 'street-signs': ['cmu1'] });
     });
 
     it.each([['show'], ['approve'], ['reject']])('%s knows which there are', async (command) => {
+      await hireAll();
       await expectRefused('There is no plan 7', 'plans', command, '7');
     });
 
@@ -334,8 +339,7 @@ describe('commands of an operator', () => {
   });
 
   describe('retire', () => {
-    const noOrphans =
-      'There is no trainer to retire: people are orphaned once "gangway start --accept-orphans" has run.\n';
+    const noOrphans = 'There is nobody to retire: people are orphaned once "gangway start --accept-orphans" has run.\n';
 
     /** Renames the install, and starts with that although that orphans all trainers. */
     async function orphanAll(): Promise<void> {
@@ -355,9 +359,9 @@ describe('commands of an operator', () => {
     it('only lists them without --yes', async () => {
       await orphanAll();
       const lines = (await runOk('retire', '--install', 'acme')).trimEnd().split('\n');
-      expect(lines[0]).toMatch(/^membership +install +tool +group +trainer +would be$/);
-      expect(lines[1]).toMatch(/^1 +acme +list +street-signs +cmu1 +removed$/);
-      expect(lines.at(-1)).toBe('Nothing was done: --yes retires them.');
+      expect(lines[0]).toMatch(/^name +trainer +install +tool +group +would be +membership$/);
+      expect(lines[1]).toMatch(/^Amara O\. +cmu1 +acme +list +street-signs +removed +1$/);
+      expect(lines.at(-1)).toBe('Nothing was changed; --yes retires them.');
       expect(await runJson('retire', '--tool', 'list')).toMatchObject({ retired: null });
       expect(await runOk('retire', '--install', 'globex', '--yes')).toBe(noOrphans);
       expect(roster()['street-signs']).toHaveLength(3);
@@ -383,7 +387,7 @@ describe('commands of an operator', () => {
         installs: { globex: { ...(installs as { globex: object }).globex, tool: 'other' } },
         tools: { other: (tools as { list: object }).list },
       }));
-      expect(await runOk('retire', '--all')).toMatch(/cmu1 +kept\n/);
+      expect(await runOk('retire', '--all')).toMatch(/cmu1 .* kept +1\n/);
       expect(await runOk('retire', '--all', '--yes')).toBe(
         '0 will be removed. 3 are kept: their tool is not configured.\n',
       );
@@ -397,13 +401,13 @@ describe('commands of an operator', () => {
       const baseUrl = await openIdleMarketplace();
       changeConfig((config) => ({ ...config, marketplace: { baseUrl } }));
       await workspace.receive(hire(1));
-      expect(await runOk('members', 'release', '1')).toBe('Membership 1 counts as not ours and stays.\n');
+      expect(await runOk('members', 'release', '1')).toBe('Membership 1 is no longer managed by Gangway, and stays.\n');
       await workspace.receive(recent({ type: 'contract.ended', id: '92' }));
       await act();
       expect(roster()).toEqual({ 'street-signs': ['cmu1'] });
       expect(await runOk('explain', 'cmu1')).toMatch(/gangway members adopt 1\n$/);
       expect(await runOk('members', 'adopt', '1')).toBe(
-        'Membership 1 counts as ours, and is removed now: nothing speaks for them.\n',
+        'Membership 1 is managed by Gangway now, and is removed: there is no active contract.\n',
       );
       await act();
       expect(roster()).toEqual({ 'street-signs': [] });
@@ -417,18 +421,12 @@ describe('commands of an operator', () => {
       await workspace.receive(hire(1), hire(2));
       expect(await runOk('status')).toContain('2 members were in before Gangway added them.');
       expect(await runOk('members', '--undecided')).toMatch(/cmu1.+\n.+cmu2/);
-      const misused = await run('members', 'release', '1', '--undecided');
-      expect(misused).toMatchObject({
-        status: 64,
-        stderr: expect.stringContaining('or use --undecided alone') as string,
-      });
-      expect(await runJson('members', 'adopt', '1')).toMatchObject({ outcome: 'kept' });
+      expect(await runJson('members', 'adopt', '1')).toMatchObject({ decided: [{ outcome: 'kept' }] });
       expect(await runJson('members', 'release', '--undecided', '--tool', 'list')).toEqual({
-        decision: 'release',
-        decided: [{ membership: 2, outcome: 'released' }],
+        decided: [{ membershipId: 2, outcome: 'released' }],
         refused: [],
       });
-      expect(await runOk('members', '--undecided')).toBe('There are no memberships.\n');
+      expect(await runOk('members', '--undecided')).toBe('No memberships match.\n');
       expect(await runOk('members', 'adopt', '--undecided')).toBe('Nothing was decided.\n');
     });
   });

@@ -79,11 +79,12 @@ describe('commands about what is stored', () => {
     expect(status).toBe(0);
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(2);
-    expect(lines[0]).toMatch(/^id +tool +group +trainer +name +state +since +next try +why$/);
-    expect(lines[1]).toMatch(/^1 +list +street-signs +cmu1 +\[31mEvil \[0m +Eve second line +active /);
+    expect(lines[0]).toMatch(/^name +trainer +tool +group +state +since +next +reason +problem +membership$/);
+    expect(lines[1]).toMatch(/^\[31mEvil \[0m +Eve second line +cmu1 +list +street-signs +active .* 1$/);
     expectPlain(stdout);
     expect(await runJson('members')).toEqual({
-      members: [
+      next: null,
+      items: [
         {
           tool: 'list',
           groupId: 'street-signs',
@@ -109,20 +110,18 @@ describe('commands about what is stored', () => {
   it('members shows those alone that are asked for', async () => {
     await workspace.receive(waiting);
     const shown = async (...options: string[]) => {
-      const { members } = (await runJson('members', ...options)) as {
-        members: { state: string }[];
-      };
-      return members.map(({ state }) => state);
+      const { items } = (await runJson('members', ...options)) as { items: { state: string }[] };
+      return items.map(({ state }) => state);
     };
     expect(await shown()).toEqual(['waiting_email', 'active']);
-    expect(await shown('--waiting')).toEqual(['waiting_email']);
+    expect(await shown('waiting')).toEqual(['waiting_email']);
     expect(await shown('--state', 'active')).toEqual(['active']);
     expect(await shown('--tool', 'list', '--limit', '1')).toHaveLength(1);
-    const { stdout } = await run('members', '--waiting');
+    const { stdout } = await run('members', 'waiting');
     expect(stdout).toContain('lamps');
     expectPlain(stdout);
     const none = await run('members', '--state', 'failed');
-    expect(none.stdout).toBe('There are no memberships.\n');
+    expect(none.stdout).toBe('No memberships match.\n');
   });
 
   it('deliveries list shows the newest first', async () => {
@@ -186,7 +185,7 @@ describe('commands about what is stored', () => {
     const { stdout } = await run('members');
     const { stdout: json } = await run('members', '--json');
     expect(stdout + json).not.toContain('amara.o');
-    expect(JSON.parse(json)).toMatchObject({ members: [{ memberId: 'a…@opentrain.work' }] });
+    expect(JSON.parse(json)).toMatchObject({ items: [{ memberId: 'a…@opentrain.work' }] });
   });
 
   it.each(['99', '250000', '999999999999999'])('deliveries show says that there is no %s', async (id) => {

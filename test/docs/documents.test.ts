@@ -137,7 +137,8 @@ function secretOf(name: string): string {
 function isCommand(code: string): boolean {
   const program = commandTree;
   const { command, rest } = findCommand(program, wordsOf(code).slice(1));
-  const options = optionsAt(command);
+  // What a noun does without a verb.
+  const options = optionsAt(command.commands.find((one) => one.name() === 'list') ?? command);
   const isKnown = (word: string) => !word.startsWith('--') || options.includes(word);
   const isOtherWord = command.registeredArguments.length === 0 && /^[a-z]/.test(rest[0] ?? '');
   return command !== program && !isOtherWord && rest.every(isKnown);

@@ -299,7 +299,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     await convergeDue(engine, tool);
     expect(await listOrphans(engine, {})).toEqual([]);
     await orphanAll();
-    const seat = { tool: 'studio', groupId: 'lamps', trainerId: 'cmu2', wantedBy: null };
+    const seat = { tool: 'studio', groupId: 'lamps', trainerId: 'cmu2', displayName: 'Amara O.', wantedBy: null };
     expect(await listOrphans(engine, { install: 'globex' })).toEqual([{ id: 2, install: 'globex', ...seat }]);
     expect(await listOrphans(engine, { tool: 'studio' })).toHaveLength(2);
     expect(await listOrphans(engine, { tool: 'other' })).toEqual([]);

@@ -99,7 +99,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
         groupId: 'street-signs',
         trainerId,
         displayName: trainerId,
-        why: 'they are to be in by now',
+        reason: 'they are to be in by now',
       })),
     );
     expect(members()).toEqual(allTrainers);
@@ -118,7 +118,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
     const approved = await approve({ ...half, ended });
     // The contracts of the others have ended by now. That end is judged by itself.
     expect(approved).toMatchObject({ decided: 0, stale: 4 });
-    expect(new Set(approved.dropped.map(({ why }) => why))).toEqual(
+    expect(new Set(approved.dropped.map(({ reason }) => reason))).toEqual(
       new Set([
         'they are to be in by now',
         'they are to be out for another reason by now, which is judged by itself: the contract is listed as ended',

@@ -186,8 +186,8 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
       });
     }
     expect(await bodiesOf(engine)).toHaveLength(4);
-    const why = 'they have an active contract there (c7)';
-    const expected = { installs: ['acme', 'globex'], neededBy: [{ install: 'initech', why }] };
+    const reason = 'they have an active contract there (c7)';
+    const expected = { installs: ['acme', 'globex'], neededBy: [{ install: 'initech', reason }] };
     expect(await forget('t1', { dryRun: true })).toMatchObject(expected);
     expect(await forget('t1')).toMatchObject({ ...expected, deliveries: 4, people: 2 });
     expect(await countNamed(engine)).toBe(1);

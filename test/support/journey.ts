@@ -110,6 +110,7 @@ export async function openJourney(
   });
   const app = createApp({
     config,
+    configFile,
     storage,
     clock: aheadOf('machineMs'),
     databaseClock: toDatabaseClock(aheadOf('databaseMs')),

@@ -141,8 +141,8 @@ describe.skipIf(server === null)(`ninety days in doccano ${doccanoVersion}, seed
 
   /** Until Gangway knows the member as theirs, and, with `usage report`, has read how much they had done. */
   async function welcome(...names: string[]): Promise<void> {
-    const ask = () => stage.ask<{ members: { trainerId: string; state: string }[] }>('members');
-    await until(`${names} are in`, ask, ({ members: seen }) =>
+    const ask = () => stage.ask<{ items: { trainerId: string; state: string }[] }>('members');
+    await until(`${names} are in`, ask, ({ items: seen }) =>
       names.every((name) => seen.some((one) => one.trainerId === `usr-${name}` && one.state === 'active')),
     );
     await report();

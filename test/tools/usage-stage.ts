@@ -162,11 +162,11 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
     },
 
     async letIn(...workers) {
-      const { members } = await until(
+      const { items: members } = await until(
         'all trainers are in',
-        () => ask<{ members: Member[] }>('members'),
+        () => ask<{ items: Member[] }>('members'),
         (seen) => {
-          const inside = seen.members.filter(({ state }) => state === 'active');
+          const inside = seen.items.filter(({ state }) => state === 'active');
           const ids = new Set(inside.map(({ trainerId }) => trainerId));
           return workers.every(({ trainerId }) => ids.has(trainerId));
         },

@@ -15,9 +15,6 @@ export function wholeNumber(minimum: number, maximum: number) {
 /** The number of a row. */
 export const rowNumber = wholeNumber(1, 999_999_999_999_999);
 
-/** A number of a row in a body. */
-export const rowNumberInBody = z.int().min(1).max(999_999_999_999_999);
-
 /** A name, an id or a part of one. No id has control characters, and a database may refuse them. */
 export const text = z
   .string()

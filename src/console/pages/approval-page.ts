@@ -72,5 +72,5 @@ const columns: readonly Column<Dropped>[] = [
   ['trainer', ({ trainerId }) => trainerId],
   ['tool', ({ tool }) => tool],
   ['project', ({ groupId }) => maskText(groupId)],
-  ['stays because', ({ why }) => why],
+  ['stays because', ({ reason }) => reason],
 ];

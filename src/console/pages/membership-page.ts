@@ -31,10 +31,8 @@ const mostListed = 200;
 
 async function showMembership(asked: Asked, ctx: OperationContext): Promise<Page> {
   const id = idOf(asked);
-  const found = await loadMembership(ctx, id);
-  if (found === undefined) throw new AppError('not_found', `There is no membership ${id}`);
-  const { access, nextAttemptAt, isWorkable, isReason, explanations, timeline } = found;
-  const canSync = asked.operator.role === 'operator' && isWorkable;
+  const { nextAttemptAt, canConverge, explanations, timeline, ...access } = await loadMembership(ctx, id);
+  const canSync = asked.operator.role === 'operator' && canConverge;
   return {
     title: `${nameOf(access)} in ${projectsOf(access).join('; ')}`,
     note: membershipBadge(access.state),
@@ -43,7 +41,7 @@ async function showMembership(asked: Asked, ctx: OperationContext): Promise<Page
       ${factsOf(access, nextAttemptAt)}
       <section class="panel">
         <header><h2>${access.wanted ? 'Why access' : 'Why no access'}</h2><span class="quiet">as of now</span></header>
-        ${explanationsOf(explanations.filter(isReason))}
+        ${explanationsOf(explanations)}
       </section>
       <section class="panel">
         <header><h2>Timeline</h2></header>

@@ -19,19 +19,21 @@ describeAnyDialect('an act by the API', (dialect) => {
   it('approves half of a plan, rejects the rest, and is in the audit log with its origin', async () => {
     const { api, ids, quiet, roster } = await openHeld(dialect);
     const [one, two, three, four] = ids;
-    const approved = await api.ask('approvePlan', { params: { plan: 1 }, body: { only: [one, two] } });
+    const approved = await api.ask('plansApprove', { params: { plan: 1 }, body: { only: [one, two] } });
     expect(approved).toMatchObject({
       plan: 1,
-      result: { install: 'acme', decided: 2, open: 2, isRead: true, dropped: [] },
+      install: 'acme',
+      decided: 2,
+      open: 2,
+      isRead: true,
+      dropped: [],
+      left: 0,
     });
-    const { approval } = approved as { approval: string };
-    expect(await api.ask('getApproval', { params: { plan: 1, approval } })).toEqual(approved);
-    expect(await api.send('getApproval', { params: { plan: 2, approval } })).toMatchObject({ status: 404 });
     await quiet();
     expect(roster()[group]).toHaveLength(2);
-    const rejected = await api.ask('rejectPlan', { params: { plan: 1 }, body: { only: [three, four] } });
+    const rejected = await api.ask('plansReject', { params: { plan: 1 }, body: { only: [three, four] } });
     expect(rejected).toEqual({ plan: 1, install: 'acme', decided: 2, stale: 0, open: 0 });
-    expect(await api.send('rejectPlan', { params: { plan: 1 } })).toMatchObject({ status: 409 });
+    expect(await api.send('plansReject', { params: { plan: 1 } })).toMatchObject({ status: 409 });
     const { items } = await api.ask('auditList');
     expect(items).toMatchObject([
       { actor: 'otto', action: 'plans reject', origin: expect.stringMatching(/^api (::ffff:)?127\.0\.0\.1$/) },
@@ -92,12 +94,14 @@ describeAnyDialect('an act by the API', (dialect) => {
     sandbox.hire({ jobId: customer.jobId });
     await quiet();
     const params = { membership: 1 };
-    expect(await api.ask('convergeMembership', { params })).toEqual({ membership: 1, decision: 'converge' });
+    expect(await api.ask('membersConverge', { params })).toEqual({ membershipId: 1 });
     await quiet();
-    expect(await api.send('releaseMember', { params, body: { doubted: true } })).toMatchObject({ status: 409 });
-    expect(await api.ask('releaseMember', { params })).toMatchObject({ decision: 'release', outcome: 'released' });
-    expect(await api.ask('adoptMember', { params, body: {} })).toMatchObject({ decision: 'adopt', outcome: 'kept' });
-    expect(await api.ask('getMembership', { params })).toMatchObject({ state: 'active', wanted: true });
+    const doubted = { membership: 1, doubted: true };
+    expect(await api.send('membersRelease', { body: doubted })).toMatchObject({ status: 409 });
+    const decided = (outcome: string) => ({ decided: [{ membershipId: 1, outcome }], refused: [] });
+    expect(await api.ask('membersRelease', { body: params })).toEqual(decided('released'));
+    expect(await api.ask('membersAdopt', { body: params })).toEqual(decided('kept'));
+    expect(await api.ask('membersShow', { params })).toMatchObject({ state: 'active', wanted: true });
   });
 
   it('forgets a person who is out, and only if that is said', async () => {
@@ -107,21 +111,20 @@ describeAnyDialect('an act by the API', (dialect) => {
     const { contractId, trainers } = sandbox.hire({ jobId: customer.jobId });
     const person = trainers[0]?.opentrainUserId ?? '';
     await quiet();
-    expect(await api.send('forget', { body: { person, dryRun: false } })).toMatchObject({ status: 409 });
+    expect(await api.send('forgetNow', { body: { person, yes: true } })).toMatchObject({ status: 409 });
     sandbox.endContract(contractId);
     await quiet();
-    expect(await api.send('forget', { body: { person } })).toMatchObject({ status: 400 });
-    const would = await api.ask('forget', { body: { person, dryRun: true } });
-    expect(would).toMatchObject({ trainerId: person, dryRun: true, installs: ['acme'], people: 1 });
-    expect(await api.ask('forget', { body: { person, dryRun: false } })).toEqual({ ...would, dryRun: false });
-    expect(await api.ask('searchAccess')).toMatchObject({ items: [{ trainerId: person, displayName: null }] });
+    const would = await api.ask('forgetNow', { body: { person } });
+    expect(would).toMatchObject({ trainerId: person, isCleared: false, installs: ['acme'], people: 1 });
+    expect(await api.ask('forgetNow', { body: { person, yes: true } })).toEqual({ ...would, isCleared: true });
+    expect(await api.ask('accessSearch')).toMatchObject({ items: [{ trainerId: person, displayName: null }] });
   });
 
   it('retires only who is named', async () => {
     const { consoleUrl } = await openJourney(dialect);
     const api = createApiClient(consoleUrl);
-    expect(await api.send('retire', { body: {} })).toMatchObject({ status: 400 });
-    const retired = await api.ask('retire', { body: { all: true } });
+    expect(await api.send('retireNow', { body: {} })).toMatchObject({ status: 400 });
+    const retired = await api.ask('retireNow', { body: { all: true, yes: true } });
     expect(retired).toEqual({ orphans: [], retired: { removing: 0, released: 0, kept: 0 } });
   });
 });
@@ -135,12 +138,12 @@ describe('an act by the API', () => {
     const { trainers } = sandbox.hire({ jobId: customer.jobId });
     await quiet();
     const password = tool.passwords.get(trainers[0]?.opentrainUserId ?? '');
-    const { items } = await api.ask('listWaiting');
+    const { items } = await api.ask('membersWaiting');
     expect(items).toMatchObject([{ id: 1, waitsFor: 'operator', invitation: { kind: 'password' } }]);
     const params = { membership: 1 };
-    const taken = await api.ask('takeInvitation', { params });
-    expect(taken).toMatchObject({ membership: 1, invitation: { kind: 'password', password } });
-    expect(await api.send('takeInvitation', { params })).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    const taken = await api.ask('membersInvitation', { params });
+    expect(taken).toMatchObject({ membershipId: 1, invitation: { kind: 'password', password } });
+    expect(await api.send('membersInvitation', { params })).toMatchObject({ status: 409, body: { code: 'conflict' } });
     expect(JSON.stringify(await api.ask('auditList'))).not.toContain(password);
   });
 
@@ -152,23 +155,23 @@ describe('an act by the API', () => {
     sandbox.hire({ jobId: customer.jobId });
     await quiet();
     const params = { membership: 1 };
-    const first = await api.send('takeInvitation', { params, key: 'a-1' });
+    const first = await api.send('membersInvitation', { params, key: 'a-1' });
     expect(first.headers.get('idempotency-replayed')).toBeNull();
-    const again = await api.send('takeInvitation', { params, body: {}, key: 'a-1' });
+    const again = await api.send('membersInvitation', { params, body: {}, key: 'a-1' });
     expect(again).toMatchObject({ status: 200, body: first.body });
     expect(again.headers.get('idempotency-replayed')).toBe('true');
 
-    const other = await api.send('convergeMembership', { params, key: 'a-1' });
+    const other = await api.send('membersConverge', { params, key: 'a-1' });
     expect(other).toMatchObject({ status: 422, body: { code: 'key_reused', status: 422 } });
-    const refused = await api.send('takeInvitation', { params, key: 'a-2' });
+    const refused = await api.send('membersInvitation', { params, key: 'a-2' });
     expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } });
-    const refusedAgain = await api.send('takeInvitation', { params, key: 'a-2' });
+    const refusedAgain = await api.send('membersInvitation', { params, key: 'a-2' });
     expect(refusedAgain).toMatchObject({ status: 409, body: refused.body });
     expect(refusedAgain.headers.get('content-type')).toMatch(/^application\/problem\+json/);
     const viewer = createApiClient(consoleUrl, 'vera');
-    expect(await viewer.send('takeInvitation', { params, key: 'a-1' })).toMatchObject({ status: 403 });
+    expect(await viewer.send('membersInvitation', { params, key: 'a-1' })).toMatchObject({ status: 403 });
     for (const key of ['', 'two words', 'x'.repeat(201)]) {
-      expect(await api.send('takeInvitation', { params, key })).toMatchObject({ status: 400 });
+      expect(await api.send('membersInvitation', { params, key })).toMatchObject({ status: 400 });
     }
   });
 

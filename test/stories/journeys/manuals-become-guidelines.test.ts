@@ -54,7 +54,7 @@ describeAnyDialect('the manual of a job', (dialect) => {
       expect(await tool.read(signs.project)).toBe('Ask Ben.');
       expect(await stateOf(signs.project)).toMatchObject({ state: 'edited' });
       expect(log.lines().some(({ alert }) => alert === 'guideline_unwritten')).toBe(true);
-      const { troubles } = await api.ask('getStatus');
+      const { troubles } = await api.ask('statusShow');
       const blocked = { kind: 'guideline_unwritten', action: expect.stringContaining('--overwrite') };
       expect(troubles).toContainEqual(expect.objectContaining(blocked));
       await api.ask('guidelinesSync', { body: {} });

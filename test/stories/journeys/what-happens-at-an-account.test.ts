@@ -41,12 +41,12 @@ describeAnyDialect("what happens at an employer's account", (dialect) => {
     const about = { install: 'own', job: signs.id, payment: id, amountUsd: '50', url: paymentUrl };
     expect(notices()).toMatchObject([{ type: 'alert.payment_waiting', data: { state: 'raised', about } }]);
 
-    const { troubles } = await createApiClient(consoleUrl, 'vera').ask('getStatus');
+    const { troubles } = await createApiClient(consoleUrl, 'vera').ask('statusShow');
     const shown = { kind: 'payment_waiting', detail: expect.stringContaining(id), url: paymentUrl };
     expect(troubles).toContainEqual(expect.objectContaining(shown));
     const visitor = createVisitor(consoleUrl);
     await visitor.signIn('vera');
-    const links = (await visitor.visit('/')).html.querySelectorAll('.cards a');
+    const links = (await visitor.visit('/')).html.querySelectorAll('.todo a');
     expect(links.map((link) => link.getAttribute('href'))).toContain(paymentUrl);
 
     sandbox.settlePayment(id);

@@ -1,0 +1,195 @@
+import { z } from 'zod';
+import { AppError } from '../domain/errors.ts';
+import { membershipStates } from '../domain/membership.ts';
+import { describeCause } from '../domain/standing.ts';
+import { toInstant } from '../lib/clock.ts';
+import { listAccessHistory } from '../memberships/access-history-store.ts';
+import { listAccess } from '../memberships/access-list-store.ts';
+import { pageById, pageByKey, rowNumberIn } from './cursor.ts';
+import { group, read } from './operation.ts';
+import { type Columns, table } from './show.ts';
+import {
+  instant,
+  maybeInstant,
+  maybeText,
+  ofInstall,
+  ofTool,
+  page,
+  paging,
+  refuseUnknown,
+  refuseUnknownTool,
+  text,
+} from './values.ts';
+
+/** Who can get into which project, or could, and why. */
+
+export const membership = {
+  id: z.int(),
+  displayName: maybeText,
+  trainerId: z.string(),
+  tool: z.string(),
+  groupId: z.string(),
+  install: z.string(),
+  state: z.enum(membershipStates),
+  wanted: z.boolean(),
+  cause: maybeText.describe('Why they are to leave.'),
+  failure: maybeText,
+  doubtedId: maybeText.describe('An account that may be theirs.'),
+  updatedAt: instant.describe('Since when it is in this state.'),
+  removeAfter: maybeInstant,
+};
+
+const Reason = z
+  .object({
+    install: z.string(),
+    contractId: z.string(),
+    linkId: z.string(),
+    title: maybeText,
+    endDate: maybeText,
+    externalProjectId: maybeText,
+    externalProjectName: maybeText,
+  })
+  .meta({ id: 'Reason' });
+
+export const Access = z
+  .object({ ...membership, reasons: z.array(Reason).describe('Recorded reasons, active or not.') })
+  .meta({ id: 'Access' });
+
+type Found = z.output<typeof Access>;
+
+const Stretch = z
+  .object({
+    membershipId: z.int(),
+    number: z.int().describe('Counts the stretches of a membership, from 1.'),
+    displayName: maybeText,
+    trainerId: z.string(),
+    tool: z.string(),
+    groupId: z.string(),
+    from: maybeInstant.describe('When Gangway first saw that they could get in; null if no receipt says so.'),
+    mayBeFrom: maybeInstant.describe('When a call without a clear answer may already have let them in.'),
+    until: maybeInstant.describe('When Gangway saw that they no longer could; null while they can.'),
+    isAdded: z.boolean().describe('Whether Gangway added them. Otherwise they were in before.'),
+    contracts: z.array(z.object({ install: z.string(), contractId: z.string() })),
+    cause: maybeText.describe('Why they were removed.'),
+    lockOutMs: z.number().nullable().describe('Milliseconds from when they were to be out until they were.'),
+    doubts: z.array(z.string()).describe('What is not known.'),
+  })
+  .meta({ id: 'AccessStretch', description: 'A time in which a trainer could get into a group of a tool.' });
+
+const stretchColumns: Columns<z.output<typeof Stretch>> = [
+  ['name', ({ displayName }) => displayName],
+  ['trainer', ({ trainerId }) => trainerId],
+  ['tool', ({ tool }) => tool],
+  ['group', ({ groupId }) => groupId],
+  ['from', ({ from }) => from ?? 'not known'],
+  ['maybe from', ({ mayBeFrom }) => mayBeFrom],
+  ['until', ({ until }) => until],
+  ['contracts', ({ contracts }) => contracts.map(({ install, contractId }) => `${install}/${contractId}`).join(' ')],
+  ['added by', ({ isAdded }) => (isAdded ? 'Gangway' : 'someone else')],
+  ['removed because', ({ cause }) => cause && describeCause(cause)],
+  ['lock-out in s', ({ lockOutMs }) => (lockOutMs === null ? null : (lockOutMs / 1000).toFixed(1)), { align: 'right' }],
+  ['not known', ({ doubts }) => doubts.join('; ')],
+  [
+    'membership',
+    ({ membershipId }) => membershipId,
+    { align: 'right', to: ({ membershipId }) => `/memberships/${membershipId}` },
+  ],
+];
+
+const accessColumns: Columns<Found> = [
+  ['name', ({ displayName }) => displayName, { to: ({ trainerId }) => `/trainers/${encodeURIComponent(trainerId)}` }],
+  ['trainer', ({ trainerId }) => trainerId],
+  ['project', (access) => projectsOf(access).join('; ')],
+  ['tool', ({ tool }) => tool],
+  ['install', ({ install }) => install],
+  ['state', ({ state }) => state, { to: ({ id }) => `/memberships/${id}` }],
+  ['since', ({ updatedAt }) => updatedAt, { as: 'age' }],
+  ['reason', reasonOf],
+  ['problem', ({ failure, doubtedId }) => failure ?? (doubtedId && `account ${doubtedId}: whose is it?`)],
+  ['until', untilOf],
+];
+
+const anInstant = z.iso.datetime({ offset: true });
+
+export const access = group('access', {
+  list: read('GET /access/history', 'List who could get in where, from when to when, and by which contracts', {
+    in: z.strictObject({
+      from: anInstant.optional().describe('The begin of the period, such as 2026-03-15T12:00:00Z.'),
+      to: anInstant.optional().describe('The end of the period; now by default.'),
+      install: text.optional().describe('Only access by contracts of this install.'),
+      ...paging,
+    }),
+    out: page(Stretch),
+    async run({ from, to, install, ...wish }, { database: { kysely }, clock }) {
+      const period = {
+        from: toInstant(new Date(from ?? 0)),
+        to: toInstant(to === undefined ? clock.now() : new Date(to)),
+        install,
+      };
+      if (period.from > period.to) throw new AppError('invalid', 'from must be before to');
+      return await pageByKey(
+        'access',
+        { ...wish, parts: 2 },
+        (key, limit) => {
+          const after = key && { membershipId: rowNumberIn(key[0]), number: rowNumberIn(key[1]) };
+          return listAccessHistory(kysely, period, { after, limit });
+        },
+        ({ membershipId, number }) => [String(membershipId), String(number)],
+      );
+    },
+    show: table(stretchColumns, 'Nobody had access in this period.'),
+  }),
+  search: read('GET /access', 'Find who is in which project, or was, and why, newest first', {
+    args: ['q'],
+    in: z.strictObject({
+      q: text.optional().describe('Part of a name or of a project, a whole id, or a work address.'),
+      state: z.enum(membershipStates).optional().describe('Only those in one state.'),
+      install: ofInstall,
+      tool: ofTool,
+      project: text.optional().describe('The id of the project, or of the group in the tool.'),
+      trainer: text.optional().describe('The id of the trainer.'),
+      contract: text.optional().describe('A contract that is, or was, a reason.'),
+      ...paging,
+    }),
+    out: page(Access),
+    async run({ q, trainer, contract, limit, cursor, ...filter }, ctx) {
+      const search = q === undefined ? undefined : { text: q, digest: ctx.box.digest(q.toLowerCase()) };
+      const asked = { ...filter, search, trainerId: trainer, contractId: contract };
+      const found = await pageById('access search', { limit, cursor }, (before, most) =>
+        listAccess(ctx.database.kysely, { ...asked, before, limit: most }),
+      );
+      refuseUnknown(ctx, filter.install, found.items);
+      refuseUnknownTool(ctx, filter.tool, found.items);
+      return found;
+    },
+    show: table(accessColumns, 'Nobody matches.'),
+  }),
+});
+
+/** The customers' names of the projects; the id of the group where none is known. */
+function projectsOf({ reasons, groupId }: Pick<Found, 'reasons' | 'groupId'>): string[] {
+  const projects = reasons.flatMap(({ externalProjectId: id, externalProjectName: name }) => {
+    if (id === null) return [];
+    return [name === null || name === id ? id : `${name} (${id})`];
+  });
+  return projects.length === 0 ? [groupId] : [...new Set(projects)];
+}
+
+/** Why they have access, or are to leave. */
+function reasonOf({ cause, wanted, reasons }: Pick<Found, 'cause' | 'wanted' | 'reasons'>): string {
+  if (cause !== null) return describeCause(cause);
+  if (!wanted) return 'no active contract';
+  const titles = reasons.map(({ title, contractId }) =>
+    title === null ? `contract ${contractId}` : `contract “${title}”`,
+  );
+  return [...new Set(titles)].join('; ');
+}
+
+/** When the access ends, as far as that is known. */
+function untilOf({ removeAfter, reasons, wanted }: Pick<Found, 'removeAfter' | 'reasons' | 'wanted'>): string | null {
+  if (removeAfter !== null) return removeAfter;
+  const ends = reasons.flatMap(({ endDate }) => endDate ?? []);
+  // A contract without a known end gives access for as long as that is so.
+  if (!wanted || ends.length < reasons.length) return null;
+  return ends.sort().at(-1) ?? null;
+}

@@ -1,0 +1,165 @@
+import { z } from 'zod';
+import { AppError } from '../domain/errors.ts';
+import type { Bearing } from '../memberships/explain-store.ts';
+import { isToChange } from '../operator/explain.ts';
+import { explainBudgets } from '../operator/explain-budgets.ts';
+import { explainSubject } from '../operator/explain-subject.ts';
+import { listWhatStopsAll } from '../operator/load-running.ts';
+import { loadTimeline } from '../operator/timeline/load-timeline.ts';
+import { group, type OperationContext, read } from './operation.ts';
+import type { Columns } from './show.ts';
+import { formatList } from './text-table.ts';
+import { sayTrouble, Trouble } from './trouble.ts';
+import { instant, maybeInstant, maybeText, text } from './values.ts';
+
+/** Why a trainer is in a tool or is not. */
+
+export const Explanation = z
+  .object({
+    trainerId: maybeText,
+    displayName: maybeText,
+    install: z.string(),
+    contractId: z.string(),
+    steps: z.array(
+      z.object({
+        step: z.enum(['install', 'contract', 'person', 'link', 'address', 'membership']),
+        holds: z.boolean(),
+        says: z.string(),
+      }),
+    ),
+    action: z.string().describe('The one thing to do, even if it is to wait or to do nothing.'),
+  })
+  .meta({ id: 'Explanation' });
+
+const TimelineStep = z
+  .object({
+    at: z.string(),
+    kind: z.enum(['delivery', 'act', 'evidence', 'wanted', 'look', 'call', 'receipt']),
+    says: z.string(),
+    deliveryId: z.int().optional(),
+    membershipId: z.int().optional(),
+    actId: z.int().optional(),
+  })
+  .meta({ id: 'TimelineStep' });
+
+export const Timeline = z
+  .object({
+    steps: z.array(TimelineStep).describe('The oldest first.'),
+    isCutOff: z.boolean().describe('Whether older steps are left out.'),
+  })
+  .meta({ id: 'Timeline' });
+
+const Budget = z
+  .object({
+    install: z.string(),
+    contractId: z.string(),
+    state: z.enum(['ok', 'low', 'depleted', 'unknown']).nullable(),
+    fundedVolume: z.number().nullable(),
+    consumedVolume: z.number().nullable(),
+    remainingVolume: z.number().nullable(),
+    consumedFraction: z.number().nullable(),
+    askedAt: maybeInstant,
+    nextReadAt: maybeInstant,
+    failure: maybeText,
+    lastNotice: z.object({ state: z.string(), at: instant }).nullable(),
+  })
+  .meta({ id: 'Budget' });
+
+const stepColumns: Columns<z.output<typeof TimelineStep>> = [
+  ['when', ({ at }) => at],
+  ['step', ({ kind }) => kind],
+  ['what', ({ says }) => says],
+  ['see', seeOf, { to: (step) => `/${seeOf(step).replace(' ', '/').replace('delivery', 'deliveries')}` }],
+];
+
+export const explain = group('explain', {
+  show: read('GET /explain', 'Say why a trainer is in a tool or is not, from contract to login', {
+    asks: 'adapters',
+    args: ['subject'],
+    in: z.strictObject({
+      subject: text.describe("A trainer's id or work address, or a contract's id."),
+      timeline: z.boolean().default(false).describe('Say what happened, step by step, too.'),
+    }),
+    out: z.object({
+      explanations: z.array(Explanation),
+      budgets: z.array(Budget),
+      troubles: z.array(Trouble).describe('What keeps Gangway from acting on it; mostly empty.'),
+      timeline: Timeline.nullable().describe('Null if it was not asked for.'),
+    }),
+    async run({ subject, timeline }, ctx) {
+      const { explanations, bearing } = await explainSubject(ctx, subject);
+      if (explanations.length === 0) throw new AppError('not_found', `No trainer or contract matches "${subject}"`);
+      return {
+        explanations,
+        budgets: await explainBudgets(ctx, subject),
+        troubles: explanations.some(isToChange) ? await listWhatStopsAll(ctx) : [],
+        timeline: timeline ? await timelineOf(ctx, subject, bearing) : null,
+      };
+    },
+    show: ({ explanations, budgets, troubles, timeline }) =>
+      [
+        ...explanations.map(sayExplanation),
+        ...budgets.map(sayBudget),
+        ...troubles.map(sayTrouble),
+        ...(timeline === null ? [] : [sayTimeline(timeline)]),
+      ].join('\n\n'),
+  }),
+});
+
+/** @param subject a contract, or a trainer by id or address */
+async function timelineOf({ database }: OperationContext, subject: string, bearing: Bearing) {
+  const contracts = bearing.contracts.filter(({ contractId }) => contractId === subject);
+  if (contracts.length > 0) {
+    const participations = bearing.participations.filter(({ contractId }) => contractId === subject);
+    return await loadTimeline(database, { contractId: subject }, { ...bearing, contracts, participations });
+  }
+  const trainerId = bearing.participations[0]?.trainerId ?? subject;
+  const participations = bearing.participations.filter((one) => one.trainerId === trainerId);
+  return await loadTimeline(database, { trainerId }, { ...bearing, participations });
+}
+
+export function sayExplanation(explanation: z.output<typeof Explanation>): string {
+  const { trainerId, displayName, install, contractId, steps, action } = explanation;
+  const name = displayName === null ? '' : ` (${displayName})`;
+  return [
+    `${trainerId ?? 'no trainer'}${name}, by contract ${contractId} of ${install}`,
+    ...steps.map(({ step, holds, says }) => `  ${holds ? 'yes' : 'no '}  ${step.padEnd(10)}  ${says}`),
+    `  To do: ${action}`,
+  ].join('\n');
+}
+
+export function sayTimeline({ steps, isCutOff }: z.output<typeof Timeline>): string {
+  const table = formatList(steps, stepColumns, 'Nothing has happened yet.');
+  return isCutOff ? `${table}\nOlder steps are left out.` : table;
+}
+
+function seeOf({ deliveryId, membershipId, actId }: z.output<typeof TimelineStep>): string {
+  if (deliveryId !== undefined) return `delivery ${deliveryId}`;
+  if (actId !== undefined) return `act ${actId}`;
+  return membershipId === undefined ? '' : `membership ${membershipId}`;
+}
+
+function sayBudget(budget: z.output<typeof Budget>): string {
+  const { install, contractId, askedAt, nextReadAt, failure, lastNotice } = budget;
+  const next = nextReadAt === null ? 'no other reading is planned' : `to be read after ${nextReadAt}`;
+  return [
+    `The budget of contract ${contractId} of ${install}`,
+    `  state  ${sayBudgetState(budget)}`,
+    `  read   ${askedAt === null ? 'not yet' : `at ${askedAt}`}; ${next}`,
+    `  notice ${lastNotice === null ? 'none yet' : `${lastNotice.state}, at ${lastNotice.at}`}`,
+    ...(failure === null ? [] : [`  fails  ${failure}`]),
+  ].join('\n');
+}
+
+function sayBudgetState({ state, consumedFraction, fundedVolume, remainingVolume }: z.output<typeof Budget>): string {
+  if (state === null) return 'not known';
+  if (consumedFraction === null || fundedVolume === null) return state;
+  const left = remainingVolume === null ? '' : `, ${Number(remainingVolume.toFixed(2))} left`;
+  return `${state}: ${sayPercent(consumedFraction)} of ${Number(fundedVolume.toFixed(2))} used${left}`;
+}
+
+/** Only a budget that is used up completely is 100 %. */
+function sayPercent(fraction: number): string {
+  // The division makes 0.29 a little less than it is.
+  return `${Math.floor(fraction * 100 + 1e-6)} %`;
+}

@@ -1,0 +1,165 @@
+import { z } from 'zod';
+import { planStates } from '../domain/brake.ts';
+import { AppError } from '../domain/errors.ts';
+import { membershipStates } from '../domain/membership.ts';
+import { describeCause } from '../domain/standing.ts';
+import { sayCount } from '../lib/say-count.ts';
+import { approvePlan } from '../operator/approve-plan.ts';
+import { decidePlan } from '../operator/decide-plan.ts';
+import { findPlan, listPlanItems, pagePlans } from '../removals/plan-store.ts';
+import { pageById } from './cursor.ts';
+import { act, group, read } from './operation.ts';
+import { Plan } from './plan-schema.ts';
+import { type Columns, table } from './show.ts';
+import { formatList } from './text-table.ts';
+import { count, maybeText, ofInstall, page, paging, patienceOf, refuseUnknown, rowNumber, waiting } from './values.ts';
+
+/** Removals that the brake holds, for an operator to decide about. */
+
+const person = {
+  membershipId: z.int(),
+  displayName: maybeText,
+  trainerId: z.string(),
+  tool: z.string(),
+  groupId: z.string(),
+};
+
+const Item = z
+  .object({
+    ...person,
+    cause: z.string(),
+    because: z.string().describe('The cause in words.'),
+    outcome: maybeText,
+    contractIds: z.array(z.string()),
+    isStale: z.boolean().describe('Whether the evidence has changed since.'),
+    current: z.object({ state: z.enum(membershipStates), wanted: z.boolean(), cause: maybeText }),
+  })
+  .meta({ id: 'PlanItem' });
+
+const Dropped = z.object({ ...person, reason: z.string().describe('Why they stay for now.') });
+
+const columns: Columns<z.output<typeof Plan>> = [
+  ['plan', ({ id }) => id, { to: ({ id }) => `/plans/${id}` }],
+  ['age', ({ createdAt }) => createdAt, { as: 'age' }],
+  ['install', ({ install }) => install],
+  ['state', ({ state }) => state],
+  ['people', ({ size }) => size, { align: 'right' }],
+  ['decided', ({ decidedAt }) => decidedAt],
+];
+
+const personColumns: Columns<Pick<z.output<typeof Item>, keyof typeof person>> = [
+  ['name', ({ displayName }) => displayName],
+  ['trainer', ({ trainerId }) => trainerId],
+  ['tool', ({ tool }) => tool],
+  ['group', ({ groupId }) => groupId],
+  [
+    'membership',
+    ({ membershipId }) => membershipId,
+    { align: 'right', to: ({ membershipId }) => `/memberships/${membershipId}` },
+  ],
+];
+
+const itemColumns: Columns<z.output<typeof Item>> = [
+  ...personColumns,
+  ['contracts', ({ contractIds }) => contractIds.join(', ')],
+  ['because', ({ because }) => because],
+  ['decision', ({ isStale, outcome }) => (isStale ? 'stale' : (outcome ?? 'open'))],
+];
+
+const droppedColumns: Columns<z.output<typeof Dropped>> = [...personColumns, ['stays because', ({ reason }) => reason]];
+
+const plan = rowNumber.describe('Its number in the list.');
+const only = z
+  .array(rowNumber)
+  .min(1)
+  .max(10_000)
+  .optional()
+  .describe('Only these memberships; the others stay in the plan.');
+
+const decided = {
+  plan: z.int(),
+  install: z.string(),
+  decided: count,
+  stale: count.describe('How many stay, because the evidence about them has changed.'),
+  open: count.describe('How many are still to be decided.'),
+};
+
+export const plans = group('plans', {
+  list: read('GET /plans', 'List plans that wait for a decision, newest first', {
+    in: z.strictObject({
+      install: ofInstall,
+      state: z.enum(planStates).default('open').describe('Only those in this state.'),
+      all: z.boolean().default(false).describe('In every state.'),
+      ...paging,
+    }),
+    out: page(Plan),
+    async run({ install, state, all, ...wish }, ctx) {
+      const filter = { install, state: all ? undefined : state };
+      const found = await pageById('plans', wish, (before, limit) => pagePlans(ctx, { ...filter, before, limit }));
+      refuseUnknown(ctx, install, found.items);
+      return found;
+    },
+    show: table(columns, 'No plans match.'),
+  }),
+  show: read('GET /plans/{plan}', 'Show who a plan would remove, and why', {
+    in: z.strictObject({ plan }),
+    out: Plan.extend({ items: z.array(Item) }).meta({ id: 'PlanInFull' }),
+    async run({ plan: id }, ctx) {
+      const found = await findPlan(ctx, id);
+      if (found === undefined) throw new AppError('not_found', `There is no plan ${id}`);
+      const items = await listPlanItems(ctx, id);
+      return { ...found, items: items.map((item) => ({ ...item, because: describeCause(item.cause) })) };
+    },
+    show: (found) =>
+      `${formatList([found], columns, '')}\n\n${formatList(found.items, itemColumns, 'Nobody is in this plan.')}`,
+  }),
+  approve: act(
+    'POST /plans/{plan}/approve',
+    'Remove the people of a plan, unless the evidence about them has changed',
+    {
+      asks: 'tools',
+      in: z.strictObject({
+        plan,
+        only,
+        withoutReading: z
+          .boolean()
+          .default(false)
+          .describe('Do not read the marketplace first, for when it cannot be reached.'),
+        wait: waiting,
+      }),
+      out: z.object({
+        ...decided,
+        isRead: z.boolean().describe('Whether the marketplace was read first.'),
+        dropped: z.array(Dropped).describe('Who stays for now.'),
+        removed: count,
+        failed: count,
+        left: count.describe('How many are not removed yet. A running instance removes them.'),
+      }),
+      async run({ plan: id, only, withoutReading, wait }, ctx, call) {
+        const approval = { only, isUnread: withoutReading, patience: patienceOf(call, wait) };
+        return { plan: id, ...(await approvePlan(ctx, call.by, id, approval)) };
+      },
+      show: ({ decided, dropped, removed }) =>
+        [
+          `Approved ${sayCount(decided, 'removal')}.`,
+          ...(dropped.length > 0 ? [formatList(dropped, droppedColumns, '')] : []),
+          `Removed ${removed} of ${decided}.`,
+        ].join('\n'),
+      problems: ({ left }) =>
+        left === 0 ? [] : [`${sayCount(left, 'removal')} not done yet: a running "gangway start" does the rest`],
+      status: ({ left }) => (left === 0 ? 0 : 2),
+    },
+  ),
+  reject: act('POST /plans/{plan}/reject', 'Keep the people of a plan until there is new evidence about them', {
+    in: z.strictObject({ plan, only }),
+    out: z.object(decided),
+    run: async ({ plan: id, only }, ctx, { by }) => ({
+      plan: id,
+      ...(await decidePlan(ctx, by, 'reject', id, { only })),
+    }),
+    show: ({ decided, stale }) =>
+      `Rejected ${sayCount(decided, 'removal')}: these people stay until there is new evidence.${
+        stale === 0 ? '' : ` ${stale} had changed and stay too.`
+      }`,
+  }),
+});
