@@ -1,8 +1,7 @@
 import { createDocument as createOpenApi, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { version } from '../lib/version.ts';
-import type { Operation } from './operation-schema.ts';
-import { operations } from './operations.ts';
-import { actHeaders, problem } from './schemas/common-schema.ts';
+import { actHeaders, problem } from './common-schema.ts';
+import { operations, type Served } from './operations.ts';
 
 type Document = ReturnType<typeof createOpenApi>;
 
@@ -52,21 +51,11 @@ const refusals: Record<number, string> = {
   503: 'It cannot be done now.',
 };
 
-function describe({
-  id,
-  summary,
-  tag,
-  role,
-  params,
-  query,
-  body,
-  answer,
-  method,
-}: Operation): ZodOpenApiOperationObject {
+function describe({ id, summary, noun, role, params, query, body, out, method }: Served): ZodOpenApiOperationObject {
   return {
     operationId: id,
     summary,
-    tags: [tag],
+    tags: [noun],
     description: role === 'operator' ? 'For operators.' : 'For viewers and operators.',
     'x-role': role,
     requestParams: { path: params, query, ...(method === 'post' && { header: actHeaders }) },
@@ -76,7 +65,7 @@ function describe({
     responses: {
       // Answered before the API is asked, and so without a problem.
       431: { description: 'The address or the headers are too long.' },
-      200: { description: 'Done.', content: { 'application/json': { schema: answer } } },
+      200: { description: 'Done.', content: { 'application/json': { schema: out } } },
       ...Object.fromEntries(
         Object.entries(refusals).map(([status, description]) => [
           status,

@@ -10,17 +10,16 @@ import type { Storage } from '../keys/storage.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import { isCompressed } from '../lib/is-compressed.ts';
 import type { Logger } from '../lib/logger.ts';
-import { maskAll } from '../operations/answer.ts';
+import { answer } from '../operations/answer.ts';
 import { checkInput, fromTexts } from '../operations/input.ts';
-import type { OperationContext } from '../operations/operation.ts';
+import type { Call, OperationContext } from '../operations/operation.ts';
 import { answerKeptMs } from './answer-purge-worker.ts';
 import { createBearer } from './bearer.ts';
+import { idempotencyKey } from './common-schema.ts';
 import { beginAnswer, dropAnswer, type KeyedRequest, keepAnswer } from './kept-answer-store.ts';
 import { createDocument } from './openapi-document.ts';
-import type { Operation } from './operation-schema.ts';
-import { operations } from './operations.ts';
+import { operations, type Served } from './operations.ts';
 import { isForeseen, KeyReused, ofOperation, toApiError, toProblem } from './problem.ts';
-import { idempotencyKey } from './schemas/common-schema.ts';
 
 const patienceMs = 120_000;
 
@@ -73,7 +72,7 @@ function checkTexts<T>(schema: z.ZodType<T>, texts: Readonly<Record<string, stri
 
 type Bearer = ReturnType<typeof createBearer>;
 
-function handle(operation: Operation, ctx: OperationContext, bearer: Bearer): RequestHandler {
+function handle(operation: Served, ctx: OperationContext, bearer: Bearer): RequestHandler {
   return async (request, response) => {
     const operator = bearer.mustHave(operation.role, request, response);
     const given = {
@@ -83,7 +82,9 @@ function handle(operation: Operation, ctx: OperationContext, bearer: Bearer): Re
     };
     const signal = patienceWith(operation, response);
     const by = byOf(operator, request, ctx);
-    const act = () => run(operation, { ...given, operator, by, signal }, ctx);
+    const input = { ...given.params, ...given.query, ...given.body };
+    const call = { by, signal, loops: [], onProgress: () => undefined };
+    const act = () => run(operation, input, ctx, call);
     const key = operation.method === 'post' ? readKey(request) : undefined;
     if (key === undefined) {
       response.json(await act());
@@ -97,13 +98,9 @@ function handle(operation: Operation, ctx: OperationContext, bearer: Bearer): Re
   };
 }
 
-async function run(
-  operation: Operation,
-  asked: Parameters<Operation['run']>[0],
-  ctx: OperationContext,
-): Promise<unknown> {
+async function run(operation: Served, input: object, ctx: OperationContext, call: Call): Promise<unknown> {
   try {
-    return cutToAnswer(operation, await operation.run(asked, ctx));
+    return await answer(operation, input, ctx, call);
   } catch (thrown) {
     throw ofOperation(thrown);
   }
@@ -121,7 +118,7 @@ function byOf(operator: Operator, request: Request, { clock }: OperationContext)
 }
 
 /** What only reads ends with its caller; an act goes on without them. */
-function patienceWith({ method }: Operation, response: Response): AbortSignal {
+function patienceWith({ method }: Served, response: Response): AbortSignal {
   const late = AbortSignal.timeout(patienceMs);
   if (method !== 'get') return late;
   const left = new AbortController();
@@ -129,7 +126,7 @@ function patienceWith({ method }: Operation, response: Response): AbortSignal {
   return AbortSignal.any([late, left.signal]);
 }
 
-function refuseMethod(some: readonly Pick<Operation, 'method'>[], bearer: Bearer): RequestHandler {
+function refuseMethod(some: readonly Pick<Served, 'method'>[], bearer: Bearer): RequestHandler {
   const methods = some.flatMap(({ method }) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()]));
   return (request, response) => {
     bearer.mayRead(request, response);
@@ -150,19 +147,6 @@ function createProblemHandler(logger: Logger): ErrorRequestHandler {
     if (hasBody(request) && !request.complete) response.set('Connection', 'close');
     sendJson(response, problem.status, problem);
   };
-}
-
-/**
- * What an operation gives, cut to what is documented: a column that is added to a table does not get out by itself.
- * Strangers choose names, and tools may use addresses as ids, so every text is masked.
- */
-function cutToAnswer({ id, answer, isSecret }: Operation, given: unknown): unknown {
-  const cut = answer.safeParse(given);
-  if (!cut.success) {
-    const [issue] = cut.error.issues;
-    throw new AppError('internal', `The answer of ${id} is not as documented at ${issue?.path.join('.')}`);
-  }
-  return isSecret === true ? cut.data : maskAll(cut.data);
 }
 
 /** What an act is answered with. Its status says whether it is a problem. */

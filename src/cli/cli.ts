@@ -18,7 +18,7 @@ import {
   startCommand,
   tryCommand,
 } from './commands/setup.ts';
-import { usageCommand } from './commands/usage.ts';
+import { importCommand, templateCommand } from './commands/usage.ts';
 import { type CreateCommand, Ending } from './define-command.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -35,7 +35,6 @@ const commands = [
   startCommand,
   tryCommand,
   doctorCommand,
-  usageCommand,
   keyCommand,
   mcpCommand,
   backupCommand,
@@ -45,7 +44,10 @@ const commands = [
 ];
 
 /** Commands of a noun that are no operations, as they work on this machine. */
-const beside: Readonly<Record<string, readonly CreateCommand[]>> = { contracts: [endAtMarketplaceCommand] };
+const beside: Readonly<Record<string, readonly CreateCommand[]>> = {
+  contracts: [endAtMarketplaceCommand],
+  usage: [importCommand, templateCommand],
+};
 
 /** @returns the exit status */
 export async function runCli(argv: string[], terminal: Terminal): Promise<number> {

@@ -76,8 +76,6 @@ interface Declared<Arguments extends Inputs, Options extends Inputs, Opens exten
   >;
 }
 
-export const jsonInsteadOfTable = 'print one JSON object instead of a table';
-
 export function defineCommand<
   Arguments extends Inputs = None,
   Options extends Inputs = None,

@@ -55,19 +55,6 @@ export function repeatedOption(term: string, description: string, parse?: Parse<
   return { term, description, absent: [], parse: (text, before) => [...before, parse?.(text) ?? text] };
 }
 
-/** An option whose value is one of a few words, which the help lists. */
-export function choice<Word extends string>(
-  term: string,
-  description: string,
-  words: readonly Word[],
-): Input<Word | undefined> {
-  return option(term, `${description} ${words.join(', ')}`, (text) => {
-    const word = words.find((known) => known === text);
-    if (word === undefined) throw new InvalidArgumentError(`one of: ${words.join(', ')}`);
-    return word;
-  });
-}
-
 export function argument(term: `<${string}>`, description: string): Input<string>;
 export function argument<Value>(term: `<${string}>`, description: string, parse: Parse<Value>): Input<Value>;
 export function argument(term: `[${string}]`, description: string): Input<string | undefined>;
@@ -78,11 +65,6 @@ export function argument<Value>(
 ): Input<Value | undefined>;
 export function argument<Value>(term: string, description: string, parse?: Parse<Value>): Input<unknown> {
   return { term, description, absent: undefined, ...(parse && { parse }) };
-}
-
-/** How many rows a list has at most. */
-export function limit(preset: number): Input<number> {
-  return withDefault('<count>', 'how many at most', preset, toCount);
 }
 
 /** A duration as the configuration has them, read as milliseconds. */
@@ -121,11 +103,6 @@ export function toCount(text: string): number {
   return toWholeNumber(text, 1, 100_000);
 }
 
-/** The number of a row, of which there may be many. */
-export function toRowNumber(text: string): number {
-  return toWholeNumber(text, 1, Number.MAX_SAFE_INTEGER);
-}
-
 export function toWholeNumber(text: string, least: number, greatest: number): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number >= least && number <= greatest) return number;
@@ -143,13 +120,6 @@ export function toAmount(text: string): number {
 export function toDomain(text: string): string {
   if (/^[a-z\d-]+(\.[a-z\d-]+)+$/i.test(text)) return text.toLowerCase();
   throw new InvalidArgumentError('a domain such as example.com');
-}
-
-/** A calendar day such as 2026-03-15. */
-export function toDay(text: string): string {
-  const isDay = /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
-  if (!isDay) throw new InvalidArgumentError('write a day: 2026-03-15');
-  return text;
 }
 
 /** The secrets that a command about one install uses, or about all where none is named. */

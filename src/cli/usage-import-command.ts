@@ -11,21 +11,14 @@ import type { Columns } from '../operations/show.ts';
 import { formatChange, formatList } from '../operations/text-table.ts';
 import { clearImports } from '../usage/import/clear-imports-worker.ts';
 import type { ImportFormat } from '../usage/import/entry.ts';
-import {
-  countImport,
-  findUndoable,
-  type ImportPreview,
-  prepareImport,
-  undoImport,
-} from '../usage/import/import-file.ts';
+import { countImport, type ImportPreview, prepareImport } from '../usage/import/import-file.ts';
 import { dropImport } from '../usage/import/import-lines-store.ts';
-import { type ListedImport, listImports } from '../usage/import/import-store.ts';
 import { lineOutcomes, type PreviewedLine } from '../usage/import/line-tally.ts';
 import { toTemplate } from '../usage/import/template.ts';
 import { askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
-import { pickInstall, refuseUnknownInstall } from './pick-install.ts';
-import type { ServicesSession, StorageSession } from './session.ts';
+import { pickInstall } from './pick-install.ts';
+import type { ServicesSession } from './session.ts';
 import { createProgress, type Terminal } from './terminal.ts';
 import { decidedBy } from './with-storage.ts';
 
@@ -35,21 +28,14 @@ interface Confirmation {
 }
 
 export interface ImportOptions extends Confirmation {
-  file: string | undefined;
+  file: string;
   install: string | undefined;
-  undo: number | undefined;
 }
 
 /** `gangway usage import`: work from a file, for tools that cannot be asked. */
 export async function runUsageImport(options: ImportOptions, session: ServicesSession): Promise<Printed> {
-  const { file, undo, install } = options;
-  const { terminal, services } = session;
-  if (undo !== undefined) {
-    const found = await findUndoable(services, undo);
-    return await confirmUndo(terminal, found, options, () => undoImport(services, decidedBy(), undo));
-  }
-  if (file === undefined) return session.misuse('name a file');
-  return await importFile(session, pickInstall(session, services.installs, install), file, options);
+  const install = pickInstall(session, session.services.installs, options.install);
+  return await importFile(session, install, options.file, options);
 }
 
 export function formatOf(file: string): ImportFormat {
@@ -129,48 +115,12 @@ export async function confirmImport(
   const imported = await settle(yes || (await askYesNo(terminal, 'Import this?')));
   return {
     data: { ...about, imported, ...preview },
-    text: () => (imported === null ? nothingDone('imported') : toImportedText(imported, preview)),
+    text: () =>
+      imported === null
+        ? 'Nothing was imported: it was not confirmed, and there is no --yes.'
+        : toImportedText(imported, preview),
     status: imported === null ? 2 : 0,
   };
-}
-
-export async function confirmUndo(
-  terminal: Terminal,
-  found: ListedImport,
-  { yes, json }: Confirmation,
-  undo: () => Promise<unknown>,
-): Promise<Printed> {
-  if (!json) terminal.stdout.write(`${toImportsTable([found])}\n`);
-  const question = 'Undo this import? What it replaced counts again, and what only it had is reported as zero.';
-  const isMeant = yes || (await askYesNo(terminal, question));
-  if (isMeant) await undo();
-  return {
-    data: { id: found.id, undone: isMeant },
-    text: () => (isMeant ? toUndoneText(found.id) : nothingDone('undone')),
-    status: isMeant ? 0 : 2,
-  };
-}
-
-function toUndoneText(id: number): string {
-  return `The import ${id} is undone. What changes goes out with the next report; "gangway usage held" lists what waits.`;
-}
-
-function nothingDone(done: string): string {
-  return `Nothing was ${done}: it was not confirmed, and there is no --yes.`;
-}
-
-/** `gangway usage imports`: the imports, and which of them were undone. */
-export async function runUsageImports(
-  { install, limit }: { install: string | undefined; limit: number },
-  session: StorageSession,
-): Promise<Printed> {
-  const imports = await listImports(session.storage, { install, limit });
-  if (imports.length === 0) await refuseUnknownInstall(session, install);
-  return printImports(imports);
-}
-
-export function printImports(imports: readonly ListedImport[]): Printed {
-  return { data: { imports }, text: () => toImportsTable(imports) };
 }
 
 /** `gangway usage template`: a file to start from. */
@@ -237,7 +187,7 @@ function toImportedText(id: number, { outcomes: { sent, held } }: ImportPreview)
     `Imported as ${id}.`,
     ...(sent.lines > 0 ? ['What is sent goes out with the next report.'] : []),
     ...(held.lines > 0 ? ['"gangway usage held" lists what is held, to be decided.'] : []),
-    `"gangway usage import --undo ${id}" takes it back.`,
+    `"gangway usage undo ${id} --yes" takes it back.`,
   ].join(' ');
 }
 
@@ -245,19 +195,3 @@ function toImportedText(id: number, { outcomes: { sent, held } }: ImportPreview)
 function toDifference(count: number | null): string {
   return count === null ? '' : count.toLocaleString('en', { signDisplay: 'exceptZero' });
 }
-
-function toImportsTable(imports: readonly ListedImport[]): string {
-  return formatList(imports, columns, 'Nothing was imported.');
-}
-
-const columns: Columns<ListedImport> = [
-  ['id', ({ id }) => id, { align: 'right' }],
-  ['install', ({ install }) => install],
-  ['state', ({ state }) => state],
-  ['lines', ({ lines }) => lines, { align: 'right' }],
-  ['people', ({ people }) => people, { align: 'right' }],
-  ['days', ({ firstDay, lastDay }) => `${firstDay} to ${lastDay}`],
-  ['counts since', ({ countedAt }) => countedAt],
-  ['by', ({ actor }) => actor],
-  ['file', ({ fileName }) => fileName],
-];

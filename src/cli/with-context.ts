@@ -35,6 +35,7 @@ function secretsOf({ asks }: Operation, input: object): string[] {
   switch (asks) {
     case 'database':
     case 'adapters':
+    case 'services':
       return [];
     case 'channels':
       return [partOf('notifications.channels', channel), 'mail'];

@@ -67,7 +67,7 @@ const rules = {
     severity: 'held',
     means: 'A report would lower more of what was reported before than it may.',
     says: '<count> day(|s) of work<of> would be reported lower than before.',
-    action: 'Check with `gangway usage report --dry-run`, then run `gangway usage report --accept-lowered`',
+    action: 'Check with `gangway usage preview`, then run `gangway usage report --accept-lowered`',
     page: '/work/held',
   },
   usage_late: {

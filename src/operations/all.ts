@@ -22,6 +22,7 @@ import { settings } from './settings.ts';
 import { status } from './status.ts';
 import { token } from './token.ts';
 import { tools } from './tools.ts';
+import { usage } from './usage.ts';
 
 /** Every operation. A command loads only its own noun, by `nouns.ts`. */
 export const operations: readonly Operation[] = [
@@ -35,6 +36,7 @@ export const operations: readonly Operation[] = [
   ...plans,
   ...links,
   ...deliveries,
+  ...usage,
   ...contracts,
   ...budgets,
   ...reconcile,

@@ -21,7 +21,7 @@ export async function answer(
   throw new AppError('internal', `The answer of ${operation.id} is not as documented at ${issue?.path.join('.')}`);
 }
 
-export function maskAll(value: unknown): unknown {
+function maskAll(value: unknown): unknown {
   if (typeof value === 'string') return maskText(value);
   if (Array.isArray(value)) return value.map(maskAll);
   if (typeof value !== 'object' || value === null) return value;

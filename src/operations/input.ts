@@ -166,6 +166,7 @@ function sayFault(issue: Issue): string {
     case 'too_big':
       return sayLimit(issue.origin, 'at most', issue.maximum);
     case 'invalid_format':
+      if (issue.format === 'regex') return issue.message;
       return formats[issue.format] ?? 'is not valid';
     default:
       return issue.message;

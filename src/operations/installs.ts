@@ -61,7 +61,10 @@ export const installs = group('installs', {
       // A token is no part of a command line.
       hasCommand: false,
       in: z.strictObject({
-        install: z.string().regex(nameRule.pattern, nameRule.says).describe('Your name for the customer.'),
+        install: z
+          .string()
+          .regex(nameRule.pattern, 'must be 1 to 63 of a-z, 0-9, "-" and "_", and start with a letter or a digit')
+          .describe('Your name for the customer.'),
         source: z
           .enum(sourceKinds)
           .optional()
@@ -123,7 +126,7 @@ export const installs = group('installs', {
     'POST /installs/{install}/remove',
     'Forget an install that was connected by command, with its token; its people stay in the tools',
     {
-      asks: 'tools',
+      asks: 'services',
       args: ['install'],
       in: z.strictObject({
         install: text.describe('Its name.'),

@@ -47,6 +47,10 @@ export const nouns: Readonly<Record<string, Noun>> = {
     about: 'What the marketplace sent, and what became of it',
     load: async () => (await import('./deliveries.ts')).deliveries,
   },
+  usage: {
+    about: 'The work done in the tools, and what is reported of it to the marketplace',
+    load: async () => (await import('./usage.ts')).usage,
+  },
   contracts: {
     about: 'Contracts, and your decision about one',
     load: async () => (await import('./contracts.ts')).contracts,

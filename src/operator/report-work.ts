@@ -6,26 +6,7 @@ import { AppError } from '../domain/errors.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { findContracts } from '../evidence/contract-store.ts';
 import type { Storage } from '../keys/storage.ts';
-import type { ReportWanted } from '../usage/report/plan-install.ts';
-import { type ReportPatience, reportNow } from '../usage/report/report-now.ts';
 import { reportUsage } from '../usage/report/report-usage.ts';
-
-export type ReportedWork = Awaited<ReturnType<typeof reportNow>>;
-
-/** Reads the work in the tools and reports what has changed, for an operator; `by` is null for a scheduler. */
-export async function reportWork(
-  ctx: Context,
-  by: By | null,
-  wanted: ReportWanted,
-  patience: ReportPatience,
-): Promise<ReportedWork> {
-  const { installs, contractId, acceptsLowered = false } = wanted;
-  const reported = await reportNow(ctx, keepAnswer, wanted, patience);
-  const action = acceptsLowered ? 'usage report --accept-lowered' : 'usage report';
-  if (by === null) return reported;
-  await inTransaction(ctx.database, (tx) => writeAudit(tx, by, action, contractId ?? installs.join(', ')));
-  return reported;
-}
 
 /**
  * Reports the days of a contract whose lowering was held.

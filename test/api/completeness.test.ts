@@ -35,11 +35,11 @@ const byPage: Record<string, string[] | string> = {
   '/search': ['accessSearch', 'contractsList'],
   '/settings': ['settingsList'],
   '/trainers/:id': ['explainShow'],
-  '/work': ['checkUsage'],
-  '/work.csv': ['checkUsage'],
-  '/work/contracts/:id': ['getUsage'],
-  '/work/held': ['listHeldWork'],
-  '/work/held/:id': ['listHeldWork'],
+  '/work': ['usageCheck'],
+  '/work.csv': ['usageCheck'],
+  '/work/contracts/:id': ['usageShow'],
+  '/work/held': ['usageHeld'],
+  '/work/held/:id': ['usageHeld'],
 };
 
 const byAct: Record<string, string[]> = {
@@ -60,13 +60,13 @@ const byAct: Record<string, string[]> = {
   '/memberships/:id/converge': ['membersConverge'],
   '/plans/:id/approve': ['plansApprove'],
   '/plans/:id/reject': ['plansReject'],
-  '/read-now': ['readInstalls'],
-  '/work/contracts/:id/accept': ['reportUsage'],
-  '/work/held/:id/assign': ['decideHeldWork'],
-  '/work/held/:id/discard': ['decideHeldWork'],
-  '/work/held/:id/dismiss': ['decideLateDay'],
-  '/work/held/:id/send': ['decideLateDay'],
-  '/work/held/:id/take-back': ['takeBackHeldWork'],
+  '/read-now': ['reconcileNow'],
+  '/work/contracts/:id/accept': ['usageReport'],
+  '/work/held/:id/assign': ['usageAssign'],
+  '/work/held/:id/discard': ['usageDiscard'],
+  '/work/held/:id/dismiss': ['usageDismiss'],
+  '/work/held/:id/send': ['usageSend'],
+  '/work/held/:id/take-back': ['usageTakeBack'],
 };
 
 const known = new Map(operations.map(({ id, method }) => [id, method]));

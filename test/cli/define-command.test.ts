@@ -24,7 +24,7 @@ function distinct(texts: string[], pattern: RegExp): string[] {
 }
 
 describe('a command loads only what it needs', () => {
-  it.each(['--help', '--version', 'frobnicate', 'usage report --help'])(
+  it.each(['--help', '--version', 'frobnicate', 'adapter test --help'])(
     '"gangway %s": commander, and no other package',
     async (line) => {
       const { packages, folders } = await loadedBy(...line.split(' '));

@@ -45,8 +45,8 @@ describe('how the commands of an operator are used', { timeout: 20_000 }, () => 
     ['plans list --install none', 1],
     ['contracts list --install none', 1],
     ['deliveries list --install none', 1],
-    ['usage imports --install none', 64],
-    ['usage report --install none', 64],
+    ['usage imports --install none', 1],
+    ['usage report --install none', 1],
     ['reconcile --install none', 1],
     ['links list --install none', 1],
     ['endpoint status none', 1],
@@ -64,10 +64,10 @@ describe('how the commands of an operator are used', { timeout: 20_000 }, () => 
     ['contracts end none', 1],
     ['deliveries replay 1 99', 1],
     ['usage report --contract none', 1],
-    ['usage report --dry-run --contract none', 1],
+    ['usage preview --contract none', 1],
     ['usage show none', 1],
-    ['usage held none --discard', 1],
-    ['usage import --undo 99', 1],
+    ['usage discard 0123456789ab', 1],
+    ['usage undo 99', 1],
     ['explain none', 1],
     ['forget none', 1],
   ])('%s ends with %i and a word about it: there is none', async (words, expected) => {
@@ -76,6 +76,6 @@ describe('how the commands of an operator are used', { timeout: 20_000 }, () => 
     const { status, stdout, stderr } = await runCommand(...words.split(' '), ...['--config', workspace.configFile]);
     expect({ words, status }).toEqual({ words, status: expected });
     const said = words.startsWith('doctor') ? stdout : stderr;
-    expect(said).toMatch(/none|99/);
+    expect(said).toMatch(/none|99|0123456789ab/);
   });
 });

@@ -116,18 +116,18 @@ describe('usage --remote', () => {
     expect(imported).toMatchObject({ status: 0 });
     expect(JSON.parse(imported.stdout)).toMatchObject({ install: 'acme', imported: expect.any(Number), people: 1 });
     expect((await remote('usage', 'imports')).stdout).toContain('work.ndjson');
-    expect(await remote('usage', 'report', '--dry-run')).toMatchObject({ status: 2 });
+    expect(await remote('usage', 'preview')).toMatchObject({ status: 2 });
     const reported = await remote('usage', 'report', '--json');
     expect(JSON.parse(reported.stdout)).toMatchObject({ installs: [{ install: 'acme', outcome: 'applied', sent: 1 }] });
     const shown = await remote('usage', 'show', contractId);
     expect(shown.stdout).toMatch(/work\.ndjson[\s\S]*Reported in all: 60 seconds/);
     expect(await remote('usage', 'held')).toMatchObject({ status: 0, stdout: 'No work is held.\n' });
-    const unknown = await remote('usage', 'held', '0123456789ab', '--discard');
+    const unknown = await remote('usage', 'discard', '0123456789ab');
     expect(unknown).toMatchObject({ status: 1, stderr: expect.stringContaining('0123456789ab') });
     const { imported: id } = JSON.parse(imported.stdout) as { imported: number };
-    expect(await remote('usage', 'import', '--undo', `${id}`)).toMatchObject({ status: 2 });
-    expect(await remote('usage', 'import', '--undo', `${id}`, '--yes')).toMatchObject({ status: 0 });
-    expect(await remote('usage', 'import', '--undo', '999', '--yes')).toMatchObject({ status: 1 });
+    expect(await remote('usage', 'undo', `${id}`)).toMatchObject({ status: 2 });
+    expect(await remote('usage', 'undo', `${id}`, '--yes')).toMatchObject({ status: 0 });
+    expect(await remote('usage', 'undo', '999', '--yes')).toMatchObject({ status: 1 });
   });
 
   it('names the lines of a file that are wrong, and takes in none', async () => {

@@ -47,14 +47,16 @@ describe('gangway usage import', () => {
       '',
       ' lines seconds tasks labels',
       'sent 1 +3,600',
-      'Imported as 1. What is sent goes out with the next report. "gangway usage import --undo 1" takes it back.',
+      'Imported as 1. What is sent goes out with the next report. "gangway usage undo 1 --yes" takes it back.',
       '',
     ]);
     const again = await run('import', work(1800), '--yes');
     expect(again.status).toBe(0);
-    expect(await run('import', '--undo', '2', '--yes')).toMatchObject({ status: 0 });
+    expect(await run('undo', '2', '--yes')).toMatchObject({ status: 0 });
     const listed = await run('imports');
-    expect(listed.stdout).toMatch(/^id +install +state .*\n +2 +acme +undone .*\n +1 +acme +counted /);
+    expect(listed.stdout).toMatch(
+      /^id +file +install +state .*\n +2 +work\.csv +acme +undone .*\n +1 +work\.csv +acme +counted /,
+    );
     const { imports } = JSON.parse((await run('imports', '--json')).stdout) as {
       imports: object[];
     };
@@ -128,7 +130,7 @@ describe('gangway usage import', () => {
   });
 
   it('is used wrongly without a file, with another kind of file, or for no such install', async () => {
-    for (const argv of [[], ['a.csv', '--undo', '1'], ['a.xlsx']]) {
+    for (const argv of [[], ['a.xlsx']]) {
       expect(await run('import', ...argv)).toMatchObject({ status: 64 });
     }
     const { status, stderr } = await run('import', work(60), '--install', 'globex');

@@ -13,6 +13,9 @@ import { type FilledSite, openFilledSite } from './filled-site.ts';
 
 /** Each operation is said once, so each is asked at each of its doors. */
 
+const work = '0123456789ab';
+const day = `gw-${'0'.repeat(32)}`;
+
 type Input = Record<string, string | number | boolean>;
 
 /** What has to be given, and finds something in the filled database. A name in angles is one of `known`. */
@@ -24,6 +27,12 @@ const inputs: Record<string, Input> = {
   deliveriesBody: { delivery: 1 },
   auditShow: { act: 1 },
   budgetsShow: { contract: '<contract>' },
+  usageShow: { contract: '<contract>' },
+  usageAssign: { work },
+  usageDiscard: { work },
+  usageTakeBack: { work },
+  usageSend: { day },
+  usageDismiss: { day },
 };
 
 /** Something is published for a project only in the tests of guidelines. */
@@ -181,7 +190,7 @@ describe('a viewer', () => {
     expect([status, body['code']]).toEqual([403, 'forbidden']);
     if (!operation.hasCommand) return;
     vi.stubEnv('GANGWAY_API_TOKEN', consoleTokens.vera.token);
-    const line = lineOf(operation, required(operation));
+    const line = lineOf(operation, { ...required(operation), ...inputs[id] });
     const refused = await runCommand(...line, '--remote', consoleUrl);
     expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('only operators can do this')]);
   });

@@ -367,8 +367,8 @@ describe.skipIf(server === null)(`ninety days in doccano ${doccanoVersion}, seed
     const [before] = [...hired.keys()].filter(({ trainerId }) => trainerId === 'usr-ben');
     if (ofBen === undefined || ofHugo === undefined || before === undefined) throw new Error('nothing waits');
     const { contractId } = before;
-    expect(await stage.run('usage', 'held', ofBen.id, '--assign', contractId)).toMatchObject({ status: 0 });
-    expect(await stage.run('usage', 'held', ofHugo.id, '--discard')).toMatchObject({ status: 0 });
+    expect(await stage.run('usage', 'assign', ofBen.id, contractId)).toMatchObject({ status: 0 });
+    expect(await stage.run('usage', 'discard', ofHugo.id)).toMatchObject({ status: 0 });
     decisions.push({ trainerId: ofBen.trainerId, day: ofBen.day, contractId });
     decisions.push({ trainerId: ofHugo.trainerId, day: ofHugo.day, contractId: null });
   }

@@ -316,14 +316,14 @@ describe.skipIf(server === null)(`ninety days in Label Studio ${server?.version}
     const [benFirst] = [...hired.keys()].filter((one) => one.trainerId === 'usr-ben' && hired.get(one) === signs);
     if (ofBen === undefined || ofAda === undefined || benFirst === undefined) throw new Error('nothing waits');
     const { contractId } = benFirst;
-    expect(await stage.run('usage', 'held', ofBen.id, '--assign', contractId)).toMatchObject({ status: 0 });
-    expect(await stage.run('usage', 'held', ofAda.id, '--discard')).toMatchObject({ status: 0 });
+    expect(await stage.run('usage', 'assign', ofBen.id, contractId)).toMatchObject({ status: 0 });
+    expect(await stage.run('usage', 'discard', ofAda.id)).toMatchObject({ status: 0 });
     decisions.push({ trainerId: ofBen.trainerId, day: ofBen.day, contractId });
     decisions.push({ trainerId: ofAda.trainerId, day: ofAda.day, contractId: null });
     const [sent, left] = checked.filter(({ why }) => why === 'late');
     if (sent === undefined || left === undefined) throw new Error('nothing is late');
-    expect(await stage.run('usage', 'held', sent.id, '--send')).toMatchObject({ status: 0 });
-    expect(await stage.run('usage', 'held', left.id, '--dismiss')).toMatchObject({ status: 0 });
+    expect(await stage.run('usage', 'send', sent.id)).toMatchObject({ status: 0 });
+    expect(await stage.run('usage', 'dismiss', left.id)).toMatchObject({ status: 0 });
     const key = `${left.contractId} ${left.trainerId} ${left.day}`;
     dismissed.set(key, toText(expected().due.get(key) ?? nothing));
   }

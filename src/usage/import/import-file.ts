@@ -188,7 +188,7 @@ export async function undoImport(ctx: Context, by: By, id: number): Promise<void
     async (tx) => {
       if (!(await changeImport(tx, id, 'counted', change))) throw alreadyUndone(id);
       await markImportStale(tx, id, true);
-      await writeAudit(tx, by, 'usage import --undo', `import ${id}`);
+      await writeAudit(tx, by, 'usage undo', `import ${id}`);
     },
     { isDurable: true },
   );

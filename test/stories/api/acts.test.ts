@@ -242,12 +242,12 @@ describe('an act by the API', () => {
     expect(await api.ask('doctorShow')).toEqual({ report });
     expect(await api.send('toolsAccept', { params: { tool: 'none' } })).toMatchObject({ status: 404 });
     expect(await api.send('notificationsTest', { body: {} })).toMatchObject({ status: 404 });
-    expect(await api.ask('reportUsage', { body: { install: 'acme' } })).toMatchObject({
+    expect(await api.ask('usageReport', { body: { install: 'acme' } })).toMatchObject({
       installs: [{ install: 'acme' }],
     });
-    expect(await api.send('decideHeldWork', { body: { contract: null } })).toMatchObject({ status: 404 });
-    expect(await api.send('takeBackHeldWork')).toMatchObject({ status: 404 });
-    expect(await api.send('decideLateDay', { body: { send: true } })).toMatchObject({ status: 404 });
-    expect(await api.ask('recountUsage')).toEqual({ trainers: 0, days: 0 });
+    expect(await api.send('usageDiscard')).toMatchObject({ status: 404 });
+    expect(await api.send('usageTakeBack')).toMatchObject({ status: 404 });
+    expect(await api.send('usageSend')).toMatchObject({ status: 404 });
+    expect(await api.ask('usageRecount')).toEqual({ trainers: 0, days: 0 });
   });
 });

@@ -53,7 +53,7 @@ describeAnyDialect('the API', (dialect) => {
       deliveriesShow: { params: { delivery: sent?.id } },
       deliveriesBody: { params: { delivery: sent?.id } },
       auditShow: { params: { act: 1 } },
-      getUsage: { params: { contract: contractId } },
+      usageShow: { params: { contract: contractId } },
       budgetsShow: { params: { contract: contractId } },
       linksList: { query: { install: 'acme' } },
     };
@@ -123,7 +123,7 @@ describeAnyDialect('the API', (dialect) => {
       ['deliveriesShow', { params: { delivery: 999 } }],
       ['auditShow', { params: { act: 999 } }],
       ['explainShow', { query: { subject: 'unknown' } }],
-      ['getUsage', { params: { contract: 'none' } }],
+      ['usageShow', { params: { contract: 'none' } }],
       ['budgetsShow', { params: { contract: 'none' } }],
       ['linksList', { query: { install: 'unknown' } }],
     ] as const;

@@ -194,7 +194,7 @@ describe('the pages of work', () => {
     await passHours(1);
     expect(rowsOf((await visitor.visit('/work')).text, `${day} |`)).toEqual([]);
     expect((await visitor.visit(path)).status).toBe(404);
-    const { sums } = await createApiClient(consoleUrl).ask('checkUsage');
+    const { sums } = await createApiClient(consoleUrl).ask('usageCheck');
     expect(sums).toMatchObject([{ install: 'acme', differing: 0, answered: { seconds: 9 * 3600 } }]);
   });
 });

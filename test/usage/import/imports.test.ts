@@ -76,8 +76,8 @@ describeEachDatabase('an import', (openFresh) => {
     expect(await world.engine.rows('audit')).toMatchObject([
       { action: 'usage import', subject: 'import 1' },
       { action: 'usage import', subject: 'import 2' },
-      { action: 'usage import --undo', subject: 'import 2' },
-      { action: 'usage import --undo', subject: 'import 1' },
+      { action: 'usage undo', subject: 'import 2' },
+      { action: 'usage undo', subject: 'import 1' },
     ]);
     const listed = await listImports(world.engine, { limit: 10 });
     expect(listed.map(({ id, state }) => `${id} ${state}`)).toEqual(['2 undone', '1 undone']);

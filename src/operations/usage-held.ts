@@ -1,0 +1,153 @@
+import { z } from 'zod';
+import { listHeldWork } from '../operator/held-work.ts';
+import { decideHeld, decideLate, takeBackDecision } from '../usage/due/decide-held.ts';
+import { describeHeld } from '../usage/due/describe-due.ts';
+import { act, read } from './operation.ts';
+import type { Columns } from './show.ts';
+import { formatList } from './text-table.ts';
+import { Counts, changeColumns, countColumns, dayKey, HeldWork } from './usage-values.ts';
+import { instant, text } from './values.ts';
+
+/** Work that is not reported before an operator decides, and the decisions. */
+
+const LateDay = z
+  .object({ ...dayKey, id: z.string(), from: Counts, to: Counts })
+  .meta({ id: 'LateDay', description: 'A day that changed after it was sent for the last time.' });
+
+const Lowering = z
+  .object({ ...dayKey, state: z.enum(['held', 'reported']), since: instant, from: Counts, to: Counts.nullable() })
+  .meta({ id: 'Lowering' });
+
+type Changed = Pick<z.output<typeof Lowering>, keyof typeof dayKey | 'from' | 'to'>;
+
+const heldColumns: Columns<HeldWork> = [
+  ['id', ({ id }) => id, { to: ({ id }) => `/work/held/${id}` }],
+  ['source', ({ source }) => source],
+  ['worked on', ({ workedOn }) => Object.values(workedOn).at(-1)],
+  ['trainer', ({ trainerId }) => trainerId],
+  ['day', ({ day }) => day],
+  ...countColumns<HeldWork>(({ counts }, name) => counts[name]),
+  ['reason', ({ reason }) => describeHeld[reason]],
+  ['contracts', ({ contracts }) => contracts.map(({ contractId }) => contractId).join(' ')],
+];
+
+const decidedColumns: Columns<HeldWork> = [
+  ...heldColumns,
+  ['decision', ({ state }) => state],
+  ['at', ({ since }) => since],
+];
+
+const changedColumns: Columns<Changed> = [
+  ['install', ({ install }) => install],
+  ['contract', ({ contractId }) => contractId],
+  ['trainer', ({ trainerId }) => trainerId],
+  ['day', ({ day }) => day],
+  ...changeColumns<Changed>(
+    ({ from }) => from,
+    ({ to }) => to,
+  ),
+];
+
+const lateColumns: Columns<z.output<typeof LateDay>> = [['id', ({ id }) => id], ...changedColumns];
+
+const loweringColumns: Columns<z.output<typeof Lowering>> = [
+  ...changedColumns,
+  ['', ({ state }) => (state === 'held' ? 'waits for you' : 'reported')],
+  ['since', ({ since }) => since],
+];
+
+export const held = read('GET /usage/held', 'List work that is not reported, late changes, and days that are lowered', {
+  asks: 'services',
+  in: z.strictObject({
+    decided: z.boolean().default(false).describe('List what operators discarded and assigned instead.'),
+  }),
+  out: z.object({
+    decided: z.boolean(),
+    held: z.array(HeldWork),
+    late: z.array(LateDay),
+    lowerings: z.array(Lowering),
+  }),
+  run: async ({ decided }, ctx) => ({ decided, ...(await listHeldWork(ctx, decided)) }),
+  show({ decided, held: work, late, lowerings }) {
+    const list = decided
+      ? formatList(work, decidedColumns, 'No work was discarded or assigned.')
+      : formatList(work, heldColumns, 'No work is held.');
+    const lateList = `Days that changed after they were sent for the last time:\n${formatList(late, lateColumns, '')}`;
+    const lowered = `Days with less than was reported:\n${formatList(lowerings, loweringColumns, '')}`;
+    const advice = 'To report what waits: "gangway usage report --accept-lowered", for all or with --contract <id>.';
+    return [
+      list,
+      ...(late.length === 0 ? [] : [lateList]),
+      ...(lowerings.length === 0 ? [] : [lowered]),
+      ...(lowerings.some(({ state }) => state === 'held') ? [advice] : []),
+    ].join('\n\n');
+  },
+});
+
+const work = z
+  .string()
+  .regex(/^[0-9a-f]{12}$/, 'must be the id of held work')
+  .describe('Its id in the list of held work.');
+
+const lateDay = z
+  .string()
+  .regex(/^gw-[0-9a-f]{32}$/, 'must be the id of a late day, which begins with gw-')
+  .describe('Its id in the list, which begins with gw-.');
+
+const Decided = z.object({ id: z.string() });
+
+export const assign = act('POST /usage/held/{work}/assign', 'Report held work for a contract', {
+  asks: 'services',
+  args: ['work', 'contract'],
+  in: z.strictObject({ work, contract: text.describe('The contract that it is of.') }),
+  out: Decided.extend({ contractId: z.string() }),
+  async run({ work: id, contract: contractId }, ctx, { by }) {
+    await decideHeld(ctx, by, id, contractId);
+    return { id, contractId };
+  },
+  show: ({ id, contractId }) => `${id} is assigned to ${contractId}. The next report sends it.`,
+});
+
+export const discard = act('POST /usage/held/{work}/discard', 'Never report held work', {
+  asks: 'services',
+  in: z.strictObject({ work }),
+  out: Decided,
+  async run({ work: id }, ctx, { by }) {
+    await decideHeld(ctx, by, id, null);
+    return { id };
+  },
+  show: ({ id }) => `${id} is discarded and never reported. "gangway usage take-back ${id}" undoes that.`,
+});
+
+export const takeBack = act('POST /usage/held/{work}/take-back', 'Take a decision about held work back', {
+  asks: 'services',
+  in: z.strictObject({ work }),
+  out: Decided,
+  async run({ work: id }, ctx, { by }) {
+    await takeBackDecision(ctx, by, id);
+    return { id };
+  },
+  show: ({ id }) => `The decision about ${id} is taken back.`,
+});
+
+export const send = act('POST /usage/late/{day}/send', 'Send a late day once more with the next report', {
+  asks: 'services',
+  in: z.strictObject({ day: lateDay }),
+  out: Decided,
+  async run({ day: id }, ctx, { by }) {
+    await decideLate(ctx, by, id, true);
+    return { id };
+  },
+  show: ({ id }) => `The next report sends ${id} once more.`,
+});
+
+export const dismiss = act('POST /usage/late/{day}/dismiss', 'Leave a late day as it was reported', {
+  asks: 'services',
+  in: z.strictObject({ day: lateDay }),
+  out: Decided,
+  async run({ day: id }, ctx, { by }) {
+    await decideLate(ctx, by, id, false);
+    return { id };
+  },
+  show: ({ id }) => `${id} is dismissed. What was reported stays.`,
+});

@@ -1,0 +1,181 @@
+import { z } from 'zod';
+import { keepAnswer } from '../budget/keep-budget.ts';
+import { writeAudit } from '../db/audit-store.ts';
+import { inTransaction } from '../db/database.ts';
+import { exitStatusOf } from '../domain/run.ts';
+import { toDurationMs } from '../lib/units.ts';
+import { refuseUnknownContract } from '../operator/report-work.ts';
+import { type InstallPlan, previewReport } from '../usage/report/preview-report.ts';
+import { reportNow } from '../usage/report/report-now.ts';
+import { listReadings } from '../usage/show/list-readings.ts';
+import { act, type OperationContext, read } from './operation.ts';
+import { type Columns, table } from './show.ts';
+import { formatList } from './text-table.ts';
+import { Counts, changeColumns, HeldWork, wantedDays } from './usage-values.ts';
+import { count, day, maybeInstant, maybeText, outcome, pickInstalls, waiting } from './values.ts';
+
+/** What is reported to the marketplace of the work in the tools. */
+
+const DueDay = z.object({ contractId: z.string(), trainerId: z.string(), day, counts: Counts }).meta({ id: 'DueDay' });
+
+const PlannedDay = DueDay.extend({
+  cause: z.string(),
+  before: Counts.describe('What the marketplace has.'),
+}).meta({ id: 'PlannedDay' });
+
+const Plan = z
+  .object({
+    install: z.string(),
+    outcome,
+    entries: z.array(PlannedDay).describe('What would be sent.'),
+    heldLowered: z.array(PlannedDay).describe('What would be held, because it lowers too much.'),
+    late: z
+      .array(DueDay.extend({ before: Counts }).meta({ id: 'LateDueDay' }))
+      .describe('Days that changed after they were sent for the last time. An operator decides about them.'),
+    parked: z.array(DueDay).describe('Refused before, and not changed since.'),
+    held: z.array(HeldWork),
+  })
+  .meta({ id: 'ReportPlan' });
+
+const Reading = z.object({
+  tool: z.string(),
+  scope: z.string(),
+  readBeganAt: maybeInstant,
+  ageSeconds: z.int().nullable(),
+  failure: maybeText,
+});
+
+const readingColumns: Columns<z.output<typeof Reading>> = [
+  ['tool', ({ tool }) => tool],
+  ['scope', ({ scope }) => scope],
+  ['age', ({ readBeganAt }) => readBeganAt ?? 'never', { as: 'age' }],
+  ['problem', ({ failure }) => failure],
+];
+
+/** One day: the counts reported before, and the counts that would be reported. */
+interface Change extends z.output<typeof DueDay> {
+  install: string;
+  before: Counts | null;
+  reason: string;
+}
+
+const plannedColumns: Columns<Change> = [
+  ['install', ({ install }) => install],
+  ['contract', ({ contractId }) => contractId],
+  ['trainer', ({ trainerId }) => trainerId],
+  ['day', ({ day: of }) => of],
+  ...changeColumns<Change>(
+    ({ before }) => before,
+    ({ counts }) => counts,
+  ),
+  ['reason', ({ reason }) => reason],
+];
+
+function toChanges({ install, entries, heldLowered, late, parked }: z.output<typeof Plan>): Change[] {
+  return [
+    ...entries.map((one) => ({ ...one, install, reason: one.cause })),
+    ...heldLowered.map((one) => ({ ...one, install, reason: 'held: lowers too much' })),
+    ...late.map((one) => ({ ...one, install, reason: 'too late: see "usage held"' })),
+    ...parked.map((one) => ({ ...one, install, before: null, reason: 'refused: see "usage show"' })),
+  ];
+}
+
+function outcomeOf({ entries, heldLowered, held }: InstallPlan): z.output<typeof outcome> {
+  if (heldLowered.length + held.length > 0) return 'held';
+  return entries.length > 0 ? 'pending' : 'clean';
+}
+
+export const preview = read('GET /usage/report', 'Show what a report would send by the latest readings', {
+  asks: 'services',
+  in: z.strictObject(wantedDays),
+  out: z.object({
+    installs: z.array(Plan),
+    readings: z.array(Reading).describe('How old the readings are that this follows from.'),
+  }),
+  async run(days, ctx) {
+    const plans = await previewReport(ctx, await toWanted(ctx, days));
+    const installs = plans.map((plan) => ({ ...plan, outcome: outcomeOf(plan) }));
+    return { installs, readings: await listReadings(ctx) };
+  },
+  show: ({ installs, readings }) =>
+    [
+      formatList(installs.flatMap(toChanges), plannedColumns, 'Nothing would be sent.'),
+      '',
+      ...(readings.length === 0 ? [] : ['By these readings:']),
+      formatList(readings, readingColumns, 'No work was ever read in a tool.'),
+    ].join('\n'),
+  status: ({ installs }) => exitStatusOf(installs.map((one) => one.outcome)),
+});
+
+const Reported = z
+  .object({
+    install: z.string(),
+    outcome,
+    sent: count,
+    lowered: count,
+    held: count,
+    refused: count,
+    left: count,
+    requests: count,
+    failure: maybeText,
+  })
+  .meta({ id: 'UsageReport' });
+
+const columns: Columns<z.output<typeof Reported>> = [
+  ['install', ({ install }) => install],
+  ['outcome', ({ outcome: of }) => of],
+  ['sent', ({ sent }) => sent, { align: 'right' }],
+  ['lowered', ({ lowered }) => lowered, { align: 'right' }],
+  ['held', ({ held }) => held, { align: 'right' }],
+  ['refused', ({ refused }) => refused, { align: 'right' }],
+  ['left', ({ left }) => left, { align: 'right' }],
+];
+
+export const report = act('POST /usage/report', 'Read the work in the tools, and report what has changed', {
+  asks: 'tools',
+  in: z.strictObject({
+    ...wantedDays,
+    acceptLowered: z.boolean().default(false).describe('Lower what was reported, however many days that concerns.'),
+    wait: waiting,
+  }),
+  out: z.object({
+    installs: z.array(Reported),
+    unread: z
+      .array(z.object({ tool: z.string(), scope: z.string(), failure: maybeText }))
+      .describe('Work that could not be read.'),
+  }),
+  async run({ acceptLowered: acceptsLowered, wait, ...days }, ctx, { by, signal }) {
+    const wanted = { ...(await toWanted(ctx, days)), acceptsLowered };
+    const reported = await reportNow(ctx, keepAnswer, wanted, { waitMs: toDurationMs(wait) ?? 0, signal });
+    const action = acceptsLowered ? 'usage report --accept-lowered' : 'usage report';
+    const subject = days.contract ?? wanted.installs.join(', ');
+    await inTransaction(ctx.database, (tx) => writeAudit(tx, by, action, subject));
+    return reported;
+  },
+  show: table(columns, 'There are no installs.', 'installs'),
+  problems: ({ installs, unread }) => [
+    ...installs.flatMap(({ install, failure }) => (failure === null ? [] : [`${install}: ${failure}`])),
+    ...unread.map(
+      ({ tool, scope, failure }) =>
+        `the work at ${scope} in ${tool} could not be read: ${failure ?? 'it took too long'}`,
+    ),
+  ],
+  status({ installs, unread }) {
+    const outcomes = installs.map((one) => one.outcome);
+    return exitStatusOf(unread.length > 0 ? [...outcomes, 'failed'] : outcomes);
+  },
+});
+
+interface Days {
+  install?: string | undefined;
+  contract?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+/** @throws AppError `not_found` for an install or a contract that does not exist */
+export async function toWanted(ctx: OperationContext, { install, contract: contractId, from, to }: Days) {
+  const installs = pickInstalls(ctx, install);
+  await refuseUnknownContract(ctx, contractId, install);
+  return { installs, contractId, from, to };
+}
