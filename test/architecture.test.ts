@@ -57,7 +57,7 @@ const onlyIn: Record<string, RegExp> = {
   'better-sqlite3': /^src\/db\/(sqlite-database|checkpoint-thread|alive-lock|alive-probe)\.ts$/,
   pg: /^src\/db\/(postgres-database|change-channel)\.ts$/,
   express: /^src\/(receiver|console|api|sandbox)\//,
-  zod: /^src\/(config|operations)\/|-schema\.ts$|^src\/api\/serve-api\.ts$|^src\/adapters\/adapter\.ts$/,
+  zod: /^src\/(config|operations)\/|-schema\.ts$|^src\/api\/(serve-api|operations)\.ts$|^src\/adapters\/adapter\.ts$/,
   'zod-openapi': /^src\/api\/openapi-document\.ts$/,
   pino: /^src\/lib\/logger\.ts$/,
   commander: /^src\/cli\//,

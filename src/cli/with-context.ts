@@ -14,7 +14,7 @@ type Work = (ctx: OperationContext, loops: readonly Loop[]) => Promise<void>;
 export async function withContext(session: Session, operation: Operation, input: object, work: Work): Promise<void> {
   const isDry = operation.method === 'get';
   const uses = secretsOf(operation, input);
-  if (operation.asks !== 'marketplace' && operation.asks !== 'tools') {
+  if (['database', 'channels', 'adapters'].includes(operation.asks)) {
     await withDatabase(session, operation.asks, { isDry, uses }, work);
     return;
   }

@@ -40,7 +40,7 @@ describeInBrowser('what operators come for', (open) => {
     const { page, complaints } = visit;
     await signIn(visit, consoleTokens.otto.token);
     await goTo(visit, 'Deliveries');
-    await page.getByLabel(/^state/).selectOption('unprocessable');
+    await page.getByLabel(/^State/).selectOption('unprocessable');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.waitForURL(/[?&]state=unprocessable/);
     await page.locator('tbody').getByRole('link').first().click();

@@ -91,7 +91,8 @@ export async function act({ page }: Visit, button: string): Promise<void> {
 export async function goTo({ page }: Visit, section: string): Promise<void> {
   const menu = page.getByText('Menu', { exact: true });
   if (await menu.isVisible()) await menu.click();
-  await page.getByRole('link', { name: new RegExp(`^${section}( \\d+)?$`) }).click();
+  const sections = page.getByRole('navigation');
+  await sections.getByRole('link', { name: new RegExp(`^${section}( \\d+)?$`) }).click();
 }
 
 /** Signs in by the form. */

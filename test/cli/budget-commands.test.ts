@@ -96,7 +96,8 @@ describe('what commands say of budgets', { timeout: 60_000 }, () => {
 
   it('count them, and say what needs the operator', async () => {
     const { stdout } = await run('status');
-    expect(stdout).toContain('  ! budgets that are used up: 1\n      → gangway contracts list --budget depleted');
+    expect(stdout).toContain('waiting  1 contract of acme has no budget left.\n');
+    expect(stdout).toContain('notice   1 contract of acme is running out of budget.\n');
     expect(stdout).toMatch(
       /\nBudgets of contracts under way\ninstall +state +count\nacme +depleted +1\nacme +low +1\nacme +ok +1\n/,
     );

@@ -148,10 +148,10 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
   });
 
   it('status needs an operator for trainers whose invitation was not handed over, and explain says so', async () => {
-    const says = 'people who wait for their invitation to be handed over: 1';
+    const says = '1 trainer is waiting for you to send their login.';
     await workspace.pretendRunning();
     await invite(password);
-    expect(await runOk('status')).toContain(`! ${says}\n      → gangway members waiting`);
+    expect(await runOk('status')).toMatch(new RegExp(`waiting  ${says}[^→]*→ Run gangway members waiting`));
     expect(await runOk('explain', 'cmu1')).toMatch(
       /active in street-signs of list; their password waits to be handed over\n {2}To do: hand their invitation over/,
     );

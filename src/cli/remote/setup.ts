@@ -21,7 +21,7 @@ export async function askConnect(options: ConnectOptions, remote: RemoteSession)
   const { terminal } = remote;
   const { source, jobs } = toAccount(options);
   const token = readToken(tokenFile, remote.line.envFile) ?? (await askToken(remote, toTokenName(source, install)));
-  const wait = `${Math.min(options.wait, mostWaitMs)}ms`;
+  const wait = `${Math.min(Math.ceil(options.wait / 1000), mostWaitSeconds)}s`;
   const body = { source, jobs, token, tool, projects, relink, move, acceptOrphans, acceptOtherCustomer, wait };
   const { checks, ...connected } = await remote.ask<Connected & { checks: Check[] }>(
     'POST /installs/{install}/connect',
@@ -32,7 +32,7 @@ export async function askConnect(options: ConnectOptions, remote: RemoteSession)
 }
 
 /** So long the API waits at most. */
-const mostWaitMs = 100_000;
+const mostWaitSeconds = 100;
 
 /** Undefined if stdin is no terminal, or nothing is typed. */
 async function askToken({ terminal }: RemoteSession, name: string): Promise<string | undefined> {
