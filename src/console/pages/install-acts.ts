@@ -90,7 +90,7 @@ function askRotateToken(asked: Asked, ctx: OperationContext): Page {
   once, by every install that has the same token, and the old one is revoked. Programs of your own that use the old
   token too stop working then.`;
   const keep = html`<p><label>Scopes to keep beside those <input name="keep" placeholder="payments:write" /></label></p>`;
-  return askPage(asked, 'Replace the token', says, 'Rotate the token', name, keep);
+  return askPage(asked, 'Rotate the token', says, 'Rotate the token', name, keep);
 }
 
 async function renewToken(asked: Asked, ctx: OperationContext): Promise<Redirect> {
