@@ -27,7 +27,7 @@ const patienceMs = 120_000;
  * The way of a request to an operation: host, token, role, what was given, and then the operation itself. No cookie
  * counts here, so no page of another site can act with what a browser keeps.
  */
-export function createApi(ctx: OperationContext, shared: SharedWithApi): Router {
+export function createApi(ctx: OperationContext, shared: SharedWithApi, stopping: AbortSignal): Router {
   const bearer = createBearer(shared);
   const router = Router();
   router.use(headers);
@@ -39,7 +39,7 @@ export function createApi(ctx: OperationContext, shared: SharedWithApi): Router 
   // Sorted, a word comes before a part that is open: `/deliveries/replay` is no number of a delivery.
   for (const [path, some] of [...Map.groupBy(operations, ({ path }) => path)].sort(byPath)) {
     const route = `/v1${path.replaceAll(/\{(\w+)\}/g, ':$1')}`;
-    for (const operation of some) router[operation.method](route, handle(operation, ctx, bearer));
+    for (const operation of some) router[operation.method](route, handle(operation, ctx, bearer, stopping));
     router.all(route, refuseMethod(some, bearer));
   }
   router.all('/v1/openapi.json', refuseMethod([{ method: 'get' }], bearer));
@@ -72,7 +72,7 @@ function checkTexts<T>(schema: z.ZodType<T>, texts: Readonly<Record<string, stri
 
 type Bearer = ReturnType<typeof createBearer>;
 
-function handle(operation: Served, ctx: OperationContext, bearer: Bearer): RequestHandler {
+function handle(operation: Served, ctx: OperationContext, bearer: Bearer, stopping: AbortSignal): RequestHandler {
   return async (request, response) => {
     const operator = bearer.mustHave(operation.role, request, response);
     const given = {
@@ -80,7 +80,7 @@ function handle(operation: Served, ctx: OperationContext, bearer: Bearer): Reque
       query: checkTexts(operation.query, readQuery(request)),
       body: operation.body === undefined ? {} : checkInput(operation.body, await readJson(request)),
     };
-    const signal = patienceWith(operation, response);
+    const signal = patienceWith(operation, response, stopping);
     const by = byOf(operator, request, ctx);
     const input = { ...given.params, ...given.query, ...given.body };
     const call = { by, signal, loops: [], onProgress: () => undefined };
@@ -117,13 +117,13 @@ function byOf(operator: Operator, request: Request, { clock }: OperationContext)
   return { actor: operator.name, at: toInstant(clock.now()), origin: `api ${request.ip}` };
 }
 
-/** What only reads ends with its caller; an act goes on without them. */
-function patienceWith({ method }: Served, response: Response): AbortSignal {
+/** A read ends with its caller, and an act goes on without them. Both end when the instance stops. */
+function patienceWith({ method }: Served, response: Response, stopping: AbortSignal): AbortSignal {
   const late = AbortSignal.timeout(patienceMs);
-  if (method !== 'get') return late;
+  if (method !== 'get') return AbortSignal.any([late, stopping]);
   const left = new AbortController();
   response.once('close', () => left.abort());
-  return AbortSignal.any([late, left.signal]);
+  return AbortSignal.any([late, stopping, left.signal]);
 }
 
 function refuseMethod(some: readonly Pick<Served, 'method'>[], bearer: Bearer): RequestHandler {

@@ -133,6 +133,7 @@ export function createApp({
     loadInstalls: loops.loadInstalls,
   });
   const changes = createChanges();
+  const stopping = new AbortController();
   const approvals = createApprovals(logger);
   const ctx: OperationContext = {
     ...loops.services,
@@ -154,7 +155,7 @@ export function createApp({
       alwaysSignedIn,
       async loadApi(shared) {
         const { createApi } = await import('../api/serve-api.ts');
-        return createApi(ctx, shared);
+        return createApi(ctx, shared, stopping.signal);
       },
     }),
   });
@@ -194,6 +195,7 @@ export function createApp({
       await Promise.all([watch?.stop(), receiver.drain(config.receiver.drainMs), loops.stop()]);
       await receiver.stop();
       changes.close();
+      stopping.abort();
       await approvals.stop();
       await operator.stop();
       await loops.services.alertsStored();

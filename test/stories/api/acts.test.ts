@@ -6,6 +6,7 @@ import { openHeldPlan } from '../../support/held-plan.ts';
 import { createLoginTool } from '../../support/inviting-tool.ts';
 import { openJourney } from '../../support/journey.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
+import { until } from '../../support/until.ts';
 
 const group = 'street-signs';
 
@@ -58,6 +59,20 @@ describeAnyDialect('an act by the API', (dialect) => {
       expect(await api.send('deliveriesReplay', { body })).toMatchObject({ status: 400 });
     }
     expect(await api.send('deliveriesReplay', { body: { ids: [999] } })).toMatchObject({ status: 404 });
+  });
+
+  it('ends with an answer when the instance is stopped while it waits for the marketplace', async () => {
+    const { api, sandbox, app, storage } = await openHeld(dialect);
+    sandbox.setFaults(undefined, { slow: { probability: 1, ms: 60_000 } });
+    const approving = api.send('plansApprove', { params: { plan: 1 } });
+    const wanted = storage.database.kysely.selectFrom('installState').selectAll().where('readWantedAt', 'is not', null);
+    await until(
+      'the plan is being read',
+      () => wanted.execute(),
+      ({ length }) => length > 0,
+    );
+    await app.stop();
+    expect(await approving).toMatchObject({ status: 503, body: { code: 'unavailable' } });
   });
 
   it('ends a contract and says that it goes on, links a project and unlinks it', async () => {
