@@ -1,4 +1,3 @@
-import type { Config } from '../config/config-schema.ts';
 import { findConfiguration } from '../config/find-configuration.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import { AppError } from '../domain/errors.ts';
@@ -14,7 +13,7 @@ type Work = (ctx: OperationContext, loops: readonly Loop[]) => Promise<void>;
 export async function withContext(session: Session, operation: Operation, input: object, work: Work): Promise<void> {
   const isDry = operation.method === 'get';
   const uses = secretsOf(operation, input);
-  if (['database', 'channels', 'adapters'].includes(operation.asks)) {
+  if (operation.asks === 'database' || operation.asks === 'channels') {
     await withDatabase(session, operation.asks, { isDry, uses }, work);
     return;
   }
@@ -34,7 +33,6 @@ function secretsOf({ asks }: Operation, input: object): string[] {
   const partOf = (part: string, name: string | undefined) => (name === undefined ? part : `${part}.${name}`);
   switch (asks) {
     case 'database':
-    case 'adapters':
     case 'services':
       return [];
     case 'channels':
@@ -46,7 +44,7 @@ function secretsOf({ asks }: Operation, input: object): string[] {
   }
 }
 
-/** Loads no services, and no adapters if none are asked: short commands are to be fast. */
+/** Loads neither the adapters nor the services: short commands are to be fast. */
 async function withDatabase(
   session: Session,
   asks: Asks,
@@ -72,16 +70,10 @@ async function withDatabase(
         const { createChannels } = await import('../notify/create-channels.ts');
         opened.channels = createChannels(config, clock);
       }
-      if (asks === 'adapters') opened.adapters = await loadAll(config);
       await work(refuseOthers(opened), []);
     },
     needs,
   );
-}
-
-async function loadAll(config: Config): Promise<OperationContext['adapters']> {
-  const { loadAdapters } = await import('../adapters/load-adapters.ts');
-  return await loadAdapters(config);
 }
 
 /** An operation that asks the database alone has no tools, no marketplace and no alerts. */

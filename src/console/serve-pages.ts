@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { type ErrorRequestHandler, type Request, Router } from 'express';
 import helmet from 'helmet';
 import { html } from 'hono/html';
+import { countUndelivered } from '../converge/handover-store.ts';
 import { AppError, httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { countHeld } from '../memberships/membership-list-store.ts';
 import type { OperationContext } from '../operations/operation.ts';
-import { countWaiting } from '../operator/count-waiting.ts';
 import { createAssets } from './assets.ts';
 import type { Changes } from './changes.ts';
 import { createHostCheck } from './check-origin.ts';
@@ -69,10 +70,9 @@ export function createPages(ctx: OperationContext, way: Way): Router {
   return router;
 }
 
-/** What the side bar says beside its sections. */
-async function countsOf(ctx: OperationContext): Promise<Counts> {
-  const { removals, invitations } = await countWaiting(ctx);
-  return { '/plans': removals, '/invitations': invitations };
+/** What waits for a person, beside the sections of the side bar. */
+async function countsOf({ database: { kysely } }: OperationContext): Promise<Counts> {
+  return { '/plans': await countHeld(kysely), '/invitations': await countUndelivered(kysely) };
 }
 
 type SessionOf = (request: Request) => Session | undefined;

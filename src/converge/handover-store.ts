@@ -94,6 +94,16 @@ export async function listUndelivered(
   return await query.execute();
 }
 
+export async function countUndelivered(db: Transaction): Promise<number> {
+  const { n } = await db
+    .selectFrom('membership')
+    .innerJoin('invitation', 'invitation.membershipId', 'membership.id')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where((eb) => isInvitationUndelivered(eb))
+    .executeTakeFirstOrThrow();
+  return Number(n);
+}
+
 /** Locks both rows until the transaction ends. */
 async function findOne(database: Database, tx: Transaction, id: number) {
   const memberships = tx.selectFrom('membership').selectAll().where('id', '=', id);

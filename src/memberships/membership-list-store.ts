@@ -166,6 +166,13 @@ export async function countUndecided(db: Transaction): Promise<{ wanted: number;
   return { wanted: count(true), leftIn: count(false) };
 }
 
+/** Members whose removal waits for an operator. */
+export async function countHeld(db: Transaction): Promise<number> {
+  const held = db.selectFrom('membership').where('state', '=', 'held');
+  const { n } = await held.select((eb) => eb.fn.countAll<number>().as('n')).executeTakeFirstOrThrow();
+  return Number(n);
+}
+
 export async function countByState(
   db: Transaction,
 ): Promise<{ tool: string; state: MembershipState; count: number }[]> {

@@ -105,7 +105,7 @@ const accessColumns: Columns<Found> = [
   ['state', ({ state }) => state, { to: ({ id }) => `/memberships/${id}` }],
   ['since', ({ updatedAt }) => updatedAt, { as: 'age' }],
   ['reason', reasonOf],
-  ['problem', ({ failure, doubtedId }) => failure ?? (doubtedId && `account ${doubtedId}: whose is it?`)],
+  ['problem', problemOf],
   ['until', untilOf],
 ];
 
@@ -167,7 +167,7 @@ export const access = group('access', {
 });
 
 /** The customers' names of the projects; the id of the group where none is known. */
-function projectsOf({ reasons, groupId }: Pick<Found, 'reasons' | 'groupId'>): string[] {
+export function projectsOf({ reasons, groupId }: Pick<Found, 'reasons' | 'groupId'>): string[] {
   const projects = reasons.flatMap(({ externalProjectId: id, externalProjectName: name }) => {
     if (id === null) return [];
     return [name === null || name === id ? id : `${name} (${id})`];
@@ -175,18 +175,33 @@ function projectsOf({ reasons, groupId }: Pick<Found, 'reasons' | 'groupId'>): s
   return projects.length === 0 ? [groupId] : [...new Set(projects)];
 }
 
-/** Why they have access, or are to leave. */
-function reasonOf({ cause, wanted, reasons }: Pick<Found, 'cause' | 'wanted' | 'reasons'>): string {
+/** Why somebody has access, or why it ends. */
+export function reasonOf({ cause, wanted, reasons }: Pick<Found, 'cause' | 'wanted' | 'reasons'>): string {
   if (cause !== null) return describeCause(cause);
-  if (!wanted) return 'no active contract';
-  const titles = reasons.map(({ title, contractId }) =>
-    title === null ? `contract ${contractId}` : `contract “${title}”`,
-  );
-  return [...new Set(titles)].join('; ');
+  return wanted ? contractsOf(reasons).map(titleOf).join('; ') : 'no active contract';
+}
+
+type Reason = z.output<typeof Reason>;
+
+export function contractsOf(reasons: readonly Reason[]): Reason[] {
+  return [...new Map(reasons.map((one) => [JSON.stringify([one.install, one.contractId]), one])).values()];
+}
+
+export function titleOf({ title, contractId }: Pick<Reason, 'title' | 'contractId'>): string {
+  return title ?? `contract ${contractId}`;
+}
+
+/** What keeps somebody from getting in or out. */
+export function problemOf({ failure, doubtedId }: Pick<Found, 'failure' | 'doubtedId'>): string | null {
+  return failure ?? (doubtedId === null ? null : `account ${doubtedId}: whose is it?`);
 }
 
 /** When the access ends, as far as that is known. */
-function untilOf({ removeAfter, reasons, wanted }: Pick<Found, 'removeAfter' | 'reasons' | 'wanted'>): string | null {
+export function untilOf({
+  removeAfter,
+  reasons,
+  wanted,
+}: Pick<Found, 'removeAfter' | 'reasons' | 'wanted'>): string | null {
   if (removeAfter !== null) return removeAfter;
   const ends = reasons.flatMap(({ endDate }) => endDate ?? []);
   // A contract without a known end gives access for as long as that is so.

@@ -74,7 +74,7 @@ const stepColumns: Columns<z.output<typeof TimelineStep>> = [
 
 export const explain = group('explain', {
   show: read('GET /explain', 'Say why a trainer is in a tool or is not, from contract to login', {
-    asks: 'adapters',
+    asks: 'services',
     args: ['subject'],
     in: z.strictObject({
       subject: text.describe("A trainer's id or work address, or a contract's id."),

@@ -7,7 +7,7 @@ import { leavingKeyOf, listMemberships } from '../memberships/membership-list-st
 import { convergeNow } from '../operator/converge-now.ts';
 import { listWaiting } from '../operator/list-waiting.ts';
 import { loadMembership } from '../operator/load-membership.ts';
-import { Access, membership } from './access.ts';
+import { Access, membership, problemOf } from './access.ts';
 import { pageByKey, rowNumberIn } from './cursor.ts';
 import { Explanation, sayExplanation, sayTimeline, Timeline } from './explain.ts';
 import { adopt, release } from './member-decisions.ts';
@@ -60,19 +60,20 @@ const idColumn: Columns<Listed> = [
   ['membership', ({ id }) => id, { align: 'right', to: ({ id }) => `/memberships/${id}` }],
 ];
 
-const columns: Columns<Listed> = [...personColumns, ...sinceColumns, ['problem', sayProblem], ...idColumn];
+const columns: Columns<Listed> = [...personColumns, ...sinceColumns, ['problem', problemOf], ...idColumn];
 
 const waitingColumns: Columns<z.output<typeof Waiting>> = [
   ...personColumns,
   ['waits for', sayWaitedFor],
   ...sinceColumns,
-  ['problem', (one) => one.invitation?.failure ?? sayProblem(one)],
+  ['problem', (one) => one.invitation?.failure ?? problemOf(one)],
   ...idColumn,
 ];
 
 const number = rowNumber.describe('Its number in the list.');
 const one = z.strictObject({ membership: number });
 const changed = z.object({ membershipId: z.int() });
+
 export const members = group('members', {
   list: read('GET /memberships', 'List who belongs to which group, by tool and group', {
     in: z.strictObject({
@@ -134,7 +135,7 @@ export const members = group('members', {
     show: table(waitingColumns, 'Nobody is waiting.'),
   }),
   show: read('GET /memberships/{membership}', 'Show one membership: why it is as it is, and what happened', {
-    asks: 'adapters',
+    asks: 'services',
     in: one,
     out: Access.extend({
       nextAttemptAt: maybeInstant,
@@ -183,7 +184,7 @@ export const members = group('members', {
     'POST /memberships/{membership}/invitation/renew',
     'Have the tool renew an invitation that was not accepted yet',
     {
-      asks: 'adapters',
+      asks: 'services',
       in: one,
       out: changed,
       async run({ membership: id }, ctx, { by }) {
@@ -222,10 +223,6 @@ function sayNext({ state, nextAttemptAt, removeAfter }: Listed): string | null {
   if (state === 'held') return 'leaves when the plan is approved';
   if (state === 'removing' && nextAttemptAt === null) return `leaves ${removeAfter ?? 'now'}`;
   return nextAttemptAt === null ? null : `tried at ${nextAttemptAt}`;
-}
-
-function sayProblem({ failure, doubtedId }: Pick<Listed, 'failure' | 'doubtedId'>): string | null {
-  return failure ?? (doubtedId === null ? null : `account ${doubtedId}: whose is it?`);
 }
 
 /** What a membership waits for, or the command that the operator has to run. */

@@ -42,10 +42,10 @@ export type Role = 'viewer' | 'operator';
 
 /**
  * What a command has to open to run an operation itself. All include the database. `channels` are those of
- * notifications. `adapters` say what they can do, and call no tool; `services` know the sources too, and ask none of
- * them, so no secret is needed. `marketplace` and `tools` include the services.
+ * notifications. `services` know what sources and tools can do, and ask none of them, so no secret is needed.
+ * `marketplace` and `tools` include the services.
  */
-export type Asks = 'database' | 'channels' | 'adapters' | 'services' | 'marketplace' | 'tools';
+export type Asks = 'database' | 'channels' | 'services' | 'marketplace' | 'tools';
 
 /** Of a command. 1: something failed; 2: there is something to do; 3: something waits for a decision. */
 export type ExitStatus = 0 | 1 | 2 | 3;

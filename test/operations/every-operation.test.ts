@@ -41,7 +41,6 @@ const elsewhere: ReadonlySet<string> = new Set(['guidelinesShow']);
 const reads = operations.filter(({ method, id }) => method === 'get' && !elsewhere.has(id));
 const acts = operations.filter(({ method }) => method === 'post');
 const withCommand = operations.filter(({ hasCommand }) => hasCommand);
-const named = (some: readonly Operation[]) => some.map((operation) => [operation.id, operation] as const);
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -112,88 +111,83 @@ describe('the table of operations', () => {
   });
 });
 
+/** Where a command runs its operation: here, and at a running instance. */
+const doors = ({ configFile, consoleUrl }: FilledSite) => [
+  ['--config', configFile],
+  ['--remote', consoleUrl],
+];
+
+// Opening a site takes longer than asking all operations, and no read changes it.
 describe('a read', () => {
-  it.each(named(reads))('%s gives one answer by the API, a command, --remote and MCP', async (id, operation) => {
+  it('gives one answer by the API, a command, --remote and MCP', async () => {
     const site = await openFilledSite();
-    const { consoleUrl, configFile } = site;
-    const input = inputOf(id, site);
-    const api = await createApiClient(consoleUrl).ask(id, requestOf(operation, input));
-    const line = lineOf(operation, input);
-    for (const where of operation.hasCommand
-      ? [
-          ['--config', configFile],
-          ['--remote', consoleUrl],
-        ]
-      : []) {
-      const { status, stdout, stderr } = await runCommand(...line, '--json', ...where);
-      expect([status, stderr]).toEqual([operation.status(api, input), '']);
-      expect(JSON.parse(stdout)).toEqual(api);
+    const client = createApiClient(site.consoleUrl);
+    const tools = toTools(JSON.parse(JSON.stringify(createDocument())) as ApiDocument);
+    for (const operation of reads) {
+      const { id, hasCommand } = operation;
+      const input = inputOf(id, site);
+      const api = await client.ask(id, requestOf(operation, input));
+      for (const where of hasCommand ? doors(site) : []) {
+        const { status, stdout, stderr } = await runCommand(...lineOf(operation, input), '--json', ...where);
+        expect([id, ...where, status, stderr]).toEqual([id, ...where, operation.status(api, input), '']);
+        expect([id, ...where, JSON.parse(stdout)]).toEqual([id, ...where, api]);
+      }
+      expect([id, tools.has(id)]).toEqual([id, operation.role === 'viewer']);
+      expect(tools.get(id)?.toRequest(input).operation ?? `GET ${operation.path}`).toBe(`GET ${operation.path}`);
     }
-    const tool = toTools(JSON.parse(JSON.stringify(createDocument())) as ApiDocument).get(id);
-    expect(tool === undefined).toBe(operation.role === 'operator');
-    expect(tool?.toRequest(input).operation ?? `GET ${operation.path}`).toBe(`GET ${operation.path}`);
   });
 
-  it.each(named(reads.filter(({ hasCommand }) => hasCommand)))(
-    '%s is shown the same here and from afar',
-    async (id, operation) => {
-      const site = await openFilledSite();
-      const { consoleUrl, configFile } = site;
-      const line = lineOf(operation, inputOf(id, site));
-      const here = await runCommand(...line, '--config', configFile);
-      expect(await runCommand(...line, '--remote', consoleUrl)).toEqual(here);
-      expect([here.stderr, here.stdout.trim()]).toEqual(['', expect.stringMatching(/./)]);
-    },
-  );
-
-  it.each(named(reads.filter(({ show }) => 'columns' in show)))('%s can be printed as CSV', async (id, operation) => {
+  it('is shown the same here and from afar', async () => {
     const site = await openFilledSite();
-    const { configFile } = site;
-    const { stdout } = await runCommand(
-      ...lineOf(operation, inputOf(id, site)),
-      '--output',
-      'csv',
-      '--config',
-      configFile,
-    );
-    const titles = 'columns' in operation.show ? operation.show.columns.map(([title]) => title) : [];
-    expect(stdout.split('\r\n')[0]).toBe(titles.join(','));
+    for (const operation of reads.filter(({ hasCommand }) => hasCommand)) {
+      const line = lineOf(operation, inputOf(operation.id, site));
+      const [here, afar] = await Promise.all(doors(site).map((where) => runCommand(...line, ...where)));
+      expect([line, afar]).toEqual([line, here]);
+      expect([line, here?.stderr, here?.stdout]).toEqual([line, '', expect.stringMatching(/\S/)]);
+    }
+  });
+
+  it('can be printed as CSV where it is a list', async () => {
+    const site = await openFilledSite();
+    for (const operation of reads) {
+      if (!('columns' in operation.show)) continue;
+      const line = [...lineOf(operation, inputOf(operation.id, site)), '--output', 'csv', '--config', site.configFile];
+      const titles = operation.show.columns.map(([title]) => title);
+      expect([line, (await runCommand(...line)).stdout.split('\r\n')[0]]).toEqual([line, titles.join(',')]);
+    }
   });
 });
 
-describe('an input that does not fit', () => {
+it('refuses an input that does not fit at each door', async () => {
+  const site = await openFilledSite();
+  const client = createApiClient(site.consoleUrl);
   const wrong = { 'no-such-field': 'x' };
-
-  it.each(named(operations))('%s is refused at each door', async (id, operation) => {
-    const site = await openFilledSite();
-    const { consoleUrl, configFile } = site;
-    const client = createApiClient(consoleUrl);
-    const { status, body } = await client.send(id, operation.method === 'get' ? { query: wrong } : { body: wrong });
-    expect([status, body['code']]).toEqual([400, 'invalid']);
-    for (const where of operation.hasCommand
-      ? [
-          ['--config', configFile],
-          ['--remote', consoleUrl],
-        ]
-      : []) {
+  for (const operation of operations) {
+    const { id, method, hasCommand } = operation;
+    const { status, body } = await client.send(id, method === 'get' ? { query: wrong } : { body: wrong });
+    expect([id, status, body['code']]).toEqual([id, 400, 'invalid']);
+    for (const where of hasCommand ? doors(site) : []) {
       const refused = await runCommand(...lineOf(operation, inputOf(id, site)), '--no-such-field', 'x', ...where);
-      expect([refused.status, refused.stdout]).toEqual([64, '']);
+      expect([id, refused.status, refused.stdout]).toEqual([id, 64, '']);
       expect(refused.stderr).toContain("unknown option '--no-such-field'");
     }
-  });
+  }
 });
 
-describe('a viewer', () => {
-  it.each(named(acts))('is refused %s by the API and by a command', async (id, operation) => {
-    const { consoleUrl } = await openFilledSite();
-    const { status, body } = await createApiClient(consoleUrl, 'vera').send(id, { body: {} });
-    expect([status, body['code']]).toEqual([403, 'forbidden']);
-    if (!operation.hasCommand) return;
-    vi.stubEnv('GANGWAY_API_TOKEN', consoleTokens.vera.token);
+it('refuses a viewer each act, by the API and by a command', async () => {
+  const { consoleUrl } = await openFilledSite();
+  const client = createApiClient(consoleUrl, 'vera');
+  vi.stubEnv('GANGWAY_API_TOKEN', consoleTokens.vera.token);
+  for (const operation of acts) {
+    const { id, hasCommand } = operation;
+    const { status, body } = await client.send(id, { body: {} });
+    expect([id, status, body['code']]).toEqual([id, 403, 'forbidden']);
+    if (!hasCommand) continue;
     const line = lineOf(operation, { ...required(operation), ...inputs[id] });
     const refused = await runCommand(...line, '--remote', consoleUrl);
-    expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('only operators can do this')]);
-  });
+    const says = expect.stringContaining('only operators can do this');
+    expect([id, refused.status, refused.stderr]).toEqual([id, 1, says]);
+  }
 });
 
 /** Anything for each field that is required. */

@@ -4,9 +4,10 @@ import { maskText } from '../../lib/mask.ts';
 import { writeCsv } from '../../lib/write-csv.ts';
 import { type Access, type AccessFilter, listAccess } from '../../memberships/access-list-store.ts';
 import { type LeavingKey, leavingKeyOf } from '../../memberships/membership-list-store.ts';
+import { problemOf, projectsOf, reasonOf, untilOf } from '../../operations/access.ts';
 import type { OperationContext } from '../../operations/operation.ts';
 import type { Asked, Download, Page, View } from '../page.ts';
-import { accessColumns, nameOf, problemOf, projectsOf, reasonOf, untilOf } from '../view/access-cells.ts';
+import { accessColumns, nameOf } from '../view/access-cells.ts';
 import { chosen, chosenOf, filterForm, pager, toRowId } from '../view/filter.ts';
 import { tableOf } from '../view/table.ts';
 
@@ -112,14 +113,14 @@ function toCells(access: Access): (string | null)[] {
   return [
     nameOf(access),
     maskText(trainerId),
-    projectsOf(access).join('; '),
+    maskText(projectsOf(access).join('; ')),
     tool,
     maskText(groupId),
     install,
     state,
     updatedAt,
-    reasonOf(access),
-    problemOf(access),
+    maskText(reasonOf(access)),
+    maskText(problemOf(access) ?? ''),
     untilOf(access),
   ];
 }

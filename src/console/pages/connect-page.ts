@@ -76,7 +76,7 @@ function connectPage(asked: Asked, { config }: OperationContext, given: URLSearc
             ></label
           >
           ${choices.map(([name, says]) => checkbox(name, says, given.has(name)))}
-          <p><button class="act">Connect</button></p>
+          <p><button class="main">Connect</button></p>
         </div>`,
       )}
     `,

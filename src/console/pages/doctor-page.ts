@@ -16,7 +16,7 @@ function showDoctor(asked: Asked, { reports }: OperationContext): Page {
     title: 'Doctor',
     body: html`
       <p>The doctor asks the tools and the marketplace, looks at the database, and changes nothing.</p>
-      ${formOf(asked, '/doctor', html`<button class="act">Look at everything now</button>`)}
+      ${formOf(asked, '/doctor', html`<button class="main">Look at everything now</button>`)}
       ${
         report === undefined
           ? html`<p class="empty">This instance has not looked since it was started. What it finds appears here.</p>`

@@ -7,7 +7,6 @@ import type { Severity } from '../../lib/trouble-rules.ts';
 import type { Trouble } from '../../lib/troubles.ts';
 import { countByState } from '../../memberships/membership-list-store.ts';
 import type { OperationContext } from '../../operations/operation.ts';
-import { countWaiting } from '../../operator/count-waiting.ts';
 import { type ListedInstall, listInstalls } from '../../operator/list-installs.ts';
 import { listTroubles } from '../../operator/list-troubles.ts';
 import { loadInstances } from '../../operator/load-running.ts';
@@ -41,7 +40,7 @@ async function showHome(asked: Asked, ctx: OperationContext): Promise<Page> {
     note: alive > 0 ? badgeOf(`Running, ${sayCount(alive, 'instance')}`, 'good') : badgeOf('Not running', 'bad'),
     acts: installs.size > 0 ? formOf(asked, '/read-now', html`<button>Sync now</button>`) : '',
     body: html`
-      ${tilesOf(memberships, await countWaiting(ctx))}
+      ${tilesOf(memberships, troubles)}
       ${panelOf('Needs attention', troublesOf(troubles), html`<span class="quiet">${troubles.length}</span>`)}
       <div class="two">
         ${panelOf(
@@ -63,13 +62,14 @@ async function showHome(asked: Asked, ctx: OperationContext): Promise<Page> {
 type StateCount = Awaited<ReturnType<typeof countByState>>[number];
 
 /** Four numbers, each a link to the people behind it. */
-function tilesOf(memberships: readonly StateCount[], waiting: Awaited<ReturnType<typeof countWaiting>>): Html {
+function tilesOf(memberships: readonly StateCount[], troubles: readonly Trouble[]): Html {
   const inState = (...states: string[]) => sum(memberships.filter(({ state }) => states.includes(state)));
+  const invitations = troubles.find(({ kind }) => kind === 'invitation_waiting')?.count ?? 0;
   const tiles = [
     ['/access?state=active', inState('active'), 'have access', ''],
     ['/access?state=pending', inState('pending', 'failed'), 'cannot get in', 'bad'],
-    ['/plans', waiting.removals, 'removals on hold', 'held'],
-    ['/invitations', waiting.invitations, 'invitations to send', 'warn'],
+    ['/plans', inState('held'), 'removals on hold', 'held'],
+    ['/invitations', invitations, 'invitations to send', 'warn'],
   ] as const;
   return html`<div class="tiles">
     ${tiles.map(([href, count, says, tone]) => html`<a class="tile ${count > 0 ? tone : ''}" href="${href}"><b>${count}</b>${says}</a>`)}
@@ -105,7 +105,7 @@ function troublesOf(troubles: readonly Trouble[]): Html {
         <p>${says}</p>
         <span>${instantOf(since)}</span>
         ${leadsTo !== null && html`<a class="button" href="${leadsTo}">Open</a>`}
-        <p class="detail">${detail === null ? action : `${detail}. ${action}`}</p>
+        <p class="detail">${leadsTo === null ? [detail, action].filter(Boolean).join('. ') : detail}</p>
       </div>`;
   })}`;
 }

@@ -3,13 +3,14 @@ import { AppError } from '../../domain/errors.ts';
 import { statusOfContract } from '../../domain/evidence-status.ts';
 import { maskText } from '../../lib/mask.ts';
 import { type Access, listAccess } from '../../memberships/access-list-store.ts';
+import { problemOf, projectsOf } from '../../operations/access.ts';
 import type { OperationContext } from '../../operations/operation.ts';
 import { convergeNow } from '../../operator/converge-now.ts';
 import { explainSubject } from '../../operator/explain-subject.ts';
 import { loadMembership } from '../../operator/load-membership.ts';
 import { loadTimeline } from '../../operator/timeline/load-timeline.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
-import { accessColumns, nameOf, problemOf, projectsOf, reasonsOf, trainerLink } from '../view/access-cells.ts';
+import { accessColumns, nameOf, reasonsOf, trainerLink } from '../view/access-cells.ts';
 import { membershipBadge, stateBadge } from '../view/badge.ts';
 import { toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
@@ -34,7 +35,7 @@ async function showMembership(asked: Asked, ctx: OperationContext): Promise<Page
   const { nextAttemptAt, canConverge, explanations, timeline, ...access } = await loadMembership(ctx, id);
   const canSync = asked.operator.role === 'operator' && canConverge;
   return {
-    title: `${nameOf(access)} in ${projectsOf(access).join('; ')}`,
+    title: maskText(`${nameOf(access)} in ${projectsOf(access).join('; ')}`),
     note: membershipBadge(access.state),
     acts: canSync ? formOf(asked, `/memberships/${id}/converge`, html`<button>Sync now</button>`) : '',
     body: html`
@@ -54,6 +55,7 @@ async function showMembership(asked: Asked, ctx: OperationContext): Promise<Page
 function factsOf(access: Access, nextAttemptAt: string | null): Html {
   const { trainerId, tool, groupId, install, updatedAt, removeAfter } = access;
   const next = nextAttemptAt ?? removeAfter;
+  const problem = problemOf(access);
   return html`<dl class="sheet">
     <dt>Trainer</dt>
     <dd>${trainerLink(access)} <span class="id">${maskText(trainerId)}</span></dd>
@@ -65,7 +67,7 @@ function factsOf(access: Access, nextAttemptAt: string | null): Html {
     <dd>${instantOf(updatedAt)}</dd>
     <dt>Reason</dt>
     <dd>${reasonsOf(access)}</dd>
-    ${problemOf(access) && html`<dt>Problem</dt><dd class="bad">${problemOf(access)}</dd>`}
+    ${problem !== null && html`<dt>Problem</dt><dd class="bad">${maskText(problem)}</dd>`}
     ${next && html`<dt>Next try</dt><dd>${instantOf(next)}</dd>`}
   </dl>`;
 }

@@ -8,7 +8,7 @@ export function signInPage(back: string, problem?: string): Html {
     <input type="hidden" name="back" value="${back}" />
     <label for="token">Your token</label>
     <input id="token" name="token" type="password" autocomplete="current-password" required autofocus />
-    <button class="act">Sign in</button>
+    <button class="main">Sign in</button>
     <p class="quiet">Tokens are configured in <code>console.tokens</code>, one for each person.</p>
   </form>`;
 }

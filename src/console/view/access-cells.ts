@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
-import { describeCause } from '../../domain/standing.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Access, AccessReason } from '../../memberships/access-list-store.ts';
+import { contractsOf, problemOf, projectsOf, reasonOf, titleOf, untilOf } from '../../operations/access.ts';
 import type { Html } from '../page.ts';
 import { membershipBadge } from './badge.ts';
 import { instantOf } from './instant.ts';
@@ -13,52 +13,14 @@ export function nameOf({ displayName, trainerId }: Pick<Access, 'displayName' | 
   return maskText(displayName ?? trainerId);
 }
 
-/** The customers' names of the projects; the id of the group where none is known. */
-export function projectsOf({ reasons, groupId }: Pick<Access, 'reasons' | 'groupId'>): string[] {
-  const projects = reasons.flatMap(({ externalProjectId: id, externalProjectName: name }) => {
-    if (id === null) return [];
-    return [name === null || name === id ? id : `${name} (${id})`];
-  });
-  return projects.length === 0 ? [maskText(groupId)] : [...new Set(projects.map((one) => maskText(one)))];
-}
-
-/** Why somebody has access, or why it ends. */
-export function reasonOf({ cause, reasons, wanted }: Access): string {
-  if (cause !== null) return describeCause(cause);
-  return wanted ? contractsOf(reasons).map(titleOf).join('; ') : 'no active contract';
-}
-
-/** What keeps somebody from getting in or out. */
-export function problemOf({ failure, doubtedId, state }: Access): string {
-  if (failure !== null) return maskText(failure);
-  if (doubtedId !== null) return `Account ${maskText(doubtedId)}: whose is it?`;
-  return state === 'held' ? 'Leaves when the plan is approved' : '';
-}
-
 function problemCell(access: Access): Html | string {
-  if (access.state !== 'removing') return problemOf(access);
-  return html`Leaves ${instantOf(access.removeAfter) || 'now'} ${problemOf(access)}`;
+  const problem = maskText(problemOf(access) ?? '');
+  if (access.state === 'held') return html`Leaves when the plan is approved ${problem}`;
+  return access.state === 'removing' ? html`Leaves ${instantOf(access.removeAfter) || 'now'} ${problem}` : problem;
 }
 
-/** When the access ends, as far as that is known. */
-export function untilOf({ removeAfter, reasons, wanted }: Access): string | null {
-  if (removeAfter !== null) return removeAfter;
-  const ends = reasons.flatMap(({ endDate }) => endDate ?? []);
-  // A contract without a known end gives access for as long as that is so.
-  if (!wanted || ends.length < reasons.length) return null;
-  return ends.sort().at(-1) ?? null;
-}
-
-function contractsOf(reasons: readonly AccessReason[]): AccessReason[] {
-  return [...new Map(reasons.map((one) => [JSON.stringify([one.install, one.contractId]), one])).values()];
-}
-
-function titleOf({ title, contractId }: AccessReason): string {
-  return title === null ? `Contract ${contractId}` : maskText(title);
-}
-
-function contractLink(reason: AccessReason): Html {
-  return html`<a href="/contracts/${encodeURIComponent(reason.contractId)}">${titleOf(reason)}</a>`;
+function contractLink(reason: Pick<AccessReason, 'contractId' | 'title'>): Html {
+  return html`<a href="/contracts/${encodeURIComponent(reason.contractId)}">${maskText(titleOf(reason))}</a>`;
 }
 
 export function trainerLink(trainer: Pick<Access, 'displayName' | 'trainerId'>): Html {
@@ -67,7 +29,10 @@ export function trainerLink(trainer: Pick<Access, 'displayName' | 'trainerId'>):
 
 export const accessColumns: readonly Column<Access>[] = [
   ['Trainer', (access) => html`${trainerLink(access)}<small class="id">${maskText(access.trainerId)}</small>`],
-  ['Project', (access) => html`${projectsOf(access).join('; ')}<small>${access.tool} · ${access.install}</small>`],
+  [
+    'Project',
+    (access) => html`${maskText(projectsOf(access).join('; '))}<small>${access.tool} · ${access.install}</small>`,
+  ],
   ['State', ({ id, state }) => html`<a href="/memberships/${id}">${membershipBadge(state)}</a>`],
   ['Since', ({ updatedAt }) => instantOf(updatedAt)],
   ['Reason', reasonsOf],
@@ -78,6 +43,6 @@ export const accessColumns: readonly Column<Access>[] = [
 export function reasonsOf(access: Access): Html | string {
   const links = access.wanted && access.cause === null ? contractsOf(access.reasons).map(contractLink) : [];
   return links.length === 0
-    ? reasonOf(access)
+    ? maskText(reasonOf(access))
     : html`${links.map((link, index) => html`${index > 0 ? '; ' : ''}${link}`)}`;
 }
