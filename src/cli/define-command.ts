@@ -66,8 +66,6 @@ interface Declared<Arguments extends Inputs, Options extends Inputs, Opens exten
   opens?: Opens;
   /** The parts of the configuration whose secrets it uses, such as `tools`; by default only those of the database. */
   uses?: readonly string[] | ((given: Given<Arguments, Options>) => readonly string[]);
-  /** Whether nothing may be written: no database is made, and services change nothing. */
-  isDry?: boolean | ((given: Given<Arguments, Options>) => boolean);
   /** @returns why the given values do not fit together; false or undefined if they do */
   misuse?(given: Given<Arguments, Options>): string | false | undefined;
   /** Imports the function that the command runs. */
@@ -196,10 +194,10 @@ async function openFor<Arguments extends Inputs, Options extends Inputs, Opens e
   session: Session,
   work: (session: Sessions[Opens]) => Promise<void>,
 ): Promise<void> {
-  const { opens, isDry = false } = declaration;
+  const { opens } = declaration;
   const uses = typeof declaration.uses === 'function' ? declaration.uses(given) : (declaration.uses ?? []);
   const workWith = work as (session: Session) => Promise<void>;
-  const needs = { uses, isDry: typeof isDry === 'function' ? isDry(given) : isDry };
+  const needs = { uses, isDry: false };
   if (opens === 'storage') {
     const { withStorage } = await import('./with-storage.ts');
     await withStorage(session, workWith, needs);

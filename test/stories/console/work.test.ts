@@ -78,7 +78,7 @@ describe('the pages of work', () => {
     await passHours(1);
     const home = await visitor.visit('/');
     expect(home.text).toContain(
-      `1 day of work of acme is held for your decision.\nOpen\n30 hours, the oldest of ${day}.`,
+      `1 day of work of acme is held for your decision.\nOpen\n30 hours, the oldest of ${day}\n`,
     );
     const differing = await visitor.visit('/work');
     expect(rowsOf(differing.text, `${day} |`)).toEqual([
