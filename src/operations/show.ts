@@ -22,8 +22,13 @@ export type Column<Row> = readonly [title: string, cell: (row: Row) => Cell, opt
 
 export interface ColumnOptions<Row> {
   align?: 'left' | 'right';
-  /** The cell is an instant, and people want to know how long ago it was. A CSV file has the instant. */
-  as?: 'age';
+  /**
+   * `age`: the cell is an instant, and people want to know how long ago it was, or in how long it will be. `state`: it is
+   * a word of a closed set, which the console shows as a badge and a terminal in a colour. A CSV file has the cell.
+   */
+  as?: 'age' | 'state';
+  /** The console shows it in small print beneath the cell before. */
+  isBeneath?: true;
   /** The page of the console that the cell links to. */
   to?(row: Row): string;
 }

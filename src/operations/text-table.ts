@@ -37,7 +37,9 @@ export function formatList<Row>(rows: readonly Row[], columns: Columns<Row>, whe
 }
 
 function ageOf(instant: Cell): Cell {
-  return typeof instant === 'string' ? sayAge(Math.max(0, Date.now() - Date.parse(instant))) : instant;
+  if (typeof instant !== 'string' || instant === '') return instant;
+  const ms = Date.now() - Date.parse(instant);
+  return ms >= 0 ? sayAge(ms) : `in ${sayAge(-ms)}`;
 }
 
 /**
