@@ -83,7 +83,7 @@ function handle(operation: Served, ctx: OperationContext, bearer: Bearer, stoppi
     const signal = patienceWith(operation, response, stopping);
     const by = byOf(operator, request, ctx);
     const input = { ...given.params, ...given.query, ...given.body };
-    const call = { by, signal, loops: [], onProgress: () => undefined };
+    const call = { by, role: operator.role, signal, loops: [], onProgress: () => undefined };
     const act = () => run(operation, input, ctx, call);
     const key = operation.method === 'post' ? readKey(request) : undefined;
     if (key === undefined) {

@@ -2,7 +2,9 @@ import type { Adapter } from '../adapters/adapter.ts';
 import type { Config } from '../config/config-schema.ts';
 import { createChanges } from '../console/changes.ts';
 import { createConsoleApp } from '../console/console-app.ts';
+import { createDoings } from '../console/doings.ts';
 import type { Operator } from '../console/operator.ts';
+import type { ConsoleContext } from '../console/page.ts';
 import { usualSecondLookMs } from '../converge/converge-steps.ts';
 import { createAliveLock } from '../db/alive-lock.ts';
 import { createCheckpointer } from '../db/checkpointer.ts';
@@ -23,8 +25,6 @@ import type { Polling } from '../lib/loop.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { createReadiness } from '../lib/readiness.ts';
 import { describeOpenWall, findOpenWalls } from '../memberships/wall.ts';
-import type { OperationContext } from '../operations/operation.ts';
-import { createApprovals } from '../operator/approvals.ts';
 import { examineBridge } from '../operator/examine-bridge.ts';
 import { describeSharedAccounts, findLocalTools, findSharedAccounts } from '../tools/account-rules.ts';
 import { refuseTwins } from '../tools/bind-tool.ts';
@@ -134,13 +134,12 @@ export function createApp({
   });
   const changes = createChanges();
   const stopping = new AbortController();
-  const approvals = createApprovals(logger);
-  const ctx: OperationContext = {
+  const doings = createDoings();
+  const ctx: ConsoleContext = {
     ...loops.services,
     configFile,
     registry: followed(registry, loops.loadInstalls),
-    approvals,
-    reports: new Map(),
+    doings,
     examine: (signal) => examineBridge({ ...loops.services, adapters, clock }, signal),
   };
   const { host, port } = config.console;
@@ -196,7 +195,7 @@ export function createApp({
       await receiver.stop();
       changes.close();
       stopping.abort();
-      await approvals.stop();
+      await doings.stop();
       await operator.stop();
       await loops.services.alertsStored();
       await append.close();

@@ -29,6 +29,7 @@ export async function openAsk(
       answer: async (one, input) =>
         await answer(one, input, ctx, {
           by: decidedBy(),
+          role: 'operator',
           signal: terminal.signal,
           loops,
           onProgress: createProgress(terminal),

@@ -18,12 +18,10 @@ export async function withContext(session: Session, operation: Operation, input:
     return;
   }
   const { withServices } = await import('./with-services.ts');
-  const { createApprovals } = await import('../operator/approvals.ts');
   const { examineBridge } = await import('../operator/examine-bridge.ts');
   await withServices(session, { uses, isDry }, async ({ services, registry }) => {
     const examine = (signal: AbortSignal) => examineBridge(services, signal);
-    const approvals = createApprovals(services.logger);
-    await work({ ...services, registry, approvals, reports: new Map(), examine }, services.loops);
+    await work({ ...services, registry, examine }, services.loops);
   });
 }
 
@@ -64,7 +62,6 @@ async function withDatabase(
         ...{ config, clock, registry, installs },
         configFile: source.kind === 'file' ? source.path : undefined,
         wake: () => undefined,
-        reports: new Map(),
       };
       if (asks === 'channels') {
         const { createChannels } = await import('../notify/create-channels.ts');

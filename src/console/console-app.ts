@@ -4,12 +4,11 @@ import { httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { Loop } from '../lib/loop.ts';
 import { createQuiet } from '../lib/quiet.ts';
 import type { Readiness } from '../lib/readiness.ts';
-import type { OperationContext } from '../operations/operation.ts';
 import type { Changes } from './changes.ts';
 import { createHostCheck } from './check-origin.ts';
 import type { SharedWithApi } from './console-parts.ts';
 import { measure } from './measure.ts';
-import { createPages } from './serve-pages.ts';
+import type { ConsoleContext } from './page.ts';
 import { createConsoleTokens, isSameText } from './sign-in/console-tokens.ts';
 import { createRefusedTokens, type RefusedTokens } from './sign-in/refused-tokens.ts';
 import { createSessions } from './sign-in/session.ts';
@@ -20,12 +19,12 @@ export interface ConsoleOptions {
   readiness: Readiness;
   changes: Changes;
   alwaysSignedIn?: SharedWithApi['alwaysSignedIn'];
-  /** Loads what answers under `/api`: when it is first asked for, as most instances never are. */
+  /** Loads what answers under `/api`. It and the pages are loaded when they are first asked for. */
   loadApi(shared: SharedWithApi): Promise<RequestHandler>;
 }
 
 /** The listener for operators: health, readiness, metrics, and the pages where operators sign in. */
-export function createConsoleApp(ctx: OperationContext, options: ConsoleOptions): Express {
+export function createConsoleApp(ctx: ConsoleContext, options: ConsoleOptions): Express {
   const { token, tokens: configured, hosts, trustedProxies } = ctx.config.console;
   const { metrics, box, clock } = ctx;
   const { changes, alwaysSignedIn } = options;
@@ -63,7 +62,12 @@ export function createConsoleApp(ctx: OperationContext, options: ConsoleOptions)
       '/api',
       loadedOnce(() => options.loadApi({ tokens, limit, refused, alwaysSignedIn })),
     );
-    app.use(createPages(ctx, { tokens, limit, refused, sessions, changes, alwaysSignedIn }));
+    app.use(
+      loadedOnce(async () => {
+        const { createPages } = await import('./serve-pages.ts');
+        return createPages(ctx, { tokens, limit, refused, sessions, changes, alwaysSignedIn });
+      }),
+    );
   }
   app.use((_request, response) => {
     const error = 'There is nothing at this address; without console.tokens there are no pages';

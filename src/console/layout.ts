@@ -47,6 +47,7 @@ const belongsTo: Readonly<Record<string, string>> = {
   memberships: '/access',
   trainers: '/access',
   connect: '/installs',
+  doing: '/acts',
 };
 
 /** How many wait in a section, by its path. */
@@ -64,10 +65,11 @@ export interface Frame {
   /** Undefined before an operator has signed in. */
   session: { operator: Operator; csrf: string } | undefined;
   counts: Counts;
+  notice?: string | undefined;
 }
 
 /** A whole page. Without JavaScript it is complete; with it, `live.js` keeps what is in `main` up to date. */
-export function layOut({ title, body, note, acts, path, isLive, session, counts }: Frame): Html {
+export function layOut({ title, body, note, acts, path, isLive, session, counts, notice }: Frame): Html {
   const section = sectionOf(path);
   return html`<!doctype html>
     <html lang="en">
@@ -92,6 +94,7 @@ export function layOut({ title, body, note, acts, path, isLive, session, counts 
             <h1>${title}</h1>
             ${note} ${acts && html`<div class="acts">${acts}</div>`}
           </div>
+          ${notice && html`<p role="status" class="good">${notice}</p>`}
           ${body}
         </main>
       </body>

@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { By } from '../db/audit-store.ts';
 import type { OperationContext } from '../operations/operation.ts';
+import type { Doings } from './doings.ts';
 import type { Operator } from './operator.ts';
 
 /**
@@ -11,7 +12,7 @@ import type { Operator } from './operator.ts';
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 
 /** A request to the console, after it was let in. */
-export interface Asked {
+export interface PageRequest {
   operator: Operator;
   /** The operator and the time, for the audit log. */
   by: By;
@@ -23,6 +24,10 @@ export interface Asked {
   form: URLSearchParams;
   /** What every form must contain; `formOf` puts it there. */
   csrf: string;
+}
+
+export interface ConsoleContext extends OperationContext {
+  doings: Doings;
 }
 
 export type Answer = Page | Redirect | Download;
@@ -41,9 +46,11 @@ export interface Page {
   isStill?: boolean;
 }
 
-/** After an act: the page that shows what became of it. */
+/** After an act. */
 export interface Redirect {
   redirect: string;
+  /** What came of the act, shown at the top of the next page. */
+  notice?: string;
 }
 
 export interface Download {
@@ -55,22 +62,27 @@ export interface Download {
 
 /** A page with an address. It changes nothing. */
 export interface View {
-  /** As Express writes it, such as `/plans/:id`. */
+  /** As Express writes it, such as `/plans/:plan`. */
   path: string;
-  show(asked: Asked, ctx: OperationContext): Answer | Promise<Answer>;
+  show(request: PageRequest, ctx: ConsoleContext): Answer | Promise<Answer>;
 }
 
 /** Something that operators can do, and viewers cannot. */
 export interface Act {
   path: string;
-  act(asked: Asked, ctx: OperationContext): Answer | Promise<Answer>;
+  act(request: PageRequest, ctx: ConsoleContext): Answer | Promise<Answer>;
 }
 
 /** A form that is sent to an act. A viewer gets none. */
-export function formOf({ operator, csrf }: Asked, action: string, content: Html): Html | string {
+export function formOf({ operator, csrf }: PageRequest, action: string, content: Html): Html | string {
   if (operator.role !== 'operator') return '';
   return html`<form method="post" action="${action}">
     <input type="hidden" name="csrf" value="${csrf}" />
     ${content}
   </form>`;
+}
+
+/** The address of a page, to come back to it. */
+export function addressOf({ path, query }: Pick<PageRequest, 'path' | 'query'>): string {
+  return query.size === 0 ? path : `${path}?${query}`;
 }

@@ -3,7 +3,7 @@ import rawBody from 'raw-body';
 import { AppError } from '../domain/errors.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import { isFromElsewhere } from './check-origin.ts';
-import type { Asked } from './page.ts';
+import type { PageRequest } from './page.ts';
 import { hasToken, type Session } from './sign-in/session.ts';
 
 /** What is taken from a request, and what is refused. */
@@ -23,7 +23,12 @@ export function refuseForged(request: Request, session: Session, form: URLSearch
   }
 }
 
-export function askedBy(request: Request, { operator, csrf }: Session, clock: Clock, form: URLSearchParams): Asked {
+export function toPageRequest(
+  request: Request,
+  { operator, csrf }: Session,
+  clock: Clock,
+  form: URLSearchParams,
+): PageRequest {
   return {
     operator,
     by: { actor: operator.name, at: toInstant(clock.now()), origin: `console ${request.ip}` },

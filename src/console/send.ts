@@ -9,6 +9,8 @@ export interface Framed {
   isLive?: boolean;
   session: Session | undefined;
   counts?: Counts;
+  /** What came of the act before. */
+  notice?: string | undefined;
 }
 
 export async function send(

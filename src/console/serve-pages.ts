@@ -2,18 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { type ErrorRequestHandler, type Request, Router } from 'express';
 import helmet from 'helmet';
 import { html } from 'hono/html';
-import { countUndelivered } from '../converge/handover-store.ts';
 import { AppError, httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { countHeld } from '../memberships/membership-list-store.ts';
-import type { OperationContext } from '../operations/operation.ts';
+import { countWaiting } from '../operations/waiting.ts';
 import { createAssets } from './assets.ts';
 import type { Changes } from './changes.ts';
 import { createHostCheck } from './check-origin.ts';
 import type { SharedWithApi } from './console-parts.ts';
 import type { Counts } from './layout.ts';
+import type { ConsoleContext, Redirect } from './page.ts';
 import { acts, views } from './pages.ts';
-import { askedBy, needSession, readForm, refuseForged } from './request.ts';
+import { needSession, readForm, refuseForged, safePath, toPageRequest } from './request.ts';
 import { send } from './send.ts';
 import type { Session, Sessions } from './sign-in/session.ts';
 import { addSignIn } from './sign-in/sign-in-routes.ts';
@@ -24,9 +23,10 @@ interface Way extends SharedWithApi {
   changes: Changes;
 }
 
-export function createPages(ctx: OperationContext, way: Way): Router {
+export function createPages(ctx: ConsoleContext, way: Way): Router {
   const { clock } = ctx;
   const sessionOf = createSessionOf(way);
+  const notices = createNotices();
   const router = Router();
   router.use(securityHeaders);
   router.use(createHostCheck(ctx.config.console.hosts));
@@ -48,9 +48,9 @@ export function createPages(ctx: OperationContext, way: Way): Router {
         response.redirect(303, `/sign-in?${new URLSearchParams({ back: request.originalUrl })}`);
         return;
       }
-      const asked = askedBy(request, session, clock, new URLSearchParams());
-      const answer = await show(asked, ctx);
-      await send(response, answer, { path: request.path, isLive: true, session, counts: await countsOf(ctx) });
+      const answer = await show(toPageRequest(request, session, clock, new URLSearchParams()), ctx);
+      const notice = notices.take(session);
+      await send(response, answer, { path: request.path, isLive: true, session, counts: await countsOf(ctx), notice });
     });
   }
   for (const { path, act } of acts) {
@@ -59,8 +59,9 @@ export function createPages(ctx: OperationContext, way: Way): Router {
       const form = await readForm(request);
       refuseForged(request, session, form);
       if (session.operator.role !== 'operator') throw new AppError('forbidden', 'A viewer cannot do this');
-      const asked = askedBy(request, session, clock, form);
-      await send(response, await act(asked, ctx), { path: request.path, session, counts: await countsOf(ctx) });
+      const answer = await act(toPageRequest(request, session, clock, form), ctx);
+      if ('redirect' in answer) notices.keep(session, answer);
+      await send(response, answer, { path: request.path, session, counts: await countsOf(ctx) });
     });
   }
   router.use(() => {
@@ -71,8 +72,27 @@ export function createPages(ctx: OperationContext, way: Way): Router {
 }
 
 /** What waits for a person, beside the sections of the side bar. */
-async function countsOf({ database: { kysely } }: OperationContext): Promise<Counts> {
-  return { '/plans': await countHeld(kysely), '/invitations': await countUndelivered(kysely) };
+async function countsOf(ctx: ConsoleContext): Promise<Counts> {
+  const { held, invitations } = await countWaiting(ctx);
+  return { '/plans': held, '/invitations': invitations };
+}
+
+const mostNotices = 1000;
+
+/** What came of an act, for the next page of the same session. Another instance may show that page, without it. */
+function createNotices() {
+  const kept = new Map<string, string>();
+  return {
+    keep({ csrf }: Session, { notice }: Redirect) {
+      if (notice !== undefined) kept.set(csrf, notice);
+      for (const oldest of [...kept.keys()].slice(0, -mostNotices)) kept.delete(oldest);
+    },
+    take({ csrf }: Session): string | undefined {
+      const notice = kept.get(csrf);
+      kept.delete(csrf);
+      return notice;
+    },
+  };
 }
 
 type SessionOf = (request: Request) => Session | undefined;
@@ -92,16 +112,24 @@ function createErrorPage(logger: Logger, sessionOf: SessionOf): ErrorRequestHand
     if (!isOwn) logger.error({ err: error, path: request.path }, 'A page of the console failed');
     const says = isOwn ? error.message : 'This did not work. The log says why.';
     const status = refused ?? httpStatusOf(error.code);
+    const back = request.method === 'POST' ? pageBefore(request) : undefined;
     const title = status === 404 ? 'Not found' : 'This did not work';
     const page = {
       title,
       body: html`<p role="alert">${says}</p>
-        <p><a href="/">Home</a></p>`,
+        <p>${back !== undefined && html`<a href="${back}">Back</a> · `}<a href="/">Home</a></p>`,
       status,
     };
     response.set('Cache-Control', 'no-store');
     await send(response, page, { path: request.path, session: sessionOf(request) });
   };
+}
+
+/** The page that had the form; undefined if the browser did not say, or it was on another site. */
+function pageBefore({ headers: { referer, host } }: Request): string | undefined {
+  if (referer === undefined || !URL.canParse(referer)) return undefined;
+  const url = new URL(referer);
+  return url.host === host ? safePath(`${url.pathname}${url.search}`) : undefined;
 }
 
 /** The status with which Express refuses a request: an address that it cannot decode, or a condition that is not met. */

@@ -1,5 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
+import { jsonTexts } from '../db/json-list.ts';
 import { onSame } from '../db/on-same.ts';
 import type { Tables } from '../db/schema.ts';
 import type { BudgetState } from '../domain/budget.ts';
@@ -11,6 +12,9 @@ import type { Storage } from '../keys/storage.ts';
 
 interface PageFilter {
   install?: string | undefined;
+  /** Part of a title, or a whole id. */
+  search?: string | undefined;
+  contractId?: string | undefined;
   /** Only those whose budget was last read to be so. */
   budget?: BudgetState | undefined;
   /** All contracts of this status, and others of the same registers: only their values decide. */
@@ -25,12 +29,11 @@ export type ContractPosition = ContractKey & {
   remainingFraction: number | null;
 };
 
-/** A contract with its budget, as last read, and the number of its trainers. */
-export type CountedContract = ContractEvidence &
+/** A contract with its budget, as last read. */
+export type FundedContract = ContractEvidence &
   ContractPosition & {
     budgetState: BudgetState | null;
     consumedFraction: number | null;
-    people: number | null;
   };
 
 export const pageSize = 500;
@@ -79,12 +82,35 @@ export async function pageContracts(
   ctx: Storage,
   filter: PageFilter,
   after: ContractPosition | undefined,
-): Promise<CountedContract[]> {
+): Promise<FundedContract[]> {
   // In two parts, so that each is read by an index, and no page sorts all contracts.
   const isInRest = after?.remainingFraction === null;
   const first = isInRest ? [] : await listWithBudget(ctx, filter, after);
   if (first.length === pageSize) return first;
   return [...first, ...(await listRest(ctx, filter, isInRest ? after : undefined, pageSize - first.length))];
+}
+
+export interface Participant extends ContractKey {
+  trainerId: string;
+  displayName: string | null;
+}
+
+export async function listParticipants(
+  { database }: Storage,
+  contracts: readonly ContractKey[],
+): Promise<Participant[]> {
+  if (contracts.length === 0) return [];
+  const ids = jsonTexts(
+    database,
+    contracts.map(({ contractId }) => contractId),
+  );
+  return await database.kysely
+    .selectFrom('participation')
+    .leftJoin('person', onSame('person', 'participation', ['install', 'trainerId']))
+    .select(['participation.install', 'participation.contractId', 'participation.trainerId', 'displayName'])
+    .where('participation.contractId', 'in', ids)
+    .orderBy('participation.trainerId')
+    .execute();
 }
 
 /** The contract of this id; of several installs where more than one has it. */
@@ -111,7 +137,7 @@ async function listWithBudget(
   ctx: Storage,
   filter: PageFilter,
   after: ContractPosition | undefined,
-): Promise<CountedContract[]> {
+): Promise<FundedContract[]> {
   let rows = selectContracts(ctx, filter).where(hasBudget);
   if (after !== undefined) {
     const { remainingFraction, install, contractId } = after;
@@ -127,7 +153,7 @@ async function listRest(
   filter: PageFilter,
   after: ContractKey | undefined,
   limit: number,
-): Promise<CountedContract[]> {
+): Promise<FundedContract[]> {
   let rows = selectContracts(ctx, filter).where((eb) =>
     eb.or([eb('nextReadAt', 'is', null), eb('consumedFraction', 'is', null)]),
   );
@@ -138,22 +164,21 @@ async function listRest(
   return await rows.orderBy('contract.install').orderBy('contract.contractId').limit(limit).execute();
 }
 
-function selectContracts(ctx: Storage, { install, budget, mayBe, isUnlisted = false }: PageFilter) {
+function selectContracts(ctx: Storage, { install, search, contractId, budget, mayBe, isUnlisted = false }: PageFilter) {
   let rows = ctx.database.kysely
     .selectFrom('contract')
     .leftJoin('budget', onSame('budget', 'contract', ['install', 'contractId']))
     .selectAll('contract')
     .select(['budget.state as budgetState', 'consumedFraction'])
-    .select(sql<number | null>`case when ${hasBudget} then ${remaining} end`.as('remainingFraction'))
-    .select((eb) =>
-      eb
-        .selectFrom('participation')
-        .select((of) => of.fn.countAll<number>().as('n'))
-        .whereRef('participation.install', '=', 'contract.install')
-        .whereRef('participation.contractId', '=', 'contract.contractId')
-        .as('people'),
-    );
+    .select(sql<number | null>`case when ${hasBudget} then ${remaining} end`.as('remainingFraction'));
   if (install !== undefined) rows = rows.where('contract.install', '=', install);
+  if (contractId !== undefined) rows = rows.where('contract.contractId', '=', contractId);
+  if (search !== undefined) {
+    const pattern = `%${search.toLowerCase().replaceAll(/[!%_]/g, '!$&')}%`;
+    rows = rows.where((eb) =>
+      eb.or([eb('contract.contractId', '=', search), sql<boolean>`lower(title) like ${pattern} escape '!'`]),
+    );
+  }
   if (budget !== undefined) rows = rows.where('budget.state', '=', budget);
   if (mayBe !== undefined) rows = rows.where(registersOf[mayBe]);
   if (isUnlisted) rows = rows.where(isInNoList);

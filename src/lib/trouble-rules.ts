@@ -145,7 +145,7 @@ const rules = {
     means: 'A contract is no longer listed, and nothing says that it ended. Its people keep their access.',
     says: '<count><more> contract(|s) (is|are) no longer listed, but not reported as ended.',
     action: 'Run `gangway contracts list --suspects`, then `gangway contracts end <contract>` for what is over',
-    page: '/contracts?suspects=yes',
+    page: '/contracts?suspects=true',
   },
   delivery_failed: {
     severity: 'waiting',

@@ -173,11 +173,14 @@ export async function countHeld(db: Transaction): Promise<number> {
   return Number(n);
 }
 
+/** @param install whose; by default those of all */
 export async function countByState(
   db: Transaction,
+  install?: string,
 ): Promise<{ tool: string; state: MembershipState; count: number }[]> {
-  return await db
-    .selectFrom('membership')
+  let query = db.selectFrom('membership');
+  if (install !== undefined) query = query.where('install', '=', install);
+  return await query
     .select(['tool', 'state', sql<number>`count(*)`.as('count')])
     .groupBy(['tool', 'state'])
     .execute();

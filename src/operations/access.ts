@@ -5,8 +5,10 @@ import { describeCause } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
 import { listAccessHistory } from '../memberships/access-history-store.ts';
 import { listAccess } from '../memberships/access-list-store.ts';
-import { pageById, pageByKey, rowNumberIn } from './cursor.ts';
+import { type LeavingKey, leavingKeyOf } from '../memberships/membership-list-store.ts';
+import { type PageWish, pageById, pageByKey, rowNumberIn } from './cursor.ts';
 import { group, read } from './operation.ts';
+import { contractPath, trainerPath } from './paths.ts';
 import { type Columns, table } from './show.ts';
 import {
   instant,
@@ -55,7 +57,7 @@ export const Access = z
   .object({ ...membership, reasons: z.array(Reason).describe('Recorded reasons, active or not.') })
   .meta({ id: 'Access' });
 
-type Found = z.output<typeof Access>;
+export type Access = z.output<typeof Access>;
 
 const Stretch = z
   .object({
@@ -76,9 +78,14 @@ const Stretch = z
   })
   .meta({ id: 'AccessStretch', description: 'A time in which a trainer could get into a group of a tool.' });
 
+/** A person by name, whose page it leads to, with the id. */
+export const trainerColumns: Columns<{ displayName: string | null; trainerId: string }> = [
+  ['name', ({ displayName }) => displayName, { to: ({ trainerId }) => trainerPath(trainerId) }],
+  ['trainer', ({ trainerId }) => trainerId, { isBeneath: true }],
+];
+
 const stretchColumns: Columns<z.output<typeof Stretch>> = [
-  ['name', ({ displayName }) => displayName],
-  ['trainer', ({ trainerId }) => trainerId],
+  ...trainerColumns,
   ['tool', ({ tool }) => tool],
   ['group', ({ groupId }) => groupId],
   ['from', ({ from }) => from ?? 'not known'],
@@ -96,18 +103,36 @@ const stretchColumns: Columns<z.output<typeof Stretch>> = [
   ],
 ];
 
-const accessColumns: Columns<Found> = [
-  ['name', ({ displayName }) => displayName, { to: ({ trainerId }) => `/trainers/${encodeURIComponent(trainerId)}` }],
-  ['trainer', ({ trainerId }) => trainerId],
+export const accessColumns: Columns<Access> = [
+  ...trainerColumns,
   ['project', (access) => projectsOf(access).join('; ')],
-  ['tool', ({ tool }) => tool],
-  ['install', ({ install }) => install],
-  ['state', ({ state }) => state, { to: ({ id }) => `/memberships/${id}` }],
+  ['tool', ({ tool }) => tool, { isBeneath: true }],
+  ['install', ({ install }) => install, { isBeneath: true }],
+  ['state', ({ state }) => state, { as: 'state', to: ({ id }) => `/memberships/${id}` }],
   ['since', ({ updatedAt }) => updatedAt, { as: 'age' }],
-  ['reason', reasonOf],
+  ['reason', reasonOf, { to: ({ reasons: [first] }) => first && contractPath(first.contractId) }],
   ['problem', problemOf],
-  ['until', untilOf],
+  ['until', untilOf, { as: 'age' }],
 ];
+
+export const leaving = z
+  .boolean()
+  .default(false)
+  .describe('Only those whose access is about to end, the soonest first.');
+
+/** One page of the members whose access is about to end. */
+export async function pageLeaving<Row extends Parameters<typeof leavingKeyOf>[0]>(
+  list: string,
+  wish: PageWish,
+  find: (after: LeavingKey | undefined, limit: number) => Promise<Row[]>,
+) {
+  return await pageByKey(
+    list,
+    { ...wish, parts: 2 },
+    (key, limit) => find(key && { leavesAt: key[0] ?? '', id: rowNumberIn(key[1]) }, limit),
+    (row) => [leavingKeyOf(row).leavesAt, String(row.id)],
+  );
+}
 
 const anInstant = z.iso.datetime({ offset: true });
 
@@ -149,25 +174,34 @@ export const access = group('access', {
       project: text.optional().describe('The id of the project, or of the group in the tool.'),
       trainer: text.optional().describe('The id of the trainer.'),
       contract: text.optional().describe('A contract that is, or was, a reason.'),
+      leaving,
       ...paging,
     }),
     out: page(Access),
-    async run({ q, trainer, contract, limit, cursor, ...filter }, ctx) {
+    async run({ q, trainer, contract, leaving: isLeaving, limit, cursor, ...filter }, ctx) {
       const search = q === undefined ? undefined : { text: q, digest: ctx.box.digest(q.toLowerCase()) };
-      const asked = { ...filter, search, trainerId: trainer, contractId: contract };
-      const found = await pageById('access search', { limit, cursor }, (before, most) =>
-        listAccess(ctx.database.kysely, { ...asked, before, limit: most }),
-      );
+      const asked = { ...filter, search, isLeaving, trainerId: trainer, contractId: contract };
+      const { kysely } = ctx.database;
+      const found = isLeaving
+        ? await pageLeaving('access leaving', { limit, cursor }, (afterLeaving, most) =>
+            listAccess(kysely, { ...asked, afterLeaving, limit: most }),
+          )
+        : await pageById('access search', { limit, cursor }, (before, most) =>
+            listAccess(kysely, { ...asked, before, limit: most }),
+          );
       refuseUnknown(ctx, filter.install, found.items);
       refuseUnknownTool(ctx, filter.tool, found.items);
       return found;
     },
-    show: table(accessColumns, 'Nobody matches.'),
+    show: table(
+      accessColumns,
+      'Nobody matches. Trainers appear here when a contract begins whose job is linked to a project.',
+    ),
   }),
 });
 
 /** The customers' names of the projects; the id of the group where none is known. */
-export function projectsOf({ reasons, groupId }: Pick<Found, 'reasons' | 'groupId'>): string[] {
+export function projectsOf({ reasons, groupId }: Pick<Access, 'reasons' | 'groupId'>): string[] {
   const projects = reasons.flatMap(({ externalProjectId: id, externalProjectName: name }) => {
     if (id === null) return [];
     return [name === null || name === id ? id : `${name} (${id})`];
@@ -176,7 +210,7 @@ export function projectsOf({ reasons, groupId }: Pick<Found, 'reasons' | 'groupI
 }
 
 /** Why somebody has access, or why it ends. */
-export function reasonOf({ cause, wanted, reasons }: Pick<Found, 'cause' | 'wanted' | 'reasons'>): string {
+export function reasonOf({ cause, wanted, reasons }: Pick<Access, 'cause' | 'wanted' | 'reasons'>): string {
   if (cause !== null) return describeCause(cause);
   return wanted ? contractsOf(reasons).map(titleOf).join('; ') : 'no active contract';
 }
@@ -192,7 +226,12 @@ export function titleOf({ title, contractId }: Pick<Reason, 'title' | 'contractI
 }
 
 /** What keeps somebody from getting in or out. */
-export function problemOf({ failure, doubtedId }: Pick<Found, 'failure' | 'doubtedId'>): string | null {
+export function problemOf({
+  state,
+  failure,
+  doubtedId,
+}: Pick<Access, 'state' | 'failure' | 'doubtedId'>): string | null {
+  if (state === 'held') return ['leaves when the plan is approved', failure].filter((part) => part !== null).join(': ');
   return failure ?? (doubtedId === null ? null : `account ${doubtedId}: whose is it?`);
 }
 
@@ -201,7 +240,7 @@ export function untilOf({
   removeAfter,
   reasons,
   wanted,
-}: Pick<Found, 'removeAfter' | 'reasons' | 'wanted'>): string | null {
+}: Pick<Access, 'removeAfter' | 'reasons' | 'wanted'>): string | null {
   if (removeAfter !== null) return removeAfter;
   const ends = reasons.flatMap(({ endDate }) => endDate ?? []);
   // A contract without a known end gives access for as long as that is so.

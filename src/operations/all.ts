@@ -1,3 +1,4 @@
+import { AppError } from '../domain/errors.ts';
 import { access } from './access.ts';
 import { audit } from './audit.ts';
 import { budgets } from './budgets.ts';
@@ -51,3 +52,11 @@ export const operations: readonly Operation[] = [
   ...settings,
   ...doctor,
 ];
+
+const byId = new Map(operations.map((operation) => [operation.id, operation]));
+
+export function operationOf(id: string): Operation {
+  const found = byId.get(id);
+  if (found === undefined) throw new AppError('not_found', `There is no operation ${id}`);
+  return found;
+}

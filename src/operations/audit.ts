@@ -21,14 +21,21 @@ const Act = z
   })
   .meta({ id: 'Act', description: 'One row of the audit log.' });
 
+export type Act = z.output<typeof Act>;
+
 const columns: Columns<z.output<typeof Act>> = [
-  ['id', ({ id }) => id, { to: ({ id }) => `/acts/${id}` }],
+  ['id', ({ id }) => id],
+  ['what', ({ action }) => action, { to: ({ id }) => `/acts/${id}` }],
+  ['about', ({ subject }) => shorten(subject)],
+  ['who', ({ actor }) => actor, { to: ({ actor }) => `/acts?${new URLSearchParams({ actor })}` }],
+  ['from', ({ origin }) => origin, { isBeneath: true }],
   ['at', ({ at }) => at],
-  ['who', ({ actor }) => actor],
-  ['from', ({ origin }) => origin],
-  ['what', ({ action }) => action],
-  ['about', ({ subject }) => subject],
 ];
+
+/** `audit show` has the whole text. */
+function shorten(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}
 
 export const audit = group('audit', {
   list: read('GET /acts', 'List what operators did, newest first', {
@@ -36,7 +43,10 @@ export const audit = group('audit', {
     out: page(Act),
     run: ({ actor, ...wish }, { database }) =>
       pageById('audit', wish, (before, limit) => listActs(database, { actor, before, limit })),
-    show: table(columns, 'No operator has done anything yet.'),
+    show: table(
+      columns,
+      'No operator has done anything. What is done in the console or on the command line appears here.',
+    ),
   }),
   show: read('GET /acts/{act}', 'Show one act, with the values before and after', {
     in: z.strictObject({ act: rowNumber.describe('Its number in the list.') }),

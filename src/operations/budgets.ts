@@ -7,6 +7,7 @@ import { pageByKey } from './cursor.ts';
 import { group, read } from './operation.ts';
 import { type Columns, sayPercent, table } from './show.ts';
 import { formatList } from './text-table.ts';
+import { sayWork, workPath } from './usage-values.ts';
 import { count, day, maybeInstant, maybeText, ofInstall, page, paging, refuseUnknown, text } from './values.ts';
 
 /** The budgets that work uses up. */
@@ -33,17 +34,34 @@ const Budget = z
   .meta({ id: 'ContractBudget' });
 
 const columns: Columns<z.output<typeof Budget>> = [
-  ['title', ({ title }) => title],
-  ['contract', ({ contractId }) => contractId, { to: ({ contractId }) => `/budgets/${contractId}` }],
+  [
+    'title',
+    ({ title }) => title,
+    {
+      to: ({ contractId, install }) => `/budgets/${encodeURIComponent(contractId)}?${new URLSearchParams({ install })}`,
+    },
+  ],
+  ['contract', ({ contractId }) => contractId, { isBeneath: true }],
   ['install', ({ install }) => install],
-  ['state', ({ state }) => state],
+  ['state', stateOf, { as: 'state' }],
   ['used', ({ consumedFraction }) => sayPercent(consumedFraction), { align: 'right' }],
   ['funded', ({ fundedVolume }) => toRounded(fundedVolume), { align: 'right' }],
   ['left', ({ remainingVolume }) => toRounded(remainingVolume), { align: 'right' }],
-  ['used up', ({ endsAt }) => endsAt],
-  ['waiting', ({ waiting }) => waiting || '', { align: 'right' }],
+  ['in a week', ({ unit, lately }) => unit && sayWork(unit, lately)],
+  ['used up', ({ endsAt }) => endsAt, { as: 'age' }],
+  [
+    'waiting',
+    ({ waiting }) => waiting || '',
+    { align: 'right', to: ({ contractId, install }) => workPath({ contractId, install }) },
+  ],
   ['problem', ({ failure }) => failure],
 ];
+
+/** The marketplace says "ok" where nothing is funded, whatever was used. */
+function stateOf({ state, fundedVolume, consumedVolume }: z.output<typeof Budget>): string {
+  if (fundedVolume === 0 && (consumedVolume ?? 0) > 0) return 'not_funded';
+  return state ?? 'not_read';
+}
 
 /** So many days of use are shown with a budget. */
 const usedDays = 60;
@@ -53,10 +71,14 @@ const ContractBudget = z.object({
   days: z.array(z.object({ day, used: z.number() })).describe('What was reported of the last 60 days, latest first.'),
 });
 
-const dayColumns: Columns<z.output<typeof ContractBudget>['days'][number]> = [
-  ['day', ({ day: of }) => of],
-  ['used', ({ used }) => used, { align: 'right' }],
-];
+export type ContractBudget = z.output<typeof ContractBudget>;
+
+export function budgetDayColumns(unit: ContractBudget['unit']): Columns<ContractBudget['days'][number]> {
+  return [
+    ['day', ({ day: of }) => of],
+    ['reported', ({ used }) => sayWork(unit ?? 'seconds', used), { align: 'right' }],
+  ];
+}
 
 export const budgets = group('budgets', {
   list: read('GET /budgets', 'List the budgets of contracts as last read, and when each is used up', {
@@ -99,7 +121,7 @@ export const budgets = group('budgets', {
       return { ...toBudget(budget), days };
     },
     show: ({ days, ...budget }) =>
-      `${formatList([budget], columns, '')}\n\n${formatList(days, dayColumns, 'Nothing was used in the last 60 days.')}`,
+      `${formatList([budget], columns, '')}\n\n${formatList(days, budgetDayColumns(budget.unit), 'Nothing was used in the last 60 days.')}`,
   }),
 });
 

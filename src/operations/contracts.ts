@@ -5,8 +5,9 @@ import { decideContract } from '../operator/decide-contract.ts';
 import { listContracts } from '../operator/list-contracts.ts';
 import { pageByKey } from './cursor.ts';
 import { act, group, read } from './operation.ts';
+import { contractPath } from './paths.ts';
 import { type Columns, sayPercent, table } from './show.ts';
-import { count, maybeInstant, maybeText, ofInstall, page, paging, refuseUnknown, text } from './values.ts';
+import { maybeInstant, maybeText, ofInstall, page, paging, refuseUnknown, text } from './values.ts';
 
 /** What is known of the contracts, and an operator's decision about one. */
 
@@ -16,8 +17,11 @@ const Contract = z
     contractId: z.string(),
     status: z.enum(contractStatuses),
     title: maybeText,
+    startDate: maybeText,
+    endDate: maybeText,
+    canReopen: z.boolean().describe('Whether an operator can treat it as active again.'),
     heardAt: maybeText.describe('The latest instant that any source said something about it.'),
-    people: count,
+    trainers: z.array(z.object({ trainerId: z.string(), displayName: maybeText })),
     budgetState: z.enum(budgetStates).nullable(),
     consumedFraction: z.number().nullable(),
     remainingFraction: z.number().nullable().describe('What is left of the budget; null if it was never read.'),
@@ -25,16 +29,18 @@ const Contract = z
   })
   .meta({ id: 'Contract' });
 
-const columns: Columns<z.output<typeof Contract>> = [
-  ['title', ({ title }) => title],
-  ['contract', ({ contractId }) => contractId, { to: ({ contractId }) => `/contracts/${contractId}` }],
+export const contractColumns: Columns<z.output<typeof Contract>> = [
+  ['title', ({ title }) => title, { to: ({ contractId }) => contractPath(contractId) }],
+  ['contract', ({ contractId }) => contractId, { isBeneath: true }],
+  ['trainers', ({ trainers }) => sayTrainers(trainers)],
   ['install', ({ install }) => install],
-  ['status', ({ status }) => status],
-  ['people', ({ people }) => people, { align: 'right' }],
-  ['budget', ({ budgetState }) => budgetState],
+  ['status', ({ status }) => status, { as: 'state' }],
+  ['begins', ({ startDate }) => startDate, { as: 'age' }],
+  ['ends', ({ endDate }) => endDate, { as: 'age' }],
+  ['budget', ({ budgetState }) => budgetState, { as: 'state' }],
   ['used', ({ consumedFraction }) => sayPercent(consumedFraction), { align: 'right' }],
   ['last heard', ({ heardAt }) => heardAt, { as: 'age' }],
-  ['suspect since', ({ suspectSince }) => suspectSince],
+  ['unlisted since', ({ suspectSince }) => suspectSince, { as: 'age' }],
 ];
 
 const named = {
@@ -45,9 +51,21 @@ const named = {
   out: z.object({ install: z.string(), contractId: z.string() }),
 };
 
+const mostNamed = 3;
+
+function sayTrainers(trainers: readonly { trainerId: string; displayName: string | null }[]): string {
+  const named = trainers.slice(0, mostNamed).map(({ trainerId, displayName }) => displayName ?? trainerId);
+  const more = trainers.length - named.length;
+  return [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ');
+}
+
+export type ListedContract = z.output<typeof Contract>;
+
 export const contracts = group('contracts', {
   list: read('GET /contracts', 'List contracts, those with the least of their budget left first', {
     in: z.strictObject({
+      q: text.optional().describe('Part of a title, or a whole id.'),
+      contract: text.optional().describe('Only those with this id.'),
       install: ofInstall,
       status: z.enum(contractStatuses).optional().describe('Only those with this status.'),
       budget: z.enum(budgetStates).optional().describe('Only those whose budget is in this state.'),
@@ -58,21 +76,24 @@ export const contracts = group('contracts', {
       ...paging,
     }),
     out: page(Contract),
-    async run({ limit: most, cursor, ...filter }, ctx) {
+    async run({ q: search, contract: contractId, limit: most, cursor, ...filter }, ctx) {
       const found = await pageByKey(
         'contracts',
         { limit: most, cursor, parts: 3 },
         async (key, limit) => {
-          const [left = '', install = '', contractId = ''] = key ?? [];
-          const after = key && { install, contractId, remainingFraction: left === '' ? null : Number(left) };
-          return await listContracts(ctx, { ...filter, after, limit });
+          const [left = '', of = '', id = ''] = key ?? [];
+          const after = key && { install: of, contractId: id, remainingFraction: left === '' ? null : Number(left) };
+          return await listContracts(ctx, { ...filter, search, contractId, after, limit });
         },
         ({ install, contractId, remainingFraction }) => [String(remainingFraction ?? ''), install, contractId],
       );
       refuseUnknown(ctx, filter.install, found.items);
       return found;
     },
-    show: table(columns, 'No contracts match.'),
+    show: table(
+      contractColumns,
+      'No contracts match. One appears when the marketplace names it in a delivery or a reading.',
+    ),
   }),
   end: act('POST /contracts/{contract}/end', 'Treat a contract as ended, for when the marketplace cannot be reached', {
     ...named,

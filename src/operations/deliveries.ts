@@ -3,10 +3,11 @@ import { deliveryStates } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import { digestOf } from '../inbox/body-key.ts';
 import { type ListedDelivery, listDeliveries } from '../inbox/delivery-list-store.ts';
+import { readEvent } from '../inbox/event-schema.ts';
 import { findBody, findDelivery } from '../inbox/inbox-store.ts';
 import { replayDeliveries, replayMatching } from '../operator/replay-deliveries.ts';
 import { pageById } from './cursor.ts';
-import { act, group, read } from './operation.ts';
+import { act, group, type OperationContext, read } from './operation.ts';
 import { type Columns, record, table } from './show.ts';
 import { count, day, instant, maybeText, ofInstall, page, paging, refuseUnknown, rowNumber, text } from './values.ts';
 
@@ -29,6 +30,15 @@ const Delivery = z
   })
   .meta({ id: 'Delivery' });
 
+const DeliveryInFull = Delivery.extend({
+  contractId: maybeText.describe('The contract that it names.'),
+  trainerId: maybeText.describe('The trainer that it names.'),
+  body: maybeText,
+  bodyProblem: maybeText.describe('Why there is no body: it was not kept, or its key is gone.'),
+}).meta({ id: 'DeliveryInFull' });
+
+export type DeliveryInFull = z.output<typeof DeliveryInFull>;
+
 const filter = {
   install: ofInstall,
   state: z.enum(deliveryStates).optional().describe('Only those in one state.'),
@@ -38,12 +48,13 @@ const filter = {
 };
 
 const columns: Columns<z.output<typeof Delivery>> = [
-  ['id', ({ id }) => id, { to: ({ id }) => `/deliveries/${id}` }],
-  ['age', ({ receivedAt }) => receivedAt, { as: 'age' }],
+  ['delivery', ({ id }) => id, { to: ({ id }) => `/deliveries/${id}` }],
+  ['received', ({ receivedAt }) => receivedAt, { as: 'age' }],
   ['install', ({ install }) => install],
   ['type', ({ eventType }) => eventType],
-  ['state', ({ state }) => state],
-  ['tries', ({ attempts }) => attempts],
+  ['about', ({ subjectId }) => subjectId],
+  ['state', ({ state }) => state, { as: 'state' }],
+  ['tries', ({ attempts }) => attempts, { align: 'right' }],
   ['problem', ({ failure }) => failure],
 ];
 
@@ -60,12 +71,15 @@ export const deliveries = group('deliveries', {
       refuseUnknown(ctx, by.install, items);
       return { items: items.map(toDelivery), next };
     },
-    show: table(columns, 'No deliveries match.'),
+    show: table(columns, 'No deliveries match. One appears when the marketplace sends an event to an install.'),
   }),
-  show: read('GET /deliveries/{delivery}', 'Show one delivery, without its body', {
+  show: read('GET /deliveries/{delivery}', 'Show one delivery, whom it names, and its body with addresses masked', {
     in: one,
-    out: Delivery,
-    run: async ({ delivery: id }, ctx) => toDelivery(found(id, await findDelivery(ctx, id))),
+    out: DeliveryInFull,
+    async run({ delivery: id }, ctx) {
+      const delivery = toDelivery(found(id, await findDelivery(ctx, id)));
+      return { ...delivery, ...(await readBody(ctx, id)) };
+    },
     show: record,
   }),
   body: read('GET /deliveries/{delivery}/body', 'Print the body of a delivery as it came; it names people', {
@@ -114,6 +128,22 @@ function toInstants({ since, until }: { since?: string | undefined; until?: stri
 function found<T>(id: number, value: T | undefined): T {
   if (value === undefined) throw new AppError('not_found', `There is no delivery ${id}`);
   return value;
+}
+
+async function readBody(ctx: OperationContext, id: number) {
+  const none = { contractId: null, trainerId: null, body: null };
+  try {
+    const body = await findBody(ctx, id);
+    if (body === undefined) return { ...none, bodyProblem: 'The body is gone' };
+    const read = readEvent(body);
+    const { contract, trainer } = read.outcome === 'event' ? read.event : {};
+    const named = { contractId: contract?.id ?? null, trainerId: trainer?.id ?? null };
+    return { ...named, body: body.toString('utf8'), bodyProblem: null };
+  } catch (error) {
+    // The rest is true all the same.
+    if (!(error instanceof AppError)) throw error;
+    return { ...none, bodyProblem: error.message };
+  }
 }
 
 function toDelivery({ bodySha256, headers, ...delivery }: ListedDelivery) {

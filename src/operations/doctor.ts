@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { act, group, read } from './operation.ts';
-import { record } from './show.ts';
-import { instant, maybeText } from './values.ts';
+import { act, group } from './operation.ts';
+import { type Columns, table } from './show.ts';
+import { maybeText } from './values.ts';
 
-/** What an instance finds when it examines itself. `gangway doctor` examines without one. */
+/** What a running instance finds when it examines itself. `gangway doctor` examines without one. */
 
 export const Check = z
   .object({
@@ -14,30 +14,24 @@ export const Check = z
   })
   .meta({ id: 'Check' });
 
-const Report = z.object({ by: z.string(), at: instant, checks: z.array(Check) }).meta({ id: 'Report' });
+export const checkColumns: Columns<z.output<typeof Check>> = [
+  ['result', ({ status }) => status, { as: 'state' }],
+  ['what', ({ name }) => name],
+  ['found', ({ says }) => says],
+  ['to do', ({ action }) => action],
+];
+
+const order = ['failure', 'warning', 'ok'];
 
 export const doctor = group('doctor', {
-  show: read('GET /doctor', 'Show what this instance found when it last examined everything', {
-    hasCommand: false,
-    in: z.strictObject({}),
-    out: z.object({
-      report: Report.nullable().describe('Null if this instance has examined nothing since it was started.'),
-    }),
-    run(_none, { reports }) {
-      const found = reports.get('doctor');
-      return { report: found === undefined ? null : { ...found, checks: [...found.checks] } };
-    },
-    show: record,
-  }),
   run: act('POST /doctor', 'Examine configuration, tools, marketplace, database and clocks, and say what to do', {
     hasCommand: false,
     in: z.strictObject({}),
-    out: Report,
-    async run(_none, { examine, reports }, { by, signal }) {
-      const found = { by: by.actor, at: by.at, checks: await examine(signal) };
-      reports.set('doctor', found);
-      return found;
+    out: z.object({ checks: z.array(Check).describe('The problems first.') }),
+    async run(_none, { examine }, { signal }) {
+      const checks = await examine(signal);
+      return { checks: checks.toSorted((one, other) => order.indexOf(one.status) - order.indexOf(other.status)) };
     },
-    show: record,
+    show: table(checkColumns, 'There was nothing to examine.', 'checks'),
   }),
 });

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { membershipStates } from '../domain/membership.ts';
-import { describeFinding, driftSides, sayNext } from '../operator/describe-drift.ts';
+import { type DriftSide, describeFinding, driftSides, sayNext } from '../operator/describe-drift.ts';
 import { listFindings, listGroupDrifts } from '../reconcile/drift/finding-store.ts';
+import { pageByKey } from './cursor.ts';
 import { group, read } from './operation.ts';
-import type { Columns } from './show.ts';
-import { formatList } from './text-table.ts';
-import { count, instant, maybeInstant, maybeText, ofTool, paging, refuseUnknownTool, text } from './values.ts';
+import { trainerPath } from './paths.ts';
+import { type Columns, table } from './show.ts';
+import { count, instant, maybeInstant, maybeText, ofTool, page, paging, refuseUnknownTool, text } from './values.ts';
 
 /** What differs between the members that the tools list and the memberships that Gangway knows. */
 
@@ -52,41 +53,84 @@ const Finding = z
   .meta({ id: 'DriftFinding' });
 
 const groupColumns: Columns<z.output<typeof GroupDrift>> = [
-  ['tool', ({ tool }) => tool],
-  ['group', ({ groupId }) => groupId],
+  [
+    'group',
+    ({ groupId }) => groupId,
+    { to: ({ tool, groupId: group }) => `/drift?${new URLSearchParams({ tool, group })}` },
+  ],
+  ['tool', ({ tool }) => tool, { isBeneath: true }],
   ['listed for', ({ install }) => install],
-  ['age', ({ listedAt }) => listedAt, { as: 'age' }],
+  ['listed', ({ listedAt }) => listedAt, { as: 'age' }],
   ['members', ({ listed }) => listed, { align: 'right' }],
   ['differ', ({ counts, unkept }) => Object.values(counts).reduce((sum, n) => sum + n, unkept), { align: 'right' }],
   ['not named', ({ unkept }) => unkept || null, { align: 'right' }],
 ];
 
 const columns: Columns<z.output<typeof Finding>> = [
-  ['who', whoOf],
-  ['tool', ({ tool }) => tool],
+  ['who', whoOf, { to: ({ member }) => member && trainerPath(member.trainerId) }],
   ['group', ({ groupId }) => groupId],
+  ['tool', ({ tool }) => tool, { isBeneath: true }],
   ['what', ({ kind }) => describeFinding[kind]],
-  ['age', ({ since }) => since, { as: 'age' }],
-  ['now', ({ member }) => member?.state],
+  ['since', ({ since }) => since, { as: 'age' }],
+  [
+    'now',
+    ({ member }) => member?.state,
+    { as: 'state', to: ({ membershipId }) => (membershipId === null ? null : `/memberships/${membershipId}`) },
+  ],
   ['next', ({ next }) => next],
 ];
 
+const ofGroup = { tool: ofTool, group: text.optional().describe('Only those of one group.') };
+const sides = Object.keys(driftSides) as DriftSide[];
+
 export const drift = group('drift', {
   list: read('GET /drift', 'Name who is in a tool without a reason, and who should be in and is not', {
+    isPersonal: true,
     in: z.strictObject({
-      tool: ofTool,
-      group: text.optional().describe('Only those of one group.'),
-      limit: paging.limit,
+      ...ofGroup,
+      side: z
+        .enum(sides)
+        .optional()
+        .describe('Only who is missing, who is in without a reason, or who is in as another account.'),
+      ...paging,
     }),
-    out: z.object({ groups: z.array(GroupDrift), found: z.array(Finding) }),
-    async run({ tool, group: groupId, limit = 100 }, ctx) {
-      const groups = await listGroupDrifts(ctx, { tool, groupId, limit });
-      const found = await listFindings(ctx, { tool, groupId, kinds, limit });
-      refuseUnknownTool(ctx, tool, groups);
-      return { groups, found: found.map((one) => ({ ...one, next: sayNext(one) })) };
+    out: page(Finding),
+    async run({ tool, group: groupId, side, ...wish }, ctx) {
+      const found = await pageByKey(
+        'drift',
+        { ...wish, parts: 4 },
+        async ([ofTool = '', ofGroup = '', ofKind = '', id = ''] = [], limit) => {
+          const after = id === '' ? undefined : { tool: ofTool, groupId: ofGroup, kind: ofKind, id };
+          const filter = { tool, groupId, kinds: side === undefined ? kinds : driftSides[side], after, limit };
+          return (await listFindings(ctx, filter)).map((one) => ({ ...one, next: sayNext(one) }));
+        },
+        (one) => [one.tool, one.groupId, one.kind, one.id],
+      );
+      refuseUnknownTool(ctx, tool, found.items);
+      return found;
     },
-    show: ({ groups, found }) =>
-      `${formatList(groups, groupColumns, 'No group was listed yet.')}\n\n${formatList(found, columns, 'Nothing differs.')}`,
+    show: table(columns, 'Nothing differs, as far as the groups were listed.'),
+  }),
+  groups: read('GET /drift/groups', 'List the groups whose members were listed, and how many of them differ', {
+    in: z.strictObject({ ...ofGroup, ...paging }),
+    out: page(GroupDrift),
+    async run({ tool, group: groupId, ...wish }, ctx) {
+      const found = await pageByKey(
+        'drift groups',
+        { ...wish, parts: 2 },
+        (key, limit) => {
+          const after = key && { tool: key[0] ?? '', groupId: key[1] ?? '' };
+          return listGroupDrifts(ctx, { tool, groupId, after, limit });
+        },
+        (one) => [one.tool, one.groupId],
+      );
+      refuseUnknownTool(ctx, tool, found.items);
+      return found;
+    },
+    show: table(
+      groupColumns,
+      'No group was listed yet. One appears after its customer was read, if its tool can list members.',
+    ),
   }),
 });
 

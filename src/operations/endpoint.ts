@@ -4,13 +4,13 @@ import { inTransaction } from '../db/database.ts';
 import { toAppError } from '../domain/errors.ts';
 import { describeSubscription, redeliver } from '../installs/subscription/describe-subscription.ts';
 import { rotateSecret } from '../operator/rotate-secret.ts';
-import { act, group, read } from './operation.ts';
+import { act, group, type OperationContext, read } from './operation.ts';
 import { formatTable } from './text-table.ts';
 import { count, maybeInstant, maybeText, ofInstall, oneInstall, pickInstalls, text, theInstall } from './values.ts';
 
 /** The webhook endpoints at the marketplace: where it delivers to, and whether it does. */
 
-const Endpoint = z
+export const Endpoint = z
   .object({
     install: z.string(),
     endpointId: maybeText.optional(),
@@ -34,11 +34,7 @@ export const endpoint = group('endpoint', {
     async run({ install: named }, ctx, { signal }) {
       const endpoints: z.input<typeof Endpoint>[] = [];
       for (const install of pickInstalls(ctx, named)) {
-        try {
-          endpoints.push({ ...(await describeSubscription(ctx, install, signal)), failure: null });
-        } catch (error) {
-          endpoints.push({ install, failure: toAppError(error).message });
-        }
+        endpoints.push(await endpointOf(ctx, install, signal));
       }
       return { endpoints };
     },
@@ -95,6 +91,19 @@ export const endpoint = group('endpoint', {
     },
   }),
 });
+
+/** A marketplace that cannot be asked is told of too. */
+export async function endpointOf(
+  ctx: OperationContext,
+  install: string,
+  signal: AbortSignal,
+): Promise<z.input<typeof Endpoint>> {
+  try {
+    return { ...(await describeSubscription(ctx, install, signal)), failure: null };
+  } catch (error) {
+    return { install, failure: toAppError(error).message };
+  }
+}
 
 function describe({ install, failure, trouble, action, ...of }: z.output<typeof Endpoint>): string {
   if (failure !== null) return `${install}: ${failure}`;

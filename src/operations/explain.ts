@@ -7,7 +7,7 @@ import { explainSubject } from '../operator/explain-subject.ts';
 import { listWhatStopsAll } from '../operator/load-running.ts';
 import { loadTimeline } from '../operator/timeline/load-timeline.ts';
 import { group, type OperationContext, read } from './operation.ts';
-import type { Columns } from './show.ts';
+import { type Columns, sayPercent } from './show.ts';
 import { formatList } from './text-table.ts';
 import { sayTrouble, Trouble } from './trouble.ts';
 import { instant, maybeInstant, maybeText, text } from './values.ts';
@@ -31,6 +31,8 @@ export const Explanation = z
   })
   .meta({ id: 'Explanation' });
 
+export type Explanation = z.output<typeof Explanation>;
+
 const TimelineStep = z
   .object({
     at: z.string(),
@@ -49,6 +51,9 @@ export const Timeline = z
   })
   .meta({ id: 'Timeline' });
 
+export type Timeline = z.output<typeof Timeline>;
+export type TimelineStep = z.output<typeof TimelineStep>;
+
 const Budget = z
   .object({
     install: z.string(),
@@ -65,7 +70,16 @@ const Budget = z
   })
   .meta({ id: 'Budget' });
 
-const stepColumns: Columns<z.output<typeof TimelineStep>> = [
+const ExplainedSubject = z.object({
+  explanations: z.array(Explanation),
+  budgets: z.array(Budget),
+  troubles: z.array(Trouble).describe('What keeps Gangway from acting on it; mostly empty.'),
+  timeline: Timeline.nullable().describe('Null if it was not asked for.'),
+});
+
+export type ExplainedSubject = z.output<typeof ExplainedSubject>;
+
+const stepColumns: Columns<TimelineStep> = [
   ['when', ({ at }) => at],
   ['step', ({ kind }) => kind],
   ['what', ({ says }) => says],
@@ -80,12 +94,7 @@ export const explain = group('explain', {
       subject: text.describe("A trainer's id or work address, or a contract's id."),
       timeline: z.boolean().default(false).describe('Say what happened, step by step, too.'),
     }),
-    out: z.object({
-      explanations: z.array(Explanation),
-      budgets: z.array(Budget),
-      troubles: z.array(Trouble).describe('What keeps Gangway from acting on it; mostly empty.'),
-      timeline: Timeline.nullable().describe('Null if it was not asked for.'),
-    }),
+    out: ExplainedSubject,
     async run({ subject, timeline }, ctx) {
       const { explanations, bearing } = await explainSubject(ctx, subject);
       if (explanations.length === 0) throw new AppError('not_found', `No trainer or contract matches "${subject}"`);
@@ -118,7 +127,7 @@ async function timelineOf({ database }: OperationContext, subject: string, beari
   return await loadTimeline(database, { trainerId }, { ...bearing, participations });
 }
 
-export function sayExplanation(explanation: z.output<typeof Explanation>): string {
+export function sayExplanation(explanation: Explanation): string {
   const { trainerId, displayName, install, contractId, steps, action } = explanation;
   const name = displayName === null ? '' : ` (${displayName})`;
   return [
@@ -128,12 +137,12 @@ export function sayExplanation(explanation: z.output<typeof Explanation>): strin
   ].join('\n');
 }
 
-export function sayTimeline({ steps, isCutOff }: z.output<typeof Timeline>): string {
+export function sayTimeline({ steps, isCutOff }: Timeline): string {
   const table = formatList(steps, stepColumns, 'Nothing has happened yet.');
   return isCutOff ? `${table}\nOlder steps are left out.` : table;
 }
 
-function seeOf({ deliveryId, membershipId, actId }: z.output<typeof TimelineStep>): string {
+function seeOf({ deliveryId, membershipId, actId }: TimelineStep): string {
   if (deliveryId !== undefined) return `delivery ${deliveryId}`;
   if (actId !== undefined) return `act ${actId}`;
   return membershipId === undefined ? '' : `membership ${membershipId}`;
@@ -156,10 +165,4 @@ function sayBudgetState({ state, consumedFraction, fundedVolume, remainingVolume
   if (consumedFraction === null || fundedVolume === null) return state;
   const left = remainingVolume === null ? '' : `, ${Number(remainingVolume.toFixed(2))} left`;
   return `${state}: ${sayPercent(consumedFraction)} of ${Number(fundedVolume.toFixed(2))} used${left}`;
-}
-
-/** Only a budget that is used up completely is 100 %. */
-function sayPercent(fraction: number): string {
-  // The division makes 0.29 a little less than it is.
-  return `${Math.floor(fraction * 100 + 1e-6)} %`;
 }

@@ -34,14 +34,16 @@ const Guideline = z
   })
   .meta({ id: 'Guideline' });
 
-const columns: Columns<z.output<typeof Guideline>> = [
+export type Guideline = z.output<typeof Guideline>;
+
+export const guidelineColumns: Columns<Guideline> = [
   ['project', ({ project }) => project],
   ['tool', ({ tool }) => tool],
   ['install', ({ install }) => install],
   ['written', sayPublication],
-  ['at', ({ writtenAt }) => writtenAt],
-  ['state', ({ state: of }) => of],
-  ['since', ({ since }) => since],
+  ['at', ({ writtenAt }) => writtenAt, { as: 'age' }],
+  ['state', ({ state: of }) => of, { as: 'state' }],
+  ['since', ({ since }) => since, { as: 'age' }],
   ['problem', ({ says }) => says],
 ];
 
@@ -105,7 +107,7 @@ export const guidelines = group('guidelines', {
       refuseUnknown(ctx, install, found);
       return { guidelines: found };
     },
-    show: table(columns, 'No project was looked at yet: gangway guidelines sync', 'guidelines'),
+    show: table(guidelineColumns, 'No project was looked at yet: gangway guidelines sync', 'guidelines'),
   }),
   diff: read('GET /guidelines/compared', 'Show what a sync would change, line by line; nothing is written', {
     asks: 'tools',

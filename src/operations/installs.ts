@@ -8,34 +8,23 @@ import { settleWish, toToken } from '../operator/connect/settle-wish.ts';
 import type { Check as Found } from '../operator/doctor-checks.ts';
 import { listInstalls } from '../operator/list-installs.ts';
 import { removeInstall } from '../operator/remove-install.ts';
-import { Check } from './doctor.ts';
+import { Check, checkColumns } from './doctor.ts';
+import { healthOf, Install, showInstall } from './install-show.ts';
 import { act, group, read } from './operation.ts';
+import { installPath } from './paths.ts';
 import { Reconciled, reconcileInstalls } from './reconcile.ts';
-import { type Columns, record, table } from './show.ts';
-import { count, maybeInstant, maybeText, oneInstall, text, waiting } from './values.ts';
+import { type Columns, table } from './show.ts';
+import { count, oneInstall, text, waiting } from './values.ts';
 
 /** The customers that are connected, by configuration or by command. */
 
-const Install = z
-  .object({
-    install: z.string(),
-    livesIn: z.enum(['configuration', 'database']),
-    tool: z.string(),
-    projects: z.array(z.string()),
-    readAt: maybeInstant.describe('When the last complete reading began.'),
-    failure: maybeText.describe('Why it could not be read since.'),
-    troubles: z
-      .array(z.string())
-      .describe('What is wrong at the marketplace, with its endpoint, its tool and its people; empty if nothing is.'),
-  })
-  .meta({ id: 'Install' });
-
 const columns: Columns<z.output<typeof Install>> = [
-  ['install', ({ install }) => install, { to: ({ install }) => `/installs/${install}` }],
-  ['source', ({ livesIn }) => livesIn],
+  ['install', ({ install }) => install, { to: ({ install }) => installPath(install) }],
+  ['source', ({ livesIn }) => livesIn, { isBeneath: true }],
   ['tool', ({ tool }) => tool],
-  ['projects', ({ projects }) => projects.join(', ')],
-  ['last read', ({ readAt }) => readAt ?? 'never'],
+  ['projects', ({ projects }) => projects.join(', '), { isBeneath: true }],
+  ['state', healthOf, { as: 'state' }],
+  ['last read', ({ readAt }) => readAt, { as: 'age' }],
   ['problem', ({ troubles }) => troubles.join('; ')],
 ];
 
@@ -51,8 +40,9 @@ export const installs = group('installs', {
     in: z.strictObject({}),
     out: z.object({ installs: z.array(Install) }),
     run: async (_none, ctx) => ({ installs: await listInstalls(ctx, ctx.installs) }),
-    show: table(columns, 'No customer is connected yet: gangway connect <a name for them>', 'installs'),
+    show: table(columns, 'No customer is connected yet. Connect one with their token.', 'installs'),
   }),
+  show: showInstall,
   connect: act(
     'POST /installs/{install}/connect',
     'Connect a customer or your own account, or connect them again with another token',
@@ -119,7 +109,7 @@ export const installs = group('installs', {
         if (reconciled === undefined) throw new AppError('internal', 'Nothing was reconciled');
         return { ...reconciled, ...established, checks };
       },
-      show: record,
+      show: table(checkColumns, 'Nothing was found.', 'checks'),
     },
   ),
   remove: act(
@@ -140,7 +130,6 @@ export const installs = group('installs', {
         const install = oneInstall(ctx, named);
         await removeInstall(ctx, by, install, acceptOrphans);
         await ctx.registry.load();
-        ctx.reports.delete(`connect ${install}`);
         return { install };
       },
       show: ({ install }) => `Removed ${install} and its token.`,

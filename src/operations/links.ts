@@ -90,26 +90,30 @@ export const links = group('links', {
     problems: ({ warnings }) => warnings.map((says) => `Warning: ${says}`),
     status: () => 0,
   }),
-  remove: act('POST /installs/{install}/links/{link}/remove', 'Remove a link for good', {
-    asks: 'marketplace',
-    in: z.strictObject({
-      install: theInstall,
-      link: text.describe('Its id, or the project.'),
-      yes: z.boolean().default(false).describe('Remove it; otherwise it is only shown.'),
-    }),
-    out: Changed.extend({ isRemoved: z.boolean() }),
-    async run({ install: named, link, yes }, ctx, { by, signal }) {
-      const install = oneInstall(ctx, named);
-      const source = sourceOf(ctx, install);
-      const found = await findLink(source, link, signal);
-      if (yes) await removeLink(ctx, by, source, install, found, signal);
-      return { install, linkId: found.id, project: found.externalProjectId, isRemoved: yes };
+  remove: act(
+    'POST /installs/{install}/links/{link}/remove',
+    'Remove a link for good; who is in the project only by it leaves after the grace period',
+    {
+      asks: 'marketplace',
+      in: z.strictObject({
+        install: theInstall,
+        link: text.describe('Its id, or the project.'),
+        yes: z.boolean().default(false).describe('Remove it; otherwise it is only shown.'),
+      }),
+      out: Changed.extend({ isRemoved: z.boolean() }),
+      async run({ install: named, link, yes }, ctx, { by, signal }) {
+        const install = oneInstall(ctx, named);
+        const source = sourceOf(ctx, install);
+        const found = await findLink(source, link, signal);
+        if (yes) await removeLink(ctx, by, source, install, found, signal);
+        return { install, linkId: found.id, project: found.externalProjectId, isRemoved: yes };
+      },
+      show: ({ linkId, install, project, isRemoved }) =>
+        isRemoved
+          ? `Removed the link ${linkId} of ${install} to ${project}. People leave after the grace period, unless it is linked again.`
+          : `This would remove the link ${linkId} of ${install} to ${project}. Nothing was changed; --yes removes it.`,
     },
-    show: ({ linkId, install, project, isRemoved }) =>
-      isRemoved
-        ? `Removed the link ${linkId} of ${install} to ${project}. People leave after the grace period, unless it is linked again.`
-        : `This would remove the link ${linkId} of ${install} to ${project}. Nothing was changed; --yes removes it.`,
-  }),
+  ),
 });
 
 function sayWork(work: z.output<typeof Link>['work']): string {

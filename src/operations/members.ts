@@ -3,11 +3,11 @@ import { renewInvitationOf, takeInvitation } from '../converge/handover-store.ts
 import { membershipStates } from '../domain/membership.ts';
 import { describeCause } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
-import { leavingKeyOf, listMemberships } from '../memberships/membership-list-store.ts';
+import { listMemberships } from '../memberships/membership-list-store.ts';
 import { convergeNow } from '../operator/converge-now.ts';
 import { listWaiting } from '../operator/list-waiting.ts';
 import { loadMembership } from '../operator/load-membership.ts';
-import { Access, membership, problemOf } from './access.ts';
+import { Access, leaving, membership, pageLeaving, problemOf, trainerColumns } from './access.ts';
 import { pageByKey, rowNumberIn } from './cursor.ts';
 import { Explanation, sayExplanation, sayTimeline, Timeline } from './explain.ts';
 import { adopt, release } from './member-decisions.ts';
@@ -40,14 +40,22 @@ const Waiting = Membership.extend({
     .describe('Without its content: `membersInvitation` shows that once.'),
 }).meta({ id: 'WaitingMember' });
 
+const MembershipInFull = Access.extend({
+  nextAttemptAt: maybeInstant,
+  canConverge: z.boolean().describe('Whether there is a call to make now.'),
+  explanations: z.array(Explanation),
+  timeline: Timeline,
+}).meta({ id: 'MembershipInFull' });
+
+export type MembershipInFull = z.output<typeof MembershipInFull>;
+
 type Listed = Pick<z.output<typeof Membership>, keyof typeof membership | 'nextAttemptAt'>;
 
 const personColumns: Columns<Listed> = [
-  ['name', ({ displayName }) => displayName],
-  ['trainer', ({ trainerId }) => trainerId],
-  ['tool', ({ tool }) => tool],
+  ...trainerColumns,
   ['group', ({ groupId }) => groupId],
-  ['state', ({ state }) => state],
+  ['tool', ({ tool }) => tool, { isBeneath: true }],
+  ['state', ({ state }) => state, { as: 'state', to: ({ id }) => `/memberships/${id}` }],
 ];
 
 const sinceColumns: Columns<Listed> = [
@@ -56,15 +64,14 @@ const sinceColumns: Columns<Listed> = [
   ['reason', ({ cause }) => cause && describeCause(cause)],
 ];
 
-const idColumn: Columns<Listed> = [
-  ['membership', ({ id }) => id, { align: 'right', to: ({ id }) => `/memberships/${id}` }],
-];
+const idColumn: Columns<Listed> = [['membership', ({ id }) => id, { align: 'right' }]];
 
 const columns: Columns<Listed> = [...personColumns, ...sinceColumns, ['problem', problemOf], ...idColumn];
 
 const waitingColumns: Columns<z.output<typeof Waiting>> = [
   ...personColumns,
-  ['waits for', sayWaitedFor],
+  ['waiting for', ({ waitsFor }) => waits[waitsFor]],
+  ['expires', ({ invitation }) => invitation?.expiresAt, { as: 'age' }],
   ...sinceColumns,
   ['problem', (one) => one.invitation?.failure ?? problemOf(one)],
   ...idColumn,
@@ -84,22 +91,16 @@ export const members = group('members', {
         .boolean()
         .default(false)
         .describe('Only those whom Gangway did not add, and about whom nobody has decided yet.'),
-      leaving: z.boolean().default(false).describe('Only those whose access is about to end, the soonest first.'),
+      leaving,
       ...paging,
     }),
     out: page(Membership),
-    async run({ limit, cursor, undecided, leaving, ...filter }, ctx) {
+    async run({ limit, cursor, undecided, leaving: isLeaving, ...filter }, ctx) {
       const { kysely } = ctx.database;
       const by = { ...filter, isUndecided: undecided };
-      const found = leaving
-        ? await pageByKey(
-            'members leaving',
-            { limit, cursor, parts: 2 },
-            (key, most) => {
-              const afterLeaving = key && { leavesAt: key[0] ?? '', id: rowNumberIn(key[1]) };
-              return listMemberships(kysely, { ...by, isLeaving: true, afterLeaving, limit: most });
-            },
-            (row) => [leavingKeyOf(row).leavesAt, String(row.id)],
+      const found = isLeaving
+        ? await pageLeaving('members leaving', { limit, cursor }, (afterLeaving, most) =>
+            listMemberships(kysely, { ...by, isLeaving, afterLeaving, limit: most }),
           )
         : await pageByKey(
             'members',
@@ -132,17 +133,15 @@ export const members = group('members', {
       refuseUnknownTool(ctx, tool, found.items);
       return found;
     },
-    show: table(waitingColumns, 'Nobody is waiting.'),
+    show: table(
+      waitingColumns,
+      'No invitation is waiting. One appears here when neither the tool nor your mail server sends it.',
+    ),
   }),
   show: read('GET /memberships/{membership}', 'Show one membership: why it is as it is, and what happened', {
     asks: 'services',
     in: one,
-    out: Access.extend({
-      nextAttemptAt: maybeInstant,
-      canConverge: z.boolean().describe('Whether there is a call to make now.'),
-      explanations: z.array(Explanation),
-      timeline: Timeline,
-    }).meta({ id: 'MembershipInFull' }),
+    out: MembershipInFull,
     run: ({ membership: id }, ctx) => loadMembership(ctx, id),
     show: (found) =>
       [formatList([found], columns, ''), ...found.explanations.map(sayExplanation), sayTimeline(found.timeline)].join(
@@ -225,18 +224,10 @@ function sayNext({ state, nextAttemptAt, removeAfter }: Listed): string | null {
   return nextAttemptAt === null ? null : `tried at ${nextAttemptAt}`;
 }
 
-/** What a membership waits for, or the command that the operator has to run. */
-function sayWaitedFor({ id, waitsFor }: z.output<typeof Waiting>): string {
-  switch (waitsFor) {
-    case 'operator':
-      return `gangway members invitation ${id}`;
-    case 'renewal':
-      return `gangway members renew ${id}`;
-    case 'mail':
-      return 'the mail';
-    case 'new_invitation':
-      return 'another invitation';
-    case 'work_email':
-      return 'a work email';
-  }
-}
+const waits: Record<z.output<typeof Waiting>['waitsFor'], string> = {
+  work_email: 'a work email',
+  mail: 'the mail server',
+  operator: 'you to send it',
+  new_invitation: 'a new invitation',
+  renewal: 'you to renew it: it expired',
+};

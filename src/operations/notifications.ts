@@ -48,18 +48,24 @@ const Notification = z
 type Notification = z.output<typeof Notification>;
 
 const columns: Columns<Notification> = [
-  ['id', ({ id }) => id],
-  ['age', ({ createdAt }) => createdAt, { as: 'age' }],
-  ['channel', ({ channel }) => channel],
   ['kind', ({ kind }) => kind],
-  ['says', sayOf],
-  ['install', ({ about, install }) => about?.['install'] ?? install],
-  ['contract', ({ about, contractId }) => about?.['contract'] ?? contractId],
-  ['state', ({ state }) => state],
-  ['tries', ({ attempts }) => attempts],
-  ['next', ({ nextAttemptAt }) => nextAttemptAt],
+  ['says', sayOf, { isBeneath: true }],
+  ['message', ({ message }) => message],
+  ['about', sayAbout, { isBeneath: true }],
+  ['channel', ({ channel }) => channel],
+  ['state', ({ state }) => state, { as: 'state' }],
+  ['added', ({ createdAt }) => createdAt, { as: 'age' }],
+  ['tries', ({ attempts }) => attempts, { align: 'right' }],
+  ['next', ({ nextAttemptAt }) => nextAttemptAt, { as: 'age' }],
   ['problem', ({ failure }) => failure],
 ];
+
+function sayAbout({ about, install, contractId }: Notification): string {
+  const named = about ?? { ...(install && { install }), ...(contractId && { contract: contractId }) };
+  return Object.entries(named)
+    .map(([what, id]) => `${what} ${id}`)
+    .join(', ');
+}
 
 function sayOf({ kind, isOver = kind === 'budget.ok', isRepeat = false }: Notification): string {
   if (isOver) return 'over';
@@ -87,7 +93,7 @@ export const notifications = group('notifications', {
     out: page(Notification),
     run: ({ state, ...wish }, ctx) =>
       pageById('notifications', wish, (before, limit) => listDispatches(ctx, { state, before, limit })),
-    show: table(columns, 'No notifications match.'),
+    show: table(columns, 'No notifications match. An alert appears here once a channel is configured for it.'),
   }),
   test: act('POST /notifications/test', 'Send a test notification now, and say whether it arrived', {
     asks: 'channels',

@@ -5,7 +5,6 @@ import type { InstallRegistry } from '../installs/install-registry.ts';
 import type { WatchedClock } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Channel } from '../notify/channel.ts';
-import type { Approvals } from '../operator/approvals.ts';
 import type { Check } from '../operator/doctor-checks.ts';
 import type { Show } from './show.ts';
 
@@ -27,6 +26,7 @@ export interface Operation {
   role: Role;
   asks: Asks;
   isSecret: boolean;
+  isPersonal: boolean;
   args: readonly string[];
   /** False where a command with a body of its own does the same, such as `gangway connect`. */
   hasCommand: boolean;
@@ -61,23 +61,13 @@ export interface OperationContext extends Context {
   channels: readonly Channel[];
   /** Runs all checks of `gangway doctor`. */
   examine(signal: AbortSignal): Promise<Check[]>;
-  /** The approvals of plans that are under way, and the latest ones. */
-  approvals: Approvals;
-  /** Results of checks that an operator has run on this instance, by what was checked. */
-  reports: Map<string, Report>;
-}
-
-/** This instance keeps it until the same is checked again. */
-export interface Report {
-  by: string;
-  at: string;
-  checks: readonly Check[];
 }
 
 /** One call of an operation. */
 export interface Call {
   /** Who, when and from where, for the audit log. */
   by: By;
+  role: Role;
   /** Of a read: aborted when the caller goes away. Of any call: aborted when it takes too long. */
   signal: AbortSignal;
   /** The loops that a command runs while it waits. Empty in a running instance, which runs them anyway. */
@@ -92,6 +82,8 @@ interface Declared<In extends z.ZodType<object>, Out extends z.ZodObject> {
   asks?: Asks;
   /** The answer has what only its caller may see, so addresses in it are not masked. */
   isSecret?: true;
+  /** The answer names people whom no operator knows otherwise, so only viewers get its addresses masked. */
+  isPersonal?: true;
   /** Fields of the input that the command takes as arguments, in this order. By default those in the path. */
   args?: readonly KeyOf<z.output<In>>[];
   hasCommand?: false;
@@ -143,6 +135,7 @@ function define<In extends z.ZodType<object>, Out extends z.ZodObject>(
     role: method === 'get' ? 'viewer' : 'operator',
     asks: 'database',
     isSecret: false,
+    isPersonal: false,
     hasCommand: true,
     args: fieldsOfPath(path).filter((field) => field !== 'install'),
     ...declared,

@@ -4,15 +4,28 @@ import { AppError } from '../domain/errors.ts';
 import { membershipStates } from '../domain/membership.ts';
 import { describeCause } from '../domain/standing.ts';
 import { sayCount } from '../lib/say-count.ts';
-import { approvePlan } from '../operator/approve-plan.ts';
+import { countStaying, listMemberships } from '../memberships/membership-list-store.ts';
+import { approvePlan, whyDropped } from '../operator/approve-plan.ts';
 import { decidePlan } from '../operator/decide-plan.ts';
 import { findPlan, listPlanItems, pagePlans } from '../removals/plan-store.ts';
+import { trainerColumns } from './access.ts';
 import { pageById } from './cursor.ts';
-import { act, group, read } from './operation.ts';
+import { act, group, type OperationContext, read } from './operation.ts';
 import { Plan } from './plan-schema.ts';
 import { type Columns, table } from './show.ts';
 import { formatList } from './text-table.ts';
-import { count, maybeText, ofInstall, page, paging, patienceOf, refuseUnknown, rowNumber, waiting } from './values.ts';
+import {
+  count,
+  maybeInstant,
+  maybeText,
+  ofInstall,
+  page,
+  paging,
+  patienceOf,
+  refuseUnknown,
+  rowNumber,
+  waiting,
+} from './values.ts';
 
 /** Removals that the brake holds, for an operator to decide about. */
 
@@ -33,25 +46,42 @@ const Item = z
     contractIds: z.array(z.string()),
     isStale: z.boolean().describe('Whether the evidence has changed since.'),
     current: z.object({ state: z.enum(membershipStates), wanted: z.boolean(), cause: maybeText }),
+    staysBecause: maybeText.describe('Why they stay for now, if the evidence has changed.'),
+    loses: z.string().describe('What they lose by the removal.'),
+    keeps: count.describe('How many other projects they stay in.'),
   })
   .meta({ id: 'PlanItem' });
+
+const Other = z.object({
+  ...person,
+  state: z.enum(membershipStates),
+  because: z.string(),
+  removeAfter: maybeInstant,
+});
+
+const PlanInFull = Plan.extend({
+  items: z.array(Item),
+  others: z.array(Other).describe('Who else of the install is due to leave, 200 at most.'),
+}).meta({ id: 'PlanInFull' });
+
+export type PlanInFull = z.output<typeof PlanInFull>;
+export type PlanItem = z.output<typeof Item>;
 
 const Dropped = z.object({ ...person, reason: z.string().describe('Why they stay for now.') });
 
 const columns: Columns<z.output<typeof Plan>> = [
   ['plan', ({ id }) => id, { to: ({ id }) => `/plans/${id}` }],
-  ['age', ({ createdAt }) => createdAt, { as: 'age' }],
   ['install', ({ install }) => install],
-  ['state', ({ state }) => state],
+  ['state', ({ state }) => state, { as: 'state' }],
   ['people', ({ size }) => size, { align: 'right' }],
-  ['decided', ({ decidedAt }) => decidedAt],
+  ['age', ({ createdAt }) => createdAt, { as: 'age' }],
+  ['decided', ({ decidedAt }) => decidedAt, { as: 'age' }],
 ];
 
-const personColumns: Columns<Pick<z.output<typeof Item>, keyof typeof person>> = [
-  ['name', ({ displayName }) => displayName],
-  ['trainer', ({ trainerId }) => trainerId],
-  ['tool', ({ tool }) => tool],
+export const personColumns: Columns<Pick<z.output<typeof Item>, keyof typeof person>> = [
+  ...trainerColumns,
   ['group', ({ groupId }) => groupId],
+  ['tool', ({ tool }) => tool, { isBeneath: true }],
   [
     'membership',
     ({ membershipId }) => membershipId,
@@ -59,10 +89,11 @@ const personColumns: Columns<Pick<z.output<typeof Item>, keyof typeof person>> =
   ],
 ];
 
-const itemColumns: Columns<z.output<typeof Item>> = [
+export const itemColumns: Columns<z.output<typeof Item>> = [
   ...personColumns,
   ['contracts', ({ contractIds }) => contractIds.join(', ')],
   ['because', ({ because }) => because],
+  ['loses', ({ loses, keeps }) => (keeps === 0 ? loses : `${loses}; stays in ${sayCount(keeps, 'other project')}`)],
   ['decision', ({ isStale, outcome }) => (isStale ? 'stale' : (outcome ?? 'open'))],
 ];
 
@@ -84,6 +115,32 @@ const decided = {
   open: count.describe('How many are still to be decided.'),
 };
 
+const mostOthers = 200;
+
+async function listOthers(
+  { database: { kysely } }: OperationContext,
+  install: string,
+  items: readonly { membershipId: number }[],
+) {
+  const own = new Set(items.map(({ membershipId }) => membershipId));
+  const limit = mostOthers + own.size;
+  const removing = await listMemberships(kysely, { install, state: 'removing', limit });
+  const held = await listMemberships(kysely, { install, state: 'held', limit });
+  return [...removing, ...held]
+    .filter(({ id }) => !own.has(id))
+    .slice(0, mostOthers)
+    .map(({ id: membershipId, cause, ...other }) => ({
+      ...other,
+      membershipId,
+      because: cause === null ? 'no active contract' : describeCause(cause),
+    }));
+}
+
+function lossIn({ adapters }: OperationContext, tool: string): string {
+  const removal = adapters.get(tool)?.capabilities.removal;
+  return removal?.effect === 'membership_only' ? `the project alone: ${removal.reason}` : 'access';
+}
+
 export const plans = group('plans', {
   list: read('GET /plans', 'List plans that wait for a decision, newest first', {
     in: z.strictObject({
@@ -99,16 +156,29 @@ export const plans = group('plans', {
       refuseUnknown(ctx, install, found.items);
       return found;
     },
-    show: table(columns, 'No plans match.'),
+    show: table(columns, 'No plans match. A plan appears when more people are due to leave than the limit allows.'),
   }),
   show: read('GET /plans/{plan}', 'Show who a plan would remove, and why', {
+    asks: 'services',
     in: z.strictObject({ plan }),
-    out: Plan.extend({ items: z.array(Item) }).meta({ id: 'PlanInFull' }),
+    out: PlanInFull,
     async run({ plan: id }, ctx) {
       const found = await findPlan(ctx, id);
       if (found === undefined) throw new AppError('not_found', `There is no plan ${id}`);
       const items = await listPlanItems(ctx, id);
-      return { ...found, items: items.map((item) => ({ ...item, because: describeCause(item.cause) })) };
+      const { kysely } = ctx.database;
+      const stays = await countStaying(kysely, [...new Set(items.map(({ trainerId }) => trainerId))]);
+      return {
+        ...found,
+        items: items.map((item) => ({
+          ...item,
+          because: describeCause(item.cause),
+          staysBecause: item.isStale ? whyDropped(item.current) : null,
+          loses: lossIn(ctx, item.tool),
+          keeps: stays.get(item.trainerId) ?? 0,
+        })),
+        others: found.state === 'open' ? await listOthers(ctx, found.install, items) : [],
+      };
     },
     show: (found) =>
       `${formatList([found], columns, '')}\n\n${formatList(found.items, itemColumns, 'Nobody is in this plan.')}`,

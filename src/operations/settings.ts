@@ -7,17 +7,25 @@ const Setting = z
   .object({ key: z.string(), value: z.string(), isDefault: z.boolean(), says: z.string() })
   .meta({ id: 'Setting', description: 'One key of the configuration as it was loaded; secrets are masked.' });
 
-const columns: Columns<z.output<typeof Setting>> = [
+export type Setting = z.output<typeof Setting>;
+
+export const settingColumns: Columns<Setting> = [
   ['key', ({ key }) => key],
   ['value', ({ value }) => value],
-  ['default', ({ isDefault }) => (isDefault ? 'yes' : '')],
+  ['from', sayOrigin],
+  ['meaning', ({ says }) => says],
 ];
+
+function sayOrigin({ isDefault, value }: Setting): string {
+  if (isDefault) return 'default';
+  return value === 'not set' ? '' : 'configuration';
+}
 
 export const settings = group('settings', {
   list: read('GET /settings', 'List the configuration as it was loaded, with secrets masked', {
     in: z.strictObject({}),
     out: z.object({ settings: z.array(Setting) }),
     run: (_none, { config }) => ({ settings: describeConfig(config) }),
-    show: table(columns, 'There are no settings.', 'settings'),
+    show: table(settingColumns, 'There are no settings.', 'settings'),
   }),
 });

@@ -30,7 +30,7 @@ export interface ColumnOptions<Row> {
   /** The console shows it in small print beneath the cell before. */
   isBeneath?: true;
   /** The page of the console that the cell links to. */
-  to?(row: Row): string;
+  to?(row: Row): string | null | undefined;
 }
 
 export function table<Row extends object>(columns: Columns<Row>, whenEmpty: string): TableShow<{ items: Row[] }>;

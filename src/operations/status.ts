@@ -8,11 +8,12 @@ import { instantIn } from '../lib/clock.ts';
 import { toDurationMs } from '../lib/units.ts';
 import type { ConfigFile } from '../operator/load-running.ts';
 import { loadStatus } from '../operator/load-status.ts';
+import { Install } from './install-show.ts';
 import { group, read } from './operation.ts';
 import { Plan } from './plan-schema.ts';
 import { formatTable } from './text-table.ts';
 import { sayTrouble, Trouble } from './trouble.ts';
-import { count, instant, maybeInstant, maybeText } from './values.ts';
+import { count, instant, maybeInstant } from './values.ts';
 
 /** How Gangway is doing. */
 
@@ -30,31 +31,30 @@ const Instance = z
   })
   .meta({ id: 'Instance' });
 
+const Times = z.object({
+  count,
+  medianMs: z.number().nullable(),
+  p95Ms: z.number().nullable(),
+});
+
 const Status = z.object({
   since: instant,
   memberships: z.array(z.object({ tool: z.string(), state: z.enum(membershipStates), count })),
   deliveries: z.array(z.object({ install: z.string(), state: z.enum(deliveryStates), count })),
   receipts: z.array(z.object({ tool: z.string(), outcome: z.string(), count })),
   removals: z.array(z.object({ install: z.string(), clearance: z.string(), count })),
-  installs: z.array(
-    z
-      .object({
-        install: z.string(),
-        heldSince: maybeInstant,
-        readWantedAt: maybeInstant,
-        readBeganAt: maybeInstant,
-        attempts: count,
-        failure: maybeText,
-      })
-      .meta({ id: 'InstallState' }),
-  ),
+  installs: z.array(Install),
   plans: z.array(Plan),
   budgets: z.array(z.object({ install: z.string(), state: z.enum(budgetStates).nullable(), count })),
   lowered: z.array(z.object({ install: z.string(), days: count })),
   troubles: z.array(Trouble).describe('What needs an operator, the worst first.'),
   instances: z.array(Instance),
+  times: z
+    .array(z.object({ what: z.enum(['access', 'lock_out']), day: Times, month: Times }))
+    .describe('From hired to access, and from ended to locked out: of the last 24 hours and 30 days.'),
 });
 
+export type Status = z.output<typeof Status>;
 type Said = z.output<typeof Status>;
 
 export const status = group('status', {
@@ -81,7 +81,9 @@ export const status = group('status', {
         ...section(
           'Read from the marketplace',
           ['install', 'last read', 'trouble'],
-          status.installs.map(({ install, readBeganAt, failure }) => [install, readBeganAt ?? 'never', failure ?? '']),
+          status.installs
+            .filter(({ readAt, failure }) => readAt !== null || failure !== null)
+            .map(({ install, readAt, failure }) => [install, readAt ?? 'never', failure ?? '']),
         ),
       ].join('\n\n'),
     status: ({ troubles: [worst] }, { exitCode }) => (exitCode && worst ? exitStatus[worst.severity] : 0),
@@ -112,7 +114,17 @@ function section(title: string, columns: string[], rows: (string | number | null
   return rows.length === 0 ? [] : [`${title}\n${formatTable(columns, rows)}`];
 }
 
-function sayNow({ instances, memberships, budgets }: Said): string[] {
+export function sayTimed(what: 'access' | 'lock_out'): string {
+  return what === 'access' ? 'From hired to access' : 'From ended to locked out';
+}
+
+export function sayTimes({ medianMs, p95Ms }: z.output<typeof Times>): string {
+  return medianMs === null || p95Ms === null
+    ? ''
+    : `${(medianMs / 1000).toFixed(1)} s · ${(p95Ms / 1000).toFixed(1)} s`;
+}
+
+function sayNow({ instances, memberships, budgets, times }: Said): string[] {
   const unstopped = instances.filter(({ state }) => state !== 'stopped');
   // If none runs, the one that stopped last.
   const shown = unstopped.length > 0 ? unstopped : instances.slice(0, 1);
@@ -126,6 +138,11 @@ function sayNow({ instances, memberships, budgets }: Said): string[] {
       'Memberships now',
       ['tool', 'state', 'count'],
       memberships.map(({ tool, state, count }) => [tool, state, count]),
+    ),
+    ...section(
+      'How long it took (median, p95)',
+      ['', 'last 24 hours', 'last 30 days', 'people'],
+      times.map(({ what, day, month }) => [sayTimed(what), sayTimes(day), sayTimes(month), month.count]),
     ),
     ...section(
       'Budgets of contracts under way',

@@ -1,13 +1,16 @@
 import { z } from 'zod';
 import { sayCount } from '../lib/say-count.ts';
 import { checkWork, recountWork, sayDifference } from '../operator/check-work.ts';
+import { nameEach } from '../operator/install-people-store.ts';
+import { listUsageTroubles } from '../usage/due/trouble-store.ts';
 import { toHours } from '../usage/report/usage-alerts.ts';
-import { act, read } from './operation.ts';
+import { trainerColumns } from './access.ts';
+import { act, type OperationContext, read } from './operation.ts';
 import type { Columns } from './show.ts';
 import { formatList } from './text-table.ts';
 import { toWanted } from './usage-report.ts';
 import { Counts, dayKey, heldReason, wantedDays, whyDifferent } from './usage-values.ts';
-import { count } from './values.ts';
+import { count, day, maybeText } from './values.ts';
 
 /** What the sources have, what is due and what the marketplace answered. */
 
@@ -31,6 +34,7 @@ const Sum = z
 const Day = z
   .object({
     ...dayKey,
+    displayName: maybeText,
     contractId: z.string().describe('Empty if the work may be of several, or of none.'),
     id: z.string().describe('Of held work, or of the day.'),
     ...checkedCounts,
@@ -42,12 +46,23 @@ const Day = z
   .meta({ id: 'CheckedDay' });
 
 type Day = z.output<typeof Day>;
+export type CheckSum = z.output<typeof Sum>;
+export type CheckedDay = Day;
 
-const dayColumns: Columns<Day> = [
+const CheckedWork = z.object({
+  sums: z.array(Sum),
+  days: z.array(Day).describe('The latest first.'),
+  left: count.describe('Days beyond those listed.'),
+  older: day.nullable().describe('The oldest day before these that needs an operator.'),
+});
+
+export type CheckedWork = z.output<typeof CheckedWork>;
+
+export const dayColumns: Columns<Day> = [
   ['day', ({ day }) => day],
   ['install', ({ install }) => install],
   ['contract', ({ contractId }) => contractId],
-  ['trainer', ({ trainerId }) => trainerId],
+  ...trainerColumns,
   ...(['seconds', 'tasks', 'labels'] as const).flatMap((name) => [
     [`${name} seen`, ({ seen }: Day) => seen[name], { align: 'right' }] as const,
     ['due', ({ due }: Day) => due[name], { align: 'right' }] as const,
@@ -74,7 +89,7 @@ function hoursOf(seconds: number | null): number | null {
 }
 
 /** Nothing if no rate is known, or the difference is nothing. */
-function toDollars(usd: number | null): string {
+export function toDollars(usd: number | null): string {
   return usd === null || usd === 0 ? '' : usd.toFixed(2);
 }
 
@@ -86,24 +101,35 @@ export const check = read(
     in: z.strictObject({
       ...wantedDays,
       all: z.boolean().default(false).describe('List days too on which nothing differs.'),
+      most: z.int().min(1).max(100_000).default(5000).describe('List so many days at most. The sums are of all.'),
     }),
-    out: z.object({
-      sums: z.array(Sum),
-      days: z.array(Day).describe('The latest first, 5,000 at most.'),
-      left: count.describe('Days beyond those listed.'),
-    }),
-    run: async ({ all: isAll, ...days }, ctx) => await checkWork(ctx, { ...(await toWanted(ctx, days)), isAll }),
-    show({ sums, days, left }) {
+    out: CheckedWork,
+    async run({ all: isAll, most: limit, ...wanted }, ctx) {
+      const { days, ...checked } = await checkWork(ctx, { ...(await toWanted(ctx, wanted)), isAll, limit });
+      return { ...checked, days: await nameEach(ctx, days), older: await findOlder(ctx, wanted) };
+    },
+    show({ sums, days, left, older }) {
       const more = `${sayCount(left, 'more day is', 'more days are')} not listed: choose less, for example by --contract.`;
       return [
         formatList(days, dayColumns, 'The marketplace has what is due.'),
         ...(left === 0 ? [] : [more]),
+        ...(older === null ? [] : [`Older days need you too: --from ${older}`]),
         ...(sums.length === 0 ? [] : [formatList(sums, sumColumns, '')]),
       ].join('\n\n');
     },
     status: ({ sums }) => (sums.some(({ differing }) => differing > 0) ? 2 : 0),
   },
 );
+
+async function findOlder(
+  ctx: OperationContext,
+  { install, from }: { install?: string | undefined; from?: string | undefined },
+) {
+  if (from === undefined) return null;
+  const troubles = await listUsageTroubles(ctx);
+  const older = troubles.filter((one) => (install === undefined || one.install === install) && one.oldest < from);
+  return older.map(({ oldest }) => oldest).sort()[0] ?? null;
+}
 
 export const recount = act(
   'POST /usage/recount',

@@ -1,30 +1,48 @@
 import { z } from 'zod';
 import { listHeldWork } from '../operator/held-work.ts';
+import { nameEach } from '../operator/install-people-store.ts';
 import { decideHeld, decideLate, takeBackDecision } from '../usage/due/decide-held.ts';
 import { describeHeld } from '../usage/due/describe-due.ts';
+import { trainerColumns } from './access.ts';
 import { act, read } from './operation.ts';
 import type { Columns } from './show.ts';
 import { formatList } from './text-table.ts';
 import { Counts, changeColumns, countColumns, dayKey, HeldWork } from './usage-values.ts';
-import { instant, text } from './values.ts';
+import { instant, maybeText, text } from './values.ts';
 
 /** Work that is not reported before an operator decides, and the decisions. */
 
 const LateDay = z
-  .object({ ...dayKey, id: z.string(), from: Counts, to: Counts })
+  .object({ ...dayKey, displayName: maybeText, id: z.string(), from: Counts, to: Counts })
   .meta({ id: 'LateDay', description: 'A day that changed after it was sent for the last time.' });
 
 const Lowering = z
-  .object({ ...dayKey, state: z.enum(['held', 'reported']), since: instant, from: Counts, to: Counts.nullable() })
+  .object({
+    ...dayKey,
+    displayName: maybeText,
+    state: z.enum(['held', 'reported']),
+    since: instant,
+    from: Counts,
+    to: Counts.nullable(),
+  })
   .meta({ id: 'Lowering' });
 
-type Changed = Pick<z.output<typeof Lowering>, keyof typeof dayKey | 'from' | 'to'>;
+const HeldList = z.object({
+  decided: z.boolean(),
+  held: z.array(HeldWork),
+  late: z.array(LateDay),
+  lowerings: z.array(Lowering),
+});
+
+export type HeldList = z.output<typeof HeldList>;
+
+type Changed = Pick<z.output<typeof Lowering>, keyof typeof dayKey | 'displayName' | 'from' | 'to'>;
 
 const heldColumns: Columns<HeldWork> = [
-  ['id', ({ id }) => id, { to: ({ id }) => `/work/held/${id}` }],
+  ['id', ({ id }) => id],
   ['source', ({ source }) => source],
   ['worked on', ({ workedOn }) => Object.values(workedOn).at(-1)],
-  ['trainer', ({ trainerId }) => trainerId],
+  ...trainerColumns,
   ['day', ({ day }) => day],
   ...countColumns<HeldWork>(({ counts }, name) => counts[name]),
   ['reason', ({ reason }) => describeHeld[reason]],
@@ -40,7 +58,7 @@ const decidedColumns: Columns<HeldWork> = [
 const changedColumns: Columns<Changed> = [
   ['install', ({ install }) => install],
   ['contract', ({ contractId }) => contractId],
-  ['trainer', ({ trainerId }) => trainerId],
+  ...trainerColumns,
   ['day', ({ day }) => day],
   ...changeColumns<Changed>(
     ({ from }) => from,
@@ -61,13 +79,16 @@ export const held = read('GET /usage/held', 'List work that is not reported, lat
   in: z.strictObject({
     decided: z.boolean().default(false).describe('List what operators discarded and assigned instead.'),
   }),
-  out: z.object({
-    decided: z.boolean(),
-    held: z.array(HeldWork),
-    late: z.array(LateDay),
-    lowerings: z.array(Lowering),
-  }),
-  run: async ({ decided }, ctx) => ({ decided, ...(await listHeldWork(ctx, decided)) }),
+  out: HeldList,
+  async run({ decided }, ctx) {
+    const { held: work, late, lowerings } = await listHeldWork(ctx, decided);
+    return {
+      decided,
+      held: await nameEach(ctx, work),
+      late: await nameEach(ctx, late),
+      lowerings: await nameEach(ctx, lowerings),
+    };
+  },
   show({ decided, held: work, late, lowerings }) {
     const list = decided
       ? formatList(work, decidedColumns, 'No work was discarded or assigned.')

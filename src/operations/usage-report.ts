@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { keepAnswer } from '../budget/keep-budget.ts';
 import { writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
+import { AppError } from '../domain/errors.ts';
 import { exitStatusOf } from '../domain/run.ts';
+import { findContracts } from '../evidence/contract-store.ts';
 import { toDurationMs } from '../lib/units.ts';
-import { refuseUnknownContract } from '../operator/report-work.ts';
+import { nameEach } from '../operator/install-people-store.ts';
 import { type InstallPlan, previewReport } from '../usage/report/preview-report.ts';
 import { reportNow } from '../usage/report/report-now.ts';
 import { listReadings } from '../usage/show/list-readings.ts';
@@ -94,7 +96,9 @@ export const preview = read('GET /usage/report', 'Show what a report would send 
   }),
   async run(days, ctx) {
     const plans = await previewReport(ctx, await toWanted(ctx, days));
-    const installs = plans.map((plan) => ({ ...plan, outcome: outcomeOf(plan) }));
+    const installs = await Promise.all(
+      plans.map(async (plan) => ({ ...plan, held: await nameEach(ctx, plan.held), outcome: outcomeOf(plan) })),
+    );
     return { installs, readings: await listReadings(ctx) };
   },
   show: ({ installs, readings }) =>
@@ -176,6 +180,8 @@ interface Days {
 /** @throws AppError `not_found` for an install or a contract that does not exist */
 export async function toWanted(ctx: OperationContext, { install, contract: contractId, from, to }: Days) {
   const installs = pickInstalls(ctx, install);
-  await refuseUnknownContract(ctx, contractId, install);
+  if (contractId !== undefined && (await findContracts(ctx.database.kysely, contractId, install)).length === 0) {
+    throw new AppError('not_found', `There is no contract ${contractId}`);
+  }
   return { installs, contractId, from, to };
 }

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { countNames } from '../domain/usage.ts';
 import { describeUsage } from '../operator/describe-usage.ts';
+import { nameEach } from '../operator/install-people-store.ts';
 import { describeDifference } from '../usage/due/describe-due.ts';
+import { trainerColumns } from './access.ts';
 import { read } from './operation.ts';
 import type { Columns } from './show.ts';
 import { formatList } from './text-table.ts';
@@ -13,6 +15,7 @@ import { day, instant, maybeInstant, maybeText, text } from './values.ts';
 const Day = z
   .object({
     trainerId: z.string(),
+    displayName: maybeText,
     day,
     due: Counts.nullable(),
     observations: z.array(z.object({ source: z.string(), workedOn: WorkedOn, counts: Counts, seenAt: instant })),
@@ -43,6 +46,7 @@ type Day = z.output<typeof Day>;
 const Usage = z.object({
   install: z.string(),
   contractId: z.string(),
+  title: maybeText,
   days: z.array(Day),
   held: z.array(HeldWork),
   reported: Counts.describe('The sum of all days that were ever reported.'),
@@ -65,6 +69,8 @@ const Usage = z.object({
   differences: z.array(z.string()).describe('Why due, sent and consumed differ, in words.'),
 });
 
+export type ShownUsage = z.output<typeof Usage>;
+export type UsageDay = Day;
 type Usage = Omit<z.output<typeof Usage>, 'differences'>;
 
 export const show = read(
@@ -75,10 +81,16 @@ export const show = read(
     in: z.strictObject({
       contract: text.describe('Its id.'),
       install: text.optional().describe('Its install, if several have a contract with this id.'),
+      stored: z
+        .boolean()
+        .default(false)
+        .describe('Only what is stored here: do not ask the marketplace what was consumed.'),
     }),
     out: Usage,
     async run(named, ctx, { signal }) {
-      const usage = await describeUsage(ctx, named, signal);
+      const described = await describeUsage(ctx, named, signal);
+      const { days, held } = described;
+      const usage = { ...described, days: await nameEach(ctx, days), held: await nameEach(ctx, held) };
       return { ...usage, differences: [...sayDifferences(usage), ...sayConsumed(usage), ...sayGaps(usage)] };
     },
     show: (usage) =>
@@ -95,7 +107,7 @@ export const show = read(
 function columnsOf({ files }: Usage): Columns<Day> {
   return [
     ['day', ({ day: of }) => of],
-    ['trainer', ({ trainerId }) => trainerId],
+    ...trainerColumns,
     ...countNames.flatMap((name) => [
       [`${name} due`, ({ due }: Day) => due?.[name], { align: 'right' }] as const,
       ['sent', ({ sent }: Day) => sent?.[name], { align: 'right' }] as const,
@@ -153,7 +165,7 @@ function toDays(days: readonly { day: string }[]): string {
 }
 
 /** Why less may be counted than was done. */
-function sayGaps({ gaps, fallen, failing }: Usage): string[] {
+export function sayGaps({ gaps, fallen, failing }: Pick<Usage, 'gaps' | 'fallen' | 'failing'>): string[] {
   return [
     ...failing.map(
       ({ tool, scope, readAt, failure }) =>

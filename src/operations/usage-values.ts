@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import type { ContractKey } from '../domain/evidence.ts';
 import { countNames, type HeldReason } from '../domain/usage.ts';
+import { sayCount } from '../lib/say-count.ts';
 import { describeDifference, describeHeld } from '../usage/due/describe-due.ts';
 import type { WhyDifferent } from '../usage/due/explain-day.ts';
 import type { Column } from './show.ts';
 import { formatChange } from './text-table.ts';
-import { day, instant, text } from './values.ts';
+import { day, instant, maybeText, text } from './values.ts';
 
 /** What the operations about work in the tools are made of. */
 
@@ -33,6 +35,7 @@ export const HeldWork = z
     id: z.string().describe('To decide about it.'),
     install: z.string().describe('Empty if it may be of several, or of none.'),
     trainerId: z.string(),
+    displayName: maybeText,
     day,
     source: z.string(),
     workedOn: WorkedOn,
@@ -57,6 +60,28 @@ export const wantedDays = {
   from: day.optional().describe('No day before this one: 2026-03-15.'),
   to: day.optional().describe('No day after this one.'),
 };
+
+/** Counts of work as people read them. */
+export function sayCounts(counts: Counts | null): string {
+  const known = countNames.filter((name) => counts?.[name] != null);
+  return known.length === 0 ? 'nothing' : known.map((name) => sayWork(name, counts?.[name] ?? 0)).join(', ');
+}
+
+export function sayWork(name: keyof Counts, count: number): string {
+  if (name !== 'seconds') return sayCount(count, name === 'tasks' ? 'task' : 'label');
+  return count < 3600 ? `${toTenth(count / 60)} min` : `${toTenth(count / 3600)} h`;
+}
+
+/** To a tenth, but never to nothing. */
+function toTenth(value: number): string {
+  const rounded = Math.round(value * 10) / 10;
+  return value > 0 && rounded === 0 ? '< 0.1' : String(rounded);
+}
+
+/** The page of the console that has the work on a contract, day by day. */
+export function workPath({ install, contractId }: ContractKey): string {
+  return `/work/contracts/${encodeURIComponent(contractId)}?${new URLSearchParams({ install })}`;
+}
 
 /** One column for each count. */
 export function countColumns<Row>(cell: (row: Row, name: keyof Counts) => string | number | null): Column<Row>[] {

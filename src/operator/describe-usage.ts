@@ -12,6 +12,7 @@ import { type ListedHeld, toListed } from './held-work.ts';
 
 /** The work on one contract, as the tool, the ledger and the marketplace know it. */
 export interface DescribedUsage extends Omit<ShownContract, 'ledger' | 'held'>, ContractGaps {
+  title: string | null;
   /** Work that may be of the contract: held, or decided by an operator. */
   held: ListedHeld[];
   /** The names of the imported files, by source. */
@@ -23,25 +24,27 @@ export interface DescribedUsage extends Omit<ShownContract, 'ledger' | 'held'>, 
 }
 
 /**
- * Asks the marketplace what was consumed. Changes nothing.
+ * Asks the marketplace what was consumed, unless only what is stored is wanted. Changes nothing.
  *
  * @throws AppError `not_found` where there is no such contract, `conflict` where several installs have one
  */
 export async function describeUsage(
   ctx: Context,
-  { contract: id, install: named }: { contract: string; install?: string | undefined },
+  { contract: id, install: named, stored }: { contract: string; install?: string | undefined; stored: boolean },
   signal: AbortSignal,
 ): Promise<DescribedUsage> {
   const [contract, other] = await findContracts(ctx.database.kysely, id, named);
   if (contract === undefined) throw new AppError('not_found', `There is no contract ${id}`);
   if (other !== undefined) throw new AppError('conflict', `Several installs have a contract ${id}: name one`);
-  const { install } = contract;
+  const { install, title } = contract;
   const { ledger, held, ...shown } = await showUsage(ctx, { install, contractId: id });
-  const consumed = await readConsumed(ctx, { install, contractId: id }, signal);
+  const consumed = stored
+    ? 'The marketplace was not asked.'
+    : await readConsumed(ctx, { install, contractId: id }, signal);
   const explained = typeof consumed === 'string' ? null : explainConsumed(ledger, shown.reported, consumed);
   const gaps = await showGaps(ctx, install, id);
   const files = await nameFiles(ctx.database, shown.days);
-  return { ...shown, held: held.map(toListed), ...gaps, files, consumed, explained };
+  return { ...shown, title, held: held.map(toListed), ...gaps, files, consumed, explained };
 }
 
 async function nameFiles(database: Database, days: readonly ShownDay[]): Promise<Record<string, string>> {

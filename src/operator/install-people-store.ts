@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts';
 import { jsonTexts } from '../db/json-list.ts';
+import type { Storage } from '../keys/storage.ts';
 
 /** The SQL of the people of each install: those who do not go on without an operator, and their names. */
 
@@ -33,8 +34,17 @@ export async function countStuckPeople({ kysely }: Database): Promise<StuckPeopl
   return rows.map((row) => ({ ...row, count: Number(row.count) }));
 }
 
+/** Rows with the names of their trainers. */
+export async function nameEach<R extends { trainerId: string }>({ database }: Storage, rows: readonly R[]) {
+  const names = await nameTrainers(database, [...new Set(rows.map(({ trainerId }) => trainerId))]);
+  return rows.map((row): R & { displayName: string | null } => ({
+    ...row,
+    displayName: names.get(row.trainerId) ?? null,
+  }));
+}
+
 /** The names of trainers, as far as an install knows them. */
-export async function nameTrainers(database: Database, trainerIds: readonly string[]): Promise<Map<string, string>> {
+async function nameTrainers(database: Database, trainerIds: readonly string[]): Promise<Map<string, string>> {
   const people = await database.kysely
     .selectFrom('person')
     .select((eb) => ['trainerId', eb.fn.max('displayName').as('name')])

@@ -1,11 +1,21 @@
 import type { BudgetState } from '../domain/budget.ts';
 import { type ContractStatus, shownStatusOf } from '../domain/evidence-status.ts';
-import { type ContractPosition, type CountedContract, pageContracts, pageSize } from '../evidence/contract-store.ts';
+import {
+  type ContractPosition,
+  type FundedContract,
+  listParticipants,
+  type Participant,
+  pageContracts,
+  pageSize,
+} from '../evidence/contract-store.ts';
 import type { Storage } from '../keys/storage.ts';
 import { suspectsAmong } from '../reconcile/runs/suspect-store.ts';
 
 export interface ContractListFilter {
   install?: string | undefined;
+  /** Part of a title, or a whole id. */
+  search?: string | undefined;
+  contractId?: string | undefined;
   status?: ContractStatus | undefined;
   /** Only contracts that the last reading found in no list. */
   suspects?: boolean | undefined;
@@ -21,7 +31,11 @@ export interface ListedContract extends ContractPosition {
   title: string | null;
   /** The latest that any source said of it. */
   heardAt: string | null;
-  people: number;
+  startDate: string | null;
+  endDate: string | null;
+  trainers: Participant[];
+  /** Whether an operator can treat it as active again. What the marketplace lists as ended stays so. */
+  canReopen: boolean;
   /** The state at the last reading; null before the first. */
   budgetState: BudgetState | null;
   /** The part of the funded volume that is used. */
@@ -32,15 +46,16 @@ export interface ListedContract extends ContractPosition {
 
 /** Those with the least of their budget left come first. */
 export async function listContracts(ctx: Storage, filter: ContractListFilter): Promise<ListedContract[]> {
-  const { install, status, budget, suspects = false, after, limit } = filter;
-  const wanted = { install, budget, mayBe: status, isUnlisted: suspects };
+  const { install, search, contractId, status, budget, suspects = false, after, limit } = filter;
+  const wanted = { install, search, contractId, budget, mayBe: status, isUnlisted: suspects };
   const isAskedFor = (one: ListedContract) =>
     (status === undefined || one.status === status) && (!suspects || one.suspectSince !== null);
   const listed: ListedContract[] = [];
   // The status follows from the registers and is stored in no column.
   for (let rows = await pageContracts(ctx, wanted, after); ; rows = await pageContracts(ctx, wanted, rows.at(-1))) {
     const since = new Map((await suspectsAmong(ctx, rows)).map((one) => [keyOf(one), one.since]));
-    const found = rows.map((row) => toListed(row, since.get(keyOf(row)) ?? null));
+    const trainers = Map.groupBy(await listParticipants(ctx, rows), keyOf);
+    const found = rows.map((row) => toListed(row, since.get(keyOf(row)) ?? null, trainers.get(keyOf(row)) ?? []));
     listed.push(...found.filter(isAskedFor));
     if (rows.length < pageSize || listed.length >= limit) return listed.slice(0, limit);
   }
@@ -50,7 +65,8 @@ function keyOf({ install, contractId }: { install: string; contractId: string })
   return JSON.stringify([install, contractId]);
 }
 
-function toListed(row: CountedContract, suspectSince: string | null): ListedContract {
+function toListed(row: FundedContract, suspectSince: string | null, trainers: Participant[]): ListedContract {
+  const status = shownStatusOf(row);
   const { install, contractId, title, budgetState, consumedFraction, remainingFraction } = row;
   const heard = [row.startedEventAt, row.endedEventAt, row.activeReadAt, row.endedReadAt];
   return {
@@ -61,8 +77,11 @@ function toListed(row: CountedContract, suspectSince: string | null): ListedCont
     budgetState,
     consumedFraction,
     remainingFraction,
-    status: shownStatusOf(row),
+    status,
     heardAt: heard.reduce((a, b) => ((b ?? '') > (a ?? '') ? b : a), null),
-    people: row.people ?? 0,
+    startDate: row.startDate,
+    endDate: row.endDate,
+    trainers,
+    canReopen: row.endedReadAt === null && (status === 'ended' || status === 'disputed'),
   };
 }

@@ -22,7 +22,7 @@ export interface ReplayWish {
 }
 
 /** So many deliveries are replayed at a time if a filter chooses them. */
-export const mostReplayed = 1000;
+const mostReplayed = 1000;
 /** So many numbers are in the subject of the act. Its `after` names all, or the first 1,000. */
 const mostNoted = 50;
 
@@ -64,15 +64,4 @@ async function keepAct(
 function toLine(what: string, ids: readonly number[]): string {
   const rest = ids.length > mostReplayed ? ` and ${ids.length - mostReplayed} more` : '';
   return `${what}: ${ids.slice(0, mostReplayed).join(' ')}${rest}`;
-}
-
-/** What the act of a replay says, as lists of numbers. */
-export function readReplayed(after: string | null): Pick<Replayed, 'replayed' | 'left'> {
-  const [replayed = '', left = ''] = (after ?? '').split('\n');
-  return { replayed: numbersIn(replayed), left: numbersIn(left) };
-}
-
-function numbersIn(line: string): number[] {
-  const [, ids = ''] = line.split(': ');
-  return [...(ids.split(' and ')[0] ?? '').matchAll(/\d+/g)].map(([id]) => Number(id));
 }

@@ -15,7 +15,7 @@ describeInBrowser('what operators do', (open) => {
     const { page, complaints } = visit;
     await signIn(visit, consoleTokens.otto.token);
     await goTo(visit, 'Removals on hold');
-    await page.getByRole('link', { name: 'Plan 1' }).click();
+    await page.getByRole('link', { name: '1', exact: true }).click();
     const boxes = page.getByRole('checkbox');
     await page.waitForURL('**/plans/1');
     expect(await boxes.count()).toBe(4);
@@ -25,9 +25,9 @@ describeInBrowser('what operators do', (open) => {
     await inspectPage(visit);
     await act(visit, 'Remove 2 people');
     // It shows the outcome by itself, with JavaScript and without.
-    await page.getByText('2 removals are approved.').waitFor();
+    await page.getByText('Approved 2 removals.').waitFor();
     await inspectPage(visit);
-    await page.getByRole('link', { name: 'The plan' }).click();
+    await page.goto('/plans/1');
     await page.getByRole('cell', { name: 'approved' }).first().waitFor();
     await quiet();
     await page.reload();
@@ -48,7 +48,7 @@ describeInBrowser('what operators do', (open) => {
     await page.getByRole('button', { name: `Show once: the invitation of ${id}` }).click();
     await page.getByText(password, { exact: true }).waitFor();
     await inspectPage(visit);
-    await page.getByRole('link', { name: 'All invitations' }).click();
+    await page.getByRole('link', { name: 'Back' }).click();
     await page.getByText('No invitation is waiting.').waitFor();
     expect(await page.content()).not.toContain(password);
     expect(complaints).toEqual([]);
@@ -75,6 +75,7 @@ describeInBrowser('what operators do', (open) => {
 
     await page.getByLabel('Token').fill(token);
     await page.getByRole('button', { name: 'Connect' }).click();
+    await page.getByRole('link', { name: 'Back' }).click();
     await page.getByRole('heading', { name: 'beta', level: 1 }).waitFor();
     await page.getByLabel('Project').fill('beta-1');
     await page.getByLabel('Job').fill(job);
@@ -104,17 +105,21 @@ describeInBrowser('what operators do', (open) => {
     await page.goto('/installs/own');
     await page.getByText('No project was looked at yet.').waitFor();
     await inspectPage(visit);
-    await act(visit, 'Bring the guidelines in line now');
-    await page.getByText('publication 1 of').waitFor();
+    await page.getByRole('link', { name: 'Sync the guidelines now' }).click();
+    await inspectPage(visit);
+    await act(visit, 'Sync');
+    await page.getByRole('cell', { name: 'written' }).waitFor();
     expect(await tool.shown(signs.project)).toEqual(['Signs', 'Mark every sign.']);
     await inspectPage(visit);
 
+    await page.getByRole('link', { name: 'Back' }).click();
+    await page.goto('/installs/own');
+    await page.getByText('publication 1 of').waitFor();
     await page.getByRole('link', { name: 'Rotate the token' }).click();
-    await page.getByRole('heading', { name: 'Rotate the token' }).waitFor();
-    await page.getByLabel('Scopes to keep beside those').fill('payments:write');
+    await page.getByLabel('Keep').fill('payments:write');
     await inspectPage(visit);
-    await act(visit, 'Rotate the token');
-    await page.getByRole('heading', { name: 'own', level: 1 }).waitFor();
+    await act(visit, 'Rotate');
+    await page.getByText(/uses the token/).waitFor();
     expect(await page.content()).not.toContain('ot_pat_');
     expect(sandbox.snapshot().accounts[0]?.tokens.at(-1)?.scopes).toContain('payments:write');
     expect(complaints).toEqual([]);

@@ -36,9 +36,7 @@ describeInBrowser('what operators look for in work', (open) => {
     await page.locator('.todo a[href^="/work/held"]').click();
     await page.waitForURL('**/work/held');
     await inspectPage(visit);
-    await page.getByRole('link', { name: day }).first().click();
-    await page.waitForURL(/\/work\/held\/[0-9a-f]+$/);
-    await inspectPage(visit);
+    await page.getByRole('cell', { name: day }).first().waitFor();
     await goTo(visit, 'Work');
     await page.waitForURL('**/work');
     const row = page.locator('tr', { hasText: contractId });

@@ -7,7 +7,7 @@ import { inspectPage } from './inspect-page.ts';
 import { describeInBrowser, signIn, type Visit } from './open-browser.ts';
 
 /** A browser offers them as files, and leaves the page where it was. */
-const isFile = (path: string) => path.endsWith('.csv') || path === '/deliveries/:id/body';
+const isFile = (path: string) => path.endsWith('.csv') || path === '/deliveries/:delivery/body';
 
 describeInBrowser('what strangers write', (open) => {
   it.each([390, 1280].slice(0, isThorough ? undefined : 1))(

@@ -25,31 +25,23 @@ export async function openBusySite(): Promise<BusySite> {
   const idOf = ({ trainers }: typeof staying) => trainers[0]?.opentrainUserId ?? '';
   const [{ id: deliveryId } = { id: 0 }] = await listDeliveries(journey.storage.database.kysely, { limit: 1 });
   const addresses: Record<string, string | undefined> = {
-    '/access.csv': undefined,
-    '/deliveries/:id': `/deliveries/${deliveryId}`,
-    '/deliveries/:id/body': undefined,
-    '/trainers/:id': `/trainers/${idOf(staying)}`,
-    '/contracts/:id': `/contracts/${staying.contractId}`,
-    '/memberships/:id': `/memberships/${membership?.id}`,
-    '/installs/:name': '/installs/acme',
-    '/installs/:name/unlink/:link': `/installs/acme/unlink/${linkId}`,
-    '/installs/:name/rotate': '/installs/acme/rotate',
-    '/installs/:name/token': '/installs/acme/token',
-    '/installs/:name/remove': '/installs/acme/remove',
-    '/work.csv': undefined,
-    '/work/contracts/:id': `/work/contracts/${staying.contractId}`,
-    // What is held, and budgets, are there after they were read.
-    '/work/held/:id': undefined,
-    '/budgets/:id': undefined,
-    // Acts and plans are there after the first, which the journeys see to.
-    '/acts/:id': undefined,
-    '/deliveries/replays/:id': undefined,
-    '/plans/:id': undefined,
-    '/plans/:id/approvals/:approval': '/plans/1/approvals/none',
+    '/deliveries/:delivery': `/deliveries/${deliveryId}`,
+    '/trainers/:trainer': `/trainers/${idOf(staying)}`,
+    '/contracts/:contract': `/contracts/${staying.contractId}`,
+    '/memberships/:membership': `/memberships/${membership?.id}`,
+    '/installs/:install': '/installs/acme',
+    '/do/linksRemove': `/do/linksRemove?install=acme&link=${linkId}`,
+    '/work/contracts/:contract': `/work/contracts/${staying.contractId}`,
+    '/doing/:doing': '/doing/none',
+    // Acts, plans and budgets are there after the first, which the journeys see to.
+    '/acts/:act': undefined,
+    '/budgets/:contract': undefined,
+    '/plans/:plan': undefined,
   };
   return {
     ...journey,
     trainers: { inside: idOf(staying), outside: idOf(leaving) },
-    addressOf: (path) => (path in addresses ? addresses[path] : path),
+    addressOf: (path) =>
+      path in addresses || path.endsWith('.csv') || path.endsWith('/body') ? addresses[path] : path,
   };
 }

@@ -36,7 +36,9 @@ describe('gangway audit', () => {
 
   it('says that nothing was decided', async () => {
     await workspace.receive();
-    expect(await run('audit')).toBe('No operator has done anything yet.\n');
+    expect(await run('audit')).toBe(
+      'No operator has done anything. What is done in the console or on the command line appears here.\n',
+    );
   });
 
   it('lists what was decided, newest first', async () => {
@@ -51,8 +53,8 @@ describe('gangway audit', () => {
         .slice(0, 2)
         .map((line) => line.split(/ {2,}/)),
     ).toEqual([
-      ['id', 'at', 'who', 'from', 'what', 'about'],
-      ['4', '2026-03-15T12:00:04Z', 'ben', 'command line', 'plans approve', 'plan 4'],
+      ['id', 'what', 'about', 'who', 'from', 'at'],
+      ['4', 'plans approve', 'plan 4', 'ben', 'command line', '2026-03-15T12:00:04Z'],
     ]);
   });
 

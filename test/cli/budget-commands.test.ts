@@ -61,7 +61,7 @@ describe('what commands say of budgets', { timeout: 60_000 }, () => {
     const { stdout } = await run('contracts', 'list', '--budget', 'low');
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(2);
-    expect(lines[1]).toMatch(new RegExp(` ${ids.low} +acme +active +1 +low +85 % `));
+    expect(lines[1]).toMatch(new RegExp(` ${ids.low} +Amara O\\. +acme +active .* low +85 % `));
     const depleted = await json('contracts', 'list', '--budget', 'depleted');
     expect(depleted.items).toMatchObject([
       { contractId: ids.depleted, budgetState: 'depleted', consumedFraction: 1.2 },

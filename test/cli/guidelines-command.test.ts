@@ -5,6 +5,7 @@ import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
 import { sqlite } from '../support/databases.ts';
 import { guidelineTools, openGuidelineJourney, pageOf } from '../support/guidelines/guideline-journey.ts';
 import { runCommand } from '../support/run-command.ts';
+import { until } from '../support/until.ts';
 import { consoleTokens, createVisitor } from '../support/visitor.ts';
 
 const [, [, openDoccano]] = guidelineTools as [unknown, (typeof guidelineTools)[number]];
@@ -114,7 +115,12 @@ describe('guidelines of a running instance', { timeout: 60_000 }, () => {
     await visitor.signIn('otto');
     const page = await visitor.visit('/installs/own');
     expect(page.text).toContain(`publication 1 of ${manual.id}`);
-    await visitor.press(page, 'Bring the guidelines in line now');
+    const asked = await visitor.press(await visitor.visit('/do/guidelinesSync?install=own'), 'Sync');
+    await until(
+      'the guidelines are written',
+      () => visitor.visit(asked.path),
+      ({ text }) => !text.includes('Under way'),
+    );
     expect(await tool.shown(signs.project)).toEqual(['Signs', 'Mark every whole sign.']);
   });
 });

@@ -48,10 +48,10 @@ describe('gangway notifications', () => {
       const { status, stdout } = await run('list');
       expect(status).toBe(0);
       const [titles, ...lines] = stdout.trimEnd().split('\n');
-      expect(titles).toMatch(/^id +age +channel +kind +says +install +contract +state +tries +next +problem$/);
+      expect(titles).toMatch(/^kind +says +message +about +channel +state +added +tries +next +problem$/);
       expect(lines).toEqual([
-        expect.stringMatching(/^2 .* billing +budget\.depleted +reminder +acme +c2 +waiting +0 +20\S+$/),
-        expect.stringMatching(/^1 .* billing +budget\.low +raised +acme +c1 +failed +1 +answered 410$/),
+        expect.stringMatching(/^budget\.depleted +reminder +install acme, contract c2 +billing +waiting .* 0 +\S.*$/),
+        expect.stringMatching(/^budget\.low +raised +install acme, contract c1 +billing +failed .* 1 +answered 410$/),
       ]);
     });
 
@@ -74,7 +74,7 @@ describe('gangway notifications', () => {
           },
         ],
       });
-      expect((await run('list', '--state', 'sent')).stdout).toBe('No notifications match.\n');
+      expect((await run('list', '--state', 'sent')).stdout).toMatch(/^No notifications match\./);
       expect((await run('list', '--state', 'lost')).status).toBe(64);
     });
   });
@@ -95,7 +95,7 @@ describe('gangway notifications', () => {
         type: 'test',
       });
       expect(hook.posts.map(({ body }) => body)).toContain('{"text":"Gangway: a test notice"}');
-      expect((await run('list')).stdout).toBe('No notifications match.\n');
+      expect((await run('list')).stdout).toMatch(/^No notifications match\./);
     });
 
     it('says what failed, and ends with 1', async () => {

@@ -38,7 +38,7 @@ describe('a command with --remote', () => {
     const [approved = '', released = ''] = await Promise.all(hired.slice(1).map(membershipOf));
     const asked: [string[], number, string][] = [
       [['status', '--since', '90d'], 0, '4 removals of acme need your decision.'],
-      [['members', 'waiting'], 0, 'Nobody is waiting.'],
+      [['members', 'waiting'], 0, 'No invitation is waiting.'],
       [['explain', contract], 0, `by contract ${contract} of acme`],
       [['access'], 0, 'by'],
       [['installs'], 0, 'acme'],

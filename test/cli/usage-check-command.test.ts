@@ -44,6 +44,7 @@ describe('gangway usage check', { timeout: 60_000 }, () => {
       days: [
         {
           ...key,
+          displayName: 'Amara O.',
           id,
           day: yesterday,
           seen: hour,
@@ -56,6 +57,7 @@ describe('gangway usage check', { timeout: 60_000 }, () => {
         },
       ],
       left: 0,
+      older: null,
     });
     const { stdout } = await print('usage', 'check');
     expect(stdout).toMatch(/done before the contract began/);
@@ -151,6 +153,7 @@ describe('what an operator decides about work', { timeout: 60_000 }, () => {
       {
         install: 'acme',
         ...hired,
+        displayName: 'Amara O.',
         day: today,
         id: expect.stringMatching(/^gw-/),
         from: minute,

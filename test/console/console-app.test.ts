@@ -3,6 +3,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { Config } from '../../src/config/config-schema.ts';
 import { createChanges } from '../../src/console/changes.ts';
 import { createConsoleApp } from '../../src/console/console-app.ts';
+import { createDoings } from '../../src/console/doings.ts';
 import { waitingKinds } from '../../src/console/waiting-store.ts';
 import { beatInstance, stopInstance } from '../../src/db/instance-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
@@ -12,7 +13,6 @@ import { alertKinds } from '../../src/lib/alerts.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { createLoop, type Loop } from '../../src/lib/loop.ts';
 import { createReadiness, type Readiness } from '../../src/lib/readiness.ts';
-import { createApprovals } from '../../src/operator/approvals.ts';
 import { decidePlan } from '../../src/operator/decide-plan.ts';
 import { listPlans } from '../../src/removals/plan-store.ts';
 import { convergeDue, receiptsOf } from '../support/converging.ts';
@@ -53,8 +53,7 @@ describeAnyDatabase('the console', (openFresh) => {
       registry: {} as InstallRegistry,
       channels: [],
       examine: async () => [],
-      reports: new Map(),
-      approvals: createApprovals(engine.logger),
+      doings: createDoings(),
     };
     return request(
       createConsoleApp(ctx, {

@@ -21,6 +21,7 @@ type Input = Record<string, string | number | boolean>;
 /** What has to be given, and finds something in the filled database. A name in angles is one of `known`. */
 const inputs: Record<string, Input> = {
   plansShow: { plan: 1 },
+  installsShow: { install: 'acme' },
   membersShow: { membership: 1 },
   explainShow: { subject: '<contract>', timeline: true },
   deliveriesShow: { delivery: 1 },

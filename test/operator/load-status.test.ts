@@ -18,13 +18,13 @@ import {
 import { noBudget } from '../support/budgets.ts';
 import { convergeDue } from '../support/converging.ts';
 import { newDelivery } from '../support/deliveries.ts';
-import { createEngine, type Engine, limitRemovals } from '../support/engine-harness.ts';
+import { createEngine, type Engine, inStudio, limitRemovals } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 import { countTroublesIn, troublesIn } from '../support/troubles.ts';
 
-const installs = new Map([['acme', { tool: 'studio' }]]);
+const installs = new Map([['acme', inStudio()]]);
 const hour = '2026-03-15T11:00:00.000Z';
 
 describeAnyDatabase('how it is doing', (openFresh) => {
@@ -47,10 +47,11 @@ describeAnyDatabase('how it is doing', (openFresh) => {
       deliveries: [],
       receipts: [],
       removals: [],
-      installs: [],
+      installs: [expect.objectContaining({ install: 'acme', readAt: null })],
       plans: [],
       budgets: [],
       lowered: [],
+      times: [],
       instances: [],
       troubles: [expect.objectContaining({ kind: 'nothing_runs', severity: 'down', since: null })],
     });
@@ -297,8 +298,11 @@ describeAnyDatabase('how it is doing', (openFresh) => {
         contractId: 'cmc1098',
         status: 'ended',
         title: null,
+        startDate: null,
+        endDate: null,
+        canReopen: true,
         heardAt: hour,
-        people: 0,
+        trainers: [],
         suspectSince: null,
       },
     ]);

@@ -52,14 +52,14 @@ export async function openHostileSite(): Promise<HostileSite> {
     limit: 1,
   });
   const addresses: Record<string, string> = {
-    '/deliveries/:id': `/deliveries/${delivery}`,
-    '/trainers/:id': `/trainers/${trainers[0]?.opentrainUserId}`,
-    '/contracts/:id': `/contracts/${contractId}`,
-    '/memberships/:id': `/memberships/${membership?.id}`,
-    '/installs/:name/unlink/:link': `/installs/acme/unlink/${link}`,
-    '/acts/:id': `/acts/${act}`,
+    '/deliveries/:delivery': `/deliveries/${delivery}`,
+    '/trainers/:trainer': `/trainers/${trainers[0]?.opentrainUserId}`,
+    '/contracts/:contract': `/contracts/${contractId}`,
+    '/memberships/:membership': `/memberships/${membership?.id}`,
+    '/do/linksRemove': `/do/linksRemove?install=acme&link=${link}`,
+    '/acts/:act': `/acts/${act}`,
   };
-  const toAny = (path: string) => path.replace(':name', 'acme').replaceAll(/:\w+/g, '1');
+  const toAny = (path: string) => path.replace(':install', 'acme').replaceAll(/:\w+/g, '1');
   return { ...journey, addressOf: (path) => addresses[path] ?? toAny(path) };
 }
 

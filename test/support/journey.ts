@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { sql } from 'kysely';
 import { onTestFinished } from 'vitest';
@@ -103,6 +103,8 @@ export async function openJourney(
   const config = Config.parse({ ...document, database: { url } });
   const configFile = path.join(createFolder(), 'gangway.config.json');
   writeFileSync(configFile, JSON.stringify({ ...document, database: { url } }));
+  // An instance that started before its configuration was written is told of as outdated.
+  clock.advance(Math.max(0, Math.ceil(statSync(configFile).ctimeMs) - clock.now().getTime()));
   const adapters = options.adapter === undefined ? await loadAdapters(config) : new Map([['list', options.adapter]]);
   let ahead = { machineMs: 0, databaseMs: 0 };
   const aheadOf = (which: keyof typeof ahead) => ({

@@ -1,16 +1,20 @@
 import { html } from 'hono/html';
-import { nameRule, projectRule } from '../../config/text-rules.ts';
-import { inTransaction } from '../../db/database.ts';
-import { AppError, httpStatusOf, toAppError } from '../../domain/errors.ts';
-import { findConnectedInstall } from '../../installs/install-store.ts';
+import { type AppError, httpStatusOf, toAppError } from '../../domain/errors.ts';
 import { maskText } from '../../lib/mask.ts';
-import type { OperationContext } from '../../operations/operation.ts';
-import { type Established, establishInstall } from '../../operator/connect/connect-install.ts';
-import { toWantedJobs, type WantedJob } from '../../operator/connect/link-jobs.ts';
-import { type Connecting, settleWish, toToken } from '../../operator/connect/settle-wish.ts';
-import { type Check, warning } from '../../operator/doctor-checks.ts';
-import { wantRead } from '../../reconcile/read/install-state-store.ts';
-import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
+import { operationOf } from '../../operations/all.ts';
+import { installPath } from '../../operations/paths.ts';
+import { toWantedJobs } from '../../operator/connect/link-jobs.ts';
+import { inputIn } from '../ask.ts';
+import {
+  type Act,
+  type ConsoleContext,
+  formOf,
+  type Html,
+  type Page,
+  type PageRequest,
+  type Redirect,
+  type View,
+} from '../page.ts';
 
 /** To connect a customer, as `gangway connect` does. The token is never shown again. */
 export const connectViews: readonly View[] = [{ path: '/connect', show: showConnect }];
@@ -18,14 +22,17 @@ export const connectViews: readonly View[] = [{ path: '/connect', show: showConn
 // Its address has no page: a page with a problem stays until the operator leaves it.
 export const connectActs: readonly Act[] = [{ path: '/connect/now', act: connect }];
 
-const patienceMs = 120_000;
-
-function showConnect(asked: Asked, ctx: OperationContext): Page {
-  return connectPage(asked, ctx, asked.query);
+function showConnect(request: PageRequest, ctx: ConsoleContext): Page {
+  return connectPage(request, ctx, request.query);
 }
 
 /** @param given what was typed before; never the token */
-function connectPage(asked: Asked, { config }: OperationContext, given: URLSearchParams, problem?: AppError): Page {
+function connectPage(
+  request: PageRequest,
+  { config }: ConsoleContext,
+  given: URLSearchParams,
+  problem?: AppError,
+): Page {
   const only = config.tools.size === 1;
   const tools = [...config.tools.keys()];
   return {
@@ -34,7 +41,7 @@ function connectPage(asked: Asked, { config }: OperationContext, given: URLSearc
     body: html`
       ${problem && html`<p role="alert" class="bad">${maskText(problem.message)}</p>`}
       ${
-        asked.operator.role === 'operator'
+        request.operator.role === 'operator'
           ? html`<p>
               The customer makes a platform token at the marketplace, or you make a personal one for your own account.
               With it, Gangway reads the contracts. To connect an install again is harmless; with another token, the
@@ -43,7 +50,7 @@ function connectPage(asked: Asked, { config }: OperationContext, given: URLSearc
           : html`<p class="empty">Only an operator can connect a customer.</p>`
       }
       ${formOf(
-        asked,
+        request,
         '/connect/now',
         html`<div class="sign-in">
           <label>Your name for the customer or the account<br /><input name="install" value="${given.get('install')}" required /></label>
@@ -94,79 +101,31 @@ function checkbox(name: string, says: string, isChecked: boolean): Html {
   return html`<label><input type="checkbox" name="${name}" ${isChecked ? html`checked` : ''} /> ${says}</label>`;
 }
 
-async function connect(asked: Asked, ctx: OperationContext): Promise<Page | Redirect> {
-  const install = textIn(asked.form, 'install') ?? '';
-  const checks: Check[] = [];
+async function connect(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
+  const { form, by, operator } = request;
+  const operation = operationOf('installsConnect');
   try {
-    const wish = await toWish(asked, ctx, install);
-    const established = await establish(asked, ctx, wish, checks);
-    checks.push(...aboutLinks(established));
+    const jobs = toWantedJobs(splitAt(form.get('jobs'), ','));
+    const projects = splitAt(form.get('projects'), ',');
+    // A list of one tool has no other choice, which the configuration has made already.
+    if (ctx.config.installs.has(form.get('install') ?? '')) form.delete('tool');
+    const given = new URLSearchParams([...form].filter(([name]) => name !== 'jobs' && name !== 'projects'));
+    const input = inputIn(operation, given, { jobs, ...(projects.length > 0 && { projects }), wait: '0s' });
+    const back = installPath(form.get('install') ?? '');
+    const doing = ctx.doings.begin(ctx, { operation, by, role: operator.role, back, input });
+    await doing.ended;
+    if (doing.outcome !== null && 'error' in doing.outcome) throw doing.outcome.error;
+    return { redirect: `/doing/${doing.id}` };
   } catch (error) {
     const problem = toAppError(error);
     if (problem.code === 'internal') throw error;
-    return connectPage(asked, ctx, asked.form, problem);
+    return connectPage(request, ctx, form, problem);
   }
-  const { actor, at } = asked.by;
-  ctx.reports.set(`connect ${install}`, { by: actor, at, checks });
-  return { redirect: `/installs/${encodeURIComponent(install)}` };
 }
 
-async function toWish({ form }: Asked, ctx: OperationContext, install: string): Promise<Connecting> {
-  if (!nameRule.pattern.test(install)) throw new AppError('invalid', `The name of a customer: ${nameRule.says}`);
-  const typed = textIn(form, 'token');
-  const isConfigured = ctx.config.installs.has(install);
-  const jobs = toJobs(textIn(form, 'jobs'));
-  const { source, destination, configured } = settleWish(ctx, {
-    install,
-    source: textIn(form, 'source') === 'employer' ? 'employer' : undefined,
-    jobs,
-    hasToken: typed !== undefined,
-    // A list with one tool has no other choice.
-    tool: isConfigured ? undefined : textIn(form, 'tool'),
-    projects: toProjects(textIn(form, 'projects')),
-  });
-  const stored = await findConnectedInstall(ctx, install);
-  const token = configured ?? (typed === undefined ? stored?.token : toToken(typed));
-  if (token === undefined) throw new AppError('invalid', `There is no token for ${install} yet: fill it in`);
-  const [acceptsOrphans, acceptsOtherCustomer] = [form.has('acceptOrphans'), form.has('acceptOtherCustomer')];
-  return { install, source, token, jobs, destination, acceptsOrphans, acceptsOtherCustomer };
-}
-
-function toJobs(text: string | undefined): WantedJob[] {
-  return toWantedJobs(text?.split(',').map((job) => job.trim()) ?? []);
-}
-
-function toProjects(text: string | undefined): string[] | undefined {
-  const projects = text?.split(',').map((pattern) => pattern.trim());
-  const unfit = projects?.find((pattern) => !projectRule.pattern.test(pattern));
-  if (unfit !== undefined) throw new AppError('invalid', `The projects of a customer: ${projectRule.says}`);
-  return projects;
-}
-
-async function establish(
-  { by, form }: Asked,
-  ctx: OperationContext,
-  wish: Connecting,
-  checks: Check[],
-): Promise<Established> {
-  const connector = {
-    registry: ctx.registry,
-    by,
-    mayMove: form.has('move'),
-    confirm: async () => form.has('relink'),
-    onStep: (check: Check) => void checks.push(check),
-  };
-  const established = await establishInstall(ctx, connector, wish, AbortSignal.timeout(patienceMs));
-  await inTransaction(ctx.database, (tx) => wantRead(tx, [wish.install], by.at, 'operator'));
-  return established;
-}
-
-function aboutLinks({ missing }: Established): Check[] {
-  return missing.map(({ project, why }) =>
-    warning('links', `${project} was linked before, and is not now: ${why}`, 'link it again below'),
-  );
-}
-
-function textIn(form: URLSearchParams, name: string): string | undefined {
-  return form.get(name)?.trim() || undefined;
+function splitAt(text: string | null, separator: string): string[] {
+  return (text ?? '')
+    .split(separator)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
 }

@@ -1,161 +1,156 @@
 import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
-import { statusOfContract } from '../../domain/evidence-status.ts';
-import { maskText } from '../../lib/mask.ts';
-import { type Access, listAccess } from '../../memberships/access-list-store.ts';
-import { problemOf, projectsOf } from '../../operations/access.ts';
-import type { OperationContext } from '../../operations/operation.ts';
-import { convergeNow } from '../../operator/converge-now.ts';
-import { explainSubject } from '../../operator/explain-subject.ts';
-import { loadMembership } from '../../operator/load-membership.ts';
-import { loadTimeline } from '../../operator/timeline/load-timeline.ts';
-import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
-import { accessColumns, nameOf, reasonsOf, trainerLink } from '../view/access-cells.ts';
-import { membershipBadge, stateBadge } from '../view/badge.ts';
-import { toRowId } from '../view/filter.ts';
-import { instantOf } from '../view/instant.ts';
+import { type Access, accessColumns, problemOf, projectsOf, reasonOf, untilOf } from '../../operations/access.ts';
+import type { ListedContract } from '../../operations/contracts.ts';
+import { contractColumns } from '../../operations/contracts.ts';
+import type { ExplainedSubject, Explanation, Timeline, TimelineStep } from '../../operations/explain.ts';
+import type { MembershipInFull } from '../../operations/members.ts';
+import { contractPath, installPath, trainerPath } from '../../operations/paths.ts';
+import { actButton } from '../act.ts';
+import { ask } from '../ask.ts';
+import type { ConsoleContext, Html, Page, PageRequest, View } from '../page.ts';
+import { stateBadge } from '../view/badge.ts';
+import { exactOf, instantOf } from '../view/instant.ts';
+import { panelOf } from '../view/panel.ts';
+import { sheetOf } from '../view/sheet.ts';
 import { tableOf } from '../view/table.ts';
-import { explanationsOf, timelineTable } from '../view/timeline-table.ts';
-import { decisionsOf } from './contracts-page.ts';
+import { numberIn } from './records.ts';
 
 /** Why a trainer has access or not, and what happened. */
 export const membershipViews: readonly View[] = [
-  { path: '/memberships/:id', show: showMembership },
-  { path: '/trainers/:id', show: showTrainer },
-  { path: '/contracts/:id', show: showContract },
+  { path: '/memberships/:membership', show: showMembership },
+  { path: '/trainers/:trainer', show: showTrainer },
+  { path: '/contracts/:contract', show: showContract },
 ];
 
-export const membershipActs: readonly Act[] = [{ path: '/memberships/:id/converge', act: converge }];
-
-/** So many memberships a page lists. */
+/** The most memberships that a page lists. */
 const mostListed = 200;
 
-async function showMembership(asked: Asked, ctx: OperationContext): Promise<Page> {
-  const id = idOf(asked);
-  const { nextAttemptAt, canConverge, explanations, timeline, ...access } = await loadMembership(ctx, id);
-  const canSync = asked.operator.role === 'operator' && canConverge;
+async function showMembership(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
+  const membership = numberIn(request, 'membership');
+  const found = await ask<MembershipInFull>(request, ctx, 'membersShow', { membership });
+  const { nextAttemptAt, canConverge, explanations, timeline, ...access } = found;
+  const { trainerId, displayName, tool, groupId, install, state, wanted, updatedAt } = access;
+  const next = nextAttemptAt ?? untilOf(access);
   return {
-    title: maskText(`${nameOf(access)} in ${projectsOf(access).join('; ')}`),
-    note: membershipBadge(access.state),
-    acts: canSync ? formOf(asked, `/memberships/${id}/converge`, html`<button>Sync now</button>`) : '',
+    title: `${displayName ?? trainerId} in ${projectsOf(access).join('; ')}`,
+    note: stateBadge(state),
+    acts: canConverge ? actButton(request, 'membersConverge', { membership }, { label: 'Sync now' }) : '',
     body: html`
-      ${factsOf(access, nextAttemptAt)}
-      <section class="panel">
-        <header><h2>${access.wanted ? 'Why access' : 'Why no access'}</h2><span class="quiet">as of now</span></header>
-        ${explanationsOf(explanations)}
-      </section>
-      <section class="panel">
-        <header><h2>Timeline</h2></header>
-        ${timelineTable(timeline)}
-      </section>
+      ${sheetOf([
+        [
+          'trainer',
+          html`<a href="${trainerPath(trainerId)}">${displayName ?? trainerId}</a> <span class="id">${trainerId}</span>`,
+        ],
+        ['tool', html`${tool} <span class="id">${groupId}</span>`],
+        ['install', html`<a href="${installPath(install)}">${install}</a>`],
+        ['since', instantOf(updatedAt)],
+        ['reason', reasonsOf(access)],
+        ['problem', problemOf(access) && html`<span class="bad">${problemOf(access)}</span>`],
+        [wanted ? 'next try' : 'leaves', next && instantOf(next)],
+      ])}
+      ${panelOf(wanted ? 'Why access' : 'Why no access', explanationsOf(explanations), html`<span class="quiet">as of now</span>`)}
+      ${panelOf('Timeline', timelineOf(timeline))}
     `,
   };
 }
 
-function factsOf(access: Access, nextAttemptAt: string | null): Html {
-  const { trainerId, tool, groupId, install, updatedAt, removeAfter } = access;
-  const next = nextAttemptAt ?? removeAfter;
-  const problem = problemOf(access);
-  return html`<dl class="sheet">
-    <dt>Trainer</dt>
-    <dd>${trainerLink(access)} <span class="id">${maskText(trainerId)}</span></dd>
-    <dt>Tool</dt>
-    <dd>${tool} <span class="id">${maskText(groupId)}</span></dd>
-    <dt>Customer</dt>
-    <dd><a href="/installs/${encodeURIComponent(install)}">${install}</a></dd>
-    <dt>Since</dt>
-    <dd>${instantOf(updatedAt)}</dd>
-    <dt>Reason</dt>
-    <dd>${reasonsOf(access)}</dd>
-    ${problem !== null && html`<dt>Problem</dt><dd class="bad">${maskText(problem)}</dd>`}
-    ${next && html`<dt>Next try</dt><dd>${instantOf(next)}</dd>`}
-  </dl>`;
+/** The contracts that give the access, or why it ends. */
+function reasonsOf(access: Access): Html | string {
+  const { wanted, cause, reasons } = access;
+  if (!wanted || cause !== null || reasons.length === 0) return reasonOf(access);
+  const contracts = new Map(reasons.map(({ contractId, title }) => [contractId, title ?? `contract ${contractId}`]));
+  return html`${[...contracts].map(([id, title], index) => html`${index > 0 && '; '}<a href="${contractPath(id)}">${title}</a>`)}`;
 }
 
-async function converge(asked: Asked, ctx: OperationContext): Promise<Redirect> {
-  const id = idOf(asked);
-  await convergeNow(ctx, asked.by, id);
-  return { redirect: `/memberships/${id}` };
-}
-
-async function showTrainer(asked: Asked, ctx: OperationContext): Promise<Page> {
-  const { kysely } = ctx.database;
-  const trainerId = textIdOf(asked);
-  const memberships = await listAccess(kysely, { trainerId, limit: mostListed });
-  const { explanations, bearing } = await explainSubject(ctx, trainerId);
-  const isOf = (one: { trainerId: string | null }) => one.trainerId === trainerId;
-  if (memberships.length === 0 && !bearing.participations.some(isOf)) {
-    throw new AppError('not_found', 'No event and no reading has named such a trainer');
-  }
-  const name = bearing.people.find(isOf)?.displayName ?? trainerId;
+async function showTrainer(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
+  const trainer = request.params['trainer'] ?? '';
+  const { explanations, timeline } = await explained(request, ctx, trainer);
+  const own = explanations.filter(({ trainerId }) => trainerId === trainer);
+  if (own.length === 0) throw new AppError('not_found', 'No event and no reading has named such a trainer');
   return {
-    title: maskText(name),
+    title: own[0]?.displayName ?? trainer,
     body: html`
-      <p>Trainer ${maskText(trainerId)}</p>
-      <h2>Access</h2>
-      ${tableOf('Projects of this trainer', memberships, accessColumns, noAccess)}
-      <h2>Why</h2>
-      ${explanationsOf(explanations.filter(isOf))}
-      <h2>What happened</h2>
-      ${timelineTable(await loadTimeline(ctx.database, { trainerId }, bearing))}
+      <p>Trainer ${trainer}</p>
+      ${await accessOf(request, ctx, { trainer })}
+      ${panelOf('Why', explanationsOf(own))}
+      ${panelOf('Timeline', timelineOf(timeline))}
     `,
   };
+}
+
+async function showContract(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
+  const contract = request.params['contract'] ?? '';
+  const { items } = await ask<{ items: ListedContract[] }>(request, ctx, 'contractsList', { contract });
+  if (items.length === 0) throw new AppError('not_found', 'No event and no reading has named such a contract');
+  const { explanations, timeline } = await explained(request, ctx, contract);
+  return {
+    title: items[0]?.title ?? `Contract ${contract}`,
+    body: html`
+      ${tableOf('The contract, as each customer has it', items, contractColumns, '')}
+      ${items.map((one) => decisionsOf(request, one))}
+      <p><a href="/work/contracts/${encodeURIComponent(contract)}">Its work, day by day</a></p>
+      ${await accessOf(request, ctx, { contract })}
+      ${panelOf('Why', explanationsOf(explanations.filter(({ contractId }) => contractId === contract)))}
+      ${panelOf('Timeline', timelineOf(timeline))}
+    `,
+  };
+}
+
+function explained(request: PageRequest, ctx: ConsoleContext, subject: string): Promise<ExplainedSubject> {
+  return ask<ExplainedSubject>(request, ctx, 'explainShow', { subject, timeline: true });
+}
+
+async function accessOf(request: PageRequest, ctx: ConsoleContext, of: { trainer: string } | { contract: string }) {
+  const { items } = await ask<{ items: Access[] }>(request, ctx, 'accessSearch', { ...of, limit: mostListed });
+  return panelOf('Access', tableOf('Projects and trainers', items, accessColumns, noAccess));
 }
 
 const noAccess = 'There is no membership. One appears when a contract begins whose job is linked to a project.';
 
-async function showContract(asked: Asked, ctx: OperationContext): Promise<Page> {
-  const { kysely } = ctx.database;
-  const contractId = textIdOf(asked);
-  const { explanations, bearing } = await explainSubject(ctx, contractId);
-  const isIt = (one: { contractId: string }) => one.contractId === contractId;
-  const contracts = bearing.contracts.filter(isIt);
-  const [contract] = contracts;
-  if (contract === undefined) throw new AppError('not_found', 'No event and no reading has named such a contract');
-  const memberships = await listAccess(kysely, { contractId, limit: mostListed });
-  const timeline = await loadTimeline(
-    ctx.database,
-    { contractId },
-    { ...bearing, contracts, participations: bearing.participations.filter(isIt) },
-  );
-  return {
-    title: contract.title === null ? `Contract ${contractId}` : maskText(contract.title),
-    body: html`
-      ${tableOf(
-        'The contract, as each install knows it',
-        contracts,
-        [
-          ['Contract', (one) => one.contractId],
-          ['Customer', ({ install }) => install],
-          ['Status', (one) => stateBadge(statusOfContract(one))],
-          ['Begins', ({ startDate }) => instantOf(startDate)],
-          ['Ends', ({ endDate }) => instantOf(endDate)],
-        ],
-        '',
-      )}
-      ${contracts.map((one) => decisionsOf(asked, one))}
-      <p><a href="/work/contracts/${encodeURIComponent(contractId)}">Its work, day by day</a></p>
-      <h2>Access</h2>
-      ${tableOf('Trainers who have or had access by it', memberships, accessColumns, noAccess)}
-      <h2>Why</h2>
-      ${explanationsOf(explanations.filter(isIt))}
-      <h2>What happened</h2>
-      ${timelineTable(timeline)}
-    `,
-  };
+/** What an operator can say of a contract. */
+function decisionsOf(request: PageRequest, { contractId, install, status, canReopen }: ListedContract): Html {
+  const given = { contract: contractId, install };
+  const about = (label: string) => ({ label, about: `${label}: contract ${contractId} of ${install}` });
+  return html`<div class="acts">
+    ${status !== 'ended' && actButton(request, 'contractsEnd', given, { ...about('End access by it now'), tone: 'danger' })}
+    ${canReopen && actButton(request, 'contractsReopen', given, about('Treat it as active'))}
+  </div>`;
 }
 
-function idOf({ params }: Asked): number {
-  const id = toRowId(params['id']);
-  if (id === undefined) throw new AppError('not_found', 'There is no such membership');
-  return id;
+/** The most explanations that a page shows. */
+const mostExplained = 50;
+
+function explanationsOf(explanations: readonly Explanation[]): Html {
+  if (explanations.length === 0) return html`<p class="empty">No contract is known that gives a reason.</p>`;
+  const left = explanations.length - mostExplained;
+  return html`
+    ${explanations.slice(0, mostExplained).map(explanationOf)}
+    ${left > 0 && html`<p class="quiet">${left} more are left out: see the page of one trainer.</p>`}
+  `;
 }
 
-/** An id of the marketplace. No id has control characters, and a database may refuse them. */
-function textIdOf({ params }: Asked): string {
-  const id = params['id'] ?? '';
-  if (id === '' || id.length > 500 || /\p{Cc}/u.test(id) || !id.isWellFormed()) {
-    throw new AppError('not_found', 'There is no such id');
-  }
-  return id;
+function explanationOf({ trainerId, displayName, install, contractId, steps, action }: Explanation): Html {
+  return html`<h3 class="sub">
+      ${displayName ?? trainerId ?? 'No trainer'}, by contract <a href="${contractPath(contractId)}">${contractId}</a> of ${install}
+    </h3>
+    <ul class="steps">
+      ${steps.map(({ holds, says }) => html`<li class="${holds ? '' : 'no'}"><span>${says}</span></li>`)}
+    </ul>
+    <p class="sub">To do: ${action}</p>`;
+}
+
+function timelineOf(timeline: Timeline | null): Html {
+  const { steps, isCutOff } = timeline ?? { steps: [], isCutOff: false };
+  if (steps.length === 0) return html`<p class="empty">Nothing has happened yet.</p>`;
+  return html`<ol class="line">
+      ${steps.map((step) => html`<li>${exactOf(step.at)}<span>${step.says}${seeOf(step)}</span></li>`)}
+    </ol>
+    ${isCutOff && html`<p class="quiet">Older steps are left out.</p>`}`;
+}
+
+function seeOf({ deliveryId, membershipId, actId }: TimelineStep): Html | string {
+  if (deliveryId !== undefined) return html` <a href="/deliveries/${deliveryId}">delivery ${deliveryId}</a>`;
+  if (actId !== undefined) return html` <a href="/acts/${actId}">act ${actId}</a>`;
+  return membershipId === undefined ? '' : html` <a href="/memberships/${membershipId}">membership ${membershipId}</a>`;
 }

@@ -1,45 +1,27 @@
 import { html } from 'hono/html';
-import { type FoundContract, searchContracts } from '../../evidence/contract-search-store.ts';
-import { maskText } from '../../lib/mask.ts';
-import { listAccess } from '../../memberships/access-list-store.ts';
-import type { OperationContext } from '../../operations/operation.ts';
-import type { Asked, Page, Redirect, View } from '../page.ts';
-import { accessColumns } from '../view/access-cells.ts';
-import { chosen } from '../view/filter.ts';
+import { type Access, accessColumns } from '../../operations/access.ts';
+import { contractColumns, type ListedContract } from '../../operations/contracts.ts';
+import { ask, toPlain } from '../ask.ts';
+import type { ConsoleContext, Page, PageRequest, Redirect, View } from '../page.ts';
 import { panelOf } from '../view/panel.ts';
-import { type Column, tableOf } from '../view/table.ts';
+import { tableOf } from '../view/table.ts';
 
 /** One search over people, work emails, projects and contracts. */
 export const searchViews: readonly View[] = [{ path: '/search', show: search }];
 
-const mostFound = 25;
+const limit = 25;
 
-async function search({ query }: Asked, ctx: OperationContext): Promise<Page | Redirect> {
-  const text = chosen(query, 'q');
-  if (text === undefined) return { redirect: '/access' };
-  const digest = ctx.box.digest(text.toLowerCase());
-  const access = await listAccess(ctx.database.kysely, { search: { text, digest }, limit: mostFound });
-  const contracts = await searchContracts(ctx, text, mostFound);
-  const more = html`<a href="/access?${new URLSearchParams({ q: text })}">All of them</a>`;
+async function search(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
+  const q = toPlain(request.query.get('q') ?? '').slice(0, 200);
+  if (q === '') return { redirect: '/access' };
+  const access = await ask<{ items: Access[]; next: string | null }>(request, ctx, 'accessSearch', { q, limit });
+  const contracts = await ask<{ items: ListedContract[] }>(request, ctx, 'contractsList', { q, limit });
+  const more = access.next !== null && html`<a href="/access?${new URLSearchParams({ q })}">All of them</a>`;
   return {
-    title: `Search: ${text}`,
+    title: `Search: ${q}`,
     body: html`
-      ${panelOf(
-        'People and projects',
-        tableOf('People and projects', access, accessColumns, 'No person and no project matches.'),
-        access.length === mostFound ? more : '',
-      )}
-      ${panelOf('Contracts', tableOf('Contracts', contracts, contractColumns, 'No contract matches.'))}
+      ${panelOf('People and projects', tableOf('People and projects', access.items, accessColumns, 'No person and no project matches.'), more || '')}
+      ${panelOf('Contracts', tableOf('Contracts', contracts.items, contractColumns, 'No contract matches.'))}
     `,
   };
 }
-
-const contractColumns: readonly Column<FoundContract>[] = [
-  [
-    'Contract',
-    ({ contractId, title }) =>
-      html`<a href="/contracts/${encodeURIComponent(contractId)}">${title === null ? contractId : maskText(title)}</a
-        ><small class="id">${contractId}</small>`,
-  ],
-  ['Customer', ({ install }) => install],
-];

@@ -1,5 +1,4 @@
 import { html } from 'hono/html';
-import type { MembershipState } from '../../domain/membership.ts';
 import type { Html } from '../page.ts';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'held' | 'gone';
@@ -9,44 +8,26 @@ export function badgeOf(word: string, tone: Tone): Html {
   return html`<span class="badge ${tone}">${word}</span>`;
 }
 
-const memberships: Record<MembershipState, readonly [word: string, tone: Tone]> = {
-  waiting_email: ['No work email', 'warn'],
-  pending: ['Pending', 'warn'],
-  invited: ['Invited', 'warn'],
-  active: ['Active', 'good'],
-  removing: ['Being removed', 'warn'],
-  removed: ['Removed', 'gone'],
-  released: ['Left in', 'gone'],
-  failed: ['Failed', 'bad'],
-  held: ['Removal on hold', 'held'],
-  orphaned: ['Orphaned', 'bad'],
+/** States of memberships, plans, deliveries, contracts, notices and checks. What is not here is over, and needs nobody. */
+const tones: Readonly<Record<string, Tone>> = {
+  ...{ active: 'good', approved: 'good', handled: 'good', sent: 'good', ok: 'good', healthy: 'good' },
+  ...{ waiting_email: 'warn', pending: 'warn', invited: 'warn', removing: 'warn', waiting: 'warn', low: 'warn' },
+  ...{ disputed: 'warn', warning: 'warn', not_read: 'warn' },
+  ...{ failed: 'bad', orphaned: 'bad', failure: 'bad', unprocessable: 'bad', depleted: 'bad', refused: 'bad' },
+  ...{ not_funded: 'bad', trouble: 'bad' },
+  ...{ held: 'held', open: 'held' },
 };
 
-export function membershipBadge(state: MembershipState): Html {
-  return badgeOf(...memberships[state]);
-}
-
-/** Words of states that are the same for several things: plans, deliveries, contracts, notices. */
-const tones: Readonly<Record<string, Tone>> = {
-  open: 'held',
-  approved: 'good',
-  handled: 'good',
-  active: 'good',
-  sent: 'good',
-  ok: 'good',
-  pending: 'warn',
-  waiting: 'warn',
-  low: 'warn',
-  disputed: 'warn',
-  warning: 'warn',
-  failed: 'bad',
-  failure: 'bad',
-  unprocessable: 'bad',
-  depleted: 'bad',
-  refused: 'bad',
+/** What people read where it is not the state's own word. */
+const words: Readonly<Record<string, string>> = {
+  waiting_email: 'No work email',
+  removing: 'Being removed',
+  released: 'Left in',
+  held: 'Removal on hold',
+  not_read: 'Not read yet',
 };
 
 export function stateBadge(state: string): Html {
-  const word = state.replaceAll('_', ' ');
+  const word = words[state] ?? state.replaceAll('_', ' ');
   return badgeOf(`${word.charAt(0).toUpperCase()}${word.slice(1)}`, tones[state] ?? 'gone');
 }

@@ -20,7 +20,3 @@ function sayWhen(ms: number): string | undefined {
 export function exactOf(at: string): Html {
   return html`<time datetime="${at}" title="${at.slice(0, 19)} UTC">${at.slice(0, 10)} ${at.slice(11, 19)}</time>`;
 }
-
-export function dayOf(day: string): Html {
-  return html`<time datetime="${day}">${day}</time>`;
-}

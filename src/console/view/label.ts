@@ -1,7 +1,13 @@
-/** What the console calls what code and commands call by a shorter word. */
+/** What the console calls what code and commands call by another word. */
 const words: Readonly<Record<string, string>> = {
   install: 'Customer',
   group: 'Project',
+  name: 'Trainer',
+  title: 'Contract',
+  displayName: 'Name',
+  q: 'Trainer, project or work email',
+  suspects: 'Only unlisted ones',
+  leaving: 'Only those about to leave',
 };
 
 /** The title of a column or a field, as people read it. */

@@ -1,28 +1,39 @@
 import { html } from 'hono/html';
+import type { Column, Columns } from '../../operations/show.ts';
 import type { Html } from '../page.ts';
+import { stateBadge } from './badge.ts';
+import { exactOf, instantOf } from './instant.ts';
 import { labelOf } from './label.ts';
 
-/** A column of a list: its title, what stands in it for one row, and whether it is a number. */
-export type Column<Row> = readonly [title: string, cell: (row: Row) => Html | string | number | null, align?: 'number'];
+/** A column that only the console has, such as one of buttons. */
+export type HtmlColumn<Row> = readonly [title: string, cell: (row: Row) => Html | string];
+
+/** A column as it is shown, with those in small print beneath it. */
+interface Shown<Row> {
+  title: string;
+  align: string;
+  cell(row: Row): Html | string;
+}
 
 /**
- * A list as a table.
- *
- * A column that would be empty is left out.
+ * A list as a table. A column that would be empty is left out.
  *
  * @param caption what the rows are, for those who hear the page
  * @param whenEmpty what would be here, and how to make it appear
+ * @param more further columns, after the others
  */
 export function tableOf<Row>(
   caption: string,
   rows: readonly Row[],
-  columns: readonly Column<Row>[],
+  columns: Columns<Row>,
   whenEmpty: Html | string,
+  more: readonly HtmlColumn<Row>[] = [],
 ): Html {
   if (rows.length === 0) return html`<p class="empty">${whenEmpty}</p>`;
-  const shown = columns
-    .map(([title, cell, align = '']) => ({ title: labelOf(title), align, cells: rows.map(cell) }))
-    .filter(({ cells }, index) => index === 0 || cells.some((cell) => (cell ?? '') !== ''));
+  const all = [...toShown(columns), ...more.map(([title, cell]) => ({ title, cell, align: '' }))];
+  const shown = all
+    .map(({ title, align, cell }) => ({ title: labelOf(title), align, cells: rows.map(cell) }))
+    .filter(({ cells }, index) => index === 0 || cells.some((cell) => cell !== ''));
   // What is wider than the screen is scrolled, with the keys too. On a phone each row is a card, whose cells say what
   // they are: browsers would no longer take that for a table, so the roles say it.
   return html`<div class="table" tabindex="0" role="region" aria-label="${caption}">
@@ -45,4 +56,39 @@ export function tableOf<Row>(
       </tbody>
     </table>
   </div>`;
+}
+
+function toShown<Row>(columns: Columns<Row>): Shown<Row>[] {
+  const groups: [main: Column<Row>, ...beneath: Column<Row>[]][] = [];
+  for (const column of columns) {
+    const group = groups.at(-1);
+    if (column[2]?.isBeneath === true && group !== undefined) group.push(column);
+    else groups.push([column]);
+  }
+  return groups.map(([main, ...beneath]) => {
+    const [title, , { align } = {}] = main;
+    return { title, align: align === 'right' ? 'number' : '', cell: (row) => cellOf(main, beneath, row) };
+  });
+}
+
+/** Where the main cell is empty, the first beneath it takes its place, such as an id that of a name. */
+function cellOf<Row>(main: Column<Row>, beneath: readonly Column<Row>[], row: Row): Html | string {
+  const small = beneath.map((column) => textOf(column, row)).filter((text) => text !== '');
+  const shown = shownOf(main, row) || small.shift() || '';
+  if (shown === '') return '';
+  const href = main[2]?.to?.(row);
+  const linked = href ? html`<a href="${href}">${shown}</a>` : shown;
+  return small.length === 0 ? linked : html`${linked} <small>${small.join(' · ')}</small>`;
+}
+
+function shownOf<Row>(column: Column<Row>, row: Row): Html | string {
+  const text = textOf(column, row);
+  const as = column[2]?.as;
+  if (as === 'state' && text !== '') return stateBadge(text);
+  if (as === 'age') return instantOf(text);
+  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? exactOf(text) : text;
+}
+
+function textOf<Row>([, cell]: Column<Row>, row: Row): string {
+  return String(cell(row) ?? '');
 }

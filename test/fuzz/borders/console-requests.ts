@@ -6,20 +6,7 @@ import { consoleTokens, cookieOf } from '../../support/visitor.ts';
 import type { Mutator } from '../mutator.ts';
 import type { Opened, Target } from '../target.ts';
 
-const names = [
-  'install',
-  'after',
-  'before',
-  'q',
-  'kind',
-  'state',
-  'tool',
-  'group',
-  'limit',
-  'page',
-  'reason',
-  'project',
-];
+const names = ['install', 'cursor', 'q', 'kind', 'state', 'tool', 'group', 'limit', 'page', 'reason', 'project'];
 const people = ['otto', 'vera'] as const;
 const words = ['acme', 'street-signs', 'list', '1', '2026-03-15', 'yes', 'ended', 'a'];
 

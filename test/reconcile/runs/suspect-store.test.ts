@@ -118,7 +118,7 @@ describeEachDatabase('a suspect', (openFresh) => {
     const since = clock.now().toISOString();
     await incident.read(without);
     expect(await troublesIn(engine)).toMatchObject([
-      { kind: 'contract_suspect', count: 1, since, page: '/contracts?suspects=yes' },
+      { kind: 'contract_suspect', count: 1, since, page: '/contracts?suspects=true' },
     ]);
     expect(await troublesIn(engine, new Map([['globex', { tool: 'list' }]]))).toEqual([]);
     clock.advance(24 * 60 * minutes - 1);

@@ -248,13 +248,11 @@ describe('an act by the API', () => {
     expect(await api.send('installsConnect', { params, body: { source: 'platform' } })).toMatchObject({ status: 409 });
   });
 
-  it('looks at everything as the doctor does, and keeps what was found', async () => {
+  it('looks at everything as the doctor does', async () => {
     const { consoleUrl } = await openJourney(sqlite);
     const api = createApiClient(consoleUrl);
-    expect(await api.ask('doctorShow')).toEqual({ report: null });
-    const report = await api.ask('doctorRun');
-    expect(report).toMatchObject({ by: 'otto', checks: expect.any(Array) });
-    expect(await api.ask('doctorShow')).toEqual({ report });
+    const { checks } = await api.ask('doctorRun');
+    expect(checks).toContainEqual(expect.objectContaining({ name: 'tool list', status: 'ok' }));
     expect(await api.send('toolsAccept', { params: { tool: 'none' } })).toMatchObject({ status: 404 });
     expect(await api.send('notificationsTest', { body: {} })).toMatchObject({ status: 404 });
     expect(await api.ask('usageReport', { body: { install: 'acme' } })).toMatchObject({

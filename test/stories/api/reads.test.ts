@@ -50,6 +50,7 @@ describeAnyDialect('the API', (dialect) => {
       membersShow: { params: { membership: one?.id } },
       explainShow: { query: { subject: trainerId } },
       plansShow: { params: { plan: 1 } },
+      installsShow: { params: { install: 'acme' } },
       deliveriesShow: { params: { delivery: sent?.id } },
       deliveriesBody: { params: { delivery: sent?.id } },
       auditShow: { params: { act: 1 } },

@@ -5,6 +5,7 @@ import { createApiClient } from '../../support/api-client.ts';
 import { sqlite } from '../../support/databases.ts';
 import { openJourney } from '../../support/journey.ts';
 import { storageOf } from '../../support/storage-of.ts';
+import { until } from '../../support/until.ts';
 import { createVisitor } from '../../support/visitor.ts';
 
 const minuteMs = 60_000;
@@ -66,9 +67,15 @@ describe('the home page', () => {
     const { consoleUrl, quiet, storage } = await openJourney(sqlite);
     const visitor = createVisitor(consoleUrl);
     expect((await visitor.signIn('otto')).text).toContain('acme | Not read yet');
-    const home = await visitor.press(await visitor.visit('/'), 'Sync now');
-    expect(home.path).toBe('/');
+    const doing = await visitor.press(await visitor.visit('/'), 'Sync now');
+    expect(doing.path).toMatch(/^\/doing\/\w+$/);
     await quiet();
+    const done = await until(
+      'the sync is done',
+      () => visitor.visit(doing.path),
+      ({ text }) => !text.includes('Under way'),
+    );
+    expect(done.text).toMatch(/acme \| clean \| 0 \| 0 \| 0 \| 0/);
     expect((await visitor.visit('/')).text).toMatch(/acme \| Healthy \| \d+ s ago/);
     const acts = await storage.database.kysely.selectFrom('audit').selectAll().execute();
     expect(acts).toMatchObject([

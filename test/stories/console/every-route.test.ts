@@ -12,7 +12,7 @@ const gets = [...views.map(({ path }) => toAddress(path)), '/changes', '/sign-in
 const posts = [...acts.map(({ path }) => toAddress(path)), '/sign-in', '/sign-out'];
 
 function toAddress(path: string): string {
-  return path.replaceAll(':name', 'acme').replaceAll(/:\w+/g, '1');
+  return path.replaceAll(':install', 'acme').replaceAll(/:\w+/g, '1');
 }
 
 async function readWhole(answer: Response): Promise<Response> {
@@ -137,7 +137,7 @@ describe('every address of the console', () => {
       ]);
     }
     // What is downloaded is never shown as a page.
-    for (const path of ['/access.csv', '/work.csv', '/deliveries/1/body']) {
+    for (const path of ['/access.csv', '/work.csv', '/drift/groups.csv', '/deliveries/1/body']) {
       const { status, headers, body } = await visitor.send(path);
       await body?.cancel();
       expect([path, status, headers.get('content-disposition')]).toEqual([

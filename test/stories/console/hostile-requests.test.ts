@@ -64,13 +64,13 @@ const hostileValues = [
 ];
 
 /** Every name that a page takes from its query. */
-const parameters = ['before', 'state', 'install', 'tool', 'project', 'type', 'q', 'since', 'until', 'actor', 'days'];
+const parameters = ['cursor', 'state', 'install', 'tool', 'project', 'type', 'q', 'since', 'until', 'actor', 'days'];
 
 const oddQueries = [
   'state[]=active',
   'state[__proto__]=x',
   '__proto__[x]=1',
-  'before=1&before=2',
+  'cursor=1&cursor=2',
   'state=active&state=',
   'q=%00',
   'q=%ed%a0%80',
@@ -187,7 +187,7 @@ function hostileForms(path: string): [address: string, value: string][] {
   if (!path.includes(':')) return hostileValues.map((value) => [path, value]);
   return hostileIds.map((id, index) => {
     // An install that there is, in every other address.
-    const named = index % 2 === 0 ? path.replace(':name', 'acme') : path;
+    const named = index % 2 === 0 ? path.replace(':install', 'acme') : path;
     return [named.replaceAll(/:\w+/g, () => id), hostileValues[index % hostileValues.length] ?? ''];
   });
 }

@@ -9,19 +9,19 @@ import { createVisitor, type VisitedPage } from '../../support/visitor.ts';
 const readers = [
   '/access',
   '/acts',
-  '/acts/:id',
+  '/acts/:act',
   '/contracts',
-  '/contracts/:id',
+  '/contracts/:contract',
   '/deliveries',
-  '/deliveries/:id',
+  '/deliveries/:delivery',
   '/drift',
   '/installs',
-  '/installs/:name',
+  '/installs/:install',
   '/invitations',
-  '/memberships/:id',
+  '/memberships/:membership',
   '/notifications',
-  '/plans/:id',
-  '/trainers/:id',
+  '/plans/:plan',
+  '/trainers/:trainer',
 ];
 
 const addressed = ['href', 'src', 'action', 'formaction'];

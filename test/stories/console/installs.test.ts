@@ -4,7 +4,8 @@ import { sqlite } from '../../support/databases.ts';
 import { openEmployerJourney, readEveryMs } from '../../support/employer-journey.ts';
 import { openFrontDoor } from '../../support/front-door.ts';
 import { type Journey, openJourney } from '../../support/journey.ts';
-import { consoleTokens, createVisitor, type Visitor } from '../../support/visitor.ts';
+import { until } from '../../support/until.ts';
+import { consoleTokens, createVisitor, type VisitedPage, type Visitor } from '../../support/visitor.ts';
 
 const fields = { install: 'beta', tool: 'list', projects: 'beta-*' };
 
@@ -39,15 +40,15 @@ describe('the installs', () => {
       install: 'connect',
       token,
     });
-    expect(page).toMatchObject({ status: 200, path: '/installs/connect' });
-    expect(page.text).toContain('Customers / connect');
+    expect(page).toMatchObject({ status: 200, path: expect.stringMatching(/^\/doing\//) });
+    expect((await visitor.visit('/installs/connect')).text).toContain('Customers / connect');
     await journey.quiet();
   });
 
   it('are connected and linked without the command line, and a trainer gets in', async () => {
     const journey = await openJourney(sqlite, { projects: ['acme-*'] });
     const { visitor, token, job, page } = await connectBeta(journey);
-    expect(page).toMatchObject({ status: 200, path: '/installs/beta' });
+    expect(page).toMatchObject({ status: 200, path: expect.stringMatching(/^\/doing\//) });
     expect(page.body).not.toContain(token);
     await journey.quiet();
     await link(visitor, 'beta-1', job);
@@ -60,6 +61,7 @@ describe('the installs', () => {
     const origin = expect.stringMatching(/^console .*127\.0\.0\.1$/);
     expect(await actsOf(journey)).toMatchObject([
       { action: 'connect', actor: 'otto', origin, before: null, after: 'tool list, projects beta-*' },
+      { action: 'reconcile', subject: 'beta', actor: 'otto', origin },
       { action: 'links add', actor: 'otto', origin, before: null, after: `project beta-1, job ${job}` },
       { action: 'reconcile', subject: 'beta', actor: 'otto', origin },
     ]);
@@ -76,7 +78,7 @@ describe('the installs', () => {
     expect(refused.text).toContain('for your own account alone');
     expect(refused.body).toContain(`${job}=beta-1, ${job}=beta-2`);
     const page = await visitor.press(await visitor.visit('/connect'), 'Connect', { ...typed, source: 'employer' });
-    expect(page).toMatchObject({ status: 200, path: '/installs/beta' });
+    expect(page).toMatchObject({ status: 200, path: expect.stringMatching(/^\/doing\//) });
     expect(page.text).toContain('its token may do more than is needed');
     expect(page.body).not.toContain(token);
     await quiet();
@@ -105,15 +107,16 @@ describe('the installs', () => {
     await link(visitor, 'beta-1', job);
     await journey.quiet();
     const install = await visitor.visit('/installs/beta');
-    const unlinking = install.html.querySelector('a[href*="/unlink/"]')?.getAttribute('href') ?? '';
+    const unlinking = install.html.querySelector('a[href*="/do/linksRemove"]')?.getAttribute('href') ?? '';
     const question = await visitor.visit(unlinking);
-    expect(question.text).toContain('removed after the grace period');
-    expect((await visitor.press(question, 'Remove the link')).path).toBe('/installs/beta');
-    const removal = await visitor.visit('/installs/beta/remove');
-    expect(removal.text).toContain('No member is removed');
-    expect((await visitor.press(removal, 'Remove the install')).path).toBe('/installs');
+    expect(question.text).toContain('leaves after the grace period');
+    expect((await visitor.press(question, 'Remove')).path).toBe('/installs/beta');
+    const ask = (await visitor.visit('/installs/beta')).html.querySelector('a[href*="/do/installsRemove"]');
+    const removal = await visitor.visit(ask?.getAttribute('href') ?? '');
+    expect(removal.text).toContain('its people stay in the tools');
+    expect((await visitor.press(removal, 'Remove')).path).toBe('/installs');
     expect((await visitor.visit('/installs/beta')).status).toBe(404);
-    expect((await actsOf(journey)).slice(2)).toMatchObject([
+    expect((await actsOf(journey)).slice(3)).toMatchObject([
       { action: 'links remove', before: `project beta-1, job ${job}` },
       { action: 'installs remove', subject: 'beta', before: 'tool list, projects beta-*' },
     ]);
@@ -137,16 +140,18 @@ describe('the installs', () => {
 
     const endpoints = () => journey.storage.database.kysely.selectFrom('webhookEndpoint').selectAll().execute();
     const [old] = await endpoints();
-    const question = await visitor.visit('/installs/beta/rotate');
-    expect(question.text).toContain('the old one is deleted');
-    const rotated = await visitor.press(question, 'Rotate the secret');
-    expect(rotated).toMatchObject({ status: 200, path: '/installs/beta' });
+    const question = await visitor.visit('/do/endpointRotate?install=beta&back=/installs/beta');
+    expect(question.text).toContain('without a gap');
+    const asked = await visitor.press(question, 'Rotate');
+    const ended = ({ text }: VisitedPage) => !text.includes('Under way');
+    const rotated = await until('it is rotated', () => visitor.visit(asked.path), ended);
+    expect(rotated.status).toBe(200);
     const stored = await endpoints();
     expect(stored).toMatchObject([{ install: 'beta' }]);
     expect(stored[0]?.endpointId).not.toBe(old?.endpointId);
     const origin = expect.stringMatching(/^console /);
     const change = { before: old?.endpointId, after: stored[0]?.endpointId };
-    expect((await actsOf(journey)).slice(2)).toMatchObject([
+    expect((await actsOf(journey)).slice(3)).toMatchObject([
       { action: 'endpoint rotate', subject: 'beta', actor: 'otto', origin, ...change },
     ]);
     expect(rotated.body).not.toMatch(new RegExp(`whsec_|${token}`));
@@ -159,10 +164,10 @@ describe('the installs', () => {
     const { consoleUrl } = await openJourney(sqlite);
     const visitor = createVisitor(consoleUrl);
     await visitor.signIn('vera');
-    for (const path of ['/installs', '/installs/acme', '/connect', '/installs/acme/remove', '/doctor']) {
+    for (const path of ['/installs', '/installs/acme', '/connect', '/do/installsRemove?install=acme', '/doctor']) {
       const page = await visitor.visit(path);
       expect([path, page.status]).toEqual([path, 200]);
-      expect(page.html.querySelectorAll('main form')).toEqual([]);
+      expect(page.html.querySelectorAll('main form[method=post]').length).toBe(0);
     }
   });
 });
@@ -172,12 +177,13 @@ describe('the pages', () => {
     const { consoleUrl, customer } = await openJourney(sqlite);
     const visitor = createVisitor(consoleUrl);
     await visitor.signIn('otto');
-    const report = await visitor.press(await visitor.visit('/doctor'), 'Look at everything now');
-    expect(report.path).toBe('/doctor');
+    const asked = await visitor.press(await visitor.visit('/doctor'), 'Look at everything now');
+    const ended = ({ text }: VisitedPage) => !text.includes('Under way');
+    const report = await until('the doctor has looked', () => visitor.visit(asked.path), ended);
     expect(report.text).toContain('tool list | answers, and the settings suffice');
     const secrets = [customer.token, customer.secret, ...Object.values(consoleTokens).map(({ token }) => token)];
     for (const { path } of views) {
-      const { body } = await visitor.visit(path.replace(':name', 'acme').replaceAll(/:\w+/g, '1'));
+      const { body } = await visitor.visit(path.replace(':install', 'acme').replaceAll(/:\w+/g, '1'));
       for (const secret of secrets) expect([path, body.includes(secret)]).toEqual([path, false]);
     }
   });

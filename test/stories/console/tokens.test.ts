@@ -9,8 +9,8 @@ it('the token of an own account is replaced, and the old one is revoked', async 
   const visitor = createVisitor(consoleUrl);
   await visitor.signIn('otto');
   expect((await visitor.visit('/installs/own')).text).toContain('Rotate the token');
-  const question = await visitor.visit('/installs/own/token');
-  const done = await visitor.press(question, 'Rotate the token', { keep: 'payments:write, team:read' });
+  const question = await visitor.visit('/do/tokenRotate?install=own&back=/installs/own');
+  const done = await visitor.press(question, 'Rotate', { keep: 'payments:write, team:read' });
   expect(done).toMatchObject({ status: 200, path: '/installs/own' });
   expect(done.body).not.toContain('ot_pat_');
   const [old, made] = sandbox.snapshot().accounts[0]?.tokens ?? [];
@@ -33,7 +33,7 @@ it('the token of a platform is not, and a viewer replaces none', async () => {
   const operator = createVisitor(platform.consoleUrl);
   await operator.signIn('otto');
   expect((await operator.visit('/installs/acme')).text).not.toContain('Rotate the token');
-  const refused = await operator.press(await operator.visit('/installs/acme/token'), 'Rotate the token');
+  const refused = await operator.press(await operator.visit('/do/tokenRotate?install=acme'), 'Rotate');
   expect(refused.text).toContain('Only the token of an account of your own can be rotated');
   const { consoleUrl } = await openEmployerJourney(sqlite);
   const viewer = createVisitor(consoleUrl);

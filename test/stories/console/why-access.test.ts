@@ -28,12 +28,12 @@ describe('the page of access', () => {
     await pass(2 * 60 * minuteMs);
     const visitor = createVisitor(consoleUrl);
     await visitor.signIn('vera');
-    expect((await visitor.visit('/access?leaving=yes')).text).toContain('No trainer matches.');
+    expect((await visitor.visit('/access?leaving=yes')).text).toContain('Nobody matches.');
     await customer.api('DELETE', `/project-links/${linkId}`);
     await quiet();
     const page = await visitor.visit('/access?leaving=yes');
     const row = page.text.split('\n').find((line) => line.includes(trainers[0]?.opentrainUserId ?? '-'));
-    expect(row).toMatch(/ \| the link to the project was removed \| Leaves in \d+ (min|h)/);
+    expect(row).toMatch(/ \| the link to the project was removed \| in \d+ (min|h)/);
     const file = await visitor.visit('/access.csv?leaving=yes');
     expect(file.body).toContain(trainers[0]?.opentrainUserId);
   });
@@ -46,7 +46,7 @@ describe('the pages of access', () => {
     const list = await visitor.press(await visitor.visit('/access'), 'Search', { q: trainerId, state: 'active' });
     expect(list.path).toContain(`q=${trainerId}`);
     expect(list.text).toContain('street-signs');
-    expect((await visitor.visit('/access?state=failed')).text).toContain('No trainer matches.');
+    expect((await visitor.visit('/access?state=failed')).text).toContain('Nobody matches.');
     const trainer = await visitor.visit(`/trainers/${trainerId}`);
     expect(trainer.text).toContain('nothing: they can log in');
     const { text } = await visitor.visit(`/memberships/${id}`);
@@ -98,7 +98,7 @@ describe('the pages of access', () => {
     const { body, type } = await visitor.visit('/access.csv?project=street-signs');
     expect(type).toMatch(/^text\/csv/);
     expect(body.split('\r\n')).toEqual([
-      'trainer,trainer id,project,tool,group,install,state,since,reason,problem,until',
+      'name,trainer,project,tool,install,state,since,reason,problem,until',
       expect.stringContaining(`"'=1+1,""x""",${trainerId},`),
       '',
     ]);
@@ -148,14 +148,16 @@ describe('the pages of deliveries', () => {
     await visitor.signIn('otto');
     const some = await visitor.visit('/deliveries?type=contract.started');
     // There is one for each link.
-    const results = await visitor.press(some, 'Replay all 2 that match');
-    expect(results.path).toMatch(/^\/deliveries\/replays\/\d+$/);
-    expect(results.text).toContain(`delivery ${started} |`);
+    const results = await visitor.press(some, 'Replay all that match');
+    expect(results.path).toBe('/deliveries?type=contract.started');
+    expect(results.text).toContain('2 will be handled again.');
     await quiet();
-    expect((await visitor.visit(results.path)).text).toMatch(new RegExp(`delivery ${started} \\|.*\\| Handled \\|`));
-    const none = await visitor.press(await visitor.visit('/deliveries?state=ignored'), 'Replay all 1 that match');
-    expect(none.text).toContain('Nothing was replayed.');
-    expect(none.text).toContain(`delivery ${ignored} |`);
+    const after = await visitor.visit('/deliveries?type=contract.started');
+    expect(after.text).not.toContain('will be handled again');
+    expect(after.text).toMatch(new RegExp(`^${started} \\|.*\\| Handled \\|`, 'm'));
+    const none = await visitor.press(await visitor.visit('/deliveries?state=ignored'), 'Replay all that match');
+    expect(none.text).toContain('0 will be handled again. 1 cannot be');
+    expect(none.text).toMatch(new RegExp(`^${ignored} \\|`, 'm'));
     await quiet();
     const acts = await storage.database.kysely.selectFrom('audit').selectAll().orderBy('id').execute();
     expect(acts).toMatchObject([
@@ -196,8 +198,8 @@ describe('the pages of deliveries', () => {
     for (const filter of ['state=fail', 'since=yesterday', 'until=2026-13-01']) {
       expect([filter, (await visitor.visit(`/deliveries?${filter}`)).status]).toEqual([filter, 400]);
       const csrf = home.html.querySelector('[name=csrf]')?.getAttribute('value') ?? '';
-      const body = new URLSearchParams(`${filter}&csrf=${encodeURIComponent(csrf)}`);
-      const answer = await visitor.send('/deliveries/replay', { method: 'POST', body });
+      const body = new URLSearchParams(`${filter}&matching=true&csrf=${encodeURIComponent(csrf)}`);
+      const answer = await visitor.send('/do/deliveriesReplay', { method: 'POST', body });
       expect([filter, answer.status]).toEqual([filter, 400]);
     }
     expect((await visitor.visit('/access?state=activ')).status).toBe(400);

@@ -1,0 +1,174 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { html } from 'hono/html';
+import { maskText } from '../lib/mask.ts';
+import { operationOf } from '../operations/all.ts';
+import { type Field, fieldsOf } from '../operations/input.ts';
+import { inputIn } from './ask.ts';
+import type { Doing } from './doings.ts';
+import { type Act, type Answer, addressOf, formOf, type Html, type Page, type PageRequest, type View } from './page.ts';
+import { safePath } from './request.ts';
+import { fieldOf } from './view/filter.ts';
+import { instantOf } from './view/instant.ts';
+import { labelOf } from './view/label.ts';
+import { secretSheet } from './view/sheet.ts';
+import { tableOf } from './view/table.ts';
+
+/** Acts of the console: each is an operation, asked for by a form. */
+
+/** What the console offers, by the operation's id. */
+const offered = [
+  ...['reconcileNow', 'membersConverge', 'membersInvitation', 'membersRenew', 'contractsEnd', 'contractsReopen'],
+  ...[
+    'plansApprove',
+    'plansReject',
+    'linksAdd',
+    'linksRemove',
+    'guidelinesSync',
+    'endpointRotate',
+    'endpointRedeliver',
+  ],
+  ...['tokenRotate', 'installsRemove', 'usageAssign', 'usageDiscard', 'usageTakeBack', 'usageSend', 'usageDismiss'],
+  ...['usageReport', 'deliveriesReplay', 'doctorRun', 'notificationsTest'],
+];
+
+type Given = Readonly<Record<string, string | number | boolean | undefined>>;
+
+interface Button {
+  label: string;
+  /** For those who hear the page, where several buttons have one label. */
+  about?: string;
+  tone?: 'main' | 'danger';
+  /** Fields that the operator fills in. */
+  fields?: Html;
+  /** The page to go to afterwards; the one that has the button by default. */
+  back?: string;
+}
+
+/** A button that does something at once. A viewer gets none. */
+export function actButton(request: PageRequest, id: string, given: Given, button: Button): Html | string {
+  const { label, about, tone = '', fields, back = addressOf(request) } = button;
+  return formOf(
+    request,
+    `/do/${id}`,
+    html`${hiddenOf({ ...given, back })}${fields}<button class="${tone}" ${about && html`aria-label="${about}"`}>${label}</button>`,
+  );
+}
+
+function hiddenOf(given: Given): Html[] {
+  return Object.entries(given).flatMap(([name, value]) =>
+    value === undefined ? [] : [html`<input type="hidden" name="${name}" value="${String(value)}" />`],
+  );
+}
+
+/** A link to the page that says what an act does, takes what it needs, and asks whether to go on. */
+export function askLink(
+  request: PageRequest,
+  id: string,
+  given: Readonly<Record<string, string>>,
+  label: string,
+  back = addressOf(request),
+): Html | string {
+  if (request.operator.role !== 'operator') return '';
+  return html`<a href="/do/${id}?${new URLSearchParams({ ...given, back })}">${label}</a>`;
+}
+
+export const actViews: readonly View[] = [
+  ...offered.map((id) => ({ path: `/do/${id}`, show: (request: PageRequest) => askFirst(request, id) })),
+  { path: '/doing/:doing', show: ({ params }, ctx) => showDoing(ctx.doings.find(params['doing'] ?? '')) },
+];
+
+export const acts: readonly Act[] = offered.map((id) => ({
+  path: `/do/${id}`,
+  act: async (request, ctx): Promise<Answer> => {
+    const operation = operationOf(id);
+    const { by, form, operator } = request;
+    const start = { operation, by, role: operator.role, back: safePath(form.get('back')) };
+    const doing = ctx.doings.begin(ctx, { ...start, input: inputIn(operation, form) });
+    await Promise.race([doing.ended, wait(waitsMs, undefined, { ref: false })]);
+    return answerOf(doing);
+  },
+}));
+
+/** So long the answer waits for what is done at once. */
+const waitsMs = 1000;
+const lookAgainSeconds = 2;
+
+function answerOf(doing: Doing): Answer {
+  const { id, back, operation, outcome } = doing;
+  if (outcome === null) return { redirect: `/doing/${id}` };
+  if ('error' in outcome) throw outcome.error;
+  const { answer } = outcome;
+  if (operation.isSecret) return { title: operation.summary, body: secretSheet(answer, back) };
+  const { show } = operation;
+  const isShort = typeof show === 'function' && operation.problems(answer).length === 0;
+  return isShort ? { redirect: back, notice: show(answer) } : { redirect: `/doing/${id}` };
+}
+
+function showDoing(doing: Doing | undefined): Page {
+  if (doing === undefined) return { title: 'Not known here', body: unknown };
+  const { operation, by, back, progress, outcome } = doing;
+  return {
+    title: operation.summary,
+    ...(outcome === null && { refreshSeconds: lookAgainSeconds }),
+    isStill: true,
+    body: html`
+      <p class="quiet">Asked for by ${by.actor} ${instantOf(by.at)}.</p>
+      ${outcome === null ? html`<p role="status">Under way. ${progress}</p>` : outcomeOf(doing, outcome)}
+      <p><a href="${back}">Back</a></p>
+    `,
+  };
+}
+
+const unknown = html`<p class="empty">
+  This instance does not know of it. What was asked for is known to the instance that does it, until that is started
+  again. The audit log has what was done.
+</p>`;
+
+function outcomeOf({ operation: { show, problems } }: Doing, outcome: NonNullable<Doing['outcome']>): Html {
+  if ('error' in outcome) {
+    const { code, message } = outcome.error;
+    return html`<p role="alert" class="bad">${code === 'internal' ? 'This did not work. The log says why.' : maskText(message)}</p>`;
+  }
+  const { answer } = outcome;
+  return html`
+    ${problems(answer).map((says) => html`<p class="warn">${maskText(says)}</p>`)}
+    ${typeof show === 'function' && html`<pre role="status">${show(answer)}</pre>`}
+    ${'columns' in show && tableOf('What came of it', show.rowsOf(answer), show.columns, show.whenEmpty)}
+  `;
+}
+
+function askFirst(request: PageRequest, id: string): Page {
+  const { query, operator } = request;
+  const operation = operationOf(id);
+  const fields = [...fieldsOf(operation.in)].filter(([name]) => !isSettled(name));
+  const given = fields.filter(([name]) => query.has(name));
+  const back = safePath(query.get('back'));
+  const hidden = Object.fromEntries(given.map(([name]) => [name, query.get(name) ?? '']));
+  const asked = fields.filter(([name]) => !query.has(name));
+  return {
+    title: operation.summary,
+    body: html`
+      <dl class="sheet">${given.map(([name]) => html`<dt>${labelOf(name)}</dt><dd>${query.get(name)}</dd>`)}</dl>
+      ${
+        operator.role === 'operator'
+          ? formOf(
+              request,
+              `/do/${id}`,
+              html`${hiddenOf({ ...hidden, yes: fieldsOf(operation.in).has('yes') ? true : undefined, back })}
+                <div class="sign-in">${asked.map(([name, field]) => askedOf(name, field))}
+                <p class="pager"><button class="danger">${labelOf(operation.verb.replace('-', ' '))}</button> <a class="button" href="${back}">Cancel</a></p></div>`,
+            )
+          : html`<p class="empty">Only an operator can do this.</p>`
+      }
+    `,
+  };
+}
+
+/** How long to wait is settled by the console, and its button is the confirmation. */
+function isSettled(name: string): boolean {
+  return name === 'wait' || name === 'yes';
+}
+
+function askedOf(name: string, field: Field): Html {
+  return html`<div>${fieldOf({ ...field, name, value: '' })}<p class="quiet">${field.description}</p></div>`;
+}

@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import type { By } from '../db/audit-store.ts';
+import { type AppError, toAppError } from '../domain/errors.ts';
+import { answer } from '../operations/answer.ts';
+import type { Operation, OperationContext, Role } from '../operations/operation.ts';
+
+/** An operation that an operator started in the console. A plan, for example, is approved only after customers were read. */
+export interface Doing {
+  id: string;
+  operation: Operation;
+  by: By;
+  /** The page to go back to. */
+  back: string;
+  progress: string | null;
+  /** Null while it is under way. */
+  outcome: { answer: object } | { error: AppError } | null;
+  /** Resolves with the outcome, and never rejects. */
+  ended: Promise<void>;
+}
+
+/** What is under way on this instance, and the latest that ended. One that is cut off is not taken up again. */
+export interface Doings {
+  begin(ctx: OperationContext, start: Pick<Doing, 'operation' | 'by' | 'back'> & { role: Role; input: object }): Doing;
+  find(id: string): Doing | undefined;
+  /** Ends those that are under way. */
+  stop(): Promise<void>;
+}
+
+const mostKept = 100;
+const patienceMs = 120_000;
+
+export function createDoings(): Doings {
+  const kept = new Map<string, Doing>();
+  const stopping = new AbortController();
+  return {
+    begin(ctx, { input, role, ...start }) {
+      const id = randomBytes(8).toString('hex');
+      const doing: Doing = { ...start, id, progress: null, outcome: null, ended: Promise.resolve() };
+      const call = {
+        by: start.by,
+        role,
+        signal: AbortSignal.any([stopping.signal, AbortSignal.timeout(patienceMs)]),
+        loops: [],
+        onProgress(says: string) {
+          doing.progress = says;
+        },
+      };
+      doing.ended = outcomeOf(answer(start.operation, input, ctx, call)).then((outcome) => {
+        doing.outcome = outcome;
+        if ('error' in outcome && outcome.error.code === 'internal') {
+          ctx.logger.error({ err: outcome.error, operation: start.operation.id }, 'An act failed');
+        }
+      });
+      // What only its caller may see is not kept.
+      if (!start.operation.isSecret) kept.set(id, doing);
+      for (const oldest of [...kept.keys()].slice(0, -mostKept)) kept.delete(oldest);
+      return doing;
+    },
+    find: (id) => kept.get(id),
+    async stop() {
+      stopping.abort();
+      await Promise.all([...kept.values()].map(({ ended }) => ended));
+    },
+  };
+}
+
+async function outcomeOf(answering: Promise<object>): Promise<NonNullable<Doing['outcome']>> {
+  try {
+    return { answer: await answering };
+  } catch (thrown) {
+    return { error: toAppError(thrown) };
+  }
+}
