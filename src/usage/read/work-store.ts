@@ -183,10 +183,12 @@ async function updateMember(
   const { trainerId } = member;
   const { key, person, strange } = await findPerson(tx, scope, member);
   const generation = (await loadGenerations(tx, [member.membershipId])).get(member.membershipId) ?? -1;
-  const hasEnded = person !== undefined && person.generation !== generation;
-  const known = { ...(await loadWork(tx, key, totalsOf(person), reading, member)), strange };
   // If the membership has changed since the tool was asked, absence from the reading means nothing.
-  const work = change(member, known, hasEnded || generation !== member.generation);
+  const hasEnded = generation !== member.generation || (person !== undefined && person.generation !== generation);
+  // The end of a membership freezes all its days, however old.
+  const loaded = hasEnded ? { ...reading, firstDay: '' } : reading;
+  const known = { ...(await loadWork(tx, key, totalsOf(person), loaded, member)), strange };
+  const work = change(member, known, hasEnded);
   const remembered = { trainerId, generation, ...toTotalColumns(work, person, now) };
   await tx
     .insertInto('usagePerson')

@@ -11,8 +11,14 @@ describeEachDatabase('a piece that is older than the look-back', (openFresh) => 
     const { engine, tool } = world;
     engine.clock.advance(-14 * dayMs);
     await world.link('signs');
-    const { memberId } = world.hire();
+    const { memberId, trainerId, contractId } = world.hire();
     await world.learn();
+    async function hireAgain() {
+      world.sandbox.endContract(contractId);
+      await world.learn();
+      world.sandbox.hire({ jobId: world.jobId, trainers: [{ opentrainUserId: trainerId }] });
+      await world.learn();
+    }
     const items = new Map<string, ItemWork>();
     tool.items.set('signs', items);
     const work = (id: string, seconds: number, changes: Partial<ItemWork> = {}) =>
@@ -30,7 +36,7 @@ describeEachDatabase('a piece that is older than the look-back', (openFresh) => 
       return Object.fromEntries(rows.map(({ day, seconds, tasks }) => [day.slice(8), [seconds, tasks]]));
     }
     const stale = () => engine.database.kysely.selectFrom('usageStale').selectAll().execute();
-    return { ...world, items, work, now, secondsByDay, stale };
+    return { ...world, items, work, hireAgain, now, secondsByDay, stale };
   }
 
   it('and was edited counts on its old day, and nothing on the day of the edit', async () => {
@@ -57,6 +63,18 @@ describeEachDatabase('a piece that is older than the look-back', (openFresh) => 
     expect(await secondsByDay()).toEqual({ '01': [3050, 2] });
     await read(true);
     expect(await secondsByDay()).toEqual({ '01': [2050, 2] });
+  });
+
+  it('and was edited to less after its trainer was hired again lowers no day of the membership that ended', async () => {
+    const { items, work, hireAgain, now, read, secondsByDay } = await openOld();
+    await hireAgain();
+    // The tool is not asked for pieces as old as these until one changes.
+    items.clear();
+    await read(true);
+    work('b', 50);
+    work('a', 2000, { changedAt: now() });
+    await read(true);
+    expect(await secondsByDay()).toEqual({ '01': [3050, 2] });
   });
 
   it('stays when a reading of everything does not list it', async () => {
