@@ -1,6 +1,7 @@
 import { type Counts, countNames, isNothing, toCounts } from '../../domain/usage.ts';
 import { dayIn } from '../../lib/day-in.ts';
 import { isDoubted, type LedgerDay } from '../report/ledger-day.ts';
+import { isLoweringHeld } from '../report/plan-report.ts';
 import type { StoredDue } from './due-store.ts';
 import type { HeldState } from './held-store.ts';
 
@@ -49,13 +50,11 @@ function explainUnseen({ answered }: LedgerDay, decided: HeldState | undefined):
   return decided === 'held' || decided === 'discarded' ? decided : 'unseen';
 }
 
-function explainDifference(
-  due: ExplainedDue,
-  { answered, state, heldSince, closedAt }: LedgerDay,
-): WhyDifferent | null {
+function explainDifference(due: ExplainedDue, sent: LedgerDay): WhyDifferent | null {
+  const { answered, state, closedAt } = sent;
   if (isNothing(differenceOf(due.counts, answered))) return null;
   if (state !== 'answered') return state;
-  if (heldSince !== null) return 'lowering_held';
+  if (isLoweringHeld(due, sent)) return 'lowering_held';
   // While other work of the day is held, nothing of it is lowered.
   if (due.isPartial && !isMore(due.counts, answered)) return 'held';
   if (closedAt === null) return 'not_sent';

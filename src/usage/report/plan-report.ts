@@ -17,6 +17,8 @@ export type PlannedDay = Pick<
   'install' | 'contractId' | 'trainerId' | 'day' | 'timeZone' | 'counts' | 'isPartial'
 >;
 
+type DueCounts = Pick<PlannedDay, 'counts' | 'isPartial'>;
+
 export interface PlannedEntry extends PlannedDay {
   cause: SendCause;
   /** The counts that the marketplace has, or may have. */
@@ -52,7 +54,7 @@ export function planReport(
   const latest = createLatestDay(time.now);
   for (const one of due) {
     const ledger = ledgerOf(one);
-    const day = one.isPartial ? atLeast(one, ledger) : one;
+    const day = atLeast(one, ledger);
     // The day must have begun in its zone and in UTC: otherwise the marketplace refuses the whole request.
     if (day.day <= latest(day.timeZone)) addDay(plan, day, ledger, time);
   }
@@ -69,8 +71,9 @@ function addDay(plan: ReportPlan, day: PlannedDay, ledger: LedgerDay | undefined
 }
 
 /** A day is not lowered where the reason may be that other work of the day is held. */
-function atLeast(day: PlannedDay, ledger: LedgerDay | undefined): PlannedDay {
-  return ledger === undefined ? day : { ...day, counts: maxCounts(day.counts, mayHold(ledger)) };
+function atLeast<T extends DueCounts>(day: T, ledger: LedgerDay | undefined): T {
+  if (!day.isPartial || ledger === undefined) return day;
+  return { ...day, counts: maxCounts(day.counts, mayHold(ledger)) };
 }
 
 /** The last day that has begun both in a zone and in UTC. */
@@ -127,13 +130,18 @@ function mayHold({ answered, tried, state }: LedgerDay): Counts {
 }
 
 /** Counts that were sent and may not have arrived were released before, as were those that an operator chose. */
-function asksBrake({ counts }: PlannedDay, ledger: LedgerDay): boolean {
+function asksBrake({ counts }: DueCounts, ledger: LedgerDay): boolean {
   const released = toCounts((name) => ledger.tried[name] ?? ledger.answered[name]);
   return isLower(counts, mayHold(ledger)) && isLower(counts, released);
 }
 
+/** Whether a lowering still waits for an operator. A day that has risen since is sent by the next run. */
+export function isLoweringHeld(day: DueCounts, ledger: LedgerDay): boolean {
+  return ledger.heldSince !== null && asksBrake(atLeast(day, ledger), ledger);
+}
+
 function hasRisen(day: PlannedDay, ledger: LedgerDay | undefined): boolean {
-  return ledger !== undefined && ledger.heldSince !== null && !asksBrake(day, ledger);
+  return ledger !== undefined && ledger.heldSince !== null && !isLoweringHeld(day, ledger);
 }
 
 /** How much of an install would be lowered. */

@@ -91,6 +91,21 @@ describeAnyDatabase('a check', (openFresh) => {
     expect(await check()).toMatchObject([{ why: 'lowering_held', difference }]);
   });
 
+  it('names a day whose lowering was held as not sent once more work has raised it: the next run sends it', async () => {
+    const { tool, work, read, report, rows } = await openWork({ maxLoweredFraction: 0.1 });
+    for (const id of ['a', 'b']) work(id, 60);
+    await read(true);
+    await report();
+    tool.items.get('signs')?.delete('b');
+    await read(true);
+    await report();
+    work('c', 600);
+    await read(true);
+    expect(await rows()).toEqual(['2026-04-01 660 120 not_sent!']);
+    await report();
+    expect(await rows()).toEqual(['2026-04-01 660 660 null']);
+  });
+
   it('names discarded work beside work that is paid, and finds nothing open in that', async () => {
     const { work, readAndReport, decide, rows, check } = await openWork();
     work('early', 14_400, { at: '2026-04-01T07:00:00.000Z' });
