@@ -78,15 +78,17 @@ const columns: Columns<z.output<typeof Plan>> = [
   ['decided', ({ decidedAt }) => decidedAt, { as: 'age' }],
 ];
 
-export const personColumns: Columns<Pick<z.output<typeof Item>, keyof typeof person>> = [
+type Person = Pick<z.output<typeof Item>, keyof typeof person>;
+
+export const whoColumns: Columns<Person> = [
   ...trainerColumns,
   ['group', ({ groupId }) => groupId],
   ['tool', ({ tool }) => tool, { isBeneath: true }],
-  [
-    'membership',
-    ({ membershipId }) => membershipId,
-    { align: 'right', to: ({ membershipId }) => `/memberships/${membershipId}` },
-  ],
+];
+
+const personColumns: Columns<Person> = [
+  ...whoColumns,
+  ['membership', ({ membershipId }) => membershipId, { align: 'right' }],
 ];
 
 export const itemColumns: Columns<z.output<typeof Item>> = [

@@ -46,9 +46,8 @@ describeInBrowser('what operators come for', (open) => {
     await page.locator('tbody').getByRole('link').first().click();
     await page.getByText('no event 2', { exact: true }).waitFor();
     await page.goBack();
-    await page.getByRole('button', { name: 'Replay the newest 1,000 that match' }).click();
+    await page.getByRole('button', { name: 'Replay all that match, 1,000 at most' }).click();
     await page.getByText('2 will be handled again.').waitFor();
-    expect(await page.locator('tbody tr').count()).toBe(2);
     expect(complaints).toEqual([]);
   });
 

@@ -24,7 +24,7 @@ export const lists: readonly View[] = [
     asks: 'deliveriesList',
     below: (request: PageRequest) => {
       const given = Object.fromEntries([...request.query].filter(([name, value]) => name !== 'cursor' && value !== ''));
-      const button = { label: 'Replay all that match', about: 'Replay the newest 1,000 that match' };
+      const button = { label: 'Replay all that match, 1,000 at most' };
       return actButton(request, 'deliveriesReplay', { ...given, matching: true }, button);
     },
   },

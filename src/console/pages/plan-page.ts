@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
 import { sayCount } from '../../lib/say-count.ts';
-import { type PlanInFull, type PlanItem, personColumns } from '../../operations/plans.ts';
+import { type PlanInFull, type PlanItem, whoColumns } from '../../operations/plans.ts';
 import type { Columns } from '../../operations/show.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
@@ -133,25 +133,26 @@ const select: HtmlColumn<PlanItem> = [
   'select',
   (item) =>
     html`<input type="checkbox" name="membership" value="${item.membershipId}" aria-label="${nameOf(item)} in ${item.groupId}" />`,
+  'first',
 ];
 
 const itemColumns: Columns<PlanItem> = [
-  ...personColumns,
+  ...whoColumns,
   ['contracts', ({ contractIds }) => contractIds.join(', ')],
   ['loses', ({ loses, keeps }) => (keeps === 0 ? loses : `${loses}; stays in ${sayCount(keeps, 'other project')}`)],
   ['why', () => 'Why', { to: ({ membershipId }) => `/memberships/${membershipId}` }],
 ];
 
-const staleColumns: Columns<PlanItem> = [...personColumns, ['stays because', ({ staysBecause }) => staysBecause]];
+const staleColumns: Columns<PlanItem> = [...whoColumns, ['stays because', ({ staysBecause }) => staysBecause]];
 
 const decidedColumns: Columns<PlanItem> = [
-  ...personColumns,
+  ...whoColumns,
   ['decision', ({ outcome }) => outcome],
-  ['now', ({ current }) => current.state, { as: 'state' }],
+  ['now', ({ current }) => current.state, { as: 'state', to: ({ membershipId }) => `/memberships/${membershipId}` }],
 ];
 
 const otherColumns: Columns<PlanInFull['others'][number]> = [
-  ...personColumns,
+  ...whoColumns,
   ['reason', ({ because }) => because],
   ['state', ({ state }) => state, { as: 'state' }],
   ['leaves', ({ removeAfter }) => removeAfter, { as: 'age' }],

@@ -5,8 +5,8 @@ import { stateBadge } from './badge.ts';
 import { exactOf, instantOf } from './instant.ts';
 import { labelOf } from './label.ts';
 
-/** A column that only the console has, such as one of buttons. */
-export type HtmlColumn<Row> = readonly [title: string, cell: (row: Row) => Html | string];
+/** A column that only the console has, such as one of buttons; after the others, or before them. */
+export type HtmlColumn<Row> = readonly [title: string, cell: (row: Row) => Html | string, place?: 'first'];
 
 /** A column as it is shown, with those in small print beneath it. */
 interface Shown<Row> {
@@ -20,7 +20,7 @@ interface Shown<Row> {
  *
  * @param caption what the rows are, for those who hear the page
  * @param whenEmpty what would be here, and how to make it appear
- * @param more further columns, after the others
+ * @param more further columns
  */
 export function tableOf<Row>(
   caption: string,
@@ -30,7 +30,9 @@ export function tableOf<Row>(
   more: readonly HtmlColumn<Row>[] = [],
 ): Html {
   if (rows.length === 0) return html`<p class="empty">${whenEmpty}</p>`;
-  const all = [...toShown(columns), ...more.map(([title, cell]) => ({ title, cell, align: '' }))];
+  const own = (isFirst: boolean) =>
+    more.flatMap(([title, cell, place]) => ((place === 'first') === isFirst ? [{ title, cell, align: '' }] : []));
+  const all = [...own(true), ...toShown(columns), ...own(false)];
   const shown = all
     .map(({ title, align, cell }) => ({ title: labelOf(title), align, cells: rows.map(cell) }))
     .filter(({ cells }, index) => index === 0 || cells.some((cell) => cell !== ''));

@@ -148,14 +148,14 @@ describe('the pages of deliveries', () => {
     await visitor.signIn('otto');
     const some = await visitor.visit('/deliveries?type=contract.started');
     // There is one for each link.
-    const results = await visitor.press(some, 'Replay all that match');
+    const results = await visitor.press(some, 'Replay all that match, 1,000 at most');
     expect(results.path).toBe('/deliveries?type=contract.started');
     expect(results.text).toContain('2 will be handled again.');
     await quiet();
     const after = await visitor.visit('/deliveries?type=contract.started');
     expect(after.text).not.toContain('will be handled again');
     expect(after.text).toMatch(new RegExp(`^${started} \\|.*\\| Handled \\|`, 'm'));
-    const none = await visitor.press(await visitor.visit('/deliveries?state=ignored'), 'Replay all that match');
+    const none = await visitor.press(await visitor.visit('/deliveries?state=ignored'), 'Replay all that match, 1,000 at most');
     expect(none.text).toContain('0 will be handled again. 1 cannot be');
     expect(none.text).toMatch(new RegExp(`^${ignored} \\|`, 'm'));
     await quiet();
