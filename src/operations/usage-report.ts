@@ -151,9 +151,11 @@ export const report = act('POST /usage/report', 'Read the work in the tools, and
   async run({ acceptLowered: acceptsLowered, wait, ...days }, ctx, { by, signal }) {
     const wanted = { ...(await toWanted(ctx, days)), acceptsLowered };
     const reported = await reportNow(ctx, keepAnswer, wanted, { waitMs: toDurationMs(wait) ?? 0, signal });
-    const action = acceptsLowered ? 'usage report --accept-lowered' : 'usage report';
-    const subject = days.contract ?? wanted.installs.join(', ');
-    await inTransaction(ctx.database, (tx) => writeAudit(tx, by, action, subject));
+    // Reports also run by cron. Only what lowers a report is a decision.
+    if (acceptsLowered) {
+      const subject = days.contract ?? wanted.installs.join(', ');
+      await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'usage report --accept-lowered', subject));
+    }
     return reported;
   },
   show: table(columns, 'There are no installs.', 'installs'),

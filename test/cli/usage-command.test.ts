@@ -132,8 +132,6 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     await run('usage', 'report', '--accept-lowered');
     expect((await run('audit')).said.items).toMatchObject([
       { action: 'usage report --accept-lowered', subject: 'acme' },
-      { action: 'usage report' },
-      { action: 'usage report' },
     ]);
     const reported = await run('usage', 'held');
     expect(reported.said.lowerings).toMatchObject([{ ...of, state: 'reported', from: before, to: after }]);
