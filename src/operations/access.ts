@@ -23,7 +23,7 @@ import {
   text,
 } from './values.ts';
 
-/** Who can get into which project, or could, and why. */
+/** Who has or had access to which project, and why. */
 
 export const membership = {
   id: z.int(),
@@ -137,7 +137,7 @@ export async function pageLeaving<Row extends Parameters<typeof leavingKeyOf>[0]
 const anInstant = z.iso.datetime({ offset: true });
 
 export const access = group('access', {
-  list: read('GET /access/history', 'List who could get in where, from when to when, and by which contracts', {
+  list: read('GET /access/history', 'List who had access where, from when to when, and by which contracts', {
     in: z.strictObject({
       from: anInstant.optional().describe('The begin of the period, such as 2026-03-15T12:00:00Z.'),
       to: anInstant.optional().describe('The end of the period; now by default.'),
@@ -164,7 +164,7 @@ export const access = group('access', {
     },
     show: table(stretchColumns, 'Nobody had access in this period.'),
   }),
-  search: read('GET /access', 'Find who is in which project, or was, and why, newest first', {
+  search: read('GET /access', 'Find who has or had access to which project, and why, newest first', {
     args: ['q'],
     in: z.strictObject({
       q: text.optional().describe('Part of a name or of a project, a whole id, or a work address.'),

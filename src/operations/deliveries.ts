@@ -82,14 +82,18 @@ export const deliveries = group('deliveries', {
     },
     show: record,
   }),
-  body: read('GET /deliveries/{delivery}/body', 'Print the body of a delivery as it came; it names people', {
-    role: 'operator',
-    isSecret: true,
-    in: one,
-    out: z.object({ id: z.int(), body: z.string().describe('The bytes as they came, in base64. It names people.') }),
-    run: async ({ delivery: id }, ctx) => ({ id, body: found(id, await findBody(ctx, id)).toString('base64') }),
-    show: { bytes: ({ body }) => Buffer.from(body, 'base64') },
-  }),
+  body: read(
+    'GET /deliveries/{delivery}/body',
+    'Print the body of a delivery as it came in; it contains personal data',
+    {
+      role: 'operator',
+      isSecret: true,
+      in: one,
+      out: z.object({ id: z.int(), body: z.string().describe('The bytes as they came, in base64. It names people.') }),
+      run: async ({ delivery: id }, ctx) => ({ id, body: found(id, await findBody(ctx, id)).toString('base64') }),
+      show: { bytes: ({ body }) => Buffer.from(body, 'base64') },
+    },
+  ),
   replay: act('POST /deliveries/replay', 'Handle deliveries again, as if they had just arrived', {
     args: ['ids'],
     in: z.union([

@@ -84,7 +84,7 @@ const ofGroup = { tool: ofTool, group: text.optional().describe('Only those of o
 const sides = Object.keys(driftSides) as DriftSide[];
 
 export const drift = group('drift', {
-  list: read('GET /drift', 'Name who is in a tool without a reason, and who should be in and is not', {
+  list: read('GET /drift', 'List who is in a tool without a reason, and who is missing', {
     isPersonal: true,
     in: z.strictObject({
       ...ofGroup,

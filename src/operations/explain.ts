@@ -87,7 +87,7 @@ const stepColumns: Columns<TimelineStep> = [
 ];
 
 export const explain = group('explain', {
-  show: read('GET /explain', 'Say why a trainer is in a tool or is not, from contract to login', {
+  show: read('GET /explain', 'Explain why a trainer has access or not, from contract to login', {
     asks: 'services',
     args: ['subject'],
     in: z.strictObject({

@@ -10,7 +10,7 @@ import { act, type ExitStatus, group, type OperationContext, read } from './oper
 import { type Columns, table } from './show.ts';
 import { count, instant, maybeInstant, maybeText, ofInstall, pickInstalls, refuseUnknown, text } from './values.ts';
 
-/** What manuals publish for trainers, as the guidelines of projects in the tools. */
+/** Guidelines for trainers, from the manuals of the marketplace to the projects in the tools. */
 
 const state = z.enum(guidelineStates);
 
@@ -99,7 +99,7 @@ const syncedColumns: Columns<z.output<typeof Synced>> = [
 const onlyProject = text.optional().describe("Only this project: the tool's id of it.");
 
 export const guidelines = group('guidelines', {
-  list: read('GET /guidelines', 'List what was written into which project, and what the last look found', {
+  list: read('GET /guidelines', 'List which guidelines were written to which project, and what the last check found', {
     in: z.strictObject({ install: ofInstall }),
     out: z.object({ guidelines: z.array(Guideline) }),
     async run({ install }, ctx) {
@@ -125,41 +125,45 @@ export const guidelines = group('guidelines', {
         answer.guidelines.map(({ verdict }) => statusOf(verdict)),
       ),
   }),
-  sync: act('POST /guidelines/sync', 'Write what is published now, where the tool still shows what was written last', {
-    asks: 'tools',
-    in: z.strictObject({
-      install: ofInstall,
-      project: onlyProject,
-      overwrite: z
-        .boolean()
-        .default(false)
-        .describe('Replace texts too that were edited in the tool, or that Gangway did not write.'),
-    }),
-    out: z.object({
-      guidelines: z.array(Synced),
-      unread,
-      left: count.describe('How many projects were not looked at, because their tool does not answer.'),
-    }),
-    async run({ install, project, overwrite }, ctx, { by, signal }) {
-      const installs = installsOf(ctx, install);
-      if (installs.length === 0) throw noneHasGuidelines();
-      return await syncGuidelines(ctx, installs, { project, overwrites: overwrite, by }, signal);
+  sync: act(
+    'POST /guidelines/sync',
+    'Write published guidelines to the tools, except over texts that were edited there',
+    {
+      asks: 'tools',
+      in: z.strictObject({
+        install: ofInstall,
+        project: onlyProject,
+        overwrite: z
+          .boolean()
+          .default(false)
+          .describe('Replace texts too that were edited in the tool, or that Gangway did not write.'),
+      }),
+      out: z.object({
+        guidelines: z.array(Synced),
+        unread,
+        left: count.describe('How many projects were not looked at, because their tool does not answer.'),
+      }),
+      async run({ install, project, overwrite }, ctx, { by, signal }) {
+        const installs = installsOf(ctx, install);
+        if (installs.length === 0) throw noneHasGuidelines();
+        return await syncGuidelines(ctx, installs, { project, overwrites: overwrite, by }, signal);
+      },
+      show: table(syncedColumns, 'Nothing is published for a job of a linked project.', 'guidelines'),
+      problems: (answer) => [
+        ...sayUnread(answer),
+        ...(answer.left === 0
+          ? []
+          : [`${sayCount(answer.left, 'project')} not looked at, because the tool does not answer`]),
+      ],
+      status: (answer) =>
+        answer.left > 0
+          ? 1
+          : worstOf(
+              answer.unread,
+              answer.guidelines.map(({ result }) => statusOf(result)),
+            ),
     },
-    show: table(syncedColumns, 'Nothing is published for a job of a linked project.', 'guidelines'),
-    problems: (answer) => [
-      ...sayUnread(answer),
-      ...(answer.left === 0
-        ? []
-        : [`${sayCount(answer.left, 'project')} not looked at, because the tool does not answer`]),
-    ],
-    status: (answer) =>
-      answer.left > 0
-        ? 1
-        : worstOf(
-            answer.unread,
-            answer.guidelines.map(({ result }) => statusOf(result)),
-          ),
-  }),
+  ),
   show: read(
     'GET /guidelines/projects/{project}',
     'Show what is published for a project, what was left out of it, and what the tool shows',

@@ -65,28 +65,32 @@ export const adopt = act(
   },
 );
 
-export const release = act('POST /memberships/release', 'Stop managing members: they stay, whatever ends', {
-  args: ['membership'],
-  in: z.union([
-    z.strictObject({
-      membership: number,
-      doubted: z
-        .boolean()
-        .default(false)
-        .describe('Let go of the account whose owner is not known, and not of the member.'),
-    }),
-    z.strictObject(allUndecided),
-  ]),
-  out: Decided,
-  async run(input, ctx, { by }) {
-    const { managedDomains } = ctx.config.marketplace;
-    const release = (id: number) => releaseMember(ctx, id, managedDomains, by);
-    if ('undecided' in input) return await decideEach(ctx, input.tool, release);
-    const { membership: id, doubted } = input;
-    return decideOne(id, doubted ? await releaseDoubted(ctx, id, by) : await release(id));
+export const release = act(
+  'POST /memberships/release',
+  'Stop managing members, so that they stay when their contracts end',
+  {
+    args: ['membership'],
+    in: z.union([
+      z.strictObject({
+        membership: number,
+        doubted: z
+          .boolean()
+          .default(false)
+          .describe('Let go of the account whose owner is not known, and not of the member.'),
+      }),
+      z.strictObject(allUndecided),
+    ]),
+    out: Decided,
+    async run(input, ctx, { by }) {
+      const { managedDomains } = ctx.config.marketplace;
+      const release = (id: number) => releaseMember(ctx, id, managedDomains, by);
+      if ('undecided' in input) return await decideEach(ctx, input.tool, release);
+      const { membership: id, doubted } = input;
+      return decideOne(id, doubted ? await releaseDoubted(ctx, id, by) : await release(id));
+    },
+    ...saying,
   },
-  ...saying,
-});
+);
 
 const mostUndecided = 100_000;
 

@@ -16,11 +16,11 @@ export const nouns: Readonly<Record<string, Noun>> = {
     load: async () => (await import('./members.ts')).members,
   },
   access: {
-    about: 'Who can get into which project, or could, and why',
+    about: 'Who has or had access to which project, and why',
     load: async () => (await import('./access.ts')).access,
   },
   explain: {
-    about: 'Say why a trainer is in a tool or is not, from contract to login',
+    about: 'Explain why a trainer has access or not, from contract to login',
     load: async () => (await import('./explain.ts')).explain,
   },
   drift: {
@@ -32,7 +32,7 @@ export const nouns: Readonly<Record<string, Noun>> = {
     load: async () => (await import('./retire.ts')).retire,
   },
   forget: {
-    about: 'Clear everything personal of one person',
+    about: 'Delete the personal data of one person',
     load: async () => (await import('./forget.ts')).forget,
   },
   plans: {
@@ -84,7 +84,7 @@ export const nouns: Readonly<Record<string, Noun>> = {
     load: async () => (await import('./tools.ts')).tools,
   },
   guidelines: {
-    about: 'What manuals publish for trainers, as the guidelines of projects in the tools',
+    about: 'Guidelines for trainers, from the manuals of the marketplace to the projects in the tools',
     load: async () => (await import('./guidelines.ts')).guidelines,
   },
   notifications: {

@@ -30,22 +30,26 @@ export const tools = group('tools', {
     run: async (_none, ctx) => ({ tools: await listServers(ctx, ctx.config.tools) }),
     show: table(columns, 'No tool is configured.', 'tools'),
   }),
-  accept: act('POST /tools/{tool}/accept', 'Accept the server that a tool leads to now as the one its people are in', {
-    asks: 'tools',
-    in: z.strictObject({ tool: text.describe('Its name in the configuration.') }),
-    out: Server.extend({ tool: z.string() }),
-    async run({ tool }, ctx, { by, signal }) {
-      const [adapter, settings] = [ctx.adapters.get(tool), ctx.config.tools.get(tool)?.settings];
-      if (adapter === undefined || settings === undefined) {
-        throw new AppError(
-          'not_found',
-          `There is no tool "${tool}"; there are: ${[...ctx.adapters.keys()].join(', ')}`,
-        );
-      }
-      return { tool, ...(await acceptServer(ctx, by, { tool, adapter, settings }, signal)) };
+  accept: act(
+    'POST /tools/{tool}/accept',
+    'Confirm that the server at the address of a tool is the one its people are in',
+    {
+      asks: 'tools',
+      in: z.strictObject({ tool: text.describe('Its name in the configuration.') }),
+      out: Server.extend({ tool: z.string() }),
+      async run({ tool }, ctx, { by, signal }) {
+        const [adapter, settings] = [ctx.adapters.get(tool), ctx.config.tools.get(tool)?.settings];
+        if (adapter === undefined || settings === undefined) {
+          throw new AppError(
+            'not_found',
+            `There is no tool "${tool}"; there are: ${[...ctx.adapters.keys()].join(', ')}`,
+          );
+        }
+        return { tool, ...(await acceptServer(ctx, by, { tool, adapter, settings }, signal)) };
+      },
+      show: ({ tool, ...server }) => `${tool} is ${sayServer(server)} now.`,
     },
-    show: ({ tool, ...server }) => `${tool} is ${sayServer(server)} now.`,
-  }),
+  ),
 });
 
 function sayServer({ identity, location }: z.output<typeof Server>): string {

@@ -133,7 +133,7 @@ async function findOlder(
 
 export const recount = act(
   'POST /usage/recount',
-  'Compute again from the sources what is due, and mend what was stored',
+  'Compute again from the sources what is due, and correct what was stored',
   {
     asks: 'services',
     in: z.strictObject({}),

@@ -79,7 +79,7 @@ const Line = z
   })
   .meta({ id: 'ImportedLine', description: 'What happens with one line.' });
 
-export const importFile = act('POST /usage/imports', 'Import work from a file; it counts whole or not at all', {
+export const importFile = act('POST /usage/imports', 'Import work from a file: all of it, or nothing', {
   // The command reads a file, however long it is.
   hasCommand: false,
   in: z.strictObject({
@@ -117,7 +117,7 @@ async function* oneChunk(content: string): AsyncGenerator<Buffer> {
   yield Buffer.from(content);
 }
 
-export const undo = act('POST /usage/imports/{import}/undo', 'Undo an import: what it replaced counts again', {
+export const undo = act('POST /usage/imports/{import}/undo', 'Undo an import, so that what it replaced applies again', {
   asks: 'services',
   in: z.strictObject({
     import: rowNumber.describe('Its number in the list of imports.'),

@@ -9,7 +9,7 @@ import { sayPercent } from '../../operations/show.ts';
 import { sayWork, workPath } from '../../operations/usage-values.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
-import type { ConsoleContext, Download, Page, PageRequest, View } from '../page.ts';
+import type { ConsoleContext, Download, Html, Page, PageRequest, View } from '../page.ts';
 import { stateBadge } from '../view/badge.ts';
 import { toRowId } from '../view/filter.ts';
 import { recordOf, sheetOf } from '../view/sheet.ts';
@@ -33,7 +33,7 @@ async function showAct(request: PageRequest, ctx: ConsoleContext): Promise<Page>
 async function showDelivery(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const delivery = numberIn(request, 'delivery');
   const found = await ask<DeliveryInFull>(request, ctx, 'deliveriesShow', { delivery });
-  const { body, bodyProblem, contractId, trainerId, state, headers, ...facts } = found;
+  const { body, bodyProblem, contractId: _contract, trainerId: _trainer, state, headers, ...facts } = found;
   return {
     title: `Delivery ${delivery}`,
     note: stateBadge(state),
@@ -41,11 +41,7 @@ async function showDelivery(request: PageRequest, ctx: ConsoleContext): Promise<
       body === null ? '' : actButton(request, 'deliveriesReplay', { ids: delivery }, { label: 'Replay this delivery' }),
     body: html`
       ${recordOf(facts)}
-      <h2>What it names</h2>
-      ${sheetOf([
-        ['contract', contractId && html`<a href="${contractPath(contractId)}">${contractId}</a>`],
-        ['trainer', trainerId && html`<a href="${trainerPath(trainerId)}">${trainerId}</a>`],
-      ])}
+      ${namedBy(found)}
       <h2>The body</h2>
       ${body === null ? html`<p class="empty">${bodyProblem}.</p>` : html`<p class="quiet">Addresses and tokens are masked here.</p><pre>${body}</pre>`}
       ${body !== null && request.operator.role === 'operator' && html`<p><a href="/deliveries/${delivery}/body">Download the body as it came in</a></p>`}
@@ -53,6 +49,13 @@ async function showDelivery(request: PageRequest, ctx: ConsoleContext): Promise<
       ${recordOf(headers)}
     `,
   };
+}
+
+function namedBy({ contractId, trainerId }: DeliveryInFull): Html | string {
+  return sheetOf([
+    ['contract', contractId && html`<a href="${contractPath(contractId)}">${contractId}</a>`],
+    ['trainer', trainerId && html`<a href="${trainerPath(trainerId)}">${trainerId}</a>`],
+  ]);
 }
 
 async function downloadBody(request: PageRequest, ctx: ConsoleContext): Promise<Download> {

@@ -6,8 +6,9 @@ import { labelOf } from './label.ts';
 type Value = Html | string | number | null | undefined | false;
 
 /** Facts of one thing. What is not known is left out. */
-export function sheetOf(facts: readonly (readonly [title: string, value: Value])[]): Html {
+export function sheetOf(facts: readonly (readonly [title: string, value: Value])[]): Html | string {
   const known = facts.filter(([, value]) => value !== null && value !== undefined && value !== false && value !== '');
+  if (known.length === 0) return '';
   return html`<dl class="sheet">${known.map(([title, value]) => html`<dt>${labelOf(title)}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
