@@ -30,8 +30,6 @@ export interface ServicesSession extends StorageSession {
 export interface RemoteSession extends Session {
   /** @throws AppError by the answer */
   ask<Answer>(operation: OperationName, given?: RemoteGiven): Promise<Answer>;
-  /** As many rows of a list, from as many pages as it takes. */
-  list<Row>(operation: OperationName, query: RemoteGiven['query'], limit: number): Promise<Row[]>;
 }
 
 /** As the document of the API writes it: `GET /plans/{plan}`. */

@@ -8,8 +8,6 @@ import type { OperationName, RemoteGiven, RemoteSession, Session } from '../sess
 /** Longer than the longest act of the API may take. */
 const timeoutMs = 150_000;
 const maxBytes = 64 * 1024 * 1024;
-/** The longest page that the API gives. */
-const longestPage = 500;
 
 /**
  * A session with a running instance. The token goes to the named address alone: never in plain text beyond this
@@ -37,21 +35,7 @@ export function openRemote(session: Session, url: string): RemoteSession {
     throw new AppError('invalid', `What answers at ${root} is no Gangway`);
   }
 
-  return {
-    ...session,
-    ask,
-    async list<Row>(operation: OperationName, query: RemoteGiven['query'], limit: number): Promise<Row[]> {
-      const rows: Row[] = [];
-      for (let cursor: string | undefined; rows.length < limit; ) {
-        const page = { ...query, limit: Math.min(limit - rows.length, longestPage), cursor };
-        const { items, next } = await ask<{ items: Row[]; next: string | null }>(operation, { query: page });
-        rows.push(...items);
-        if (next === null) break;
-        cursor = next;
-      }
-      return rows;
-    },
-  };
+  return { ...session, ask };
 }
 
 function toRoot(session: Session, text: string): string {
