@@ -5,6 +5,7 @@ import { findConfiguration } from '../config/find-configuration.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { AppError } from '../domain/errors.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
+import { toLogDestination } from '../lib/readable-log.ts';
 import { giveMemoryBack, keepFetchSmall, keepGarbageSmall } from '../lib/small-heap.ts';
 import { version } from '../lib/version.ts';
 import type { Session } from './session.ts';
@@ -22,7 +23,10 @@ export async function runStart(options: StartOptions, session: Session): Promise
   const { terminal } = session;
   const loaded = loadCommandConfig(session);
   const { config, warnings } = loaded;
-  const logger = createLogger({ level: config.log.level, destination: terminal.stderr });
+  const logger = createLogger({
+    level: config.log.level,
+    destination: toLogDestination(config.log.format, terminal.stderr),
+  });
   for (const warning of warnings) logger.warn(warning);
   // By default a hang-up ends the process, and log rotation sends one.
   const noteHangUp = () => logger.info('SIGHUP ends nothing: restart for another configuration');

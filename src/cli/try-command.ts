@@ -16,6 +16,7 @@ import type { Storage } from '../keys/storage.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
 import { requestJson } from '../lib/http-client.ts';
 import { createLogger } from '../lib/logger.ts';
+import { toLogDestination } from '../lib/readable-log.ts';
 import { listMemberships } from '../memberships/membership-list-store.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
@@ -53,7 +54,7 @@ export async function runTry({ exit, json, employer }: TryOptions, { terminal }:
     });
     const adapters = await loadAdapters(config);
     const storage = await openStorage(config.database.url);
-    const logger = createLogger({ level: 'warn', destination: terminal.stderr });
+    const logger = createLogger({ level: 'warn', destination: toLogDestination('auto', terminal.stderr) });
     const app = createApp({ config, storage, logger, adapters, alwaysSignedIn });
     try {
       const addresses = await app.start();

@@ -6,6 +6,7 @@ import { checkKey } from '../keys/secret-key.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { createMetrics } from '../lib/metrics.ts';
+import { toLogDestination } from '../lib/readable-log.ts';
 import { keepHeapSmall } from '../lib/small-heap.ts';
 import { findLocalTools } from '../tools/account-rules.ts';
 import { refuseTwins } from '../tools/bind-tool.ts';
@@ -36,7 +37,7 @@ export async function withServices(
   let alive: AliveLock | undefined;
   try {
     const level = quieterThanWarn.has(config.log.level) ? config.log.level : 'warn';
-    const logger = createLogger({ level, destination: session.terminal.stderr });
+    const logger = createLogger({ level, destination: toLogDestination(config.log.format, session.terminal.stderr) });
     const clock = createDatabaseClock(storage.database, systemClock);
     await clock.correct();
     alive = createAliveLock({ database: storage.database, clock, localTools: findLocalTools(adapters) });

@@ -234,6 +234,10 @@ const log = section('The log on stderr.', {
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .default('info')
     .describe('The least important messages that are written.'),
+  format: z
+    .enum(['auto', 'json', 'text'])
+    .default('auto')
+    .describe('How they are written: "auto" is text on a terminal and JSON lines elsewhere.'),
 });
 
 export const Config = z

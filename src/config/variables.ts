@@ -29,6 +29,7 @@ const paths = {
   GANGWAY_CONSOLE_PORT: 'console.port',
   GANGWAY_CONSOLE_TOKEN: 'console.token',
   GANGWAY_LOG_LEVEL: 'log.level',
+  GANGWAY_LOG_FORMAT: 'log.format',
 };
 
 export const variables: readonly Variable[] = Object.entries(paths).map(([name, path]) => ({

@@ -106,6 +106,7 @@ describe('the variables alone', () => {
       GANGWAY_CONSOLE_PORT: '2',
       GANGWAY_CONSOLE_TOKEN: 'console-token',
       GANGWAY_LOG_LEVEL: 'warn',
+      GANGWAY_LOG_FORMAT: 'text',
     };
     const { config } = loadConfig({ env, cwd: '/srv' });
     expect(config).toMatchObject({
@@ -113,7 +114,7 @@ describe('the variables alone', () => {
       console: { host: '::1', port: 2, token: 'console-token' },
       database: { url: 'sqlite:/db' },
       marketplace: { baseUrl: 'https://market/api', managedDomains: ['a.example', 'b.example'] },
-      log: { level: 'warn' },
+      log: { level: 'warn', format: 'text' },
     });
     expect(config.installs.get('acme')).toEqual({
       source: 'platform',

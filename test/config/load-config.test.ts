@@ -92,7 +92,7 @@ describe('loadConfig with a file', () => {
       notifications: { channels: new Map(), repeatMs: 7 * 86_400_000 },
       retention: { deliveriesMs: 2_592_000_000, peopleMs: 7_776_000_000 },
       links: new Map(),
-      log: { level: 'info' },
+      log: { level: 'info', format: 'auto' },
     });
     expect(source).toEqual({ kind: 'file', path: path.join(folder, 'gangway.config.json') });
     expect(warnings).toEqual([]);
