@@ -5,6 +5,7 @@ import { createConsoleApp } from '../console/console-app.ts';
 import { createDoings } from '../console/doings.ts';
 import type { Operator } from '../console/operator.ts';
 import type { ConsoleContext } from '../console/page.ts';
+import type { SignInLink } from '../console/sign-in/sign-in-link.ts';
 import { usualSecondLookMs } from '../converge/converge-steps.ts';
 import { createAliveLock } from '../db/alive-lock.ts';
 import { createCheckpointer } from '../db/checkpointer.ts';
@@ -37,6 +38,8 @@ import type { OpenStorage } from './storage.ts';
 export interface App {
   /** Starts the listeners first, then the loops. */
   start(): Promise<{ receiverUrl: string; consoleUrl: string }>;
+  /** All that are known, once it has started. */
+  installs: InstallRegistry['installs'];
   /**
    * Reports "not ready", and still stores the deliveries that come until the load balancer knows.
    * The loops stop meanwhile; the listeners stop last.
@@ -63,6 +66,8 @@ export interface AppDeps extends Polling {
   secondLookMs?: number;
   /** Who is signed in to the console without a token; only for a console on loopback that tries Gangway out. */
   alwaysSignedIn?: Operator;
+  /** The link that `start` prints. */
+  signInLink?: SignInLink | undefined;
   /** Whether SQLite stores deliveries and shortens its log in threads. Without them, requests wait while SQLite writes. */
   hasThreads?: boolean;
 }
@@ -86,6 +91,7 @@ export function createApp({
   secondLookMs = usualSecondLookMs,
   pollMs = usualRestMs,
   alwaysSignedIn,
+  signInLink,
   hasThreads = true,
 }: AppDeps): App {
   const metrics = createMetrics();
@@ -152,6 +158,7 @@ export function createApp({
       readiness,
       changes,
       alwaysSignedIn,
+      signInLink,
       async loadApi(shared) {
         const { createApi } = await import('../api/serve-api.ts');
         return createApi(ctx, shared, stopping.signal);
@@ -165,6 +172,7 @@ export function createApp({
   });
   let watch: DatabaseWatch | undefined;
   return {
+    installs: registry.installs,
     async start() {
       checkpointer.start();
       await leaseClock.correct();

@@ -1,11 +1,15 @@
 import { once } from 'node:events';
 import { loadAdapters } from '../adapters/load-adapters.ts';
 import { createApp } from '../app/app.ts';
+import type { Config } from '../config/config-schema.ts';
 import { findConfiguration } from '../config/find-configuration.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
+import { createSignInLink, type SignInLink } from '../console/sign-in/sign-in-link.ts';
 import { AppError } from '../domain/errors.ts';
+import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { toLogDestination } from '../lib/readable-log.ts';
+import { sayCount } from '../lib/say-count.ts';
 import { giveMemoryBack, keepFetchSmall, keepGarbageSmall } from '../lib/small-heap.ts';
 import { version } from '../lib/version.ts';
 import type { Session } from './session.ts';
@@ -50,6 +54,10 @@ async function run(
   const adapters = await loadAdapters(config);
   const storage = await openConfigured(loaded);
   const keepMemory = giveMemoryBack();
+  // Where a person reads along. What a log collects as JSON must not have a link that signs in.
+  const isWatched = terminal.stderr.isTTY === true && config.log.format !== 'json';
+  const isSignedInBy = isWatched && [...config.console.tokens.values()].some(({ role }) => role === 'operator');
+  const signInLink = isSignedInBy ? createSignInLink(systemClock) : undefined;
   try {
     const configFile = loaded.source.kind === 'file' ? loaded.source.path : undefined;
     const app = createApp({
@@ -60,10 +68,12 @@ async function run(
       adapters,
       acceptsOrphans: acceptOrphans,
       isRestored: restored,
+      signInLink,
     });
     try {
       const addresses = await app.start();
-      logger.info({ version, ...addresses }, 'Gangway is running');
+      if (isWatched) terminal.stderr.write(sayRunning(config, app.installs.size, addresses, signInLink));
+      else logger.info({ version, ...addresses }, 'Gangway is running');
       if (json) terminal.stdout.write(`${JSON.stringify(addresses)}\n`);
       if (!terminal.signal.aborted) await once(terminal.signal, 'abort');
       const { drainMs } = config.receiver;
@@ -77,6 +87,27 @@ async function run(
     await storage.database.close();
   }
   logger.info('Gangway has stopped');
+}
+
+function sayRunning(
+  { receiver, console, tools }: Config,
+  installs: number,
+  { receiverUrl, consoleUrl }: { receiverUrl: string; consoleUrl: string },
+  signInLink: SignInLink | undefined,
+): string {
+  const { publicUrl } = receiver;
+  const counted = `${sayCount(installs, 'install')}, ${sayCount(tools.size, 'tool')} (${[...tools.keys()].join(', ')})`;
+  const address = `${publicUrl ?? receiverUrl}/webhooks/<install>`;
+  const asks = publicUrl === undefined ? '  (Gangway asks the marketplace: receiver.publicUrl is not set)' : '';
+  const link = signInLink && `${consoleUrl}/sign-in/${signInLink.code}  (works once, for 10 minutes)`;
+  const off = 'off: add console.tokens to the configuration and restart';
+  return [
+    `Gangway ${version} is running: ${counted}. Ctrl-C stops it.`,
+    `  webhooks  ${address}${asks}`,
+    `  console   ${link ?? (console.tokens.size > 0 ? consoleUrl : off)}`,
+    ...(installs === 0 ? ['Connect a customer, in another terminal: gangway connect <name>'] : []),
+    '',
+  ].join('\n');
 }
 
 /** `gangway auto`: without a configuration, the tour of `gangway try`. */

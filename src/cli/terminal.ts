@@ -7,7 +7,7 @@ import type { Patience } from '../operator/do-work.ts';
  */
 export interface Terminal {
   stdout: NodeJS.WritableStream;
-  stderr: NodeJS.WritableStream;
+  stderr: NodeJS.WritableStream & { isTTY?: boolean };
   stdin: NodeJS.ReadStream;
   signal: AbortSignal;
 }

@@ -13,12 +13,14 @@ import { createConsoleTokens, isSameText } from './sign-in/console-tokens.ts';
 import { createRefusedTokens, type RefusedTokens } from './sign-in/refused-tokens.ts';
 import { createSessions } from './sign-in/session.ts';
 import { createSignInLimit } from './sign-in/sign-in-limit.ts';
+import type { SignInLink } from './sign-in/sign-in-link.ts';
 
 export interface ConsoleOptions {
   loops: readonly Loop[];
   readiness: Readiness;
   changes: Changes;
   alwaysSignedIn?: SharedWithApi['alwaysSignedIn'];
+  signInLink?: SignInLink | undefined;
   /** Loads what answers under `/api`. It and the pages are loaded when they are first asked for. */
   loadApi(shared: SharedWithApi): Promise<RequestHandler>;
 }
@@ -27,7 +29,7 @@ export interface ConsoleOptions {
 export function createConsoleApp(ctx: ConsoleContext, options: ConsoleOptions): Express {
   const { token, tokens: configured, hosts, trustedProxies } = ctx.config.console;
   const { metrics, box, clock } = ctx;
-  const { changes, alwaysSignedIn } = options;
+  const { changes, alwaysSignedIn, signInLink } = options;
   const refused = createRefusedTokens(metrics, ctx.logger, createQuiet(clock));
   const app = express();
   app.disable('x-powered-by');
@@ -65,14 +67,10 @@ export function createConsoleApp(ctx: ConsoleContext, options: ConsoleOptions): 
     app.use(
       loadedOnce(async () => {
         const { createPages } = await import('./serve-pages.ts');
-        return createPages(ctx, { tokens, limit, refused, sessions, changes, alwaysSignedIn });
+        return createPages(ctx, { tokens, limit, refused, sessions, changes, alwaysSignedIn, signInLink });
       }),
     );
-  }
-  app.use((_request, response) => {
-    const error = 'There is nothing at this address; without console.tokens there are no pages';
-    response.status(404).json({ error, code: 'not_found' });
-  });
+  } else app.use(loadedOnce(async () => (await import('./console-off.ts')).createConsoleOff()));
   app.use(sendError);
   return app;
 }

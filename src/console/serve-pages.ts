@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { type ErrorRequestHandler, type Request, Router } from 'express';
-import helmet from 'helmet';
 import { html } from 'hono/html';
 import { AppError, httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -13,14 +12,17 @@ import type { Counts } from './layout.ts';
 import type { ConsoleContext, Redirect } from './page.ts';
 import { acts, views } from './pages.ts';
 import { needSession, readForm, refuseForged, safePath, toPageRequest } from './request.ts';
+import { securityHeaders } from './security-headers.ts';
 import { send } from './send.ts';
 import type { Session, Sessions } from './sign-in/session.ts';
+import type { SignInLink } from './sign-in/sign-in-link.ts';
 import { addSignIn } from './sign-in/sign-in-routes.ts';
 
 /** The way of a request to a page: host, session, role, token of the form, and then the page itself. */
 interface Way extends SharedWithApi {
   sessions: Sessions;
   changes: Changes;
+  signInLink: SignInLink | undefined;
 }
 
 export function createPages(ctx: ConsoleContext, way: Way): Router {
@@ -138,27 +140,3 @@ function refusalOf(thrown: unknown): number | undefined {
   const status = !isOwn && 'status' in thrown ? Number(thrown.status) : 500;
   return status >= 400 && status < 500 ? status : undefined;
 }
-
-const none = ["'none'"];
-const self = ["'self'"];
-
-/** Nothing is loaded from elsewhere, nothing runs that stands in a page, and no other page shows this one. */
-const securityHeaders = helmet({
-  contentSecurityPolicy: {
-    useDefaults: false,
-    directives: {
-      defaultSrc: none,
-      scriptSrc: self,
-      styleSrc: self,
-      imgSrc: self,
-      connectSrc: self,
-      formAction: self,
-      baseUri: none,
-      frameAncestors: none,
-    },
-  },
-  xFrameOptions: { action: 'deny' },
-  // Browsers send the origin of a form only to where they would send the referrer.
-  referrerPolicy: { policy: 'same-origin' },
-  strictTransportSecurity: false,
-});

@@ -5,7 +5,7 @@ import { AppError } from '../domain/errors.ts';
 
 /** An HTTP listener with the time-outs and the way to stop that each of Gangway's listeners needs. */
 export interface HttpServer {
-  /** @returns its address, such as `http://127.0.0.1:8787` */
+  /** @returns an address at which this machine reaches it, such as `http://127.0.0.1:8787` */
   start(): Promise<string>;
   /**
    * For this long it answers as before, but closes each connection after its next request, so that the
@@ -60,7 +60,8 @@ export function createHttpServer({
     async start() {
       await listen(server, { host, port, section });
       const { address, family, port: bound } = server.address() as AddressInfo;
-      return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`;
+      const reached = { '0.0.0.0': '127.0.0.1', '::': '::1' }[address] ?? address;
+      return `http://${family === 'IPv6' ? `[${reached}]` : reached}:${bound}`;
     },
     async drain(forMs) {
       isDraining = true;

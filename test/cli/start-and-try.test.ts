@@ -9,8 +9,9 @@ import { takeFreePort } from '../../src/cli/try-command.ts';
 import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
 import { programFile } from '../support/built-program.ts';
 import { createFolder } from '../support/folder.ts';
-import { runCommand, startCommand } from '../support/run-command.ts';
+import { runCommand, startCommand, startWatched } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
+import { createVisitor } from '../support/visitor.ts';
 
 /** The program as a process of its own, in a folder of its own, with only these variables. */
 function launch(argv: string[], { env = {}, cwd = createFolder() } = {}) {
@@ -65,6 +66,68 @@ describe('gangway start', () => {
       receiverUrl: expect.stringMatching(/^http:/),
       consoleUrl: expect.stringMatching(/^http:/),
     });
+  });
+
+  it('says to a person what runs and where, and signs them in to the console once', async () => {
+    const publicUrl = 'https://bridge.example.com';
+    const { configFile } = createBridgeWorkspace({
+      receiver: { host: '0.0.0.0', port: 0, publicUrl, drain: '0s' },
+      console: {
+        port: 0,
+        tokens: { admin: { token: 'what-the-admin-signs-in-with', role: 'operator' } },
+      },
+    });
+    const command = startWatched('start', '--config', configFile);
+    await until('it runs', command.stderr, (log) => log.includes('/sign-in/'));
+    const said = command.stderr();
+    expect(said).toMatch(
+      /^Gangway \S+ is running: 1 install, 1 tool \(list\)\. Ctrl-C stops it\.\n {2}webhooks {2}https:\/\/bridge\.example\.com\/webhooks\/<install>\n {2}console {3}http:\/\/127\.0\.0\.1:\d+\/sign-in\/[\w-]{43} {2}\(works once, for 10 minutes\)$/m,
+    );
+    expect(said).not.toContain('"msg"');
+    const [link = ''] = /http:\S+\/sign-in\/\S+/.exec(said) ?? [];
+    const { origin, pathname } = new URL(link);
+    const visitor = createVisitor(origin);
+    const home = await visitor.press(await visitor.visit(pathname), 'Sign in');
+    expect(home).toMatchObject({ status: 200, path: '/' });
+    expect(home.body).toContain('admin · operator');
+    command.stop();
+    expect(await command.ended).toMatchObject({ status: 0, stdout: '' });
+  });
+
+  it.each([
+    [
+      'with only viewers, prints no link',
+      { tokens: { vera: { token: 'vera-may-see-everything', role: 'viewer' } } },
+      /console {3}http:\S+:\d+$/m,
+    ],
+    ['without tokens, says that the console is off', {}, /console {3}off: add console\.tokens/],
+  ])('%s', async (_, settings, says) => {
+    const { configFile } = createBridgeWorkspace({ console: { port: 0, ...settings } });
+    const command = startWatched('start', '--config', configFile);
+    await until('it runs', command.stderr, (log) => says.test(log));
+    expect(command.stderr()).toMatch(
+      /webhooks {2}http:\/\/127\.0\.0\.1:\d+\/webhooks\/<install> {2}\(Gangway asks the marketplace: /,
+    );
+    command.stop();
+    await command.ended;
+  });
+
+  it.each([
+    ['to a file', startCommand, {}],
+    ['to a terminal as JSON, which something may collect', startWatched, { log: { format: 'json' } }],
+  ])('logs no link %s, and usable addresses', async (_, run, changes) => {
+    const { configFile } = createBridgeWorkspace({
+      receiver: { host: '0.0.0.0', port: 0, drain: '0s' },
+      console: { port: 0, tokens: { admin: { token: 'what-the-admin-signs-in-with', role: 'operator' } } },
+      ...changes,
+    });
+    const command = run('start', '--config', configFile);
+    await until('it runs', command.stderr, (log) => log.includes('"Gangway is running"'));
+    expect(command.stderr()).toMatch(/"receiverUrl":"http:\/\/127\.0\.0\.1:\d+"/);
+    command.stop();
+    const { stderr } = await command.ended;
+    expect(stderr).not.toMatch(/sign-in/);
+    for (const line of stderr.trim().split('\n')) expect(() => JSON.parse(line) as unknown).not.toThrow();
   });
 
   it('leaves nothing open where one of its ports is taken', async () => {

@@ -65,6 +65,22 @@ describeAnyDatabase('the console', (openFresh) => {
     );
   }
 
+  it('says to a browser what to do while the console is off, and to a program in JSON', async () => {
+    const page = await open().get('/plans').set('Accept', 'text/html,application/xhtml+xml,*/*;q=0.8').expect(404);
+    expect(page.headers).toMatchObject({
+      'content-type': expect.stringMatching('text/html'),
+      'content-security-policy': expect.stringContaining("default-src 'none'"),
+    });
+    expect(page.text).toContain('<h1>The console is off</h1>');
+    expect(page.text).toMatch(/gangway init.*console.*tokens/s);
+    const [style = ''] = /\/assets\/[^"]+\.css/.exec(page.text) ?? [];
+    await open().get(style).expect(200);
+    for (const accepted of ['*/*', 'application/json']) {
+      const answer = await open().get('/api/v1/plans').set('Accept', accepted).expect(404);
+      expect(answer.body).toEqual({ error: expect.stringContaining('Add console.tokens'), code: 'not_found' });
+    }
+  });
+
   /** A loop whose every run waits for the test. */
   function openLoop(name: string, run: () => Promise<'idle'> = async () => 'idle'): Loop {
     const { clock, logger } = engine;

@@ -8,6 +8,7 @@ import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { type App, createApp } from '../../src/app/app.ts';
 import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
+import { createSignInLink } from '../../src/console/sign-in/sign-in-link.ts';
 import { type Database, inTransaction, type Transaction } from '../../src/db/database.ts';
 import type { Row } from '../../src/db/schema.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
@@ -39,6 +40,8 @@ export interface Journey {
   customer: Customer;
   receiverUrl: string;
   consoleUrl: string;
+  /** Under the console's address: the link that `start` prints. */
+  signInPath: string;
   /** For commands beside the running bridge, with the key in `GANGWAY_SECRET_KEY`. */
   configFile: string;
   secretKey: string;
@@ -110,6 +113,7 @@ export async function openJourney(
   const aheadOf = (which: keyof typeof ahead) => ({
     now: () => new Date(clock.now().getTime() + ahead[which]),
   });
+  const signInLink = createSignInLink(clock);
   const app = createApp({
     config,
     configFile,
@@ -118,6 +122,7 @@ export async function openJourney(
     databaseClock: toDatabaseClock(aheadOf('databaseMs')),
     logger: log.logger,
     adapters,
+    signInLink,
     pollMs,
     hasThreads: false,
   });
@@ -140,6 +145,7 @@ export async function openJourney(
     customer,
     receiverUrl,
     consoleUrl,
+    signInPath: `/sign-in/${signInLink.code}`,
     configFile,
     secretKey: key.toString('base64'),
     quiet,

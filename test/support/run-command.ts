@@ -27,11 +27,20 @@ export function startCommand(...argv: string[]): RunningCommand {
 
 /** The same, with a stdin that the test writes to. */
 export function startAt(stdin: PassThrough, ...argv: string[]): RunningCommand {
+  return startWith({ stdin, isWatched: false }, argv);
+}
+
+/** The same, with a terminal as stderr: a person reads along. */
+export function startWatched(...argv: string[]): RunningCommand {
+  return startWith({ stdin: createStdin(), isWatched: true }, argv);
+}
+
+function startWith({ stdin, isWatched }: { stdin: PassThrough; isWatched: boolean }, argv: string[]): RunningCommand {
   const [stdout, stderr] = [collect(), collect()];
   const stopping = new AbortController();
   const terminal: Terminal = {
     stdout: stdout.stream,
-    stderr: stderr.stream,
+    stderr: Object.assign(stderr.stream, { isTTY: isWatched }),
     stdin: stdin as unknown as NodeJS.ReadStream,
     signal: stopping.signal,
   };

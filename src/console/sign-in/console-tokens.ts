@@ -9,6 +9,8 @@ export interface ConsoleTokens {
   find(token: string): TokenOwner | undefined;
   /** The owner with this name, while their token is still the one with this proof. */
   findBound(name: string, proof: string): TokenOwner | undefined;
+  /** The first who may act. */
+  readonly operator: TokenOwner | undefined;
   readonly isEmpty: boolean;
 }
 
@@ -24,6 +26,7 @@ export function createConsoleTokens(
   const proofOf = (token: string) => box.digest(`console.token:${token}`);
   const owners = [...configured].map(([name, { token, role }]): TokenOwner => ({ name, role, proof: proofOf(token) }));
   return {
+    operator: owners.find(({ role }) => role === 'operator'),
     isEmpty: owners.length === 0,
     find(token) {
       const proof = proofOf(token);

@@ -1,0 +1,39 @@
+import { type RequestHandler, Router } from 'express';
+import { html } from 'hono/html';
+import { createAssets } from './assets.ts';
+import { securityHeaders } from './security-headers.ts';
+import { send } from './send.ts';
+
+const example = JSON.stringify(
+  { console: { tokens: { admin: { token: { env: 'ADMIN_CONSOLE_TOKEN' }, role: 'operator' } } } },
+  null,
+  2,
+);
+
+const body = html`<p>Nobody can sign in, because <code>console.tokens</code> in the configuration is empty.</p>
+  <ul>
+    <li>A new configuration by <code>gangway init</code> comes with a token.</li>
+    <li>
+      In yours, add a token of at least 20 characters for each person (<code>openssl rand -hex 32</code> makes one), and
+      restart Gangway:
+      <pre>${example}</pre>
+    </li>
+  </ul>`;
+
+/** Answers where no token is configured: a page for browsers, JSON for programs. */
+export function createConsoleOff(): Router {
+  const router = Router();
+  router.use(securityHeaders);
+  router.use(createAssets());
+  router.use(sayOff);
+  return router;
+}
+
+const sayOff: RequestHandler = async (request, response) => {
+  response.set({ 'Cache-Control': 'no-store', Vary: 'Accept' });
+  if (request.accepts(['json', 'html']) === 'html') {
+    return await send(response, { title: 'The console is off', body, status: 404 }, { path: '', session: undefined });
+  }
+  const error = 'The console is off. Add console.tokens to the configuration and restart.';
+  response.status(404).json({ error, code: 'not_found' });
+};
