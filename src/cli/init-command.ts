@@ -1,9 +1,16 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import path from 'node:path';
 import { builtInAdapters } from '../adapters/built-in-adapters.ts';
 import { configFileName } from '../config/find-configuration.ts';
-import { type InitialConfig, initialConfig, type Offboarding, offboardingsOf } from '../config/initial-config.ts';
+import {
+  consoleTokenFile,
+  type InitialConfig,
+  initialConfig,
+  type Offboarding,
+  offboardingsOf,
+} from '../config/initial-config.ts';
 import { configJsonSchema } from '../config/json-schema.ts';
 import { AppError } from '../domain/errors.ts';
 import { choose } from './ask.ts';
@@ -15,27 +22,32 @@ interface InitOptions {
   install: string | undefined;
   publicUrl: string | undefined;
   marketplaceUrl: string | undefined;
+  employer: boolean;
   tool: string;
   offboarding: string | undefined;
   force: boolean;
 }
 
-/** `gangway init`: writes a configuration to start from, and the schema that editors check it by. */
+/** `gangway init`: writes a configuration to start from, a token for the console, and the schema for editors. */
 export async function runInit(options: InitOptions, session: Session): Promise<Printed> {
   const { install, publicUrl, marketplaceUrl, tool: adapter } = options;
   const config = path.resolve(options.config);
-  const schema = path.join(path.dirname(config), 'gangway.schema.json');
+  const folder = path.dirname(config);
+  const [schema, consoleToken] = [path.join(folder, 'gangway.schema.json'), path.join(folder, consoleTokenFile)];
   refuseToOverwrite(config, options);
-  const isThere = isAdapterThere(adapter, path.dirname(config));
+  const isThere = isAdapterThere(adapter, folder);
+  const isEmployer = await chooseEmployer(options, session);
   const removal = await chooseOffboarding(options, session);
   const offboarding = removal?.offboarding;
-  const initial = initialConfig({ adapter, offboarding, install, publicUrl, marketplaceUrl });
-  writeJson(schema, configJsonSchema(), 0o644);
-  writeJson(config, initial.document, 0o600);
+  const initial = initialConfig({ adapter, offboarding, install, publicUrl, marketplaceUrl, isEmployer });
+  writeFile(schema, toJson(configJsonSchema()), 0o644);
+  // People who sign in by the one that is there go on.
+  if (!existsSync(consoleToken)) writeFile(consoleToken, `${randomBytes(32).toString('base64url')}\n`, 0o600);
+  writeFile(config, toJson(initial.document), 0o600);
   const variables = initial.variables.map(({ name }) => name);
   return {
-    data: { config, schema, variables, offboarding: offboarding?.name ?? null },
-    text: () => nextSteps(config, options, initial, { removal, isThere }),
+    data: { config, schema, consoleToken, variables, offboarding: offboarding?.name ?? null },
+    text: () => nextSteps(config, options, initial, { removal, isThere, isEmployer }),
   };
 }
 
@@ -57,13 +69,30 @@ function isPackage(name: string): boolean {
   }
 }
 
+/** What the operator was asked. */
+interface Choices {
+  removal: Removal | undefined;
+  isThere: boolean;
+  isEmployer: boolean | undefined;
+}
+
 interface Removal {
   offboarding: Offboarding;
   /** Whether the operator has chosen it. */
   isChosen: boolean;
 }
 
-/** A removal that cannot be undone is never the default: the operator has to choose it. */
+/** @returns undefined if it is not known */
+async function chooseEmployer({ employer, install }: InitOptions, { terminal }: Session): Promise<boolean | undefined> {
+  if (employer || install !== undefined) return employer;
+  const picked = await choose(terminal, 'Who hires the trainers?', [
+    'your customers: each connects your platform at the marketplace, and gives you a platform token',
+    'you: with your own account at the marketplace, and a personal token',
+  ]);
+  return picked === undefined ? undefined : picked === 1;
+}
+
+/** By default nobody who was removed can get in. */
 async function chooseOffboarding(
   { tool, offboarding: named }: InitOptions,
   { terminal, misuse }: Session,
@@ -86,12 +115,16 @@ function refuseToOverwrite(config: string, { force }: InitOptions): void {
   throw new AppError('conflict', `${config} is already there; --force replaces it`);
 }
 
+function toJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
 /** Writes a draft and renames it: no reader sees half a file, or the mode of an older one. */
-function writeJson(file: string, value: unknown, mode: number): void {
+function writeFile(file: string, text: string, mode: number): void {
   const draft = `${file}.${process.pid}.tmp`;
   try {
     mkdirSync(path.dirname(file), { recursive: true });
-    writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode, flag: 'wx' });
+    writeFileSync(draft, text, { mode, flag: 'wx' });
     renameSync(draft, file);
   } catch (error) {
     throw new AppError('invalid', `${file} cannot be written`, { cause: error });
@@ -102,36 +135,41 @@ function nextSteps(
   config: string,
   { install, publicUrl, tool }: InitOptions,
   { variables }: InitialConfig,
-  { removal, isThere }: { removal: Removal | undefined; isThere: boolean },
+  { removal, isThere, isEmployer }: Choices,
 ): string {
   const named = path.basename(config) === configFileName ? '' : ` --config ${config}`;
   const reached = 'receiver.publicUrl in it to the address where the marketplace reaches this machine';
   return [
-    `Wrote ${config}, readable by you alone, and gangway.schema.json beside it.`,
+    `Wrote ${config}, gangway.schema.json, and ${consoleTokenFile}: the token of "admin" for the console.`,
     ...(publicUrl === undefined ? [`Set ${reached}; without it, Gangway asks every minute.`] : []),
     ...(isThere ? [] : [`Write the adapter ${tool}: src/adapters/README.md says how.`]),
     ...(builtInAdapters.includes(tool) && tool !== 'roster' ? [sayExamples(tool)] : []),
     ...(removal === undefined ? [] : [sayRemoval(removal, tool)]),
     ...variables.map(({ name, meaning }) => `Set the variable ${name}: ${meaning}.`),
-    ...(install === undefined
-      ? [
-          `Connect a customer, whose token it asks for: gangway connect <a name for them>${named}`,
-          `Or your own account, if you hire people yourself: gangway connect own --employer --job <job>=<project>${named}`,
-        ]
-      : []),
+    ...(install === undefined ? connectSteps(isEmployer, named) : []),
     `Then run: gangway start${named}`,
   ].join('\n');
 }
 
+function connectSteps(isEmployer: boolean | undefined, named: string): string[] {
+  const customer = `Connect a customer, whose token it asks for: gangway connect <a name for them>${named}`;
+  const own = `your own account: gangway connect own --employer --job <job>=<project>${named}`;
+  if (isEmployer === undefined) return [customer, `Or, if you hire people yourself, ${own}`];
+  return [isEmployer ? `Connect ${own}` : customer];
+}
+
 function sayExamples(tool: string): string {
-  const what = { cvat: 'url and organization', http: 'url, member and requests' }[tool] ?? 'url';
-  return `Set ${what} of tools.${tool} to what is true of yours: src/adapters/${tool}/README.md.`;
+  const readme = `src/adapters/${tool}/README.md`;
+  const more = { cvat: ' and organization', http: ', member and requests' }[tool];
+  return more === undefined
+    ? `Set tools.${tool}.url to your server's address; ${readme} has all settings.`
+    : `Set url${more} of tools.${tool} to your server's; ${readme} has all settings.`;
 }
 
 function sayRemoval({ offboarding: { name, means }, isChosen }: Removal, tool: string): string {
   const says = `A removal in ${tool} ${means} (offboarding: ${name}).`;
   if (isChosen) return says;
-  const [, ...others] = offboardingsOf(tool);
-  const other = others.map((one) => `${one.name} ${one.means}`).join('; ');
-  return `${says} The operator was not asked; --offboarding chooses: ${other}.`;
+  const others = offboardingsOf(tool).filter((one) => one.name !== name);
+  const other = others.map((one) => `--offboarding ${one.name} ${one.means}`).join('; ');
+  return `${says} That is the default; ${other}.`;
 }

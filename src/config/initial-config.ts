@@ -40,29 +40,38 @@ export interface Offboarding {
   settings?: Record<string, string>;
 }
 
-/** For adapters with a choice. The first choice takes away least, and can be undone. */
+/** For adapters with a choice. The first locks people out where the tool can. */
 const offboardings = new Map<string, readonly Offboarding[]>(
   Object.entries({
     'label-studio': [
-      { name: 'membership', means: 'ends the membership: who was removed can still get in' },
-      { name: 'delete_user', means: 'locks out by deleting the account, which takes their name off their work' },
+      {
+        name: 'delete_user',
+        means: 'locks people out: it deletes the account that they made for Gangway, and their work loses their name',
+      },
+      {
+        name: 'membership',
+        means: 'does not lock out: the account stays, and an open session or the password lets them in again',
+      },
     ],
     scim: [
-      { name: 'group', means: 'takes out of the group: who was removed can still get in' },
-      { name: 'deactivate', means: 'locks out by ending the account, once nothing is wanted for it any more' },
+      {
+        name: 'deactivate',
+        means: 'locks people out: it deactivates the account that Gangway made, once nobody needs it',
+      },
+      { name: 'group', means: 'does not lock out: they leave the group, and can still sign in' },
     ],
     http: [
       {
         name: 'membership_only',
-        means: 'leaves it open whether who was removed can still get in',
+        means: 'promises nothing: Gangway warns that whoever was removed may still get in',
         settings: { offboardingReason: 'it is not known yet whether a removal locks people out' },
       },
-      { name: 'locks_out', means: 'locks out, as your requests see to it' },
+      { name: 'locks_out', means: 'promises that your requests lock people out: choose it once they do' },
     ],
   }),
 );
 
-/** The choices for such a tool, the safest first; empty if there is no choice. */
+/** The choices for such a tool, the default first; empty if there is no choice. */
 export function offboardingsOf(adapter: string): readonly Offboarding[] {
   return offboardings.get(adapter) ?? [];
 }
@@ -74,9 +83,14 @@ export interface InitialWishes {
   /** The name of an install to keep in the file; without one, installs are connected by command. */
   install?: string | undefined;
   publicUrl?: string | undefined;
-  /** The root of the API of another marketplace, such as a sandbox. */
+  /** Another marketplace, such as a sandbox: its address, or the root of one of its APIs. */
   marketplaceUrl?: string | undefined;
+  /** Whether people are hired by an account of one's own. */
+  isEmployer?: boolean | undefined;
 }
+
+/** Beside the configuration. */
+export const consoleTokenFile = 'gangway.console-token';
 
 /**
  * One tool, and the install if one is given, with every secret as a reference.
@@ -84,7 +98,7 @@ export interface InitialWishes {
  * @throws AppError `invalid` on a name or a URL that `start` would refuse
  */
 export function initialConfig(wishes: InitialWishes): InitialConfig {
-  const { adapter, offboarding, install, publicUrl, marketplaceUrl } = wishes;
+  const { adapter, offboarding, install, publicUrl, marketplaceUrl, isEmployer = false } = wishes;
   refuseUnusable('--install', name, install);
   refuseUnusable('--public-url', httpUrl, publicUrl);
   refuseUnusable('--marketplace-url', httpUrl, marketplaceUrl);
@@ -99,7 +113,8 @@ export function initialConfig(wishes: InitialWishes): InitialConfig {
     document: {
       $schema: './gangway.schema.json',
       ...(publicUrl !== undefined && { receiver: { publicUrl } }),
-      ...(marketplaceUrl !== undefined && { marketplace: { baseUrl: marketplaceUrl } }),
+      ...(marketplaceUrl !== undefined && { marketplace: toMarketplace(marketplaceUrl, isEmployer) }),
+      console: { tokens: { admin: { token: { file: `./${consoleTokenFile}` }, role: 'operator' } } },
       database: { url: 'sqlite:./data/gangway.db' },
       ...(install !== undefined && {
         installs: { [install]: { token, webhookSecrets: [webhookSecret], tool, projects: ['*'] } },
@@ -110,6 +125,12 @@ export function initialConfig(wishes: InitialWishes): InitialConfig {
     },
     variables: hasToken ? [...own, toolToken] : own,
   };
+}
+
+function toMarketplace(url: string, isEmployer: boolean): Record<string, string> {
+  const root = url.replace(/\/$/, '');
+  if (new URL(root).pathname !== '/') return isEmployer ? { employerBaseUrl: root } : { baseUrl: root };
+  return { baseUrl: `${root}/api/partner/v1`, employerBaseUrl: `${root}/api/public/v1` };
 }
 
 function refuseUnusable(option: string, schema: typeof name | typeof httpUrl, text: string | undefined): void {

@@ -91,37 +91,93 @@ describe('gangway init', () => {
   });
 
   it.each([
-    [
-      'label-studio',
-      'membership',
-      /can still get in \(offboarding: membership\)\. The operator was not asked; .*delete_user/,
-    ],
-    ['scim', 'group', /can still get in \(offboarding: group\)\. The operator was not asked; .*deactivate/],
-    ['http', 'membership_only', /\(offboarding: membership_only\)\. The operator was not asked; .*locks_out/],
-  ])('for %s chooses %s where the operator cannot be asked, and says so', async (tool, safe, says) => {
+    ['label-studio', 'delete_user', 'membership', 'locks people out'],
+    ['scim', 'deactivate', 'group', 'locks people out'],
+    // What a removal does there is up to the requests, which are still to be written.
+    ['http', 'membership_only', 'locks_out', 'promises nothing'],
+  ])('for %s chooses %s where the operator cannot be asked, and says so', async (tool, preset, other, means) => {
     const file = path.join(createWorkspace(), 'gangway.config.json');
-    expect(await init(file, '--tool', tool)).toMatch(says);
+    const says = await init(file, '--tool', tool);
+    expect(says).toMatch(
+      new RegExp(
+        `A removal in ${tool} ${means}.*\\(offboarding: ${preset}\\)\\. .*default; --offboarding ${other} \\w+`,
+      ),
+    );
     const settingsOf = () => (JSON.parse(readFileSync(file, 'utf8')) as { tools: Record<string, object> }).tools[tool];
-    expect(settingsOf()).toMatchObject({ offboarding: safe });
-    const other = { 'label-studio': 'delete_user', scim: 'deactivate', http: 'locks_out' }[tool] ?? '';
+    expect(settingsOf()).toMatchObject({ offboarding: preset });
     const said = await init(file, '--force', '--tool', tool, '--offboarding', other);
-    expect(said).not.toContain('The operator was not asked');
+    expect(said).not.toContain('default');
     expect(settingsOf()).toMatchObject({ offboarding: other });
     await expect(init(file, '--force', '--tool', tool, '--offboarding', 'x')).rejects.toThrow(
-      `--offboarding x: for ${tool} there is: ${safe}, ${other}`,
+      `--offboarding x: for ${tool} there is: ${preset}, ${other}`,
     );
   });
 
-  it('asks at a terminal what a removal shall do', async () => {
+  it('asks at a terminal what a removal shall do, and by Enter locks people out', async () => {
     const file = path.join(createWorkspace(), 'gangway.config.json');
-    const argv = ['init', '--config', file, '--tool', 'label-studio', '--json'];
+    const argv = ['init', '--config', file, '--employer', '--tool', 'label-studio', '--json'];
     const { stdout, stderr } = await startAt(createStdin('3', '2'), ...argv).ended;
     expect(stderr).toMatch(
-      /^What shall a removal do in label-studio\?\n {2}1 {2}membership: .*\n {2}2 {2}delete_user: /,
+      /^What shall a removal do in label-studio\?\n {2}1 {2}delete_user: locks people out.*\n {2}2 {2}membership: does not lock out.*\nWhich\? \[1\] /,
     );
-    expect(JSON.parse(stdout)).toMatchObject({ offboarding: 'delete_user' });
+    expect(JSON.parse(stdout)).toMatchObject({ offboarding: 'membership' });
     const again = await startAt(createStdin(''), ...argv, '--force').ended;
-    expect(JSON.parse(again.stdout)).toMatchObject({ offboarding: 'membership' });
+    expect(JSON.parse(again.stdout)).toMatchObject({ offboarding: 'delete_user' });
+  });
+
+  it.each([
+    ['', 'gangway connect <a name for them>', 'gangway connect own'],
+    ['2', 'gangway connect own --employer --job <job>=<project>', 'gangway connect <a name'],
+  ])('asks at a terminal who hires, and after %j names the command to connect by', async (typed, named, other) => {
+    const file = path.join(createWorkspace(), 'gangway.config.json');
+    const { stdout, stderr } = await startAt(createStdin(typed), 'init', '--config', file).ended;
+    expect(stderr).toMatch(/^Who hires the trainers\?\n {2}1 {2}your customers: .*\n {2}2 {2}you: /);
+    expect(stdout).toContain(named);
+    expect(stdout).not.toContain(other);
+  });
+
+  it('names both ways to connect where it cannot ask, and one for a customer in the file or for --employer', async () => {
+    const file = path.join(createWorkspace(), 'gangway.config.json');
+    expect(await init(file)).toMatch(/gangway connect <a name.*\n.*gangway connect own --employer/);
+    const own = await startAt(createStdin('1'), 'init', '--config', file, '--force', '--employer').ended;
+    expect(own.stderr).toBe('');
+    expect(own.stdout).toMatch(/^Connect your own account: gangway connect own --employer/m);
+    expect(own.stdout).not.toContain('<a name');
+    await expect(init(file, '--force', '--employer', '--install', 'acme')).rejects.toThrow(
+      '--install is for a customer',
+    );
+  });
+
+  it.each([
+    [[], 'http://127.0.0.1:8799', 'http://127.0.0.1:8799/api/partner/v1', 'http://127.0.0.1:8799/api/public/v1'],
+    [
+      ['--employer'],
+      'http://127.0.0.1:8799/',
+      'http://127.0.0.1:8799/api/partner/v1',
+      'http://127.0.0.1:8799/api/public/v1',
+    ],
+    [[], 'https://market.example/v1', 'https://market.example/v1', undefined],
+    [['--employer'], 'https://market.example/v1', undefined, 'https://market.example/v1'],
+  ])('with %j finds the APIs of a marketplace at %s', async (options, url, baseUrl, employerBaseUrl) => {
+    const file = path.join(createWorkspace(), 'gangway.config.json');
+    await init(file, '--marketplace-url', url, ...options);
+    const { marketplace } = JSON.parse(readFileSync(file, 'utf8')) as { marketplace: object };
+    expect(marketplace).toEqual({ ...(baseUrl && { baseUrl }), ...(employerBaseUrl && { employerBaseUrl }) });
+  });
+
+  it('makes a token for the console, which nobody else can read, and keeps the one that is there', async () => {
+    const folder = createWorkspace();
+    const [file, tokenFile] = [path.join(folder, 'gangway.config.json'), path.join(folder, 'gangway.console-token')];
+    const said = await init(file);
+    expect(modeOf(tokenFile)).toBe(0o600);
+    const token = readFileSync(tokenFile, 'utf8').trim();
+    expect(token).toMatch(/^[\w-]{43}$/);
+    expect(said).toContain('gangway.console-token: the token of "admin" for the console');
+    expect(said + readFileSync(file, 'utf8')).not.toContain(token);
+    const read = () => loadConfig({ path: file, env: {} }).config.console.tokens;
+    expect(read()).toEqual(new Map([['admin', { token, role: 'operator' }]]));
+    await init(file, '--force');
+    expect(read().get('admin')?.token).toBe(token);
   });
 
   it('knows which adapters there are, and a file that is still to be written', async () => {
@@ -160,7 +216,7 @@ describe('gangway init', () => {
   it('keeps the configuration to its owner and puts the schema beside it', async () => {
     const folder = path.join(createWorkspace(), 'new');
     await init(path.join(folder, 'g.json'));
-    expect(readdirSync(folder).sort()).toEqual(['g.json', 'gangway.schema.json']);
+    expect(readdirSync(folder).sort()).toEqual(['g.json', 'gangway.console-token', 'gangway.schema.json']);
     expect(modeOf(path.join(folder, 'g.json'))).toBe(0o600);
     const config: unknown = JSON.parse(readFileSync(path.join(folder, 'g.json'), 'utf8'));
     expect(config).toHaveProperty('$schema', './gangway.schema.json');
@@ -172,7 +228,7 @@ describe('gangway init', () => {
     const file = path.join(createWorkspace(), 'g.json');
     const lines = (await init(file, '--install', 'acme')).trimEnd().split('\n');
     expect(lines).toEqual([
-      `Wrote ${file}, readable by you alone, and gangway.schema.json beside it.`,
+      `Wrote ${file}, gangway.schema.json, and gangway.console-token: the token of "admin" for the console.`,
       'Set receiver.publicUrl in it to the address where the marketplace reaches this machine; without it, Gangway asks every minute.',
       "Set the variable ACME_TOKEN: the install's platform token.",
       'Set the variable ACME_WEBHOOK_SECRET: the signing secret of its webhook endpoint.',

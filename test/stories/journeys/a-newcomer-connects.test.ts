@@ -6,8 +6,9 @@ import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import { blocksOf, commandsIn, wordsOf } from '../../docs/markdown.ts';
 import { createFolder } from '../../support/folder.ts';
 import { readRoster } from '../../support/roster.ts';
-import { runCommand, startCommand } from '../../support/run-command.ts';
+import { runCommand, startWatched } from '../../support/run-command.ts';
 import { until } from '../../support/until.ts';
+import { createVisitor } from '../../support/visitor.ts';
 
 /** By the commands of the README alone, from an empty folder on. */
 it('from an empty folder to people in the tool, and through a reconnect', async () => {
@@ -44,12 +45,15 @@ it('from an empty folder to people in the tool, and through a reconnect', async 
   listenAt(config, port);
   await connect(customer.token);
   await run(...addLink);
-  const bridge = startCommand(...start, '--config', config);
+  const bridge = startWatched(...start, '--config', config);
   onTestFinished(async () => {
     bridge.stop();
     await bridge.ended;
   });
-  await until('it runs', bridge.stderr, (log) => log.includes('Gangway is running'));
+  const said = await until('it runs', bridge.stderr, (log) => log.includes('works once'));
+  const { origin, pathname } = new URL(/http:\S+\/sign-in\/\S+/.exec(said)?.[0] ?? '');
+  const visitor = createVisitor(origin);
+  expect((await visitor.press(await visitor.visit(pathname), 'Sign in')).body).toContain('admin · operator');
 
   await run(...status);
   const first = hire();
@@ -82,7 +86,7 @@ function commandsOfReadme(publicUrl: string, job: string): [string[], string[], 
 
 /** Where it says to the marketplace that it listens; the usual ports may be taken on this machine. */
 function listenAt(config: string, port: number): void {
-  const document = JSON.parse(readFileSync(config, 'utf8')) as { receiver: object };
+  const document = JSON.parse(readFileSync(config, 'utf8')) as { receiver: object; console: object };
   const receiver = { ...document.receiver, host: '127.0.0.1', port, drain: '0s' };
-  writeFileSync(config, JSON.stringify({ ...document, receiver, console: { port: 0 } }));
+  writeFileSync(config, JSON.stringify({ ...document, receiver, console: { ...document.console, port: 0 } }));
 }
