@@ -23,11 +23,18 @@ export async function runSandbox(options: RunOptions, { terminal }: Session): Pr
   const lines = [
     `Sandbox marketplace on ${address.url}`,
     `  platform API  ${address.baseUrl}`,
+    `  employer API  ${address.employerBaseUrl}`,
     `  seed          ${seed}`,
     `  token         ${token}`,
     `  install       ${installId}`,
     `  job           ${jobId} (${title})`,
-    'Hire a trainer with: gangway sandbox hire',
+    'Connect it, in another terminal:',
+    `  gangway init --public-url http://127.0.0.1:8787 --marketplace-url ${address.url}`,
+    `  GANGWAY_CONNECT_TOKEN=${token} gangway connect acme`,
+    `  gangway links add street-signs --job ${jobId}`,
+    '  gangway start',
+    `Hire a trainer with: gangway sandbox hire --url ${address.url}`,
+    `If you hire with your own account, begin with: gangway sandbox account --url ${address.url}`,
   ];
   const data = { ...address, seed, installId, token, jobId };
   terminal.stdout.write(`${json ? JSON.stringify(data) : lines.map(stripControl).join('\n')}\n`);

@@ -39,7 +39,8 @@ const rules = {
     severity: 'down',
     means: 'The marketplace does not let Gangway read an install. Nobody is removed because of it.',
     says: 'Gangway cannot read <install> from the marketplace.',
-    action: 'Check marketplace.baseUrl and the token: `gangway connect <install>` takes a new one. Gangway retries',
+    action:
+      'Check marketplace.baseUrl (for your own account: marketplace.employerBaseUrl) and the token: `gangway connect <install>` takes a new one. Gangway retries',
     page: '/installs/<install>',
   },
   endpoint_trouble: {

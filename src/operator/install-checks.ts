@@ -25,7 +25,7 @@ export function checkUnanswered(install: string, { remedies }: AskedSource, erro
     case 'rate_limited':
       return warning(name, maskText(error.message), 'wait a minute, then run this again');
     default:
-      return failure(name, error, 'see that marketplace.baseUrl is right, and can be reached from here');
+      return failure(name, error, remedies.unreachable);
   }
 }
 

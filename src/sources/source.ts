@@ -152,6 +152,8 @@ export interface Remedies {
   tokenRefused(install: string): string;
   /** The token is good, and yet nothing may be done with it. */
   accessRefused: string;
+  /** No answer came, or none of the marketplace. */
+  unreachable: string;
   scopeMissing: string;
   grantInactive: string;
   addressesUnshared: string;

@@ -119,7 +119,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
 
   it.each([
     ['no token', () => [], /There is no token for acme/],
-    ['a token that is refused', () => ['--token-file', tokenFile('wrong')], /its token is not good/],
+    ['a token that is refused', () => ['--token-file', tokenFile('wrong')], /Its token is not good/],
     ['a tool there is none of', () => ['--token-file', tokenFile(), '--tool', 'lits'], /no tool "lits"/],
   ])('says what to do about %s, and stores nothing', async (_, options, message) => {
     const { status, stderr } = await run('connect', 'acme', ...options());

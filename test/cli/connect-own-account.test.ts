@@ -65,6 +65,18 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
   const webhooks = async () => (await ask<{ webhooks: { url: string }[] }>('GET', '/webhooks')).webhooks;
   const installs = async () => (await said('installs', 'list'))['installs'];
 
+  it('names the setting of the API for employers where that is not reached', async () => {
+    const { baseUrl } = marketplace;
+    // No server listens there.
+    workspace = createBridgeWorkspace({
+      marketplace: { baseUrl, employerBaseUrl: 'http://127.0.0.1:9/api/public/v1' },
+      installs: {},
+    });
+    const { status, stderr } = await connect('--job', `${jobId}=street-signs`);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/\. Check marketplace\.employerBaseUrl, and that this machine can reach it$/m);
+  });
+
   it('goes from a token and a job to people in the tool, and never shows the token', async () => {
     const [lamps] = [sandbox.createJob({ accountId: account.accountId })];
     const [ada, ben] = [jobId, lamps?.id ?? ''].map((id) => sandbox.hire({ jobId: id }).trainers[0]?.opentrainUserId);
@@ -121,7 +133,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     expect(status).toBe(1);
     expect(stderr).toContain('lacks the scope payments:read: nothing tells who is hired');
     expect(stderr).toContain('lacks the scope participant_work_email:read: no trainer has a work address');
-    expect(stderr).toContain(`make a token with ${needed.join(', ')}`);
+    expect(stderr).toContain(`Make a token with ${needed.join(', ')}`);
     expect(await installs()).toEqual([]);
   });
 

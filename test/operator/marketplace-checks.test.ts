@@ -76,8 +76,8 @@ describe('an answer that did not come', () => {
     ['unauthenticated', 'failure', /^its token is not good .+ gangway connect acme$/],
     ['forbidden', 'failure', /^the install, your app .+ is not active/],
     ['rate_limited', 'warning', /^wait a minute/],
-    ['unavailable', 'failure', /^see that marketplace\.baseUrl is right/],
-    ['not_found', 'failure', /^see that marketplace\.baseUrl is right/],
+    ['unavailable', 'failure', /^check marketplace\.baseUrl,/],
+    ['not_found', 'failure', /^check marketplace\.baseUrl,/],
   ] as const)('%s is a %s, with its remedy', (code, status, action) => {
     const check = checkUnanswered('acme', platform, new AppError(code, 'no answer to ada@lab.example'));
     expect(check).toMatchObject({ name: 'install acme', status });

@@ -161,7 +161,7 @@ const account = control({
   name: 'account',
   description: "make an employer's own account, with a personal token and a job",
   options: { unclaimed: flag('as a program makes it, before a person claims it') },
-  async act({ unclaimed }, ask) {
+  async act({ url: at, unclaimed }, ask) {
     const made = await ask<CreatedAccount>(['accounts'], { isClaimed: !unclaimed });
     const { id: jobId } = await ask<Job>(['jobs'], { accountId: made.accountId });
     return [
@@ -169,6 +169,11 @@ const account = control({
       `Account ${made.accountId}`,
       `  job           ${jobId}`,
       `  token         ${made.token}`,
+      'Connect it:',
+      `  gangway init --employer --public-url http://127.0.0.1:8787 --marketplace-url ${at}`,
+      `  GANGWAY_CONNECT_TOKEN=${made.token} gangway connect own --employer --job ${jobId}=street-signs`,
+      '  gangway start',
+      `Hire a trainer with: gangway sandbox hire --url ${at} --job ${jobId}`,
     ];
   },
 });

@@ -115,7 +115,7 @@ async function check(ctx: Context, install: string, hold: SubscriptionHold, sign
 
 /** A transient error raises no alert, and does not replace a known trouble. */
 async function report(ctx: Context, install: string, error: AppError, before: Trouble | null): Promise<void> {
-  const trouble = troubleOfError(install, error);
+  const trouble = troubleOfError(ctx, install, error);
   if (trouble.says === before?.says) return;
   if (!isTransient(error)) {
     ctx.alerts.raise('endpoint_trouble', { install, action: trouble.action }, trouble.says);

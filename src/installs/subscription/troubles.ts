@@ -1,3 +1,4 @@
+import type { Context } from '../../context.ts';
 import { type AppError, isTransient } from '../../domain/errors.ts';
 import { maskText } from '../../lib/mask.ts';
 
@@ -58,7 +59,7 @@ export function toShownHost(url: string | undefined): string {
 }
 
 /** The marketplace refused a request or did not answer. */
-export function troubleOfError(install: string, error: AppError): Trouble {
+export function troubleOfError({ sources }: Pick<Context, 'sources'>, install: string, error: AppError): Trouble {
   const says = `${install}'s webhook endpoint could not be checked or changed: ${maskText(error.message)}`;
   if (error.code === 'unauthenticated' || error.code === 'forbidden') {
     const action = `see that the token of ${install} is good and has the scope webhooks:manage, and that webhooks are on for the account; then: gangway connect ${install}`;
@@ -68,7 +69,7 @@ export function troubleOfError(install: string, error: AppError): Trouble {
     return { says, action: `delete one that is not needed at the marketplace, then: gangway connect ${install}` };
   }
   const action = isTransient(error)
-    ? 'it is tried again by itself; if it keeps failing, check marketplace.baseUrl'
+    ? `it is tried again by itself; if it keeps failing, ${sources.get(install)?.remedies.unreachable}`
     : `look at it: gangway endpoint status ${install}`;
   return { says, action };
 }

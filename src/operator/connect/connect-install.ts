@@ -103,7 +103,7 @@ async function ensure(
     return endpoint;
   } catch (error) {
     const { code, status } = toAppError(error);
-    const trouble = troubleOfError(install, toAppError(error));
+    const trouble = troubleOfError(ctx, install, toAppError(error));
     if (code === 'conflict' && status !== undefined) throw new AppError(code, `${trouble.says}: ${trouble.action}`);
     if (code !== 'forbidden') throw error;
     onStep(warning('connect', trouble.says, trouble.action));
@@ -160,6 +160,10 @@ async function examineToken(ctx: Context, connector: Connector, wish: Connecting
   return grant;
 }
 
+function toSentences(why: string, action: string | null): string {
+  return action === null ? why : `${why}. ${action.charAt(0).toUpperCase()}${action.slice(1)}`;
+}
+
 async function readGrant(
   ctx: Context,
   { onStep }: Connector,
@@ -169,13 +173,13 @@ async function readGrant(
 ): Promise<Grant> {
   const grant = await source.readGrant(signal).catch((error: unknown) => {
     const { says: why, action } = checkUnanswered(install, source, toAppError(error));
-    throw new AppError(toAppError(error).code, `${why}. ${action}`);
+    throw new AppError(toAppError(error).code, toSentences(why, action));
   });
   const checks = [...checkGrant(install, source, grant), ...checkSurplus(install, source, grant)];
   const [fatal, ...others] = checks.filter(({ status }) => status === 'failure');
   if (fatal !== undefined) {
     const why = [fatal, ...others].map((check) => check.says).join('; ');
-    throw new AppError('forbidden', `${why}. ${fatal.action}`);
+    throw new AppError('forbidden', toSentences(why, fatal.action));
   }
   if (grant.isShared !== true) await refuseShared(ctx, install, grant.id);
   if (!acceptsOtherCustomer) {

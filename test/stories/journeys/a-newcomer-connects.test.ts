@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { takeFreePort } from '../../../src/cli/try-command.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import { blocksOf, commandsIn, wordsOf } from '../../docs/markdown.ts';
 import { createFolder } from '../../support/folder.ts';
 import { readRoster } from '../../support/roster.ts';
-import { runCommand, startWatched } from '../../support/run-command.ts';
+import { type RunningCommand, runCommand, startCommand, startWatched } from '../../support/run-command.ts';
 import { until } from '../../support/until.ts';
 import { createVisitor } from '../../support/visitor.ts';
 
@@ -45,11 +45,7 @@ it('from an empty folder to people in the tool, and through a reconnect', async 
   listenAt(config, port);
   await connect(customer.token);
   await run(...addLink);
-  const bridge = startWatched(...start, '--config', config);
-  onTestFinished(async () => {
-    bridge.stop();
-    await bridge.ended;
-  });
+  const bridge = stopped(startWatched(...start, '--config', config));
   const said = await until('it runs', bridge.stderr, (log) => log.includes('works once'));
   const { origin, pathname } = new URL(/http:\S+\/sign-in\/\S+/.exec(said)?.[0] ?? '');
   const visitor = createVisitor(origin);
@@ -75,6 +71,48 @@ it('from an empty folder to people in the tool, and through a reconnect', async 
     return { contractId, trainerId: trainers[0]?.opentrainUserId ?? '' };
   }
 });
+
+it.each([
+  ['a customer', []],
+  ['an account of their own', ['account']],
+])('with %s, by the commands that the sandbox prints', async (_, whose) => {
+  const sandbox = stopped(startCommand('sandbox', '--port', '0'));
+  const running = await until('the sandbox runs', sandbox.stdout, (text) => text.includes('with your own account'));
+  const url = /on (http:\S+)/.exec(running)?.[1] ?? '';
+  const says = whose.length === 0 ? running : (await runCommand('sandbox', ...whose, '--url', url)).stdout;
+  const folder = createFolder();
+  await follow(says, path.join(folder, 'gangway.config.json'));
+  const roster = () => readRoster(path.join(folder, 'data/roster.json'));
+  await until('they are in', roster, (groups) => groups['street-signs']?.length === 1);
+});
+
+/** Runs the commands in a text, up to the first hire. */
+async function follow(says: string, config: string): Promise<void> {
+  const port = await takeFreePort();
+  onTestFinished(() => void vi.unstubAllEnvs());
+  for (const [, token, words = ''] of says.matchAll(/(?:GANGWAY_CONNECT_TOKEN=(\S+) )?gangway (.+)/g)) {
+    vi.stubEnv('GANGWAY_CONNECT_TOKEN', token);
+    const argv = wordsOf(words.replace(':8787', `:${port}`));
+    if (argv[0] === 'sandbox') return void (await runCommand(...argv));
+    if (argv[0] === 'start') {
+      const bridge = stopped(startCommand(...argv, '--config', config));
+      await until('it runs', bridge.stderr, (log) => log.includes('Gangway is running'));
+      continue;
+    }
+    const { status, stderr } = await runCommand(...argv, '--config', config);
+    expect([words, status, stderr]).toEqual([words, 0, expect.anything()]);
+    if (argv[0] === 'init') listenAt(config, port);
+  }
+}
+
+/** A command that runs until the test is over. */
+function stopped(command: RunningCommand): RunningCommand {
+  onTestFinished(async () => {
+    command.stop();
+    await command.ended;
+  });
+  return command;
+}
 
 /** The five by which a customer is connected, with what its reader puts in them. */
 function commandsOfReadme(publicUrl: string, job: string): [string[], string[], string[], string[], string[]] {
