@@ -105,7 +105,6 @@ function sayRunning(
     `Gangway ${version} is running: ${counted}. Ctrl-C stops it.`,
     `  webhooks  ${address}${asks}`,
     `  console   ${link ?? (console.tokens.size > 0 ? consoleUrl : off)}`,
-    ...(installs === 0 ? ['Connect a customer, in another terminal: gangway connect <name>'] : []),
     '',
   ].join('\n');
 }

@@ -32,7 +32,7 @@ export function createConsoleOff(): Router {
 const sayOff: RequestHandler = async (request, response) => {
   response.set({ 'Cache-Control': 'no-store', Vary: 'Accept' });
   if (request.accepts(['json', 'html']) === 'html') {
-    return await send(response, { title: 'The console is off', body, status: 404 }, { path: '', session: undefined });
+    return await send(response, { title: 'The console is off', body, status: 404 }, { path: '/', session: undefined });
   }
   const error = 'The console is off. Add console.tokens to the configuration and restart.';
   response.status(404).json({ error, code: 'not_found' });

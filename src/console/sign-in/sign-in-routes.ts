@@ -24,7 +24,7 @@ export interface SignIn {
 export function addSignIn(router: Router, signIn: SignIn): void {
   const { tokens, limit, refused, sessions, sessionOf, signInLink } = signIn;
   const show = (response: Response, back: string, problem?: string, status = 200) =>
-    send(response, { title: 'Sign in', body: signInPage(back, problem), status }, { path: '', session: undefined });
+    send(response, { title: 'Sign in', body: signInPage(back, problem), status }, { path: '/', session: undefined });
 
   /** Whom a form signs in, or why nobody. */
   function find(form: URLSearchParams): TokenOwner | string {
@@ -43,7 +43,7 @@ export function addSignIn(router: Router, signIn: SignIn): void {
   router.get('/sign-in/:code', async (request, response) => {
     if (sessionOf(request) !== undefined) return response.redirect(303, '/');
     const page = { title: 'Sign in', body: signInLinkPage(request.params.code) };
-    await send(response, page, { path: '', session: undefined });
+    await send(response, page, { path: '/', session: undefined });
   });
 
   router.post('/sign-in', async (request, response) => {

@@ -13,6 +13,7 @@ it('signs in the first who may act, once, however often it was looked at', async
   }
   const visitor = createVisitor(consoleUrl);
   const page = await visitor.visit(signInPath);
+  expect(page.text).not.toContain('Home');
   const home = await visitor.press(page, 'Sign in');
   expect(home).toMatchObject({ status: 200, path: '/' });
   expect(home.body).toContain('otto · operator');
