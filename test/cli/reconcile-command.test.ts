@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { stripVTControlCharacters } from 'node:util';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
@@ -6,7 +7,7 @@ import { fullEvent } from '../support/event-bodies.ts';
 import { answering, openHook } from '../support/hook.ts';
 import { secret as channelSecret } from '../support/notices.ts';
 import { readRoster } from '../support/roster.ts';
-import { runCommand } from '../support/run-command.ts';
+import { runCommand, startCommand, startWatched } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
 
 /** Nothing is delivered in these tests. The bridge learns everything by asking. */
@@ -205,6 +206,18 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
       expect(await reconcile()).toMatchObject({ status: 0, removed: 1 });
     },
   );
+
+  it.each([
+    ['as JSON where nobody reads along', startCommand, /^\{"level":"warn".*"msg":"An install could not be read"\}$/m],
+    [
+      'as text at a terminal',
+      startWatched,
+      /^\d\d:\d\d:\d\d warn {2}An install could not be read: .*401.* install=globex$/m,
+    ],
+  ])('logs %s', async (_, start, line) => {
+    const { stderr } = await start('reconcile', '--config', workspace.configFile).ended;
+    expect(stripVTControlCharacters(stderr)).toMatch(line);
+  });
 
   it('says of every install how it went, and fails where one has failed', async () => {
     hire();
