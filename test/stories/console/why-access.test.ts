@@ -155,7 +155,10 @@ describe('the pages of deliveries', () => {
     const after = await visitor.visit('/deliveries?type=contract.started');
     expect(after.text).not.toContain('will be handled again');
     expect(after.text).toMatch(new RegExp(`^${started} \\|.*\\| Handled \\|`, 'm'));
-    const none = await visitor.press(await visitor.visit('/deliveries?state=ignored'), 'Replay all that match, 1,000 at most');
+    const none = await visitor.press(
+      await visitor.visit('/deliveries?state=ignored'),
+      'Replay all that match, 1,000 at most',
+    );
     expect(none.text).toContain('0 will be handled again. 1 cannot be');
     expect(none.text).toMatch(new RegExp(`^${ignored} \\|`, 'm'));
     await quiet();
