@@ -2,7 +2,6 @@ import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { builtInAdapters } from '../src/adapters/built-in-adapters.ts';
 import { configJsonSchema, type JsonSchema } from '../src/config/json-schema.ts';
-import { commandTree, visibleCommands } from './docs/command-tree.ts';
 
 /** What is written down in two places, held together. */
 
@@ -17,23 +16,6 @@ describe('the adapters', () => {
   it('are in the table of the README', () => {
     const named = rowsOf('adapter').map(([first = '']) => /`([^`]+)`/.exec(first)?.[1]);
     expect(named.sort()).toEqual([...builtInAdapters].sort());
-  });
-});
-
-describe('the commands', () => {
-  const commands = visibleCommands(commandTree);
-  const page = readFileSync('docs/commands.md', 'utf8');
-
-  it('are those in the table of docs/commands.md', () => {
-    const [overview = ''] = page.split('<!--');
-    const named = [...overview.matchAll(/^\|.*\|$/gm)].flatMap(([row]) => [...row.matchAll(/`gangway ([a-z]+)/g)]);
-    const names = new Set(named.map(([, name]) => name));
-    expect([...names].sort()).toEqual(commands.map((command) => command.name()).sort());
-  });
-
-  it.each(commands.filter((command) => command.commands.length > 0))('$_name names its own there', (command) => {
-    const subcommands = command.commands.map((child) => `\n### \`gangway ${command.name()} ${child.name()}`);
-    expect(subcommands.filter((heading) => !page.includes(heading))).toEqual([]);
   });
 });
 

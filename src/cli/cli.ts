@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
-import { toAppError } from '../domain/errors.ts';
+import { suggestNearest } from '../config/nearest.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import { version } from '../lib/version.ts';
 import { nouns } from '../operations/nouns.ts';
@@ -28,20 +29,25 @@ import type { Terminal } from './terminal.ts';
  */
 const usageError = 64;
 
-/** The order is that of the help. */
-const commands = [
-  initCommand,
-  connectCommand,
-  startCommand,
-  tryCommand,
-  doctorCommand,
-  keyCommand,
-  mcpCommand,
-  backupCommand,
-  migrateCommand,
-  adapterCommand,
-  sandboxCommand,
-];
+/** All commands, in the order of the help. A word is a noun of operations. */
+const groups: Readonly<Record<string, readonly (CreateCommand | string)[]>> = {
+  'Start here': [initCommand, connectCommand, startCommand, tryCommand, 'status', doctorCommand],
+  People: ['members', 'access', 'explain', 'plans', 'drift', 'retire', 'forget'],
+  Work: ['contracts', 'usage', 'budgets', 'guidelines'],
+  Marketplace: ['installs', 'links', 'reconcile', 'runs', 'deliveries', 'endpoint', 'token', sandboxCommand],
+  System: [
+    ...['tools', 'settings', 'notifications', 'audit'],
+    ...[adapterCommand, keyCommand, backupCommand, migrateCommand, mcpCommand],
+  ],
+};
+
+const examples = `Examples:
+  $ gangway try                        see it work, with a simulated marketplace
+  $ gangway connect acme               connect a customer by their token
+  $ gangway status                     see what needs you
+  $ gangway explain ada@example.com    see why somebody is in a project, or is not
+  $ gangway plans approve 3            let the removals of plan 3 go ahead
+  $ gangway members --output csv       export a list`;
 
 /** Commands of a noun that are no operations, as they work on this machine. */
 const beside: Readonly<Record<string, readonly CreateCommand[]>> = {
@@ -69,17 +75,19 @@ export async function createProgram(terminal: Terminal, words = Object.keys(noun
     .version(version, '--version', 'print the version')
     .option('--config <file>', 'the configuration, anywhere on the line (gangway.config.json)')
     .option('--remote <url>', 'ask a running instance by its API, with the token in GANGWAY_API_TOKEN')
-    .option('--env-file <file>', 'variables for it, in lines NAME=value; a variable that is already set wins');
-  for (const create of commands) program.addCommand(create(terminal));
-  for (const [name, noun] of Object.entries(nouns)) {
-    if (words.includes(name)) {
-      const { createNounCommand } = await import('./operation-commands.ts');
-      program.addCommand(await createNounCommand(name, noun, terminal, beside[name]));
-    } else program.command(name).description(noun.about);
+    .option('--env-file <file>', 'variables for it, in lines NAME=value; a variable that is already set wins')
+    .addHelpText('after', `\n${examples}`);
+  for (const [heading, commands] of Object.entries(groups)) {
+    program.commandsGroup(`${heading}:`);
+    for (const command of commands) program.addCommand(await createOne(command, terminal, words));
   }
-  program.addCommand(autoCommand(terminal), { hidden: true });
+  program
+    .helpCommand('help [command]', 'Show the help of a command')
+    .addCommand(autoCommand(terminal), { hidden: true });
   for (const command of withSubcommands(program)) {
+    if (command.commands.length > 0) refuseUnknown(command);
     command
+      .configureHelp({ subcommandTerm: (one) => one.name() })
       .configureOutput({
         writeOut: (text) => terminal.stdout.write(text),
         writeErr: (text) => terminal.stderr.write(text),
@@ -88,6 +96,26 @@ export async function createProgram(terminal: Terminal, words = Object.keys(noun
       .showHelpAfterError('(--help shows what there is)');
   }
   return program;
+}
+
+async function createOne(command: CreateCommand | string, terminal: Terminal, words: string[]): Promise<Command> {
+  if (typeof command !== 'string') return command(terminal);
+  const noun = nouns[command];
+  if (noun === undefined) throw new AppError('internal', `There is no noun ${command}`);
+  if (!words.includes(command)) return new Command(command).description(noun.about);
+  const { createNounCommand } = await import('./operation-commands.ts');
+  return await createNounCommand(command, noun, terminal, beside[command]);
+}
+
+/** A mistyped subcommand would be an argument too many where the group does something without a subcommand. */
+function refuseUnknown(group: Command): void {
+  const refuse = () => {
+    const [word = '-'] = group.args;
+    const known = group.commands.map((command) => command.name());
+    if (word.startsWith('-') || known.includes(word)) return;
+    group.error(`error: unknown command '${word}'${suggestNearest(word, known)}`);
+  };
+  group.allowExcessArguments().on('command:*', refuse).hook('preSubcommand', refuse).hook('preAction', refuse);
 }
 
 function withSubcommands(command: Command): Command[] {

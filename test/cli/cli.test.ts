@@ -3,6 +3,8 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createProgram } from '../../src/cli/cli.ts';
+import { nouns } from '../../src/operations/nouns.ts';
+import { parseCommand } from '../docs/command-tree.ts';
 import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
 import { createFolder } from '../support/folder.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -39,6 +41,16 @@ it('tells its version', async () => {
   }
 });
 
+it('shows its commands in groups, with examples that can be typed', async () => {
+  const { stdout: out } = await runCommand('--help');
+  const headings = ['Start here', 'People', 'Work', 'Marketplace', 'System', 'Examples'];
+  expect(out.match(/^\w.*(?=:\n)/gm)).toEqual(['Options', ...headings]);
+  expect(Object.keys(nouns).filter((noun) => !out.includes(`\n  ${noun} `))).toEqual([]);
+  const examples = [...out.matchAll(/^ {2}\$ gangway (.*?) {2,}/gm)].map(([, line = '']) => line.split(' '));
+  expect(examples.length).toBeGreaterThanOrEqual(3);
+  for (const argv of examples) await parseCommand(argv);
+});
+
 describe('every command', () => {
   it.each([[], ...pathsOf(program)].map((words) => words.join(' ')))(
     '"gangway %s" explains itself on stdout, with status 0',
@@ -60,7 +72,7 @@ describe('every command', () => {
   it.each([
     [['frobnicate'], "error: unknown command 'frobnicate'"],
     [['members', '--frobnicate'], "error: unknown option '--frobnicate'"],
-    [['members', 'more'], 'error: too many arguments'],
+    [['explain', 'more', 'and', 'more'], 'error: too many arguments'],
     [['members', '--state', 'gone'], '--state must be one of: waiting_email, pending'],
     [['members', '--limit', '0'], '--limit must be at least 1'],
     [['deliveries', 'list', '--state', 'lost'], 'error: --state must be one of: pending, handled'],
@@ -79,6 +91,19 @@ describe('every command', () => {
     expect(err).toContain('(--help shows what there is)');
     expect(status).toBe(64);
     expect(out).toBe('');
+  });
+
+  it.each([
+    [['stats'], 'unknown command \'stats\' (did you mean "status"?)'],
+    [['plans', 'aprove', '1'], 'unknown command \'aprove\' (did you mean "approve"?)'],
+    [['usage', 'repot'], 'unknown command \'repot\' (did you mean "report"?)'],
+    [['sandbox', 'hre'], 'unknown command \'hre\' (did you mean "hire"?)'],
+    [['key', 'sho'], 'unknown command \'sho\' (did you mean "show"?)'],
+    [['members', 'zzzzzz'], "unknown command 'zzzzzz'\n"],
+    [['members', '--stat', 'active'], "unknown option '--stat'\n(Did you mean --state?)"],
+  ])('%j is mistyped: the nearest is named', async (argv, said) => {
+    const { status, stderr: err } = await runCommand(...argv);
+    expect({ status, err }).toEqual({ status: 64, err: expect.stringContaining(`error: ${said}`) });
   });
 
   it.each([[], ['usage']])('%j without a command shows what there is', async (...argv) => {

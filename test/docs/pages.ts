@@ -13,9 +13,13 @@ export const pages: Record<string, () => string> = {
 /** The part of `docs/commands.md` that follows from the command line: every command with its options. */
 function commandsPage(): string {
   const program = commandTree;
+  const groups = Object.entries(Object.groupBy(visibleCommands(program), (command) => command.helpGroup()));
   return [
     ['## For every command', ...listOf(optionsOf(program))].join('\n'),
-    ...visibleCommands(program).flatMap((command) => sectionsOf(command, 'gangway', 2)),
+    ...groups.flatMap(([heading = '', commands = []]) => [
+      `## ${heading.replace(':', '')}`,
+      ...commands.flatMap((command) => sectionsOf(command, 'gangway', 3)),
+    ]),
   ].join('\n\n');
 }
 
