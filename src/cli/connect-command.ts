@@ -112,7 +112,8 @@ async function connectAs(
     by: decidedBy(),
     mayMove: move,
     confirm: async (question: string) => yes || (await askYesNo(terminal, question)),
-    onStep: (check: Parameters<typeof toCheckText>[0]) => void terminal.stderr.write(`${toCheckText(check)}\n`),
+    onStep: (check: Parameters<typeof toCheckText>[0]) =>
+      void terminal.stderr.write(`${toCheckText(check, terminal.stderr)}\n`),
   };
   const established = await establishInstall(services, connector, wish, terminal.signal);
   const patience = toPatience(terminal, services.loops, wait);

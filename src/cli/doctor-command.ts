@@ -41,7 +41,7 @@ export function printChecks(checks: readonly Check[]): Printed {
   const failed = checks.filter(({ status }) => status === 'failure').length;
   return {
     data: { checks },
-    text: () => checks.map(toCheckText).join('\n'),
+    text: () => checks.map((check) => toCheckText(check)).join('\n'),
     problems: failed > 0 ? [`${failed} of ${checks.length} checks failed`] : [],
     status: failed > 0 ? 1 : 0,
   };

@@ -1,4 +1,5 @@
 import { stripControl } from '../lib/strip-control.ts';
+import { paint } from '../lib/tone.ts';
 import type { Check } from '../operator/doctor-checks.ts';
 
 /** Texts that several commands print. */
@@ -6,7 +7,7 @@ import type { Check } from '../operator/doctor-checks.ts';
 const marks = { ok: ' ok ', warning: 'warn', failure: 'FAIL' };
 
 /** One line for the result, and one for what to do about it. */
-export function toCheckText({ name, status, says, action }: Check): string {
-  const line = `${marks[status]}  ${stripControl(`${name}: ${says}`)}`;
+export function toCheckText({ name, status, says, action }: Check, stream?: NodeJS.WritableStream): string {
+  const line = `${paint(status, marks[status], stream)}  ${stripControl(`${name}: ${says}`)}`;
   return action === null ? line : `${line}\n      → ${stripControl(action)}`;
 }

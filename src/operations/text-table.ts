@@ -1,6 +1,7 @@
 import { sayAge } from '../lib/say-age.ts';
 import { stripControl } from '../lib/strip-control.ts';
-import type { Cell, Columns } from './show.ts';
+import { paint } from '../lib/tone.ts';
+import type { Cell, ColumnOptions, Columns } from './show.ts';
 
 /**
  * Tables for people, made of strings that strangers chose. Nothing is ever cut: a table that is
@@ -12,10 +13,13 @@ export interface Column {
   title: string;
   /** `right` for numbers. */
   align?: 'left' | 'right';
+  /** A state is shown in its colour. */
+  as?: ColumnOptions<never>['as'];
 }
 
 /** A column as it is printed: its title first, then a cell for each row. */
 interface Block {
+  isState: boolean;
   align: 'left' | 'right';
   cells: string[];
   /** In columns of the terminal. */
@@ -31,7 +35,7 @@ const readableWidth = 20;
 export function formatList<Row>(rows: readonly Row[], columns: Columns<Row>, whenEmpty: string): string {
   if (rows.length === 0) return whenEmpty;
   return formatTable(
-    columns.map(([title, , options]): Column => ({ title, align: options?.align ?? 'left' })),
+    columns.map(([title, , { align, as } = {}]): Column => ({ title, ...(align && { align }), ...(as && { as }) })),
     rows.map((row) => columns.map(([, cell, options]) => (options?.as === 'age' ? ageOf(cell(row)) : cell(row)))),
   );
 }
@@ -46,17 +50,17 @@ function ageOf(instant: Cell): Cell {
  * Lines without a trailing newline: the titles, then the rows, aligned. Nothing in a cell can
  * break the line, move the cursor or colour the terminal. A missing cell is empty.
  *
- * @param width how wide a line may be: the terminal's width, 80 where there is none
+ * @param width how wide a line may be. A row that goes into a file or a pipe is one line
  */
 export function formatTable(
   columns: readonly (string | Column)[],
   rows: readonly (readonly Cell[])[],
-  width = process.stdout.columns || 80,
+  width = process.stdout.columns || Number.POSITIVE_INFINITY,
 ): string {
   const shapes = columns.map((column) => (typeof column === 'string' ? { title: column } : column));
-  const blocks = shapes.map(({ title, align = 'left' }, index) => {
+  const blocks = shapes.map(({ title, align = 'left', as }, index) => {
     const cells = [title, ...rows.map((row) => row[index])].map(toText);
-    return { align, cells, width: widestOf(cells) };
+    return { isState: as === 'state', align, cells, width: widestOf(cells) };
   });
   const lines = layOut(blocks, width);
   return [undefined, ...rows]
@@ -127,14 +131,16 @@ function formatRow(blocks: Block[], row: number, line: number): string[] {
   const height = Math.max(1, ...wrapped.map((parts) => parts.length));
   return Array.from({ length: height }, (_, index) =>
     (line > 0 ? indent : '')
-      .concat(blocks.map((block, at) => pad(wrapped[at]?.[index] ?? '', block)).join(gap))
+      .concat(blocks.map((block, at) => pad(wrapped[at]?.[index] ?? '', block, row)).join(gap))
       .trimEnd(),
   );
 }
 
-function pad(text: string, { align, width }: Block): string {
+/** The first row has the titles. */
+function pad(text: string, { align, width, isState, cells }: Block, row: number): string {
   const padding = ' '.repeat(Math.max(0, width - widthOf(text)));
-  return align === 'left' ? text + padding : padding + text;
+  const shown = isState && row > 0 && text !== '' ? paint(cells[row] ?? '', text) : text;
+  return align === 'left' ? shown + padding : padding + shown;
 }
 
 /** Breaks a text at spaces. A word is broken only if it is longer than a line. */

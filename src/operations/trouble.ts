@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { sayAge } from '../lib/say-age.ts';
+import { paint } from '../lib/tone.ts';
 import { severities } from '../lib/trouble-rules.ts';
 import { troubleKinds } from '../lib/troubles.ts';
 import { maybeInstant, maybeText } from './values.ts';
@@ -25,5 +26,5 @@ export const Trouble = z
 export function sayTrouble({ severity, says, since, detail, action }: z.output<typeof Trouble>): string {
   const age = since === null ? '' : ` (${sayAge(Date.now() - Date.parse(since))})`;
   const lines = [`${says}${age}`, ...(detail === null ? [] : [detail]), `→ ${action}`];
-  return `  ${severity.padEnd(7)}  ${lines.join(`\n${' '.repeat(11)}`)}`;
+  return `  ${paint(severity, severity.padEnd(7))}  ${lines.join(`\n${' '.repeat(11)}`)}`;
 }

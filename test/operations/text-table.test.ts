@@ -1,5 +1,7 @@
+import { WriteStream } from 'node:tty';
+import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { stripControl } from '../../src/lib/strip-control.ts';
 import { formatList, formatTable } from '../../src/operations/text-table.ts';
 import { anyText } from '../support/any-text.ts';
@@ -62,6 +64,57 @@ describe('formatTable', () => {
       '                              not change members of this',
       '                              project',
     ]);
+  });
+
+  it('prints a row that goes into a pipe as one line', () => {
+    const why = 'answered 403: the token may not change members of this project '.repeat(5);
+    expect(process.stdout.isTTY).toBeUndefined();
+    const [titles, row, ...others] = formatTable([...columns, 'next try'], [[1, trainer, 'failed', why]]).split('\n');
+    expect(titles).toMatch(/next try$/);
+    expect(row).toContain(why.trim());
+    expect(others).toEqual([]);
+  });
+
+  describe('colours states', () => {
+    const states = (): string =>
+      formatList(
+        ['active', 'waiting_email', 'orphaned', 'held', 'removed', ''],
+        [
+          ['who', () => 'failed'],
+          ['state', (state) => state, { as: 'state' }],
+        ],
+        'none',
+      );
+    const plain =
+      'who     state\nfailed  active\nfailed  waiting_email\nfailed  orphaned\nfailed  held\nfailed  removed\nfailed';
+
+    afterEach(() => void vi.unstubAllEnvs());
+
+    it('where FORCE_COLOR asks for it, and nothing but states', () => {
+      vi.stubEnv('FORCE_COLOR', '1');
+      const lines = states().split('\n').slice(1);
+      const painted = [
+        ['32', 'active'],
+        ['33', 'waiting_email'],
+        ['31', 'orphaned'],
+        ['35', 'held'],
+        ['90', 'removed'],
+      ].map(([code, word]) => `failed  \u001b[${code}m${word}\u001b[39m`);
+      expect(lines).toEqual([...painted, 'failed']);
+      expect(stripVTControlCharacters(states())).toBe(plain);
+    });
+
+    it('on a terminal, unless NO_COLOR is set, and never in a pipe', () => {
+      expect(states()).toBe(plain);
+      const { isTTY } = process.stdout;
+      onTestFinished(() => void Object.assign(process.stdout, { isTTY, getColorDepth: undefined }));
+      const getColorDepth = WriteStream.prototype.getColorDepth;
+      Object.assign(process.stdout, { isTTY: true, getColorDepth });
+      vi.stubEnv('COLORTERM', 'truecolor');
+      expect(states()).not.toBe(plain);
+      vi.stubEnv('NO_COLOR', '1');
+      expect(states()).toBe(plain);
+    });
   });
 
   it('leaves out columns with nothing in them where a table is too wide', () => {

@@ -2,9 +2,6 @@ import { PassThrough } from 'node:stream';
 import { runCli } from '../../src/cli/cli.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 
-/** A test about what a row says need not know where a terminal would wrap it. */
-process.stdout.columns = 1000;
-
 export interface RunningCommand {
   ended: Promise<CommandResult>;
   /** What was written so far. */

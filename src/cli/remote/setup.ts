@@ -27,7 +27,7 @@ export async function askConnect(options: ConnectOptions, remote: RemoteSession)
     'POST /installs/{install}/connect',
     { params: { install }, body },
   );
-  for (const check of checks) terminal.stderr.write(`${toCheckText(check)}\n`);
+  for (const check of checks) terminal.stderr.write(`${toCheckText(check, terminal.stderr)}\n`);
   return printConnected(connected);
 }
 

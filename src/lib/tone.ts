@@ -1,0 +1,26 @@
+import { styleText } from 'node:util';
+
+/** How a state is meant: the console shows it as the colour of a badge, and a terminal as that of the word. */
+export type Tone = 'good' | 'warn' | 'bad' | 'held' | 'gone';
+
+/** States of memberships, plans, deliveries, contracts, runs, notices, checks and troubles. What is not here is over. */
+const tones: Readonly<Record<string, Tone>> = {
+  ...{ active: 'good', approved: 'good', handled: 'good', sent: 'good', ok: 'good', healthy: 'good' },
+  ...{ clean: 'good', applied: 'good' },
+  ...{ waiting_email: 'warn', pending: 'warn', invited: 'warn', removing: 'warn', waiting: 'warn', low: 'warn' },
+  ...{ disputed: 'warn', warning: 'warn', not_read: 'warn' },
+  ...{ failed: 'bad', orphaned: 'bad', failure: 'bad', unprocessable: 'bad', depleted: 'bad', refused: 'bad' },
+  ...{ not_funded: 'bad', trouble: 'bad', down: 'bad' },
+  ...{ held: 'held', open: 'held' },
+};
+
+export function toneOf(state: string): Tone {
+  return tones[state] ?? 'gone';
+}
+
+const colours = { good: 'green', warn: 'yellow', bad: 'red', held: 'magenta', gone: 'gray' } as const;
+
+/** The text in the colour of the state, where `stream` is a terminal; `NO_COLOR` and `FORCE_COLOR` are heeded. */
+export function paint(state: string, text: string, stream: NodeJS.WritableStream = process.stdout): string {
+  return styleText(colours[toneOf(state)], text, { stream });
+}
