@@ -1,7 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { suggestNearest } from '../config/nearest.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
-import { maskText } from '../lib/mask.ts';
 import { version } from '../lib/version.ts';
 import { nouns } from '../operations/nouns.ts';
 import { endAtMarketplaceCommand } from './commands/marketplace.ts';
@@ -21,7 +20,7 @@ import {
 } from './commands/setup.ts';
 import { importCommand, templateCommand } from './commands/usage.ts';
 import { type CreateCommand, Ending } from './define-command.ts';
-import type { Terminal } from './terminal.ts';
+import { printError, type Terminal } from './terminal.ts';
 
 /**
  * The command line. stdout is data, stderr is for people and logs; every command ends with a status
@@ -62,10 +61,22 @@ export async function runCli(argv: string[], terminal: Terminal): Promise<number
     return 0;
   } catch (error) {
     if (error instanceof Ending) return error.status;
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageError;
-    terminal.stderr.write(`gangway: ${maskText(toAppError(error).message)}\n`);
+    if (error instanceof CommanderError) {
+      if (error.exitCode !== 0 && asksForJson(argv)) printError(terminal, toUsageError(error), true);
+      return error.exitCode === 0 ? 0 : usageError;
+    }
+    printError(terminal, toAppError(error), asksForJson(argv));
     return 1;
   }
+}
+
+function asksForJson(argv: readonly string[]): boolean {
+  return /(^| )(--json|--output[ =]json)( |$)/.test(argv.join(' '));
+}
+
+function toUsageError({ code, message }: CommanderError) {
+  const isHelp = code === 'commander.help';
+  return { code: 'usage', message: isHelp ? 'a command is missing' : message.replace('error: ', '') } as const;
 }
 
 /** @param words of the command line; only the nouns among them are loaded. By default all are */
@@ -90,7 +101,8 @@ export async function createProgram(terminal: Terminal, words = Object.keys(noun
       .configureHelp({ subcommandTerm: (one) => one.name() })
       .configureOutput({
         writeOut: (text) => terminal.stdout.write(text),
-        writeErr: (text) => terminal.stderr.write(text),
+        // For machines, `runCli` prints the error.
+        writeErr: (text) => asksForJson(words) || terminal.stderr.write(text),
       })
       .exitOverride()
       .showHelpAfterError('(--help shows what there is)');

@@ -1,9 +1,8 @@
 import { Argument, Command, Option } from 'commander';
-import { maskText } from '../lib/mask.ts';
 import { withoutMilliseconds } from '../operations/text-table.ts';
 import type { Input, Inputs, ValuesOf } from './options.ts';
 import type { RemoteSession, Session, Sessions } from './session.ts';
-import type { Terminal } from './terminal.ts';
+import { printError, type Terminal } from './terminal.ts';
 
 /**
  * Commands as data: what each is called, takes, opens and prints. What a command runs is imported when
@@ -207,11 +206,11 @@ async function openFor<Arguments extends Inputs, Options extends Inputs, Opens e
   } else await workWith(session);
 }
 
-function print({ stdout, stderr }: Terminal, json: boolean, printed: Printed | undefined): void {
+function print(terminal: Terminal, json: boolean, printed: Printed | undefined): void {
   if (printed === undefined) return;
   const { data, text, problems = [], status = 0 } = printed;
-  if (json) stdout.write(`${JSON.stringify(data)}\n`);
-  else if (text !== undefined) stdout.write(`${withoutMilliseconds(text())}\n`);
-  for (const problem of problems) stderr.write(`gangway: ${maskText(problem)}\n`);
+  if (json) terminal.stdout.write(`${JSON.stringify(data)}\n`);
+  else if (text !== undefined) terminal.stdout.write(`${withoutMilliseconds(text())}\n`);
+  for (const message of problems) printError(terminal, { message, code: 'failed' }, json);
   if (status !== 0) throw new Ending(status);
 }

@@ -1,30 +1,28 @@
-import { maskText } from '../lib/mask.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { writeCsv } from '../lib/write-csv.ts';
 import type { ExitStatus, Operation } from '../operations/operation.ts';
 import type { TableShow } from '../operations/show.ts';
 import { formatList, withoutMilliseconds } from '../operations/text-table.ts';
-import type { Terminal } from './terminal.ts';
+import { printError, type Terminal } from './terminal.ts';
 
 export type Output = 'table' | 'csv' | 'json';
 
 /** @returns the status that the command ends with */
 export function printAnswer(
-  { stdout, stderr }: Terminal,
+  terminal: Terminal,
   { show, problems, status }: Operation,
   answered: object,
   output: Output,
   input: object,
 ): ExitStatus {
-  if (output === 'json') {
-    stdout.write(`${JSON.stringify(answered)}\n`);
-    return status(answered, input);
-  }
-  const answer = stripAll(answered) as object;
-  if (typeof show === 'function') stdout.write(`${withoutMilliseconds(show(answer))}\n`);
+  const { stdout } = terminal;
+  const isJson = output === 'json';
+  const answer = isJson ? answered : (stripAll(answered) as object);
+  if (isJson) stdout.write(`${JSON.stringify(answer)}\n`);
+  else if (typeof show === 'function') stdout.write(`${withoutMilliseconds(show(answer))}\n`);
   else if ('bytes' in show) stdout.write(show.bytes(answer));
   else stdout.write(output === 'csv' ? toCsv(show, answer) : `${toTable(show, answer)}\n`);
-  for (const problem of problems(answer)) stderr.write(`gangway: ${maskText(problem)}\n`);
+  for (const message of problems(answer)) printError(terminal, { message, code: 'failed' }, isJson);
   return status(answer, input);
 }
 

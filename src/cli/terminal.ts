@@ -1,4 +1,6 @@
+import type { ErrorCode } from '../domain/errors.ts';
 import type { Loop } from '../lib/loop.ts';
+import { maskText } from '../lib/mask.ts';
 import type { Patience } from '../operator/do-work.ts';
 
 /**
@@ -10,6 +12,18 @@ export interface Terminal {
   stderr: NodeJS.WritableStream & { isTTY?: boolean };
   stdin: NodeJS.ReadStream;
   signal: AbortSignal;
+}
+
+export interface PrintedError {
+  message: string;
+  /** `usage`: the command was used wrongly; `failed`: a part of the work failed, and the rest was done. */
+  code: ErrorCode | 'usage' | 'failed';
+}
+
+/** A line on stderr: with `--json`, an object. */
+export function printError({ stderr }: Terminal, { message, code }: PrintedError, json: boolean): void {
+  const error = maskText(message);
+  stderr.write(json ? `${JSON.stringify({ error, code })}\n` : `gangway: ${error}\n`);
 }
 
 const progressEveryMs = 5000;

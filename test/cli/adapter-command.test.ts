@@ -104,7 +104,7 @@ describe('gangway adapter test', () => {
     const { status, stdout, stderr } = await blocked;
     const { cases, why, leftBehind } = JSON.parse(stdout) as Printed;
     expect(status).toBe(1);
-    expect(stderr).toBe(`gangway: ${why}\n`);
+    expect(JSON.parse(stderr)).toEqual({ error: why, code: 'failed' });
     expect(why).toMatch(/^\d+ of \d+ cases failed$/);
     expect(cases.find(({ outcome }) => outcome === 'failed')?.reason).toMatch(/answered 403/);
     expect(stdout).not.toContain(rest.token);

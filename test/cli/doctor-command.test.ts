@@ -58,7 +58,8 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     const { checks } = JSON.parse(stdout) as { checks: Shown[] };
     const failed = checks.filter((check) => check.status === 'failure').length;
     expect(status).toBe(failed > 0 ? 1 : 0);
-    expect(stderr).toBe(failed > 0 ? `gangway: ${failed} of ${checks.length} checks failed\n` : '');
+    const error = `${failed} of ${checks.length} checks failed`;
+    expect(stderr).toBe(failed > 0 ? `${JSON.stringify({ error, code: 'failed' })}\n` : '');
     return { status, checks };
   }
 

@@ -179,7 +179,7 @@ describe('commands of an operator', () => {
       await hireAll();
       await expectRefused('No trainer or contract matches "cmu9"', 'explain', 'cmu9');
       const { stderr } = await run('explain', 'unknown@opentrain.work', '--json');
-      expect(stderr).toMatch(/^gangway: No trainer or contract matches/);
+      expect(stderr).toMatch(/^\{"error":"No trainer or contract matches/);
       expect(stderr).not.toContain('unknown@');
     });
 
