@@ -19,7 +19,8 @@ import {
   tryCommand,
 } from './commands/setup.ts';
 import { importCommand, templateCommand } from './commands/usage.ts';
-import { type CreateCommand, Ending } from './define-command.ts';
+import { type CreateCommand, defineCommand, Ending } from './define-command.ts';
+import { oneOf } from './options.ts';
 import { printError, type Terminal } from './terminal.ts';
 
 /**
@@ -27,6 +28,20 @@ import { printError, type Terminal } from './terminal.ts';
  * that a script can rely on: 0 done, 1 failed, 64 used wrongly, and what its help says.
  */
 const usageError = 64;
+
+const completionCommand = defineCommand({
+  name: 'completion',
+  description: 'Print what makes a shell complete the commands and options',
+  arguments: { shell: oneOf('<shell>', 'the shell that reads it', ['bash', 'zsh', 'fish']) },
+  notes: `bash, in ~/.bashrc:                    source <(gangway completion bash)
+zsh, in ~/.zshrc, after compinit:      source <(gangway completion zsh)
+fish, in ~/.config/fish/config.fish:   gangway completion fish | source`,
+  run: async () => {
+    const { runCompletion } = await import('./completion-command.ts');
+    return async (given, { terminal }) => runCompletion(given, await createProgram(terminal));
+  },
+  local: 'it asks nobody',
+});
 
 /** All commands, in the order of the help. A word is a noun of operations. */
 const groups: Readonly<Record<string, readonly (CreateCommand | string)[]>> = {
@@ -36,7 +51,7 @@ const groups: Readonly<Record<string, readonly (CreateCommand | string)[]>> = {
   Marketplace: ['installs', 'links', 'reconcile', 'runs', 'deliveries', 'endpoint', 'token', sandboxCommand],
   System: [
     ...['tools', 'settings', 'notifications', 'audit'],
-    ...[adapterCommand, keyCommand, backupCommand, migrateCommand, mcpCommand],
+    ...[adapterCommand, keyCommand, backupCommand, migrateCommand, mcpCommand, completionCommand],
   ],
 };
 

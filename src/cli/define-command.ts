@@ -135,13 +135,14 @@ function toOption(key: string, { term, description, ...input }: Input<unknown>):
   return withValue(new Option(term === undefined ? name : `${name} ${term}`, description), input);
 }
 
-type ValueRules = Pick<Input<unknown>, 'absent' | 'isDefault' | 'shown' | 'parse'>;
+type ValueRules = Pick<Input<unknown>, 'absent' | 'isDefault' | 'shown' | 'choices' | 'parse'>;
 
 function withValue<Declared extends Argument | Option>(
   declared: Declared,
-  { absent, isDefault, shown, parse }: ValueRules,
+  { absent, isDefault, shown, choices, parse }: ValueRules,
 ): Declared {
   if (isDefault) declared.default(absent, shown);
+  if (choices) declared.choices(choices.map(String));
   if (parse) declared.argParser((text: string, before: unknown) => parse(text, before ?? absent));
   return declared;
 }

@@ -41,7 +41,8 @@ export async function createNounCommand(
   return command;
 }
 
-const defaultVerbs: ReadonlySet<string> = new Set(['list', 'now']);
+/** A noun does this where no verb is named. */
+export const defaultVerbs: ReadonlySet<string> = new Set(['list', 'now']);
 
 interface Line {
   json?: boolean;

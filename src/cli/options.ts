@@ -15,6 +15,8 @@ export interface Input<Value> {
   isDefault?: true;
   /** How the help writes the default. */
   shown?: string;
+  /** The only values there are. */
+  choices?: readonly Value[];
   /** @param before what earlier values of the same option have given */
   parse?(text: string, before: Value): Value;
 }
@@ -65,6 +67,16 @@ export function argument<Value>(
 ): Input<Value | undefined>;
 export function argument<Value>(term: string, description: string, parse?: Parse<Value>): Input<unknown> {
   return { term, description, absent: undefined, ...(parse && { parse }) };
+}
+
+/** An argument that is one of a few words. */
+export function oneOf<const Value extends string>(
+  term: `<${string}>`,
+  description: string,
+  choices: readonly Value[],
+): Input<Value> {
+  // The argument is required.
+  return { term, description, absent: choices[0] as Value, choices };
 }
 
 /** A duration as the configuration has them, read as milliseconds. */
