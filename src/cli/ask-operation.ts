@@ -1,7 +1,7 @@
 import { answer } from '../operations/answer.ts';
 import { fieldsOfPath, type Operation, type OperationContext } from '../operations/operation.ts';
 import type { OperationName, Session } from './session.ts';
-import { createProgress } from './terminal.ts';
+import { withProgress } from './terminal.ts';
 
 /** Where a command's operation runs: in this process, or at a running instance. */
 export interface Ask {
@@ -26,13 +26,10 @@ export async function openAsk(
     const { decidedBy } = await import('./with-storage.ts');
     const { terminal } = session;
     await work({
-      answer: async (one, input) =>
-        await answer(one, input, ctx, {
-          by: decidedBy(),
-          role: 'operator',
-          signal: terminal.signal,
-          loops,
-          onProgress: createProgress(terminal),
+      answer: (one, input) =>
+        withProgress(terminal, (onProgress) => {
+          const call = { by: decidedBy(), role: 'operator', signal: terminal.signal, loops, onProgress } as const;
+          return answer(one, input, ctx, call);
         }),
       installs: async () => namesOf(ctx),
     });

@@ -12,7 +12,7 @@ import { type Reconciled, reconcileNow } from '../operator/reconcile-now.ts';
 import { askSecret, askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
 import type { ServicesSession } from './session.ts';
-import { type Terminal, toPatience } from './terminal.ts';
+import { type Terminal, withProgress } from './terminal.ts';
 import { toCheckText } from './texts.ts';
 import { decidedBy } from './with-storage.ts';
 
@@ -116,9 +116,11 @@ async function connectAs(
       void terminal.stderr.write(`${toCheckText(check, terminal.stderr)}\n`),
   };
   const established = await establishInstall(services, connector, wish, terminal.signal);
-  const patience = toPatience(terminal, services.loops, wait);
   const { install, acceptsOrphans } = wish;
-  const [reconciled] = await reconcileNow(services, services.clock, [install], patience, acceptsOrphans);
+  const [reconciled] = await withProgress(terminal, (onProgress) => {
+    const patience = { loops: services.loops, waitMs: wait, signal: terminal.signal, onProgress };
+    return reconcileNow(services, services.clock, [install], patience, acceptsOrphans);
+  });
   if (reconciled === undefined) throw new AppError('internal', 'Nothing was reconciled');
   return { ...reconciled, ...established };
 }

@@ -11,7 +11,7 @@ import { findKey } from '../keys/secret-key.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Printed } from './define-command.ts';
 import type { Session } from './session.ts';
-import type { Terminal } from './terminal.ts';
+import { withProgress } from './terminal.ts';
 import { loadCommandConfig, noteAct, refuseMissing, secretKeyOf } from './with-storage.ts';
 
 /** `gangway key`: shows the key that everything is sealed with, and replaces it. */
@@ -35,8 +35,10 @@ export async function runKeyRotate(_given: object, session: Session): Promise<Pr
     await migrate(database);
     await clock.correct();
     const { signal } = terminal;
-    const onProgress = createProgressLine(terminal);
-    const rotated = await rotateKey({ database, oldKey, newKey, isAlone, clock, signal, onProgress });
+    const rotated = await withProgress(terminal, (say) => {
+      const onProgress = ({ column, seen }: Progress) => say(`${column}: ${seen} looked at`);
+      return rotateKey({ database, oldKey, newKey, isAlone, clock, signal, onProgress });
+    });
     promote();
     const { fingerprint } = createSecretBox(newKey);
     await noteAct(database, 'key rotate', `the key is ${fingerprint}`);
@@ -69,15 +71,6 @@ function findKeys(loaded: LoadedConfig): Keys {
     );
   }
   return { oldKey: previousSecretKey, newKey: secretKey.key, promote: () => undefined };
-}
-
-const linePerValues = 5000;
-
-/** Prints a line on stderr now and then, because there may be millions of values. */
-function createProgressLine({ stderr }: Terminal): (progress: Progress) => void {
-  return ({ column, seen }) => {
-    if (seen > 0 && seen % linePerValues === 0) stderr.write(`${column}: ${seen} looked at\n`);
-  };
 }
 
 function toText(fingerprint: string, { resealed, unopened }: RotatedKey): string {

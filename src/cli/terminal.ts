@@ -1,7 +1,5 @@
 import type { ErrorCode } from '../domain/errors.ts';
-import type { Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Patience } from '../operator/do-work.ts';
 
 /**
  * What a command sees of the process it runs in. stdout is data, stderr is for people; `signal` is
@@ -26,19 +24,36 @@ export function printError({ stderr }: Terminal, { message, code }: PrintedError
   stderr.write(json ? `${JSON.stringify({ error, code })}\n` : `gangway: ${error}\n`);
 }
 
-const progressEveryMs = 5000;
+const [drawEveryMs, lineEveryMs] = [100, 1000];
 
-/** Prints a line on stderr every few seconds while work goes on. */
-export function createProgress({ stderr }: Terminal): (line: string) => void {
-  let printedAt = performance.now();
-  return (line) => {
-    if (performance.now() - printedAt < progressEveryMs) return;
-    printedAt = performance.now();
-    stderr.write(`${line}\n`);
+/** Shows on stderr how far work is: a bar on a terminal, which goes away when the work ends, else a line a second. */
+export async function withProgress<T>(
+  { stderr }: Terminal,
+  work: (onProgress: (says: string) => void) => Promise<T>,
+): Promise<T> {
+  const { isTTY = false, columns = 80 } = stderr as Partial<NodeJS.WriteStream>;
+  let shownAt = performance.now() - (isTTY ? drawEveryMs : 0);
+  let isDrawn = false;
+  const onProgress = (says: string) => {
+    if (performance.now() - shownAt < (isTTY ? drawEveryMs : lineEveryMs)) return;
+    shownAt = performance.now();
+    stderr.write(isTTY ? `${eraseLine}${`${barOf(says)}${says}`.slice(0, columns - 1)}` : `${says}\n`);
+    isDrawn = isTTY;
   };
+  try {
+    return await work(onProgress);
+  } finally {
+    if (isDrawn) stderr.write(eraseLine);
+  }
 }
 
-/** How long a command waits for work, what does it meanwhile, what stops the wait, and where its progress is printed. */
-export function toPatience(terminal: Terminal, loops: readonly Loop[], waitMs: number): Patience {
-  return { loops, waitMs, signal: terminal.signal, onProgress: createProgress(terminal) };
+const eraseLine = '\r\u001b[K';
+const barWidth = 20;
+
+/** Only a sentence with a total, such as "3 of 10 installs are read", has a bar. */
+function barOf(says: string): string {
+  const [, done = 0, total = 0] = /\b(\d+) of (\d+)\b/.exec(says)?.map(Number) ?? [];
+  if (total === 0) return '';
+  const full = Math.min(barWidth, Math.floor((done / total) * barWidth));
+  return `${'█'.repeat(full)}${'░'.repeat(barWidth - full)} `;
 }

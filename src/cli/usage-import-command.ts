@@ -19,7 +19,7 @@ import { askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstall } from './pick-install.ts';
 import type { ServicesSession } from './session.ts';
-import { createProgress, type Terminal } from './terminal.ts';
+import { type Terminal, withProgress } from './terminal.ts';
 import { decidedBy } from './with-storage.ts';
 
 interface Confirmation {
@@ -53,8 +53,7 @@ async function importFile(
   options: ImportOptions,
 ): Promise<Printed> {
   await limitCache(services.database, cacheKiB);
-  const progress = { signal: terminal.signal, onProgress: createProgress(terminal) };
-  const clearing = { ...progress, onProgress: clearingNowAndThen(progress.onProgress) };
+  const { signal } = terminal;
   const handle = await open(file).catch((error: unknown) => {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
     throw new AppError('invalid', `Could not open ${file} (${code})`, { cause: error });
@@ -64,18 +63,20 @@ async function importFile(
     const chunks = handle.createReadStream() as AsyncIterable<Buffer>;
     const read = { ...about, actor: decidedBy().actor, format: formatOf(file), chunks };
     const listAtMost = options.json ? undefined : shownLines;
-    const { id, preview } = await prepareImport(services, read, clearing, listAtMost);
+    const { id, preview } = await withProgress(terminal, (onProgress) =>
+      prepareImport(services, read, { signal, onProgress: clearingNowAndThen(onProgress) }, listAtMost),
+    );
     return await confirmImport(terminal, { ...about, preview }, options, async (isMeant) => {
       if (id === null) return null;
       await (isMeant ? countImport(services, decidedBy(), id) : dropImport(services, id));
       return isMeant ? id : null;
     });
   } catch (error) {
-    if (!terminal.signal.aborted) throw error;
+    if (!signal.aborted) throw error;
     throw new AppError('unavailable', 'Stopped: nothing was imported', { cause: error });
   } finally {
     await handle.close();
-    await clearImports(services, progress);
+    await withProgress(terminal, (onProgress) => clearImports(services, { signal, onProgress }));
   }
 }
 

@@ -1,0 +1,50 @@
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { withProgress } from '../../src/cli/terminal.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+afterEach(() => void vi.useRealTimers());
+
+/** Runs work of ten steps, a quarter of a second each. @returns what is written to stderr */
+async function workOn(shape: { isTTY?: true; columns?: number }, sayStep: (step: number) => string): Promise<string[]> {
+  const stderr = Object.assign(new PassThrough(), shape);
+  const written: string[] = [];
+  stderr.write = (text: unknown) => written.push(String(text)) > 0;
+  const { stdin, stdout } = process;
+  const terminal = { stdin, stdout, stderr, signal: AbortSignal.any([]) };
+  const failing = withProgress(terminal, async (onProgress) => {
+    for (let step = 0; step <= 10; step += 1) {
+      onProgress(sayStep(step));
+      // So soon after the one before, it is not worth showing.
+      onProgress('too soon');
+      vi.advanceTimersByTime(250);
+    }
+    throw new Error('failed');
+  });
+  await expect(failing).rejects.toThrow('failed');
+  return written;
+}
+
+const sayStep = (step: number) => `${step} of 10 installs are read`;
+
+it('is a line a second where there is no terminal', async () => {
+  expect(await workOn({}, sayStep)).toEqual(['4 of 10 installs are read\n', '8 of 10 installs are read\n']);
+});
+
+it('is a bar on a terminal, which goes away when the work ends or fails', async () => {
+  const written = await workOn({ isTTY: true, columns: 200 }, sayStep);
+  expect(written).toHaveLength(12);
+  expect(written[0]).toBe(`\r\u001b[K${'░'.repeat(20)} 0 of 10 installs are read`);
+  expect(written[5]).toBe(`\r\u001b[K${'█'.repeat(10)}${'░'.repeat(10)} 5 of 10 installs are read`);
+  expect(written.at(-1)).toBe('\r\u001b[K');
+});
+
+it('never goes on in a second line of a narrow terminal', async () => {
+  const written = await workOn({ isTTY: true, columns: 30 }, sayStep);
+  expect(Math.max(...written.map((text) => text.replace('\r\u001b[K', '').length))).toBe(29);
+});
+
+it('has no bar for what has no total', async () => {
+  const [first] = await workOn({ isTTY: true, columns: 80 }, (step) => `${step} memberships are left`);
+  expect(first).toBe('\r\u001b[K0 memberships are left');
+});
