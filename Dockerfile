@@ -7,6 +7,8 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.types.json rolldown.config.ts ./
 COPY src ./src
 COPY migrations ./migrations
+# For `gangway version`: --build-arg COMMIT=$(git rev-parse --short HEAD)
+ARG COMMIT
 RUN npm run build && chmod +x dist/main.js \
   && npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 

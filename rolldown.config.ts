@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { env } from 'node:process';
 import { defineConfig, type OutputAsset, type OutputChunk, type PluginContext } from 'rolldown';
 
 /**
@@ -19,6 +21,7 @@ export default defineConfig({
     conformance: 'src/adapters/conformance.ts',
   },
   platform: 'node',
+  transform: { define: { BUILT_FROM: JSON.stringify(commitOf()) } },
   plugins: [
     { name: 'narrow', generateBundle: (_, bundle) => Object.values(bundle).forEach(narrow) },
     { name: 'assets', buildStart: copyAssets },
@@ -33,6 +36,17 @@ export default defineConfig({
     minify: { compress: true, mangle: false, codegen: { removeWhitespace: false } },
   },
 });
+
+/** The commit that is checked out; empty outside of a checkout. */
+function commitOf(): string {
+  const describe = ['describe', '--always', '--dirty', '--exclude', '*'];
+  try {
+    // biome-ignore lint/style/noProcessEnv: the program has no part in it
+    return env['COMMIT'] || execFileSync('git', describe, { encoding: 'utf8', stdio: 'pipe' }).trim();
+  } catch {
+    return '';
+  }
+}
 
 /** What browsers load, beside the bundle as it lies beside the source. */
 function copyAssets(this: PluginContext): void {

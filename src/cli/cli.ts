@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { suggestNearest } from '../config/nearest.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
-import { version } from '../lib/version.ts';
+import { commit, schema, version } from '../lib/version.ts';
 import { nouns } from '../operations/nouns.ts';
 import { endAtMarketplaceCommand } from './commands/marketplace.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
@@ -15,6 +15,7 @@ import {
   keyCommand,
   mcpCommand,
   migrateCommand,
+  openCommand,
   startCommand,
   tryCommand,
 } from './commands/setup.ts';
@@ -28,6 +29,15 @@ import { printError, type Terminal } from './terminal.ts';
  * that a script can rely on: 0 done, 1 failed, 64 used wrongly, and what its help says.
  */
 const usageError = 64;
+
+const versionText = `gangway ${version} (${commit === null ? '' : `commit ${commit}, `}schema ${schema})`;
+
+const versionCommand = defineCommand({
+  name: 'version',
+  description: 'Print version, commit and schema',
+  run: async () => () => ({ data: { version, commit, schema }, text: () => versionText }),
+  local: 'gangway status --remote has the versions of instances',
+});
 
 const completionCommand = defineCommand({
   name: 'completion',
@@ -45,13 +55,13 @@ fish, in ~/.config/fish/config.fish:   gangway completion fish | source`,
 
 /** All commands, in the order of the help. A word is a noun of operations. */
 const groups: Readonly<Record<string, readonly (CreateCommand | string)[]>> = {
-  'Start here': [initCommand, connectCommand, startCommand, tryCommand, 'status', doctorCommand],
+  'Start here': [initCommand, connectCommand, startCommand, tryCommand, 'status', openCommand, doctorCommand],
   People: ['members', 'access', 'explain', 'plans', 'drift', 'retire', 'forget'],
   Work: ['contracts', 'usage', 'budgets', 'guidelines'],
   Marketplace: ['installs', 'links', 'reconcile', 'runs', 'deliveries', 'endpoint', 'token', sandboxCommand],
   System: [
     ...['tools', 'settings', 'notifications', 'audit'],
-    ...[adapterCommand, keyCommand, backupCommand, migrateCommand, mcpCommand, completionCommand],
+    ...[adapterCommand, keyCommand, backupCommand, migrateCommand, mcpCommand, completionCommand, versionCommand],
   ],
 };
 
@@ -98,7 +108,7 @@ function toUsageError({ code, message }: CommanderError) {
 export async function createProgram(terminal: Terminal, words = Object.keys(nouns)): Promise<Command> {
   const program = new Command('gangway')
     .description('Keeps the members of an annotation tool equal to the people with an active contract.')
-    .version(version, '--version', 'print the version')
+    .version(versionText, '-V, --version', 'print version, commit and schema')
     .option('--config <file>', 'the configuration, anywhere on the line (gangway.config.json)')
     .option('--remote <url>', 'ask a running instance by its API, with the token in GANGWAY_API_TOKEN')
     .option('--env-file <file>', 'variables for it, in lines NAME=value; a variable that is already set wins')

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
@@ -6,6 +7,7 @@ import { createProgram } from '../../src/cli/cli.ts';
 import { nouns } from '../../src/operations/nouns.ts';
 import { parseCommand } from '../docs/command-tree.ts';
 import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
+import { programFile } from '../support/built-program.ts';
 import { createFolder } from '../support/folder.ts';
 import { runCommand } from '../support/run-command.ts';
 
@@ -34,11 +36,18 @@ function enterEmptyFolder(): string {
   return folder;
 }
 
-it('tells its version', async () => {
+it('tells its version, and the schema that it migrates to', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
-  for (const words of [['--version'], ['--config', 'none.json', '--version']]) {
-    expect(await runCommand(...words)).toEqual({ status: 0, stdout: `${version}\n`, stderr: '' });
+  const schema = readdirSync('migrations').sort().at(-1)?.replace('.ts', '');
+  const said = `gangway ${version} (schema ${schema})\n`;
+  for (const words of [['--version'], ['-V'], ['version'], ['--config', 'none.json', '--version']]) {
+    expect(await runCommand(...words)).toEqual({ status: 0, stdout: said, stderr: '' });
   }
+  const { stdout: json } = await runCommand('version', '--json');
+  expect(JSON.parse(json)).toEqual({ version, commit: null, schema });
+  // The bundle was built from a commit, unless it was built outside of a checkout.
+  const built = execFileSync(process.execPath, [programFile, '-V'], { encoding: 'utf8' });
+  expect(built).toMatch(existsSync('.git') ? /^gangway \S+ \(commit [\da-f]{7,}(-dirty)?, schema / : said);
 });
 
 it('shows its commands in groups, with examples that can be typed', async () => {

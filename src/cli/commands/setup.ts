@@ -132,6 +132,15 @@ export const doctorCommand = defineCommand({
   remote: async () => (await import('../remote/setup.ts')).askDoctor,
 });
 
+export const openCommand = defineCommand({
+  name: 'open',
+  description: 'Open the console in a browser, and print its address',
+  json: 'print one JSON object instead, and open nothing',
+  notes: 'Without a terminal or a browser, the address is only printed.',
+  run: async () => (await import('../open-command.ts')).runOpen,
+  local: 'the console of another machine is at an address of its own',
+});
+
 export const keyCommand = defineGroup('key', 'the key that everything secret is sealed with', [
   defineCommand({
     name: 'show',
