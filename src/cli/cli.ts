@@ -111,7 +111,10 @@ export async function createProgram(terminal: Terminal, words = Object.keys(noun
     .version(versionText, '-V, --version', 'print version, commit and schema')
     .option('--config <file>', 'the configuration, anywhere on the line (gangway.config.json)')
     .option('--remote <url>', 'ask a running instance by its API, with the token in GANGWAY_API_TOKEN')
-    .option('--env-file <file>', 'variables for it, in lines NAME=value; a variable that is already set wins')
+    .option(
+      '--env-file <file>',
+      'variables for it, in lines NAME=value, instead of the .env beside it; one that is already set wins',
+    )
     .addHelpText('after', `\n${examples}`);
   for (const [heading, commands] of Object.entries(groups)) {
     program.commandsGroup(`${heading}:`);

@@ -1,4 +1,4 @@
-import { readEnvironment, readVariable } from '../config/environment.ts';
+import { type EnvironmentLine, readEnvironment, readVariable } from '../config/environment.ts';
 import { readSmallFile } from '../config/small-file.ts';
 import { AppError } from '../domain/errors.ts';
 import { exitStatusOf } from '../domain/run.ts';
@@ -58,7 +58,7 @@ async function toWish(options: ConnectOptions, session: ServicesSession): Promis
   const wish = { install, source, jobs, destination, ...accepts };
   if (configured !== undefined) return { ...wish, token: configured };
   const stored = await findConnectedInstall(services, install);
-  const handed = readToken(tokenFile, session.line.envFile);
+  const handed = readToken(tokenFile, session.line);
   return { ...wish, token: handed ?? (await findToken(terminal, wish, stored?.token)) };
 }
 
@@ -75,12 +75,10 @@ export function toTokenName(source: SourceKind | undefined, install: string): st
 }
 
 /** From the file, else from the variable or its `_FILE`; undefined without either. */
-export function readToken(file: string | undefined, envFile: string | undefined): string | undefined {
+export function readToken(file: string | undefined, line: EnvironmentLine): string | undefined {
   const cwd = process.cwd();
   const text =
-    file === undefined
-      ? readVariable('GANGWAY_CONNECT_TOKEN', readEnvironment(envFile), cwd)
-      : readSmallFile(file, cwd);
+    file === undefined ? readVariable('GANGWAY_CONNECT_TOKEN', readEnvironment(line), cwd) : readSmallFile(file, cwd);
   return text === undefined ? undefined : toToken(text);
 }
 

@@ -16,8 +16,8 @@ import type { Session, StorageSession } from './session.ts';
 
 /** Opens the configuration and the database that a command's line names. */
 
-export function toQuery({ line: { config, envFile } }: Session): ConfigurationQuery & { env: Environment } {
-  return { path: config, env: readEnvironment(envFile) };
+export function toQuery({ line }: Session): ConfigurationQuery & { env: Environment } {
+  return { path: line.config, env: readEnvironment(line) };
 }
 
 /** The configuration that a command was given, or that is found by default. @param uses as `ConfigurationQuery` */

@@ -1,7 +1,7 @@
-import { parseEnv } from 'node:util';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { stripBom } from '../lib/strip-bom.ts';
 import { type ConfigFault, type Document, type Environment, formatPath, type Path, withValueAt } from './document.ts';
+import { findEnvFile, readEnvFile } from './env-file.ts';
 import { describeAt } from './json-schema.ts';
 import { suggestNearest } from './nearest.ts';
 import { referencedVariables } from './references.ts';
@@ -53,17 +53,25 @@ export function isSetUp(env: Environment): boolean {
   return [...meant.map(({ name }) => name), ...others].some((name) => isGiven(name, env));
 }
 
+/** The options of the command line that say where variables are. */
+export interface EnvironmentLine {
+  config?: string | undefined;
+  envFile?: string | undefined;
+}
+
 /**
- * The variables of a process, and, if they are not set there, those of an environment file. The byte order mark
- * of a file that another program read, such as Node, is in the name or in the value.
+ * The variables of a process, and, if they are not set there, those of an environment file: the one that is named, else
+ * the `.env` beside the configuration file. The byte order mark of a file that another program read, such as Node, is in
+ * the name or in the value.
  */
 export function readEnvironment(
-  file: string | undefined,
+  { config, envFile }: EnvironmentLine,
   env: Environment = process.env,
   cwd = process.cwd(),
 ): Environment {
   const own = Object.entries(env).map(([name, value]) => [stripBom(name), value && stripBom(value)] as const);
-  return { ...(file !== undefined && parseEnv(readSmallFile(file, cwd))), ...Object.fromEntries(own) };
+  const file = envFile ?? findEnvFile(config, env, cwd);
+  return { ...(file !== undefined && readEnvFile(file, cwd)), ...Object.fromEntries(own) };
 }
 
 /** The value of a variable or of the file that `<name>_FILE` names. Throws `invalid`. */

@@ -160,19 +160,57 @@ describe('the variables alone', () => {
       const cwd = createWorkspace({ variables: '\ufeffGANGWAY_PROJECTS=signs\r\nGANGWAY_TOKEN=ot_ptk_1\r\n' });
       const env =
         reader === 'Node'
-          ? readEnvironment(undefined, { '\ufeffGANGWAY_PROJECTS': 'signs', GANGWAY_TOKEN: '\ufeffot_ptk_1' })
-          : readEnvironment('variables', {}, cwd);
+          ? readEnvironment({}, { '\ufeffGANGWAY_PROJECTS': 'signs', GANGWAY_TOKEN: '\ufeffot_ptk_1' })
+          : readEnvironment({ envFile: 'variables' }, {}, cwd);
       const { config } = loadConfig({ env, cwd });
       expect(config.installs.get('default')).toMatchObject({ projects: ['signs'], token: 'ot_ptk_1' });
     },
   );
+
+  const beside = {
+    'gangway.config.json': {},
+    '.env': 'TOOL_TOKEN=from-dot-env\nOTHER=1\n',
+    named: 'TOOL_TOKEN=named\n',
+  };
+
+  it('come from a .env beside the configuration file, under those that are set', () => {
+    const cwd = createWorkspace(beside);
+    expect(readEnvironment({}, { OTHER: '2' }, cwd)).toEqual({ TOOL_TOKEN: 'from-dot-env', OTHER: '2' });
+    const config = path.join(cwd, 'gangway.config.json');
+    expect(readEnvironment({ config }, {}, createWorkspace())).toHaveProperty('TOOL_TOKEN', 'from-dot-env');
+    expect(readEnvironment({}, { GANGWAY_CONFIG: config }, createWorkspace())).toHaveProperty('OTHER', '1');
+    expect(readEnvironment({ envFile: 'named' }, {}, cwd)).toEqual({ TOOL_TOKEN: 'named' });
+  });
+
+  it('come from no .env without a configuration file, nor from an empty one', () => {
+    expect(readEnvironment({}, {}, createWorkspace({ '.env': 'A=1' }))).toEqual({});
+    expect(readEnvironment({}, {}, createWorkspace({ ...beside, '.env': '' }))).toEqual({});
+  });
+
+  it.each([
+    ['A=1\r\n\r\n  # note\r\nexport B = two words # note\r\nC="# in\nquotes" # note\nD=\nE=\'it\'', null],
+    ['A=1\nsecret\nB=2', 2],
+    ['A: secret', 1],
+    ['# note\n\nA="secret\nB=2\n', 3],
+    ['A="two\nlines"\nB=\'secret', 3],
+    ['=secret', 1],
+    ['A="1" secret', 1],
+  ])('of an environment file are faulty where a line is ignored: %j', (text, line) => {
+    const cwd = createWorkspace({ ...beside, '.env': text });
+    const read = () => readEnvironment({}, {}, cwd);
+    if (line === null) expect(read()).toEqual({ A: '1', B: 'two words', C: '# in\nquotes', D: '', E: 'it' });
+    else
+      expect(read).toThrow(new RegExp(`^${cwd}/\\.env, line ${line}: must be NAME=value, with both quotes or none$`));
+  });
 
   it('are refused in a file that PowerShell wrote as UTF-16, in which no name would be found', () => {
     const cwd = createWorkspace();
     const lines = Buffer.from('GANGWAY_PROJECTS=signs\r\n', 'utf16le');
     for (const mark of [[0xff, 0xfe], []]) {
       writeFileSync(path.join(cwd, 'variables'), Buffer.concat([Buffer.from(mark), lines]));
-      expect(() => readEnvironment('variables', {}, cwd)).toThrow(`${cwd}/variables is not UTF-8; save it as UTF-8`);
+      expect(() => readEnvironment({ envFile: 'variables' }, {}, cwd)).toThrow(
+        `${cwd}/variables is not UTF-8; save it as UTF-8`,
+      );
     }
   });
 

@@ -15,7 +15,7 @@ const maxBytes = 64 * 1024 * 1024;
  */
 export function openRemote(session: Session, url: string): RemoteSession {
   const root = toRoot(session, url);
-  const token = readVariable('GANGWAY_API_TOKEN', readEnvironment(session.line.envFile), process.cwd()) ?? '';
+  const token = readVariable('GANGWAY_API_TOKEN', readEnvironment(session.line), process.cwd()) ?? '';
   if (token === '') return session.misuse('--remote needs a token of console.tokens, in GANGWAY_API_TOKEN');
 
   async function ask<Answer>(operation: OperationName, given: RemoteGiven = {}): Promise<Answer> {

@@ -20,7 +20,7 @@ export async function askConnect(options: ConnectOptions, remote: RemoteSession)
   const { install, tokenFile, tool, projects, yes: relink, move, acceptOrphans, acceptOtherCustomer } = options;
   const { terminal } = remote;
   const { source, jobs } = toAccount(options);
-  const token = readToken(tokenFile, remote.line.envFile) ?? (await askToken(remote, toTokenName(source, install)));
+  const token = readToken(tokenFile, remote.line) ?? (await askToken(remote, toTokenName(source, install)));
   const wait = `${Math.min(Math.ceil(options.wait / 1000), mostWaitSeconds)}s`;
   const body = { source, jobs, token, tool, projects, relink, move, acceptOrphans, acceptOtherCustomer, wait };
   const { checks, ...connected } = await remote.ask<Connected & { checks: Check[] }>(
