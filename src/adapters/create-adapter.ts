@@ -1,4 +1,5 @@
 import { AppError } from '../domain/errors.ts';
+import { sayFault } from '../lib/say-fault.ts';
 import type { Adapter } from './adapter.ts';
 import { builtInAdapters } from './built-in-adapters.ts';
 import { createCvatAdapter } from './cvat/cvat-adapter.ts';
@@ -14,13 +15,15 @@ import { RosterSettings } from './roster/roster-schema.ts';
 import { createScimAdapter } from './scim/scim-adapter.ts';
 import { ScimSettings } from './scim/scim-schema.ts';
 
+const inOurWords = { error: sayFault };
+
 const builtIn = new Map<string, (settings: unknown) => Adapter>([
-  ['cvat', (settings) => createCvatAdapter(CvatSettings.parse(settings))],
-  ['doccano', (settings) => createDoccanoAdapter(DoccanoSettings.parse(settings))],
-  ['http', (settings) => createHttpAdapter(HttpSettings.parse(settings))],
-  ['label-studio', (settings) => createLabelStudioAdapter(LabelStudioSettings.parse(settings))],
-  ['roster', (settings) => createRosterAdapter(RosterSettings.parse(settings))],
-  ['scim', (settings) => createScimAdapter(ScimSettings.parse(settings))],
+  ['cvat', (settings) => createCvatAdapter(CvatSettings.parse(settings, inOurWords))],
+  ['doccano', (settings) => createDoccanoAdapter(DoccanoSettings.parse(settings, inOurWords))],
+  ['http', (settings) => createHttpAdapter(HttpSettings.parse(settings, inOurWords))],
+  ['label-studio', (settings) => createLabelStudioAdapter(LabelStudioSettings.parse(settings, inOurWords))],
+  ['roster', (settings) => createRosterAdapter(RosterSettings.parse(settings, inOurWords))],
+  ['scim', (settings) => createScimAdapter(ScimSettings.parse(settings, inOurWords))],
 ]);
 
 /**

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { z } from 'zod';
 import { AppError, toAppError } from '../domain/errors.ts';
+import { sayFault } from '../lib/say-fault.ts';
 import { Config, type ToolConfig } from './config-schema.ts';
 import { crossFaults, warningsOf } from './cross-checks.ts';
 import {
@@ -115,9 +116,7 @@ function checkSchema(document: unknown): Checked {
 }
 
 function messageFor(issue: z.core.$ZodRawIssue): string | undefined {
-  if (issue.code !== 'invalid_type') return undefined;
-  const article = /^[aio]/.test(issue.expected) ? 'an' : 'a';
-  return issue.input === undefined ? 'is missing' : `must be ${article} ${issue.expected}`;
+  return issue.input === undefined ? 'is missing' : sayFault(issue);
 }
 
 function toFaults(issue: z.core.$ZodIssue): ConfigFault[] {

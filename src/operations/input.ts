@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
-import { sayCount } from '../lib/say-count.ts';
+import { sayFault } from '../lib/say-fault.ts';
 import { fieldsOfPath, type Operation } from './operation.ts';
 import { theInstall } from './values.ts';
 
@@ -114,7 +114,7 @@ export function checkInput<T>(
   input: unknown,
   nameOf: (field: string) => string = (field) => field,
 ): T {
-  const checked = schema.safeParse(input);
+  const checked = schema.safeParse(input, { error: sayFault });
   if (checked.success) return checked.data;
   const faults = checked.error.issues.slice(0, mostNamed).map((issue) => sayIssue(issue, nameOf));
   throw new AppError('invalid', maskText(faults.join('; ')));
@@ -127,8 +127,7 @@ function sayIssue(issue: Issue, nameOf: (field: string) => string): string {
   const [field, ...deeper] = issue.path.map(String);
   if (issue.code === 'invalid_union') return sayUnion(issue, nameOf);
   if (issue.code === 'unrecognized_keys') return `${issue.keys.map(nameOf).join(', ')} cannot be given here`;
-  const says = sayFault(issue);
-  return field === undefined ? says : `${[nameOf(field), ...deeper].join('.')} ${says}`;
+  return field === undefined ? issue.message : `${[nameOf(field), ...deeper].join('.')} ${issue.message}`;
 }
 
 /** What is wrong for the member that fits best; if nothing is given that tells the members apart, what can be given. */
@@ -139,41 +138,4 @@ function sayUnion(issue: Issue & { code: 'invalid_union' }, nameOf: (field: stri
   if (best?.[0] === undefined) return issue.message;
   if (other === undefined || members.length === 0) return sayIssue(best[0], nameOf);
   return `one of these is required: ${members.map(([first]) => nameOf(String(first?.path[0]))).join(', ')}`;
-}
-
-const formats: Record<string, string> = {
-  date: 'must be a day such as 2026-03-15',
-  datetime: 'must be an instant such as 2026-03-15T12:00:00Z',
-};
-
-const types: Record<string, string> = {
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'an object',
-};
-
-function sayFault(issue: Issue): string {
-  switch (issue.code) {
-    case 'invalid_type':
-      if (issue.message.endsWith('received undefined')) return 'is required';
-      return `must be ${types[issue.expected] ?? 'a text'}`;
-    case 'invalid_value':
-      return `must be ${issue.values.length === 1 ? '' : 'one of: '}${issue.values.map(String).join(', ')}`;
-    case 'too_small':
-      return sayLimit(issue.origin, 'at least', issue.minimum);
-    case 'too_big':
-      return sayLimit(issue.origin, 'at most', issue.maximum);
-    case 'invalid_format':
-      if (issue.format === 'regex') return issue.message;
-      return formats[issue.format] ?? 'is not valid';
-    default:
-      return issue.message;
-  }
-}
-
-function sayLimit(origin: string, how: string, limit: number | bigint): string {
-  const unit = { string: 'character', array: 'item' }[origin];
-  return unit === undefined ? `must be ${how} ${limit}` : `must have ${how} ${sayCount(Number(limit), unit)}`;
 }
