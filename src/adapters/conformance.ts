@@ -13,7 +13,7 @@ import { strangerCases } from './conformance/stranger-cases.ts';
  */
 export const conformanceCases: readonly ConformanceCase[] = [
   { name: 'says what it can do', run: declaresItself },
-  { name: 'checks its tool', run: checks },
+  { name: 'checks its tool', run: checks, isNeeded: true },
   {
     name: 'identifies its installation the same way every time',
     skip: ({ adapter }) => (adapter.identify === undefined ? 'the adapter identifies no installation' : null),
@@ -33,24 +33,27 @@ export interface ConformanceResult {
   reason?: string;
 }
 
-/** Runs one case after the other. A case that fails does not stop the others. */
+/** Runs one case after the other. A case that fails does not stop the others, unless they need it. */
 export async function* runConformance(
   harness: ConformanceHarness,
   cases = conformanceCases,
 ): AsyncGenerator<ConformanceResult> {
-  for (const { name, skip, run } of cases) {
-    const reason = skip?.(harness) ?? null;
-    if (reason !== null) {
-      yield { name, outcome: 'skipped', reason };
-      continue;
-    }
-    try {
-      await run(harness);
-      yield { name, outcome: 'ok' };
-    } catch (error) {
-      const outcome = error instanceof NotAccepted ? 'skipped' : 'failed';
-      yield { name, outcome, reason: error instanceof Error ? error.message : 'failed' };
-    }
+  for (const one of cases) {
+    const result = await runCase(harness, one);
+    yield result;
+    if (result.outcome === 'failed' && one.isNeeded) return;
+  }
+}
+
+async function runCase(harness: ConformanceHarness, { name, skip, run }: ConformanceCase): Promise<ConformanceResult> {
+  const reason = skip?.(harness) ?? null;
+  if (reason !== null) return { name, outcome: 'skipped', reason };
+  try {
+    await run(harness);
+    return { name, outcome: 'ok' };
+  } catch (error) {
+    const outcome = error instanceof NotAccepted ? 'skipped' : 'failed';
+    return { name, outcome, reason: error instanceof Error ? error.message : 'failed' };
   }
 }
 

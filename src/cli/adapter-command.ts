@@ -1,5 +1,5 @@
 import type { Adapter } from '../adapters/adapter.ts';
-import { type ConformanceResult, runConformance } from '../adapters/conformance.ts';
+import { type ConformanceResult, conformanceCases, runConformance } from '../adapters/conformance.ts';
 import { loadAdapter } from '../adapters/load-adapters.ts';
 import type { ToolConfig } from '../config/config-schema.ts';
 import { loadToolFile } from '../config/load-config.ts';
@@ -50,8 +50,12 @@ export async function runAdapterTest(options: TestOptions, session: Session): Pr
     if (terminal.signal.aborted) break;
   }
   const verdict = await conclude(terminal, cases, adapter, groups, canaries);
-  const problems = verdict.why === undefined ? [] : [verdict.why];
-  return { data: { subject, groups, cases, ...verdict }, problems, status: problems.length > 0 ? 1 : 0 };
+  const data = { subject, groups, cases, ...verdict };
+  if (verdict.why !== undefined) return { data, problems: [verdict.why], status: 1 };
+  return {
+    data,
+    text: () => `\nThe adapter passes: ${countOf(cases, 'ok')} ok, ${countOf(cases, 'skipped')} skipped.`,
+  };
 }
 
 /** One group is enough: a tool may have no second. */
@@ -83,16 +87,23 @@ async function conclude(
   groups: readonly string[],
   { sweep, prefix }: Canaries,
 ): Promise<Verdict> {
-  const failed = cases.filter(({ outcome }) => outcome === 'failed').length;
+  const failed = countOf(cases, 'failed');
   const isStopped = terminal.signal.aborted;
   if (failed === 0 && !isStopped) return { leftBehind: 0 };
   const leftBehind = await sweep(adapter, groups);
   const parts = [
     ...(failed > 0 ? [`${failed} of ${cases.length} cases failed`] : []),
+    ...(failed > 0 && !isStopped && cases.length < conformanceCases.length
+      ? ['the others need the one that failed']
+      : []),
     ...(isStopped ? [`stopped after ${cases.length} cases`] : []),
     ...(leftBehind > 0 ? [`people named ${prefix}-… may be left in the tool`] : []),
   ];
   return { why: parts.join('; '), leftBehind };
+}
+
+function countOf(cases: readonly ConformanceResult[], outcome: ConformanceResult['outcome']): number {
+  return cases.filter((one) => one.outcome === outcome).length;
 }
 
 function findTool(session: Session, name: string): ToolConfig {

@@ -67,7 +67,8 @@ export async function runTry({ exit, json, employer }: TryOptions, { terminal }:
       say('');
       await trial.take({ storage, rosterFile, say });
       if (json) print(JSON.stringify({ marketplaceUrl: marketplace.url, ...addresses, rosterFile }));
-      if (!exit) await stay(terminal, marketplace.url, say);
+      if (exit) say('\nIt went well: the trainer got in with the contract, and is out again after it.');
+      else await stay(terminal, marketplace.url, say);
     } finally {
       await app.stop();
       await storage.database.close();

@@ -10,6 +10,7 @@ interface Fault {
   minimum?: unknown;
   maximum?: unknown;
   format?: unknown;
+  keys?: unknown;
 }
 
 const formats: Readonly<Record<string, string>> = {
@@ -43,6 +44,8 @@ export function sayFault({ code, input, expected, values, origin, ...issue }: Fa
       return sayLimit(origin, 'at most', issue.maximum);
     case 'invalid_format':
       return formats[String(issue.format)] ?? 'is not valid';
+    case 'unrecognized_keys':
+      return `unknown key: ${(issue.keys as string[]).join(', ')}`;
     default:
       return undefined;
   }

@@ -49,6 +49,12 @@ async function failureOf(call: Promise<unknown>): Promise<AppError> {
   return error as AppError;
 }
 
+it('says what is wrong with the settings of a built-in adapter in our words', async () => {
+  const settings = { url: 'https://cvat.example.com', token, organization: 'signs', role: 'boss', concurrent: 3 };
+  const says = 'tools.studio.role: must be one of: worker, supervisor, maintainer; tools.studio: unknown key: concurrent';
+  await expect(load('cvat', settings)).rejects.toThrow(says);
+});
+
 describe('adapters of others', () => {
   it('are loaded for every tool, besides the built-in adapters', async () => {
     const { tools } = Config.parse({

@@ -38,6 +38,7 @@ describe('gangway adapter test', () => {
     for (const { name } of conformanceCases) {
       expect(lines.some((line) => /^(ok|skipped) +/.test(line) && line.endsWith(name))).toBe(true);
     }
+    expect(stdout).toMatch(/\n\nThe adapter passes: \d+ ok, \d+ skipped\.\n$/);
     expect(stdout).toMatch(/^skipped {2}gives up a call .*\n +needs a tool that can be made to misbehave$/m);
     expect(rest.requests.some(({ line }) => line.startsWith('POST /v1/projects/signs/'))).toBe(true);
     expect([...rest.members('signs'), ...rest.members('lamps')]).toEqual([]);
@@ -110,6 +111,15 @@ describe('gangway adapter test', () => {
     expect(stdout).not.toContain(rest.token);
     expect(leftBehind).toBe(0);
     expect([...rest.members('signs'), ...rest.members('lamps')]).toEqual([]);
+  });
+
+  it('stops where the tool cannot be checked, as no other case could succeed', async () => {
+    const { rest, argv } = await openTool();
+    rest.faults.begin('check', { does: 'answers', status: 401 });
+    const { status, stdout, stderr } = await runCommand(...argv, '--yes');
+    expect(status).toBe(1);
+    expect(stdout.match(/^(ok|failed)/gm)).toEqual(['ok', 'failed']);
+    expect(stderr).toBe('gangway: 1 of 2 cases failed; the others need the one that failed\n');
   });
 
   it('names the people that it had to leave behind', async () => {

@@ -232,7 +232,7 @@ describe('gangway try', () => {
           /2\. The contract ends: \S+\n/,
           / +delivery +contract\.ended received, stored and handled\n/,
           / +membership +Amara O\. in street-signs: removed\n/,
-          / +roster +\[\]\n$/,
+          / +roster +\[\]\n\nIt went well: the trainer got in with the contract, and is out again after it\.\n$/,
         ]
           .map(({ source }) => source)
           .join(''),
@@ -261,7 +261,7 @@ describe('gangway try', () => {
           /3\. A person confirms it at the marketplace\n/,
           / +feed +approval\.confirmed received, stored and handled\n/,
           / +membership +Amara O\. in street-signs: removed\n/,
-          / +roster +\[\]\n$/,
+          / +roster +\[\]\n\nIt went well: the trainer got in with the contract, and is out again after it\.\n$/,
         ]
           .map(({ source }) => source)
           .join(''),

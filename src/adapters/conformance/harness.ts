@@ -8,6 +8,8 @@ export interface ConformanceCase {
   name: string;
   /** Why it cannot be run against this adapter; null if it can. */
   skip?(harness: ConformanceHarness): string | null;
+  /** No other case can succeed where this one fails. */
+  isNeeded?: true;
   /** @throws if the adapter does not keep the contract */
   run(harness: ConformanceHarness): Promise<void>;
 }

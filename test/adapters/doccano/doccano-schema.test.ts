@@ -26,7 +26,7 @@ describe('the settings of doccano', () => {
     ['a password in the url', { url: 'https://a:b@x.example', ...login }, 'without credentials'],
     ['plain http', { url: 'http://x.example', ...login }, 'needs "allowHttp": true'],
     ['a token of two words', { url, token: 'Token abc' }, 'printable ASCII without spaces'],
-    ['an unknown key', { url, ...login, rolle: 'annotator' }, 'tools.studio: Unrecognized key: "rolle"'],
+    ['an unknown key', { url, ...login, rolle: 'annotator' }, 'tools.studio: unknown key: rolle'],
   ])('are refused with %s', (_what, settings, says) => {
     const create = () => createAdapter('studio', 'doccano', settings);
     expect(create).toThrow(says);

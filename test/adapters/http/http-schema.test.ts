@@ -99,7 +99,7 @@ describe('the settings of the adapter http', () => {
     ['an address in a header', { headers: { a: '{email}' } }, 'no {email} here; there is: {token}'],
     ['a header on two lines', { headers: { a: 'x\r\nb: y' } }, 'a header is printable ASCII'],
     ['a group for all', { group: 'all' }, 'group: must name {externalProjectId}'],
-    ['a key that it does not know', { colour: 'red' }, 'Unrecognized key: "colour"'],
+    ['a key that it does not know', { colour: 'red' }, 'unknown key: colour'],
     [
       'neither find nor list',
       { requests: { ...requests, find: undefined, list: undefined } },

@@ -28,7 +28,7 @@ describe('the settings', () => {
     [{ token: 'two words' }, 'tools.studio.token: is printable ASCII'],
     [{ organization: 'mine' }, 'tools.studio.organization: is the number'],
     [{ onboarding: 'email' }, 'tools.studio.onboarding: '],
-    [{ organisation: 1 }, 'Unrecognized key: "organisation"'],
+    [{ organisation: 1 }, 'unknown key: organisation'],
   ])('%j are refused', (settings, said) => {
     expect(() => create({ ...whole, ...settings })).toThrow(said);
   });

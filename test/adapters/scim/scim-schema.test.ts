@@ -35,7 +35,7 @@ describe('the settings of scim', () => {
     [{ group: ' ' }, 'tools.studio.group: is the name of a group, or null for none'],
     [{ group: '{project}' }, 'tools.studio.group: there is no placeholder but {externalProjectId}'],
     [{ contentType: 'text/plain' }, 'tools.studio.contentType: '],
-    [{ groups: 'Trainers' }, 'Unrecognized key'],
+    [{ groups: 'Trainers' }, 'unknown key'],
   ])('are refused: %j', (more, message) => {
     expect(() => createAdapter('studio', 'scim', { ...whole, ...more })).toThrow(message);
   });
