@@ -48,13 +48,16 @@ function commitOf(): string {
   }
 }
 
-/** What browsers load, beside the bundle as it lies beside the source. */
+/** What browsers load, and what `gangway adapter new` writes, beside the bundle as they lie beside the source. */
 function copyAssets(this: PluginContext): void {
   const folder = 'src/console/assets';
   const files = readdirSync(folder).map((name) => [name, path.join(folder, name)] as const);
   const idiomorph = createRequire(import.meta.url).resolve('idiomorph/dist/idiomorph.esm.js');
   for (const [name, file] of [...files, ['idiomorph.js', idiomorph] as const]) {
     this.emitFile({ type: 'asset', fileName: `assets/${name}`, source: readFileSync(file) });
+  }
+  for (const name of readdirSync('src/cli/template')) {
+    this.emitFile({ type: 'asset', fileName: `template/${name}`, source: readFileSync(`src/cli/template/${name}`) });
   }
 }
 

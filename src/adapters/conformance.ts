@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
+import type { Adapter } from './adapter.ts';
 import { accountCases } from './conformance/account-cases.ts';
 import { faultCases } from './conformance/fault-cases.ts';
 import { type ConformanceCase, type ConformanceHarness, NotAccepted, signalOf } from './conformance/harness.ts';
 import { listCases } from './conformance/list-cases.ts';
 import { membershipCases } from './conformance/membership-cases.ts';
 import { strangerCases } from './conformance/stranger-cases.ts';
+import { createKit } from './create-kit.ts';
+import { guardAdapter } from './guard-adapter.ts';
+import type { CreateAdapter } from './kit.ts';
+
+export type { ConformanceHarness };
 
 /**
  * The port's contract in executable form: what every adapter must do. The cases need no test framework.
@@ -25,6 +31,11 @@ export const conformanceCases: readonly ConformanceCase[] = [
   ...strangerCases,
   ...faultCases,
 ];
+
+/** An adapter as Gangway runs it. @param create its default export @param settings what is under `tools.<name>` */
+export async function openAdapter(create: CreateAdapter, settings: Record<string, unknown>): Promise<Adapter> {
+  return guardAdapter(await create(createKit('test', settings)));
+}
 
 export interface ConformanceResult {
   name: string;

@@ -109,7 +109,7 @@ describe('adapters of others', () => {
   });
 
   it('can refuse their settings', async () => {
-    await expect(load(trackerFile, { token })).rejects.toThrow('the tracker needs "url" and "token"');
+    await expect(load(trackerFile, { token })).rejects.toThrow('The tool needs "url" and "token"');
     const file = writeAdapter('', `throw new TypeError('no ' + kit.settings.token)`);
     const { code, message } = await failureOf(load(file));
     expect(code).toBe('invalid');

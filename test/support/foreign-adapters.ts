@@ -4,8 +4,8 @@ import { onTestFinished } from 'vitest';
 
 const fixtures = path.resolve('test/adapters/fixtures');
 
-/** An adapter as a file, for the fake tool with an HTTP API. */
-export const trackerFile = path.join(fixtures, 'tracker-adapter.ts');
+/** An adapter as a file, for the fake tool with an HTTP API: what `gangway adapter new` writes. */
+export const trackerFile = path.resolve('src/cli/template/adapter.ts');
 
 let installed = 0;
 

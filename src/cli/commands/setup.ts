@@ -183,7 +183,16 @@ export const backupCommand = defineCommand({
   local: 'it writes a file beside the database',
 });
 
-export const adapterCommand = defineGroup('adapter', 'try an adapter out', [
+export const adapterCommand = defineGroup('adapter', 'Write an adapter for a tool of your own, and test it', [
+  defineCommand({
+    name: 'new',
+    description: 'Write an adapter to start from, and a test that runs the suite that every adapter must pass',
+    arguments: { file: argument('<file>', 'the TypeScript file to write; the test is written beside it') },
+    misuse: ({ file }) => !/[^/\\]\.ts$/.test(file) && '<file> must end with .ts',
+    json: 'print the files that were written as one JSON object',
+    run: async () => (await import('../adapter-new-command.ts')).runAdapterNew,
+    local: 'it writes files here',
+  }),
   defineCommand({
     name: 'test',
     description: 'run the suite that every adapter must pass against a tool, with made-up people',
