@@ -51,7 +51,8 @@ async function failureOf(call: Promise<unknown>): Promise<AppError> {
 
 it('says what is wrong with the settings of a built-in adapter in our words', async () => {
   const settings = { url: 'https://cvat.example.com', token, organization: 'signs', role: 'boss', concurrent: 3 };
-  const says = 'tools.studio.role: must be one of: worker, supervisor, maintainer; tools.studio: unknown key: concurrent';
+  const says =
+    'tools.studio.role: must be one of: worker, supervisor, maintainer; tools.studio: unknown key: concurrent';
   await expect(load('cvat', settings)).rejects.toThrow(says);
 });
 
