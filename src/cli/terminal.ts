@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
+import { eraseLine } from '../lib/readable-log.ts';
 
 /**
  * What a command sees of the process it runs in. stdout is data, stderr is for people; `signal` is
@@ -47,7 +48,6 @@ export async function withProgress<T>(
   }
 }
 
-const eraseLine = '\r\u001b[K';
 const barWidth = 20;
 
 /** Only a sentence with a total, such as "3 of 10 installs are read", has a bar. */

@@ -7,8 +7,13 @@ export type LogStream = NodeJS.WritableStream & { isTTY?: boolean };
 /** Where a logger writes: its JSON lines as they are or, by default for a person at a terminal, as text. */
 export function toLogDestination(format: 'auto' | 'json' | 'text', stream: LogStream): { write(line: string): void } {
   const isText = format === 'text' || (format === 'auto' && stream.isTTY === true);
-  return isText ? { write: (line) => void stream.write(`${toReadable(line, stream)}\n`) } : stream;
+  if (!isText) return stream;
+  // On a terminal, the progress of a command may be on the line.
+  const start = stream.isTTY === true ? eraseLine : '';
+  return { write: (line) => void stream.write(`${start}${toReadable(line, stream)}\n`) };
 }
+
+export const eraseLine = '\r\u001b[K';
 
 const colors = { warn: 'yellow', error: 'red', fatal: 'red' } as const;
 

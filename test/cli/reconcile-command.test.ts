@@ -212,7 +212,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     [
       'as text at a terminal',
       startWatched,
-      /^\d\d:\d\d:\d\d warn {2}An install could not be read: .*401.* install=globex$/m,
+      /\r\d\d:\d\d:\d\d warn {2}An install could not be read: .*401.* install=globex$/m,
     ],
   ])('logs %s', async (_, start, line) => {
     const { stderr } = await start('reconcile', '--config', workspace.configFile).ended;

@@ -19,7 +19,10 @@ const readable = /^\d\d:\d\d:\d\d info {2}A delivery was stored install=acme say
 
 it('is JSON where nobody reads along, and text on a terminal', () => {
   expect(JSON.parse(write('auto', simple))).toMatchObject({ install: 'acme', msg: 'A delivery was stored' });
-  expect(withoutColors(write('auto', simple, { isTTY: true }))).toMatch(readable);
+  const [erased = '', line = ''] = write('auto', simple, { isTTY: true }).split('\u001b[K');
+  // Where the progress of a command was.
+  expect(erased).toBe('\r');
+  expect(withoutColors(line)).toMatch(readable);
 });
 
 it('follows log.format before that', () => {
