@@ -108,24 +108,23 @@ function toUsageError({ code, message }: CommanderError) {
 export async function createProgram(terminal: Terminal, words = Object.keys(nouns)): Promise<Command> {
   const program = new Command('gangway')
     .description('Keeps the members of an annotation tool equal to the people with an active contract.')
-    .version(versionText, '-V, --version', 'print version, commit and schema')
-    .option('--config <file>', 'the configuration, anywhere on the line (gangway.config.json)')
-    .option('--remote <url>', 'ask a running instance by its API, with the token in GANGWAY_API_TOKEN')
+    .version(versionText, '-V, --version', 'Print version, commit and schema')
+    .option('--config <file>', 'The configuration, anywhere on the line (gangway.config.json)')
+    .option('--remote <url>', 'Ask a running instance by its API, with the token in GANGWAY_API_TOKEN')
     .option(
       '--env-file <file>',
-      'variables for it, in lines NAME=value, instead of the .env beside it; one that is already set wins',
+      'Variables for it, in lines NAME=value, instead of the .env beside it; one that is already set wins',
     )
     .addHelpText('after', `\n${examples}`);
   for (const [heading, commands] of Object.entries(groups)) {
     program.commandsGroup(`${heading}:`);
     for (const command of commands) program.addCommand(await createOne(command, terminal, words));
   }
-  program
-    .helpCommand('help [command]', 'Show the help of a command')
-    .addCommand(autoCommand(terminal), { hidden: true });
+  program.addCommand(autoCommand(terminal), { hidden: true });
   for (const command of withSubcommands(program)) {
-    if (command.commands.length > 0) refuseUnknown(command);
+    if (command.commands.length > 0) refuseUnknown(command.helpCommand('help [command]', 'Show the help of a command'));
     command
+      .helpOption('-h, --help', 'Show this help')
       .configureHelp({ subcommandTerm: (one) => one.name() })
       .configureOutput({
         writeOut: (text) => terminal.stdout.write(text),

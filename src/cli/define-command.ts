@@ -83,7 +83,7 @@ export function defineCommand<
     const command = new Command(name).description(description);
     for (const input of Object.values(declaration.arguments ?? {})) command.addArgument(toArgument(input));
     for (const [key, input] of Object.entries(declaration.options ?? {})) command.addOption(toOption(key, input));
-    command.option('--json', declaration.json ?? 'print one JSON object instead of text');
+    command.option('--json', declaration.json ?? 'Print one JSON object instead of text');
     if (notes !== undefined) command.addHelpText('after', `\n${notes}`);
     for (const create of subcommands) command.addCommand(create(terminal));
     return command.action(async () => {

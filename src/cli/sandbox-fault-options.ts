@@ -12,23 +12,23 @@ interface Chance {
 }
 
 const deliveryKinds = {
-  lose: 'events are never sent',
-  repeat: 'deliveries are sent again after they were taken',
-  reorder: 'events arrive after the next one',
-  delay: 'events arrive later, by up to the time that is given, e.g. 0.5:10m',
-  corrupt: 'the body of an attempt is not the one that was signed',
+  lose: 'Events are never sent',
+  repeat: 'Deliveries are sent again after they were taken',
+  reorder: 'Events arrive after the next one',
+  delay: 'Events arrive later, by up to the time that is given, e.g. 0.5:10m',
+  corrupt: 'The body of an attempt is not the one that was signed',
 } as const satisfies Partial<Record<FaultKind, string>>;
 
 const apiKinds = {
-  rateLimited: 'calls are answered 429',
-  serverError: 'calls are answered 500 or 503',
-  unauthenticated: 'calls are answered 401, though the token is good',
-  forbidden: 'calls are answered 403, though the install is active',
-  slow: 'calls are answered after the time that is given, e.g. 0.5:2s',
-  notJson: 'calls are answered with a web page',
-  cutOff: 'answers end in the middle',
-  empty: 'lists are empty where there is something',
-  truncated: 'lists end after their first half',
+  rateLimited: 'Calls are answered 429',
+  serverError: 'Calls are answered 500 or 503',
+  unauthenticated: 'Calls are answered 401, though the token is good',
+  forbidden: 'Calls are answered 403, though the install is active',
+  slow: 'Calls are answered after the time that is given, e.g. 0.5:2s',
+  notJson: 'Calls are answered with a web page',
+  cutOff: 'Answers end in the middle',
+  empty: 'Lists are empty where there is something',
+  truncated: 'Lists end after their first half',
 } as const satisfies Partial<Record<FaultKind, string>>;
 
 const kinds = Object.entries({ ...deliveryKinds, ...apiKinds }) as [FaultKind, string][];
@@ -41,9 +41,9 @@ export const faultOptions = {
   >),
   operation: repeatedOption(
     '<operation>',
-    'the only calls that these faults are for, e.g. "GET /contracts"; may be repeated',
+    'The only calls that these faults are for, e.g. "GET /contracts"; may be repeated',
   ),
-  times: option('<number>', 'how often each of these faults happens at most', toCount),
+  times: option('<number>', 'How often each of these faults happens at most', toCount),
 };
 
 export type FaultOptions = ValuesOf<typeof faultOptions>;

@@ -3,12 +3,12 @@ import { argument, flag, option, usesInstall } from '../options.ts';
 
 export const endAtMarketplaceCommand = defineCommand({
   name: 'end-at-marketplace',
-  description: 'end a contract of your own account at the marketplace: for good, and never undone',
-  arguments: { contract: argument('<contract>', 'its id') },
+  description: 'End a contract of your own account at the marketplace: for good, and never undone',
+  arguments: { contract: argument('<contract>', 'Its id') },
   options: {
-    install: option('<name>', 'its install, if several have a contract with this id'),
-    confirm: option('<contract>', 'its id once more, instead of typing it'),
-    leave: flag('do not wait until a person at the marketplace has decided'),
+    install: option('<name>', 'Its install, if several have a contract with this id'),
+    confirm: option('<contract>', 'Its id once more, instead of typing it'),
+    leave: flag('Do not wait until a person at the marketplace has decided'),
   },
   opens: 'storage',
   uses: usesInstall,

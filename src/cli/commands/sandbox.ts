@@ -15,7 +15,7 @@ import { faultOptions } from '../sandbox-fault-options.ts';
 const defaultPort = 8799;
 const defaultUrl = `http://127.0.0.1:${defaultPort}`;
 
-const url = withDefault('<url>', 'where the sandbox answers', defaultUrl, toUrl);
+const url = withDefault('<url>', 'Where the sandbox answers', defaultUrl, toUrl);
 const local = 'a sandbox is named with --url';
 const json = 'print the answer as JSON instead of text';
 
@@ -56,12 +56,12 @@ function control<Arguments extends Inputs = Record<never, never>, Options extend
 
 const hire = control({
   name: 'hire',
-  description: 'hire a trainer for a job: a contract starts',
+  description: 'Hire a trainer for a job: a contract starts',
   options: {
-    job: option('<id>', 'the job to hire for (default: the newest)'),
-    trainer: option('<id>', 'an opentrainUserId, to hire the same person again'),
-    name: option('<name>', 'the display name of the trainer'),
-    email: option('<address>', 'the work address of the trainer'),
+    job: option('<id>', 'The job to hire for (default: the newest)'),
+    trainer: option('<id>', 'An opentrainUserId, to hire the same person again'),
+    name: option('<name>', 'The display name of the trainer'),
+    email: option('<address>', 'The work address of the trainer'),
   },
   async act({ url: at, job, trainer, name, email }, ask) {
     const jobId = job ?? (await ask<Snapshot>(['state'])).jobs.at(-1)?.id;
@@ -79,22 +79,22 @@ const hire = control({
   },
 });
 
-const contract = argument('<contract>', 'the id of the contract');
+const contract = argument('<contract>', 'The id of the contract');
 
 const end = control({
   name: 'end',
-  description: 'end a contract',
+  description: 'End a contract',
   arguments: { contract },
   act: async ({ contract: id }, ask) => [await ask(['contracts', id, 'end'], {}), `Contract ${id} ended`],
 });
 
 const fund = control({
   name: 'fund',
-  description: 'fund a milestone of a contract',
+  description: 'Fund a milestone of a contract',
   arguments: { contract },
   options: {
-    volume: withDefault('<number>', 'hours or labels, as the job is paid', 10, toAmount),
-    amount: withDefault('<usd>', 'what it costs, in US dollars', 200, toAmount),
+    volume: withDefault('<number>', 'Hours or labels, as the job is paid', 10, toAmount),
+    amount: withDefault('<usd>', 'What it costs, in US dollars', 200, toAmount),
   },
   async act({ contract: id, volume, amount }, ask) {
     const body = { volume, amountUsd: amount };
@@ -105,9 +105,9 @@ const fund = control({
 
 const bill = control({
   name: 'bill',
-  description: "have a payment for a contract wait for a person of the employer's own account",
+  description: "Have a payment for a contract wait for a person of the employer's own account",
   arguments: { contract },
-  options: { amount: withDefault('<usd>', 'how much is to be paid, in US dollars', 200, toAmount) },
+  options: { amount: withDefault('<usd>', 'How much is to be paid, in US dollars', 200, toAmount) },
   async act({ contract: id, amount }, ask) {
     const payment = await ask<PendingPayment>(['contracts', id, 'bill'], { amountUsd: amount });
     return [
@@ -120,22 +120,22 @@ const bill = control({
 
 const pay = control({
   name: 'pay',
-  description: 'pay what waits, which funds a milestone',
-  arguments: { payment: argument('<payment>', 'the id of the payment') },
-  options: { cancel: flag('have it cancelled instead, which no event says') },
+  description: 'Pay what waits, which funds a milestone',
+  arguments: { payment: argument('<payment>', 'The id of the payment') },
+  options: { cancel: flag('Have it cancelled instead, which no event says') },
   async act({ payment, cancel }, ask) {
     const outcome = cancel ? 'cancelled' : 'paid';
     return [await ask(['payments', payment, 'settle'], { outcome }), `Payment ${payment} is ${outcome}`];
   },
 });
 
-const install = argument('<install>', 'the id of the install');
+const install = argument('<install>', 'The id of the install');
 
 const consent = control({
   name: 'consent',
-  description: "let an install see its trainers' work addresses, or no longer",
+  description: "Let an install see its trainers' work addresses, or no longer",
   arguments: { install },
-  options: { withdraw: flag('take the consent back') },
+  options: { withdraw: flag('Take the consent back') },
   act: async ({ install: id, withdraw }, ask) => [
     await ask(['installs', id, 'consent'], { piiConsent: !withdraw }),
     `Install ${id} ${withdraw ? 'no longer sees' : 'sees'} work addresses`,
@@ -144,7 +144,7 @@ const consent = control({
 
 const reconnect = control({
   name: 'reconnect',
-  description: 'connect the customer anew: the old install is revoked, a new one has a new token',
+  description: 'Connect the customer anew: the old install is revoked, a new one has a new token',
   arguments: { install },
   async act({ install: id }, ask) {
     const answer = await ask<Reconnection>(['installs', id, 'reconnect'], {});
@@ -159,8 +159,8 @@ const reconnect = control({
 
 const account = control({
   name: 'account',
-  description: "make an employer's own account, with a personal token and a job",
-  options: { unclaimed: flag('as a program makes it, before a person claims it') },
+  description: "Make an employer's own account, with a personal token and a job",
+  options: { unclaimed: flag('As a program makes it, before a person claims it') },
   async act({ url: at, unclaimed }, ask) {
     const made = await ask<CreatedAccount>(['accounts'], { isClaimed: !unclaimed });
     const { id: jobId } = await ask<Job>(['jobs'], { accountId: made.accountId });
@@ -180,11 +180,11 @@ const account = control({
 
 const setFaults = defineCommand({
   name: 'faults',
-  description: 'have things go wrong from now on, or show what went wrong',
+  description: 'Have things go wrong from now on, or show what went wrong',
   options: {
     url,
-    install: option('<id>', 'for this install alone (default: all)'),
-    clear: flag('have nothing go wrong any more'),
+    install: option('<id>', 'For this install alone (default: all)'),
+    clear: flag('Have nothing go wrong any more'),
     ...faultOptions,
   },
   json,
@@ -194,7 +194,7 @@ const setFaults = defineCommand({
 
 const state = defineCommand({
   name: 'state',
-  description: 'show what the marketplace holds, without tokens and secrets',
+  description: 'Show what the marketplace holds, without tokens and secrets',
   options: { url },
   json,
   run: async () => (await import('../sandbox-state-command.ts')).runSandboxState,
@@ -203,16 +203,16 @@ const state = defineCommand({
 
 export const sandboxCommand = defineCommand({
   name: 'sandbox',
-  description: 'run a simulated marketplace on this machine, or act as its customers',
+  description: 'Run a simulated marketplace on this machine, or act as its customers',
   options: {
-    port: withDefault('<port>', 'the port to listen on, 0 for a free one', defaultPort, toPort),
+    port: withDefault('<port>', 'The port to listen on, 0 for a free one', defaultPort, toPort),
     timeScale: withDefault(
       '<factor>',
-      'how much faster than real time it waits between attempts to deliver; 0 stands still',
+      'How much faster than real time it waits between attempts to deliver; 0 stands still',
       1,
       toAmount,
     ),
-    seed: option('<text>', 'decides every id, token and fault (default: a random one)'),
+    seed: option('<text>', 'Decides every id, token and fault (default: a random one)'),
     ...faultOptions,
   },
   run: async () => (await import('../sandbox-command.ts')).runSandbox,

@@ -5,11 +5,11 @@ import { argument, flag, option } from '../options.ts';
 
 export const importCommand = defineCommand({
   name: 'import',
-  description: 'take in work from a file, for a tool that cannot be asked about it',
-  arguments: { file: argument('<file>', 'a .csv or .ndjson; "gangway usage template" prints one to start from') },
+  description: 'Take in work from a file, for a tool that cannot be asked about it',
+  arguments: { file: argument('<file>', 'A .csv or .ndjson; "gangway usage template" prints one to start from') },
   options: {
-    install: option('<name>', 'of which install, where there are several'),
-    yes: flag('do not ask'),
+    install: option('<name>', 'Of which install, where there are several'),
+    yes: flag('Do not ask'),
   },
   notes: `A file counts whole or not at all. Of the same person, contract or project, and day, each count is that of
 the latest file that has it.
@@ -22,9 +22,9 @@ Exit status: 0 done, 1 failed or something in the file is wrong, 2 not confirmed
 
 export const templateCommand = defineCommand({
   name: 'template',
-  description: 'print a file to start an import from: every column, and two example lines',
-  options: { ndjson: flag('as one JSON object a line instead of CSV') },
-  json: 'print one JSON object with the file in it',
+  description: 'Print a file to start an import from: every column, and two example lines',
+  options: { ndjson: flag('As one JSON object a line instead of CSV') },
+  json: 'Print one JSON object with the file in it',
   run: async () => (await import('../usage-import-command.ts')).runUsageTemplate,
   local: 'it asks nobody',
 });
