@@ -1,8 +1,17 @@
 import { z } from 'zod';
 import { budgetStates } from '../domain/budget.ts';
-import { contractStatuses } from '../domain/evidence-status.ts';
+import type { ContractKey } from '../domain/evidence.ts';
+import { contractStatuses, shownStatusOf } from '../domain/evidence-status.ts';
+import {
+  type ContractPosition,
+  type FundedContract,
+  listParticipants,
+  pageContracts,
+  pageSize,
+} from '../evidence/contract-store.ts';
+import type { Storage } from '../keys/storage.ts';
 import { decideContract } from '../operator/decide-contract.ts';
-import { listContracts } from '../operator/list-contracts.ts';
+import { suspectsAmong } from '../reconcile/runs/suspect-store.ts';
 import { pageByKey } from './cursor.ts';
 import { act, group, read } from './operation.ts';
 import { contractPath } from './paths.ts';
@@ -29,7 +38,7 @@ const Contract = z
   })
   .meta({ id: 'Contract' });
 
-export const contractColumns: Columns<z.output<typeof Contract>> = [
+export const contractColumns: Columns<ListedContract> = [
   ['title', ({ title }) => title, { to: ({ contractId }) => contractPath(contractId) }],
   ['contract', ({ contractId }) => contractId, { isBeneath: true }],
   ['trainers', ({ trainers }) => sayTrainers(trainers)],
@@ -53,7 +62,7 @@ const named = {
 
 const mostNamed = 3;
 
-function sayTrainers(trainers: readonly { trainerId: string; displayName: string | null }[]): string {
+function sayTrainers(trainers: ListedContract['trainers']): string {
   const named = trainers.slice(0, mostNamed).map(({ trainerId, displayName }) => displayName ?? trainerId);
   const more = trainers.length - named.length;
   return [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ');
@@ -61,29 +70,30 @@ function sayTrainers(trainers: readonly { trainerId: string; displayName: string
 
 export type ListedContract = z.output<typeof Contract>;
 
+const Filter = z.strictObject({
+  q: text.optional().describe('Part of a title, or a whole id.'),
+  contract: text.optional().describe('Only those with this id.'),
+  install: ofInstall,
+  status: z.enum(contractStatuses).optional().describe('Only those with this status.'),
+  budget: z.enum(budgetStates).optional().describe('Only those whose budget is in this state.'),
+  suspects: z
+    .boolean()
+    .optional()
+    .describe('Only those that the marketplace no longer lists, although nothing says they ended.'),
+});
+
 export const contracts = group('contracts', {
   list: read('GET /contracts', 'List contracts, those with the least of their budget left first', {
-    in: z.strictObject({
-      q: text.optional().describe('Part of a title, or a whole id.'),
-      contract: text.optional().describe('Only those with this id.'),
-      install: ofInstall,
-      status: z.enum(contractStatuses).optional().describe('Only those with this status.'),
-      budget: z.enum(budgetStates).optional().describe('Only those whose budget is in this state.'),
-      suspects: z
-        .boolean()
-        .optional()
-        .describe('Only those that the marketplace no longer lists, although nothing says they ended.'),
-      ...paging,
-    }),
+    in: Filter.extend(paging),
     out: page(Contract),
-    async run({ q: search, contract: contractId, limit: most, cursor, ...filter }, ctx) {
+    async run({ limit: most, cursor, ...filter }, ctx) {
       const found = await pageByKey(
         'contracts',
         { limit: most, cursor, parts: 3 },
         async (key, limit) => {
           const [left = '', of = '', id = ''] = key ?? [];
           const after = key && { install: of, contractId: id, remainingFraction: left === '' ? null : Number(left) };
-          return await listContracts(ctx, { ...filter, search, contractId, after, limit });
+          return await listContracts(ctx, { ...filter, after, limit });
         },
         ({ install, contractId, remainingFraction }) => [String(remainingFraction ?? ''), install, contractId],
       );
@@ -97,19 +107,51 @@ export const contracts = group('contracts', {
   }),
   end: act('POST /contracts/{contract}/end', 'Treat a contract as ended, for when the marketplace cannot be reached', {
     ...named,
-    async run({ contract: contractId, install: of }, ctx, { by }) {
-      const { install } = await decideContract(ctx, by, 'end', contractId, of);
-      return { install, contractId };
-    },
+    run: ({ contract, install }, ctx, { by }) => decideContract(ctx, by, 'end', contract, install),
     show: ({ contractId }) => `The contract ${contractId} is treated as ended.`,
   }),
   reopen: act('POST /contracts/{contract}/reopen', 'Treat a contract as active although its end was delivered', {
     ...named,
-    async run({ contract: contractId, install: of }, ctx, { by }) {
-      const { install } = await decideContract(ctx, by, 'reopen', contractId, of);
-      return { install, contractId };
-    },
+    run: ({ contract, install }, ctx, { by }) => decideContract(ctx, by, 'reopen', contract, install),
     show: ({ install, contractId }) =>
       `The contract ${contractId} is treated as active. A running "gangway start" reads ${install} now.`,
   }),
 });
+
+/** Those with the least of their budget left come first. @param after the last contract of the page before */
+export async function listContracts(
+  ctx: Storage,
+  filter: z.output<typeof Filter> & { after?: ContractPosition | undefined; limit: number },
+) {
+  const { q: search, contract: contractId, install, status, budget, suspects = false, after, limit } = filter;
+  const wanted = { install, search, contractId, budget, mayBe: status, isUnlisted: suspects };
+  const isAskedFor = (one: ReturnType<typeof toListed>) =>
+    (status === undefined || one.status === status) && (!suspects || one.suspectSince !== null);
+  const listed: ReturnType<typeof toListed>[] = [];
+  // The status follows from the registers and is stored in no column.
+  for (let rows = await pageContracts(ctx, wanted, after); ; rows = await pageContracts(ctx, wanted, rows.at(-1))) {
+    const since = new Map((await suspectsAmong(ctx, rows)).map((one) => [keyOf(one), one.since]));
+    const trainers = Map.groupBy(await listParticipants(ctx, rows), keyOf);
+    const found = rows.map((row) => toListed(row, since.get(keyOf(row)) ?? null, trainers.get(keyOf(row)) ?? []));
+    listed.push(...found.filter(isAskedFor));
+    if (rows.length < pageSize || listed.length >= limit) return listed.slice(0, limit);
+  }
+}
+
+function keyOf({ install, contractId }: ContractKey): string {
+  return JSON.stringify([install, contractId]);
+}
+
+function toListed(row: FundedContract, suspectSince: string | null, trainers: ListedContract['trainers']) {
+  const status = shownStatusOf(row);
+  const heard = [row.startedEventAt, row.endedEventAt, row.activeReadAt, row.endedReadAt];
+  return {
+    ...row,
+    status,
+    trainers,
+    suspectSince,
+    heardAt: heard.reduce((a, b) => ((b ?? '') > (a ?? '') ? b : a), null),
+    // What the marketplace lists as ended stays so.
+    canReopen: row.endedReadAt === null && (status === 'ended' || status === 'disputed'),
+  };
+}

@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { writeAudit } from '../db/audit-store.ts';
+import { inTransaction } from '../db/database.ts';
 import { deliveryStates } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import { digestOf } from '../inbox/body-key.ts';
-import { type ListedDelivery, listDeliveries } from '../inbox/delivery-list-store.ts';
+import { type ListedDelivery, listDeliveries, listDeliveryIds } from '../inbox/delivery-list-store.ts';
 import { readEvent } from '../inbox/event-schema.ts';
-import { findBody, findDelivery } from '../inbox/inbox-store.ts';
-import { replayDeliveries, replayMatching } from '../operator/replay-deliveries.ts';
+import { findBody, findDelivery, replayDeliveriesIn, replayFailedDeliveries } from '../inbox/inbox-store.ts';
 import { pageById } from './cursor.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
 import { type Columns, record, table } from './show.ts';
@@ -46,6 +47,17 @@ const filter = {
   since: day.optional().describe('Received on this day or later.'),
   until: day.optional().describe('Received on this day or earlier.'),
 };
+
+const Chosen = z.union([
+  z.strictObject({ ids: z.array(rowNumber).min(1).max(1000).describe('Their numbers in the list.') }),
+  z.strictObject({ failed: z.literal(true).describe('All that could not be handled.') }),
+  z.strictObject({ matching: z.literal(true).describe('The newest 1,000 that match the filter.'), ...filter }),
+]);
+
+/** So many deliveries are replayed at a time if a filter chooses them. */
+const mostReplayed = 1000;
+/** So many numbers are in the subject of the act. Its `after` names all, or the first 1,000. */
+const mostNoted = 50;
 
 const columns: Columns<z.output<typeof Delivery>> = [
   ['delivery', ({ id }) => id, { to: ({ id }) => `/deliveries/${id}` }],
@@ -96,26 +108,24 @@ export const deliveries = group('deliveries', {
   ),
   replay: act('POST /deliveries/replay', 'Handle deliveries again, as if they had just arrived', {
     args: ['ids'],
-    in: z.union([
-      z.strictObject({ ids: z.array(rowNumber).min(1).max(1000).describe('Their numbers in the list.') }),
-      z.strictObject({ failed: z.literal(true).describe('All that could not be handled.') }),
-      z.strictObject({ matching: z.literal(true).describe('The newest 1,000 that match the filter.'), ...filter }),
-    ]),
+    in: Chosen,
     out: z.object({
       replayed: z.array(z.int()),
       left: z.array(z.int()).describe('Of a type that nothing uses, whose body was not kept.'),
       act: z.int().nullable().describe('The row of the audit log; null if nothing was replayed.'),
     }),
     async run(input, ctx, { by }) {
-      if ('matching' in input) {
-        const { matching: _, since, until, ...filter } = input;
-        const chosenBy = Object.entries({ ...filter, since, until }).filter(([, value]) => value !== undefined);
-        const says = chosenBy.map(([name, value]) => `${name}=${value}`).join(' ') || 'any';
-        return await replayMatching(ctx, by, { ...filter, ...toInstants({ since, until }) }, says);
-      }
-      const ids = 'ids' in input ? input.ids : [];
-      for (const id of ids) found(id, await findDelivery(ctx, id));
-      return await replayDeliveries(ctx, by, { ids, failed: 'failed' in input });
+      const isFailed = 'failed' in input;
+      const ids = isFailed ? [] : await idsOf(ctx, input);
+      return await inTransaction(ctx.database, async (tx) => {
+        const replayed = isFailed ? await replayFailedDeliveries(tx, by.at) : await replayDeliveriesIn(tx, ids, by.at);
+        const isReplayed = new Set(replayed);
+        const left = ids.filter((id) => !isReplayed.has(id));
+        if (replayed.length === 0 && !('matching' in input)) return { replayed, left, act: null };
+        const subject = `${replayed.length} deliveries: ${sayChosen(input)}`;
+        const after = [sayIds('replayed', replayed), sayIds('left, as the body was not kept', left)].join('\n');
+        return { replayed, left, act: await writeAudit(tx, by, 'deliveries replay', subject, { after }) };
+      });
     },
     show: ({ replayed, left }) =>
       left.length === 0
@@ -123,6 +133,31 @@ export const deliveries = group('deliveries', {
         : `${replayed.length} will be handled again. ${left.length} cannot be: nothing uses their type, and their body was not kept.`,
   }),
 });
+
+type Chosen = z.output<typeof Chosen>;
+
+/** @throws AppError `not_found` for one that was named and does not exist */
+async function idsOf(ctx: OperationContext, chosen: Exclude<Chosen, { failed: true }>): Promise<number[]> {
+  if ('matching' in chosen) {
+    const { matching: _, since, until, ...by } = chosen;
+    return await listDeliveryIds(ctx.database.kysely, { ...by, ...toInstants({ since, until }), limit: mostReplayed });
+  }
+  for (const id of chosen.ids) found(id, await findDelivery(ctx, id));
+  return chosen.ids;
+}
+
+function sayChosen(chosen: Chosen): string {
+  if ('failed' in chosen) return 'all that failed';
+  if ('ids' in chosen) return chosen.ids.slice(0, mostNoted).join(', ');
+  const { matching: _, ...by } = chosen;
+  const given = Object.entries(by).filter(([, value]) => value !== undefined);
+  return given.map(([name, value]) => `${name}=${value}`).join(' ') || 'any';
+}
+
+function sayIds(what: string, ids: readonly number[]): string {
+  const rest = ids.length > mostReplayed ? ` and ${ids.length - mostReplayed} more` : '';
+  return `${what}: ${ids.slice(0, mostReplayed).join(' ')}${rest}`;
+}
 
 /** The first and the last instant of whole days. */
 function toInstants({ since, until }: { since?: string | undefined; until?: string | undefined }) {

@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import { membershipStates } from '../domain/membership.ts';
-import { type DriftSide, describeFinding, driftSides, sayNext } from '../operator/describe-drift.ts';
-import { listFindings, listGroupDrifts } from '../reconcile/drift/finding-store.ts';
+import {
+  type FindingKind,
+  type ListedFinding,
+  listFindings,
+  listGroupDrifts,
+} from '../reconcile/drift/finding-store.ts';
 import { pageByKey } from './cursor.ts';
 import { group, read } from './operation.ts';
 import { trainerPath } from './paths.ts';
@@ -9,6 +13,22 @@ import { type Columns, table } from './show.ts';
 import { count, instant, maybeInstant, maybeText, ofTool, page, paging, refuseUnknownTool, text } from './values.ts';
 
 /** What differs between the members that the tools list and the memberships that Gangway knows. */
+
+/** The sides of drift: who should be in and is not, who is in without a reason, and who is in as another account. */
+const driftSides = {
+  missing: ['missing'],
+  extra: ['found_again', 'leak', 'stranger'],
+  changed: ['id_changed', 'address_changed'],
+} as const satisfies Record<string, readonly FindingKind[]>;
+
+const describeFinding: Record<FindingKind, string> = {
+  missing: 'not in the tool although they should be',
+  id_changed: 'in the tool with another id',
+  found_again: 'in the tool again after they were removed',
+  address_changed: 'their account has another address',
+  stranger: 'belongs to no known trainer',
+  leak: 'a managed address without a reason',
+};
 
 const kinds = Object.values(driftSides).flat();
 const kind = z.enum(kinds);
@@ -81,7 +101,7 @@ const columns: Columns<z.output<typeof Finding>> = [
 ];
 
 const ofGroup = { tool: ofTool, group: text.optional().describe('Only those of one group.') };
-const sides = Object.keys(driftSides) as DriftSide[];
+const sides = Object.keys(driftSides) as (keyof typeof driftSides)[];
 
 export const drift = group('drift', {
   list: read('GET /drift', 'List who is in a tool without a reason, and who is missing', {
@@ -138,4 +158,20 @@ function whoOf({ member, account }: z.output<typeof Finding>): string {
   if (member !== null) return `${member.displayName ?? member.trainerId} (trainer ${member.trainerId})`;
   if (account === null) return '(cannot be read)';
   return [account.name, account.email, `id ${account.id}`].filter(Boolean).join(', ');
+}
+
+/** What happens next by itself, or what is left to an operator. */
+function sayNext({ kind, member }: Pick<ListedFinding, 'kind' | 'member'>): string {
+  if (kind === 'missing') {
+    return member?.wanted === false
+      ? 'nothing: by now they are to be out'
+      : 'they are looked for, and added back if they are not found';
+  }
+  if (kind === 'found_again') {
+    const after = member?.removeAfter == null ? '' : `, not before ${member.removeAfter}`;
+    return `they are removed again${after}, unless a contract begins`;
+  }
+  if (kind === 'id_changed') return 'they are looked at, and the new id is learnt';
+  if (kind === 'address_changed') return 'an alert says what to do';
+  return kind === 'leak' ? 'nothing by itself: find out who let it in' : 'nothing: strangers are left alone';
 }

@@ -3,7 +3,7 @@ import { writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { toAppError } from '../domain/errors.ts';
 import { describeSubscription, redeliver } from '../installs/subscription/describe-subscription.ts';
-import { rotateSecret } from '../operator/rotate-secret.ts';
+import { rotateEndpoint } from '../installs/subscription/rotate-endpoint.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
 import { formatTable } from './text-table.ts';
 import { count, maybeInstant, maybeText, ofInstall, oneInstall, pickInstalls, text, theInstall } from './values.ts';
@@ -54,7 +54,10 @@ export const endpoint = group('endpoint', {
     }),
     async run({ install: named }, ctx, { by, signal }) {
       const install = oneInstall(ctx, named);
-      return { install, ...(await rotateSecret(ctx, by, install, signal)) };
+      const rotated = await rotateEndpoint(ctx, install, { signal });
+      const change = { before: rotated.replaced.join(', '), after: rotated.endpointId };
+      await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'endpoint rotate', install, change));
+      return { install, ...rotated };
     },
     show: ({ install, endpointId, replaced, hadGap, hasConfiguredSecrets }) =>
       [

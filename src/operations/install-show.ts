@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { statusOfLink } from '../domain/evidence-status.ts';
+import type { Install as Connected } from '../domain/install.ts';
 import { membershipStates } from '../domain/membership.ts';
 import { liveLinksOf } from '../evidence/link-store.ts';
 import { takesGuidelines } from '../guidelines/read-targets.ts';
+import { sayInFull, type Trouble } from '../lib/troubles.ts';
 import { countByState } from '../memberships/membership-list-store.ts';
 import { outsideOf } from '../memberships/wall.ts';
 import { explainCrossing } from '../operator/explain-crossing.ts';
-import { listInstalls } from '../operator/list-installs.ts';
+import { listTroubles, type Watched } from '../operator/list-troubles.ts';
+import { listInstallStates } from '../reconcile/read/install-state-store.ts';
 import { Endpoint, endpointOf } from './endpoint.ts';
 import { read } from './operation.ts';
 import { type Columns, record } from './show.ts';
@@ -33,6 +36,23 @@ export const Install = z
 export function healthOf({ readAt, troubles }: Pick<z.output<typeof Install>, 'readAt' | 'troubles'>): string {
   if (troubles.length > 0) return 'trouble';
   return readAt === null ? 'not_read' : 'healthy';
+}
+
+/** @param installs these, in this order */
+export async function listInstalls(
+  ctx: Watched,
+  installs: Iterable<[string, Connected]>,
+  troubles?: readonly Trouble[],
+) {
+  const states = new Map((await listInstallStates(ctx)).map((state) => [state.install, state]));
+  const all = (troubles ?? (await listTroubles(ctx))).filter(({ severity }) => severity !== 'notice');
+  return [...installs].map(([install, { livesIn, tool, projects }]) => {
+    const { readBeganAt = null, failure = null } = states.get(install) ?? {};
+    const isOfIt = (one: Trouble) =>
+      one.install === install || (one.install === null && one.tool === tool) || one.kind === 'nothing_runs';
+    const of = { install, livesIn, tool, projects: [...projects] };
+    return { ...of, readAt: readBeganAt, failure, troubles: all.filter(isOfIt).map(sayInFull) };
+  });
 }
 
 const StoredLink = z

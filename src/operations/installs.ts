@@ -1,15 +1,20 @@
 import { z } from 'zod';
+import { dropPayments } from '../budget/payment-store.ts';
 import { nameRule, projectRule } from '../config/text-rules.ts';
+import { writeAudit } from '../db/audit-store.ts';
+import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { sourceKinds } from '../domain/source-kind.ts';
-import { findConnectedInstall } from '../installs/install-store.ts';
+import { dropFeed } from '../feed/feed-store.ts';
+import { findConnectedInstall, removeConnectedInstall } from '../installs/install-store.ts';
+import { dropSubscription } from '../installs/subscription/subscription-store.ts';
+import { refuseOrphaning } from '../memberships/check-orphans.ts';
+import { postponeInstalls } from '../memberships/derivation-store.ts';
 import { establishInstall } from '../operator/connect/connect-install.ts';
-import { settleWish, toToken } from '../operator/connect/settle-wish.ts';
+import { describeDestination, settleWish, toToken } from '../operator/connect/settle-wish.ts';
 import type { Check as Found } from '../operator/doctor-checks.ts';
-import { listInstalls } from '../operator/list-installs.ts';
-import { removeInstall } from '../operator/remove-install.ts';
 import { Check, checkColumns } from './doctor.ts';
-import { healthOf, Install, showInstall } from './install-show.ts';
+import { healthOf, Install, listInstalls, showInstall } from './install-show.ts';
 import { act, group, read } from './operation.ts';
 import { installPath } from './paths.ts';
 import { Reconciled, reconcileInstalls } from './reconcile.ts';
@@ -128,7 +133,22 @@ export const installs = group('installs', {
       out: z.object({ install: z.string() }),
       async run({ install: named, acceptOrphans }, ctx, { by }) {
         const install = oneInstall(ctx, named);
-        await removeInstall(ctx, by, install, acceptOrphans);
+        const known = ctx.installs.get(install);
+        if (known?.livesIn === 'configuration') {
+          throw new AppError('invalid', `${install} stands in the configuration: take it out there`);
+        }
+        // Memberships that only this install led to are orphaned.
+        if (!acceptOrphans) {
+          await refuseOrphaning(ctx, (link) => (link.install === install ? undefined : ctx.routeLink(link)));
+        }
+        await inTransaction(ctx.database, async (tx) => {
+          await removeConnectedInstall(tx, install);
+          await dropSubscription(tx, install);
+          await dropFeed(tx, install);
+          await dropPayments(tx, install);
+          await postponeInstalls(tx, [install]);
+          await writeAudit(tx, by, 'installs remove', install, { before: known && describeDestination(known) });
+        });
         await ctx.registry.load();
         return { install };
       },

@@ -1,17 +1,24 @@
 import { z } from 'zod';
-import { renewInvitationOf, takeInvitation } from '../converge/handover-store.ts';
+import type { Context } from '../context.ts';
+import { listUndelivered, renewInvitationOf, takeInvitation } from '../converge/handover-store.ts';
+import { writeAudit } from '../db/audit-store.ts';
+import { inTransaction } from '../db/database.ts';
+import { AppError } from '../domain/errors.ts';
+import type { ContractKey, PairEvidence } from '../domain/evidence.ts';
 import { membershipStates } from '../domain/membership.ts';
 import { describeCause } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
+import { listAccess } from '../memberships/access-list-store.ts';
+import { findMembership, lookAtMemberships } from '../memberships/look-store.ts';
 import { listMemberships } from '../memberships/membership-list-store.ts';
-import { convergeNow } from '../operator/converge-now.ts';
-import { listWaiting } from '../operator/list-waiting.ts';
-import { loadMembership } from '../operator/load-membership.ts';
+import { explainSubject } from '../operator/explain-subject.ts';
+import { loadTimeline } from '../operator/timeline/load-timeline.ts';
+import { type WaitedFor, waitsFor } from '../operator/waits-for.ts';
 import { Access, leaving, membership, pageLeaving, problemOf, trainerColumns } from './access.ts';
 import { pageByKey, rowNumberIn } from './cursor.ts';
 import { Explanation, sayExplanation, sayTimeline, Timeline } from './explain.ts';
 import { adopt, release } from './member-decisions.ts';
-import { act, group, read } from './operation.ts';
+import { act, group, type OperationContext, read } from './operation.ts';
 import { type Columns, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import {
@@ -118,16 +125,10 @@ export const members = group('members', {
     in: z.strictObject({ tool: ofTool, ...paging }),
     out: page(Waiting),
     async run({ tool, limit, cursor }, ctx) {
-      const { marketplace, mail } = ctx.config;
-      const reach = {
-        managedDomains: marketplace.managedDomains,
-        hasMail: mail !== undefined,
-        now: toInstant(ctx.clock.now()),
-      };
       const found = await pageByKey(
         'members waiting',
         { limit, cursor, parts: 4 },
-        (key, most) => listWaiting(ctx, { tool, after: toAfter(key), limit: most, ...reach }),
+        (key, most) => listWaiting(ctx, { tool, after: toAfter(key), limit: most }),
         keyOf,
       );
       refuseUnknownTool(ctx, tool, found.items);
@@ -200,12 +201,63 @@ export const members = group('members', {
     in: one,
     out: changed,
     async run({ membership: id }, ctx, { by }) {
-      await convergeNow(ctx, by, id);
+      await inTransaction(ctx.database, async (tx) => {
+        const { isWorkable, state } = found(id, await findMembership(tx, id));
+        if (!isWorkable) {
+          throw new AppError('conflict', `Membership ${id} is ${state}: it waits for something else than its turn`);
+        }
+        await lookAtMemberships(tx, [id], by.at);
+        await writeAudit(tx, by, 'members converge', `membership ${id}`);
+      });
       return { membershipId: id };
     },
     show: ({ membershipId }) => `A running "gangway start" syncs membership ${membershipId} now.`,
   }),
 });
+
+function found<T>(id: number, value: T | undefined): T {
+  if (value === undefined) throw new AppError('not_found', `There is no membership ${id}`);
+  return value;
+}
+
+export async function listWaiting(
+  { database: { kysely }, config: { marketplace, mail }, clock }: Context,
+  filter: Parameters<typeof listMemberships>[1],
+) {
+  const members = await listMemberships(kysely, { ...filter, isWaiting: true });
+  const ids = members.map(({ id }) => id);
+  const waiting = await listUndelivered(kysely, marketplace.managedDomains, ids);
+  const invitations = new Map(waiting.map((one) => [one.membershipId, one]));
+  const reach = { now: toInstant(clock.now()), hasMail: mail !== undefined };
+  return members.map((member) => {
+    const invitation = invitations.get(member.id) ?? null;
+    const waitedFor: WaitedFor = invitation === null ? 'work_email' : waitsFor(invitation, reach);
+    return { ...member, waitsFor: waitedFor, invitation };
+  });
+}
+
+/** Why it is as it is, and what happened. */
+async function loadMembership(ctx: OperationContext, id: number): Promise<z.input<typeof MembershipInFull>> {
+  const { database } = ctx;
+  const { trainerId, nextAttemptAt, isWorkable } = found(id, await findMembership(database.kysely, id));
+  // The list has the reasons; no other membership has an id between them.
+  const [listed] = await listAccess(database.kysely, { before: id + 1, trainerId, limit: 1 });
+  const access = found(id, listed);
+  const isReason = (one: ContractKey) =>
+    access.reasons.some(({ install, contractId }) => install === one.install && contractId === one.contractId);
+  const isLink = ({ install, linkId }: Pick<PairEvidence, 'install' | 'linkId'>) =>
+    access.reasons.some((reason) => reason.install === install && reason.linkId === linkId);
+  const isAsked = (pair: PairEvidence) => isReason(pair) && isLink(pair);
+  const { explanations, bearing } = await explainSubject(ctx, trainerId, isAsked);
+  const about = {
+    contracts: bearing.contracts.filter(isReason),
+    links: bearing.links.filter(isLink),
+    grants: bearing.grants,
+    participations: bearing.participations.filter((one) => one.trainerId === trainerId && isReason(one)),
+  };
+  const timeline = await loadTimeline(database, { id }, about);
+  return { ...access, nextAttemptAt, canConverge: isWorkable, explanations: explanations.filter(isReason), timeline };
+}
 
 type Key = Pick<Listed, 'tool' | 'groupId' | 'trainerId' | 'id'>;
 

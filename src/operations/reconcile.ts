@@ -1,8 +1,14 @@
 import { z } from 'zod';
-import { exitStatusOf } from '../domain/run.ts';
+import type { Context } from '../context.ts';
+import { toAppError } from '../domain/errors.ts';
+import { exitStatusOf, outcomeOfRun } from '../domain/run.ts';
 import { describeCause, removalCauses } from '../domain/standing.ts';
-import { previewAll } from '../operator/preview-all.ts';
+import { maskText } from '../lib/mask.ts';
+import { checkOrphans } from '../memberships/check-orphans.ts';
+import { findOrphans } from '../memberships/find-orphans.ts';
 import { followRuns, reconcileNow } from '../operator/reconcile-now.ts';
+import { type PreviewedChange, previewInstall } from '../reconcile/runs/preview-install.ts';
+import { openPlanOf } from '../reconcile/runs/run-store.ts';
 import { act, type Call, group, type OperationContext, read } from './operation.ts';
 import { type Columns, table } from './show.ts';
 import { formatList } from './text-table.ts';
@@ -42,6 +48,8 @@ const Change = z.object({
 });
 
 type Change = z.output<typeof Change>;
+
+const Previewed = Reconciled.extend({ changes: z.array(Change) }).meta({ id: 'PreviewedInstall' });
 
 const signs = { add: '+', waiting: '?', remove: '-', held: '-', later: '-' };
 
@@ -84,9 +92,7 @@ export const reconcile = group('reconcile', {
     role: 'operator',
     asks: 'tools',
     in: z.strictObject({ install: ofInstall }),
-    out: z.object({
-      installs: z.array(Reconciled.extend({ changes: z.array(Change) }).meta({ id: 'PreviewedInstall' })),
-    }),
+    out: z.object({ installs: z.array(Previewed) }),
     run: async ({ install }, ctx, { signal, onProgress }) => ({
       installs: await previewAll(ctx, pickInstalls(ctx, install).sort(), signal, onProgress),
     }),
@@ -110,4 +116,45 @@ export async function reconcileInstalls(
   return call.loops.length === 0
     ? await followRuns(ctx, call.by, installs, patience)
     : await reconcileNow(ctx, ctx.clock, installs, patience);
+}
+
+/**
+ * Says what reconciling these installs would do, one after the other. Changes nothing.
+ *
+ * @throws AppError `conflict` where reconciling would
+ */
+export async function previewAll(
+  ctx: Context,
+  installs: readonly string[],
+  signal: AbortSignal,
+  onProgress: (says: string) => void,
+) {
+  // It reports problems itself, and so writes nothing.
+  if ((await findOrphans(ctx, ctx.config, ctx.routeLink)).length > 0) await checkOrphans(ctx, false);
+  const previewed: z.input<typeof Previewed>[] = [];
+  for (const install of installs) {
+    onProgress(`${previewed.length} of ${installs.length} installs are read`);
+    previewed.push(await preview(ctx, install, signal));
+  }
+  return previewed;
+}
+
+async function preview(ctx: Context, install: string, signal: AbortSignal): Promise<z.input<typeof Previewed>> {
+  const nothing = { install, plan: null, added: 0, removed: 0, held: 0, failed: 0, changes: [] };
+  try {
+    const { changes, held, failed } = await previewInstall(ctx, install, signal);
+    const count = (kind: PreviewedChange['change']) => changes.filter(({ change }) => change === kind).length;
+    const numbers = { added: count('add'), removed: count('remove'), held, failed };
+    const outcome = outcomeOfRun(numbers, 0);
+    return {
+      ...nothing,
+      ...numbers,
+      changes,
+      failure: null,
+      plan: await openPlanOf(ctx, install),
+      outcome: outcome === 'applied' ? 'pending' : outcome,
+    };
+  } catch (error) {
+    return { ...nothing, outcome: 'failed', failure: maskText(toAppError(error).message) };
+  }
 }

@@ -1,16 +1,26 @@
 import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { z } from 'zod';
+import { countBudgetsByState } from '../budget/budget-store.ts';
+import type { Context } from '../context.ts';
+import { countReceipts, listMetAfter, type MetAfter } from '../converge/receipt-store.ts';
 import { budgetStates } from '../domain/budget.ts';
 import { deliveryStates } from '../domain/delivery.ts';
 import { membershipStates } from '../domain/membership.ts';
+import { percentileOf } from '../domain/percentile.ts';
+import { countDeliveries } from '../inbox/delivery-count-store.ts';
 import { instantIn } from '../lib/clock.ts';
 import { toDurationMs } from '../lib/units.ts';
-import type { ConfigFile } from '../operator/load-running.ts';
-import { loadStatus } from '../operator/load-status.ts';
-import { Install } from './install-show.ts';
+import { countCleared } from '../memberships/clearance-store.ts';
+import { countByState } from '../memberships/membership-list-store.ts';
+import { listTroubles } from '../operator/list-troubles.ts';
+import { type ConfigFile, loadInstances } from '../operator/load-running.ts';
+import { listPlans } from '../removals/plan-store.ts';
+import { countLowered } from '../usage/report/ledger-store.ts';
+import { Install, listInstalls } from './install-show.ts';
 import { group, read } from './operation.ts';
 import { Plan } from './plan-schema.ts';
+import type { Cell } from './show.ts';
 import { formatTable } from './text-table.ts';
 import { sayTrouble, Trouble } from './trouble.ts';
 import { count, instant, maybeInstant } from './values.ts';
@@ -55,7 +65,6 @@ const Status = z.object({
 });
 
 export type Status = z.output<typeof Status>;
-type Said = z.output<typeof Status>;
 
 export const status = group('status', {
   show: read('GET /status', 'Show how Gangway is doing, what happened lately, and what needs you', {
@@ -80,10 +89,9 @@ export const status = group('status', {
         ...saySince(status),
         ...section(
           'Read from the marketplace',
-          ['install', 'last read', 'trouble'],
           status.installs
             .filter(({ readAt, failure }) => readAt !== null || failure !== null)
-            .map(({ install, readAt, failure }) => [install, readAt ?? 'never', failure ?? '']),
+            .map(({ install, readAt, failure }) => ({ install, 'last read': readAt ?? 'never', trouble: failure })),
         ),
       ].join('\n\n'),
     status: ({ troubles: [worst] }, { exitCode }) => (exitCode && worst ? exitStatus[worst.severity] : 0),
@@ -91,6 +99,45 @@ export const status = group('status', {
 });
 
 const exitStatus = { down: 1, held: 2, waiting: 2, notice: 0 } as const;
+
+const dayMs = 86_400_000;
+
+export async function loadStatus(ctx: Context, since: string, file?: ConfigFile) {
+  const { kysely } = ctx.database;
+  const isConfigured = ({ install }: { install: string }) => ctx.installs.has(install);
+  const troubles = await listTroubles(ctx, file);
+  return {
+    troubles,
+    memberships: (await countByState(kysely)).sort(
+      (a, b) => a.tool.localeCompare(b.tool) || a.state.localeCompare(b.state),
+    ),
+    installs: await listInstalls(ctx, [...ctx.installs].sort(), troubles),
+    plans: await listPlans(ctx, { state: 'open' }),
+    budgets: (await countBudgetsByState(ctx)).filter(isConfigured),
+    instances: await loadInstances(ctx, ctx.clock.now()),
+    since,
+    deliveries: await countDeliveries(kysely, since),
+    receipts: await countReceipts(kysely, since),
+    removals: await countCleared(kysely, since),
+    lowered: await countLowered(ctx, since),
+    times: await measureTimes(ctx),
+  };
+}
+
+async function measureTimes({ database, clock }: Context): Promise<Status['times']> {
+  const met = await listMetAfter(database.kysely, instantIn(clock, -30 * dayMs));
+  const yesterday = instantIn(clock, -dayMs);
+  const of = (what: 'access' | 'lock_out') => {
+    const all = met.filter(({ isAccess }) => isAccess === (what === 'access'));
+    return { what, day: toTimes(all.filter(({ at }) => at >= yesterday)), month: toTimes(all) };
+  };
+  return [of('access'), of('lock_out')].filter(({ month }) => month.count > 0);
+}
+
+function toTimes(met: readonly MetAfter[]): z.output<typeof Times> {
+  const ms = met.map((one) => one.ms);
+  return { count: ms.length, medianMs: percentileOf([...ms], 0.5) ?? null, p95Ms: percentileOf([...ms], 0.95) ?? null };
+}
 
 /** Only instances on this machine read this file: others have one of their own. */
 function fileOf(path: string | undefined): ConfigFile | undefined {
@@ -100,7 +147,7 @@ function fileOf(path: string | undefined): ConfigFile | undefined {
   return { path, changedAt: file.ctime, isOf: ({ name }) => name.startsWith(`${hostname()}/`) };
 }
 
-function sayTroubles({ troubles }: Said): string[] {
+function sayTroubles({ troubles }: Status): string[] {
   const [notices, needs] = [true, false].map((isNotice) =>
     troubles.filter(({ severity }) => (severity === 'notice') === isNotice).map(sayTrouble),
   ) as [string[], string[]];
@@ -110,8 +157,10 @@ function sayTroubles({ troubles }: Said): string[] {
   ];
 }
 
-function section(title: string, columns: string[], rows: (string | number | null)[][]): string[] {
-  return rows.length === 0 ? [] : [`${title}\n${formatTable(columns, rows)}`];
+/** The fields of the rows are its columns. */
+function section(title: string, rows: readonly Record<string, Cell>[]): string[] {
+  const [first] = rows;
+  return first === undefined ? [] : [`${title}\n${formatTable(Object.keys(first), rows.map(Object.values))}`];
 }
 
 export function sayTimed(what: 'access' | 'lock_out'): string {
@@ -124,55 +173,41 @@ export function sayTimes({ medianMs, p95Ms }: z.output<typeof Times>): string {
     : `${(medianMs / 1000).toFixed(1)} s · ${(p95Ms / 1000).toFixed(1)} s`;
 }
 
-function sayNow({ instances, memberships, budgets, times }: Said): string[] {
+function sayNow({ instances, memberships, budgets, times }: Status): string[] {
   const unstopped = instances.filter(({ state }) => state !== 'stopped');
   // If none runs, the one that stopped last.
   const shown = unstopped.length > 0 ? unstopped : instances.slice(0, 1);
   return [
     ...section(
       'Instances',
-      ['name', 'version', 'state', 'started', 'heard of last'],
-      shown.map((one) => [one.name, one.version, one.state, one.startedAt, one.beatAt]),
+      shown.map(({ name, version, state, startedAt, beatAt }) => {
+        return { name, version, state, started: startedAt, 'heard of last': beatAt };
+      }),
     ),
-    ...section(
-      'Memberships now',
-      ['tool', 'state', 'count'],
-      memberships.map(({ tool, state, count }) => [tool, state, count]),
-    ),
+    ...section('Memberships now', memberships),
     ...section(
       'How long it took (median, p95)',
-      ['', 'last 24 hours', 'last 30 days', 'people'],
-      times.map(({ what, day, month }) => [sayTimed(what), sayTimes(day), sayTimes(month), month.count]),
+      times.map(({ what, day, month }) => {
+        return {
+          '': sayTimed(what),
+          'last 24 hours': sayTimes(day),
+          'last 30 days': sayTimes(month),
+          people: month.count,
+        };
+      }),
     ),
-    ...section(
-      'Budgets of contracts under way',
-      ['install', 'state', 'count'],
-      budgets.map(({ install, state, count }) => [install, state, count]),
-    ),
+    ...section('Budgets of contracts under way', budgets),
   ];
 }
 
-function saySince({ since, deliveries, receipts, removals, lowered }: Said): string[] {
+function saySince({ since, deliveries, receipts, removals, lowered }: Status): string[] {
   return [
-    ...section(
-      `Deliveries since ${since}`,
-      ['install', 'state', 'count'],
-      deliveries.map(({ install, state, count }) => [install, state, count]),
-    ),
-    ...section(
-      `Done in the tools since ${since}`,
-      ['tool', 'outcome', 'count'],
-      receipts.map(({ tool, outcome, count }) => [tool, outcome, count]),
-    ),
+    ...section(`Deliveries since ${since}`, deliveries),
+    ...section(`Done in the tools since ${since}`, receipts),
     ...section(
       `Removals let pass since ${since}`,
-      ['install', 'reason', 'count'],
-      removals.map(({ install, clearance, count }) => [install, clearance, count]),
+      removals.map(({ install, clearance: reason, count }) => ({ install, reason, count })),
     ),
-    ...section(
-      `Usage reported lower than before since ${since} (gangway usage held)`,
-      ['install', 'days'],
-      lowered.map(({ install, days }) => [install, days]),
-    ),
+    ...section(`Usage reported lower than before since ${since} (gangway usage held)`, lowered),
   ];
 }

@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import { AppError } from '../domain/errors.ts';
 import { sayCount } from '../lib/say-count.ts';
-import { checkWork, recountWork, sayDifference } from '../operator/check-work.ts';
 import { nameEach } from '../operator/install-people-store.ts';
+import { checkUsage, sumChecked } from '../usage/due/check-usage.ts';
+import { describeDifference, describeHeld } from '../usage/due/describe-due.ts';
+import { recountDue } from '../usage/due/recount.ts';
 import { listUsageTroubles } from '../usage/due/trouble-store.ts';
 import { toHours } from '../usage/report/usage-alerts.ts';
 import { trainerColumns } from './access.ts';
@@ -105,8 +108,21 @@ export const check = read(
     }),
     out: CheckedWork,
     async run({ all: isAll, most: limit, ...wanted }, ctx) {
-      const { days, ...checked } = await checkWork(ctx, { ...(await toWanted(ctx, wanted)), isAll, limit });
-      return { ...checked, days: await nameEach(ctx, days), older: await findOlder(ctx, wanted) };
+      const sums = new Map<string, CheckSum>();
+      const days: Omit<Day, 'displayName'>[] = [];
+      let left = 0;
+      for await (const day of checkUsage(ctx, await toWanted(ctx, wanted))) {
+        sumChecked(sums, day);
+        if (day.why === null && !isAll) continue;
+        if (days.length < limit) days.push({ ...day, reason: day.held?.reason ?? null });
+        else left += 1;
+      }
+      return {
+        sums: [...sums.values()].map((sum) => ({ ...sum, usd: Math.round(sum.usd * 100) / 100 })),
+        days: await nameEach(ctx, days.sort(latestFirst)),
+        left,
+        older: await findOlder(ctx, wanted),
+      };
     },
     show({ sums, days, left, older }) {
       const more = `${sayCount(left, 'more day is', 'more days are')} not listed: choose less, for example by --contract.`;
@@ -120,6 +136,20 @@ export const check = read(
     status: ({ sums }) => (sums.some(({ differing }) => differing > 0) ? 2 : 0),
   },
 );
+
+function latestFirst(one: Omit<Day, 'displayName'>, other: Omit<Day, 'displayName'>): number {
+  if (one.day !== other.day) return one.day < other.day ? 1 : -1;
+  const [key, otherKey] = [one, other].map(({ install, contractId, trainerId, id }) =>
+    JSON.stringify([install, contractId, trainerId, id]),
+  );
+  return (key ?? '') < (otherKey ?? '') ? -1 : 1;
+}
+
+/** Why the day differs, in words; empty where it does not. */
+export function sayDifference({ why, reason }: Pick<Day, 'why' | 'reason'>): string {
+  if (why === null) return '';
+  return why === 'held' && reason !== null ? `held: ${describeHeld[reason]}` : describeDifference[why];
+}
 
 async function findOlder(
   ctx: OperationContext,
@@ -141,7 +171,11 @@ export const recount = act(
       trainers: count.describe('For whom something else was stored as due. It was mended.'),
       days: count,
     }),
-    run: (_none, ctx, { signal }) => recountWork(ctx, signal),
+    async run(_none, ctx, { signal }) {
+      const wrong = await recountDue(ctx, signal);
+      if (signal.aborted) throw new AppError('unavailable', 'The recount was cut off: run it beside the database');
+      return { trainers: wrong.length, days: wrong.reduce((sum, { days }) => sum + days.length, 0) };
+    },
     show({ trainers, days }) {
       if (trainers === 0) return 'What was stored follows from the sources.';
       const wrong = `${sayCount(days, 'day')} of ${sayCount(trainers, 'trainer')}`;

@@ -1,8 +1,10 @@
 import { z } from 'zod';
-import { listHeldWork } from '../operator/held-work.ts';
 import { nameEach } from '../operator/install-people-store.ts';
 import { decideHeld, decideLate, takeBackDecision } from '../usage/due/decide-held.ts';
 import { describeHeld } from '../usage/due/describe-due.ts';
+import { listHeld } from '../usage/due/held-store.ts';
+import { listLate, listLowerings } from '../usage/due/list-late.ts';
+import { refreshDue } from '../usage/due/refresh-due.ts';
 import { trainerColumns } from './access.ts';
 import { act, read } from './operation.ts';
 import type { Columns } from './show.ts';
@@ -81,12 +83,17 @@ export const held = read('GET /usage/held', 'List work that is not reported, lat
   }),
   out: HeldList,
   async run({ decided }, ctx) {
-    const { held: work, late, lowerings } = await listHeldWork(ctx, decided);
+    await refreshDue(ctx);
+    if (decided) {
+      const work = [...(await listHeld(ctx, { state: 'discarded' })), ...(await listHeld(ctx, { state: 'assigned' }))];
+      return { decided, held: await nameEach(ctx, work), late: [], lowerings: [] };
+    }
+    const installs = [...ctx.installs.keys()];
     return {
       decided,
-      held: await nameEach(ctx, work),
-      late: await nameEach(ctx, late),
-      lowerings: await nameEach(ctx, lowerings),
+      held: await nameEach(ctx, await listHeld(ctx, { state: 'held' })),
+      late: await nameEach(ctx, await listLate(ctx, installs)),
+      lowerings: await nameEach(ctx, await listLowerings(ctx, installs)),
     };
   },
   show({ decided, held: work, late, lowerings }) {

@@ -1,10 +1,17 @@
 import { z } from 'zod';
+import { toAppError } from '../domain/errors.ts';
+import type { ContractKey } from '../domain/evidence.ts';
 import { countNames } from '../domain/usage.ts';
-import { describeUsage } from '../operator/describe-usage.ts';
+import { maskText } from '../lib/mask.ts';
+import { findOneContract } from '../operator/decide-contract.ts';
 import { nameEach } from '../operator/install-people-store.ts';
 import { describeDifference } from '../usage/due/describe-due.ts';
+import { findImport } from '../usage/import/import-store.ts';
+import { explainConsumed } from '../usage/show/explain-consumed.ts';
+import { showGaps } from '../usage/show/show-gaps.ts';
+import { type ShownDay, showUsage } from '../usage/show/show-usage.ts';
 import { trainerColumns } from './access.ts';
-import { read } from './operation.ts';
+import { type OperationContext, read } from './operation.ts';
 import type { Columns } from './show.ts';
 import { formatList } from './text-table.ts';
 import { Counts, HeldWork, WorkedOn, whyDifferent } from './usage-values.ts';
@@ -87,10 +94,22 @@ export const show = read(
         .describe('Only what is stored here: do not ask the marketplace what was consumed.'),
     }),
     out: Usage,
-    async run(named, ctx, { signal }) {
-      const described = await describeUsage(ctx, named, signal);
-      const { days, held } = described;
-      const usage = { ...described, days: await nameEach(ctx, days), held: await nameEach(ctx, held) };
+    async run({ contract, install: named, stored }, ctx, { signal }) {
+      const { install, contractId, title } = await findOneContract(ctx.database.kysely, contract, named);
+      const { ledger, days, held, ...shown } = await showUsage(ctx, { install, contractId });
+      const consumed = stored
+        ? 'The marketplace was not asked.'
+        : await readConsumed(ctx, { install, contractId }, signal);
+      const usage = {
+        ...shown,
+        ...(await showGaps(ctx, install, contractId)),
+        title,
+        days: await nameEach(ctx, days),
+        held: await nameEach(ctx, held),
+        files: await nameFiles(ctx, days),
+        consumed,
+        explained: typeof consumed === 'string' ? null : explainConsumed(ledger, shown.reported, consumed),
+      };
       return { ...usage, differences: [...sayDifferences(usage), ...sayConsumed(usage), ...sayGaps(usage)] };
     },
     show: (usage) =>
@@ -103,6 +122,30 @@ export const show = read(
       ].join('\n'),
   },
 );
+
+async function nameFiles({ database }: OperationContext, days: readonly ShownDay[]): Promise<Usage['files']> {
+  const seenBy = new Set(days.flatMap(({ observations }) => observations.map(({ source }) => source)));
+  const files: Usage['files'] = {};
+  for (const source of seenBy) {
+    const id = /^import:(\d+)$/.exec(source)?.[1];
+    const found = id === undefined ? undefined : await findImport(database.kysely, Number(id));
+    if (found !== undefined) files[source] = found.fileName;
+  }
+  return files;
+}
+
+async function readConsumed(
+  { sources }: OperationContext,
+  { install, contractId }: ContractKey,
+  signal: AbortSignal,
+): Promise<Usage['consumed']> {
+  try {
+    const budget = await sources.get(install)?.readBudget(contractId, signal);
+    return budget?.consumed ?? 'The marketplace does not say what was consumed.';
+  } catch (error) {
+    return maskText(toAppError(error).message);
+  }
+}
 
 function columnsOf({ files }: Usage): Columns<Day> {
   return [

@@ -3,10 +3,9 @@ import type { By } from '../db/audit-store.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { describeCause } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
-import { maskText } from '../lib/mask.ts';
-import { countPlanWork, type PlanWork } from '../reconcile/runs/run-store.ts';
+import { countPlanWork } from '../reconcile/runs/run-store.ts';
 import { checkSilence } from '../reconcile/runs/silence.ts';
-import { findOpenPlan, installsOfPlan, listPlanItems, type PlanItem, type PlanResult } from '../removals/plan-store.ts';
+import { findOpenPlan, installsOfPlan, listPlanItems, type PlanItem } from '../removals/plan-store.ts';
 import { decidePlan } from './decide-plan.ts';
 import { type Patience, workUntil } from './do-work.ts';
 import { readNow } from './reconcile-now.ts';
@@ -15,18 +14,6 @@ import { readNow } from './reconcile-now.ts';
  * This folder holds what operators decide and look up from the command line. All of it can be done beside a running
  * `start`, on the same database: it stores decisions and leaves acting on them to the workers.
  */
-
-export interface Approved extends PlanResult, PlanWork {
-  /** Whether the marketplace was asked before, so that its current word was considered. */
-  isRead: boolean;
-  /** Trainers who stay for now, because something else is known of them than when the plan was made. */
-  dropped: Dropped[];
-}
-
-export interface Dropped extends Pick<PlanItem, 'membershipId' | 'tool' | 'groupId' | 'trainerId' | 'displayName'> {
-  /** Why they stay. */
-  reason: string;
-}
 
 export interface Approval {
   patience: Patience;
@@ -45,10 +32,11 @@ const usualReadMs = 60_000;
  * asked first: the reason of the plan may have been undone without a delivery. After a silence, no other older
  * removals are carried out with them.
  *
+ * @returns who stays for now as `dropped`, and in `isRead` whether the marketplace was read first
  * @throws AppError `not_found`, or `conflict` where it was decided before; `unavailable` where the marketplace could
  *   not be asked
  */
-export async function approvePlan(ctx: Context, by: By, planId: number, approval: Approval): Promise<Approved> {
+export async function approvePlan(ctx: Context, by: By, planId: number, approval: Approval) {
   const { patience, only, isUnread = false } = approval;
   await findOpenPlan(ctx.database.kysely, planId);
   await checkSilence(ctx);
@@ -58,7 +46,8 @@ export async function approvePlan(ctx: Context, by: By, planId: number, approval
   const how = isUnread ? ' --without-reading' : '';
   const decided = await decidePlan(ctx, decidedBy, 'approve', planId, { only, how });
   const isAsked = createIsAsked(only);
-  const dropped = (await listPlanItems(ctx, planId)).filter((item) => item.isStale && isAsked(item)).map(toDropped);
+  const stale = (await listPlanItems(ctx, planId)).filter((item) => item.isStale && isAsked(item));
+  const dropped = stale.map((item) => ({ ...item, reason: whyDropped(item.current) }));
   const countPlan = () => countPlanWork(ctx, planId);
   const done = await workUntil(ctx, patience, ({ left }) => left, countPlan);
   return { ...decided, isRead, dropped, ...done };
@@ -119,12 +108,6 @@ async function isRefused({ sources }: Context, install: string, signal: AbortSig
 
 function sayOnly(only: readonly number[] | undefined): string {
   return (only ?? []).map((id) => ` --only ${id}`).join('');
-}
-
-function toDropped({ current, ...item }: PlanItem): Dropped {
-  const { membershipId, tool, groupId, trainerId, displayName } = item;
-  const name = displayName === null ? null : maskText(displayName);
-  return { membershipId, tool, groupId, trainerId, displayName: name, reason: whyDropped(current) };
 }
 
 /** Why the removal of an item that is stale is no longer due as the plan says. Pure. */

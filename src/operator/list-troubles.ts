@@ -29,8 +29,8 @@ import { listFallenTotals } from '../usage/read/work-store.ts';
 import { toWorkTrouble } from '../usage/report/usage-alerts.ts';
 import { findToolTroubles } from './find-tool-troubles.ts';
 import { countStuckPeople } from './install-people-store.ts';
-import { waitsFor } from './list-waiting.ts';
 import { type ConfigFile, findInstanceTroubles } from './load-running.ts';
+import { waitsFor } from './waits-for.ts';
 
 /** What the troubles are looked for with. Every `Context` is one. */
 export interface Watched extends Storage {

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../context.ts';
-import type { By } from '../db/audit-store.ts';
+import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { outcomeOfRun, type RunNumbers, type RunOutcome } from '../domain/run.ts';
 import { toInstant, type WatchedClock } from '../lib/clock.ts';
@@ -20,7 +20,6 @@ import {
 } from '../reconcile/runs/run-store.ts';
 import { checkSilence, createAliveWorker } from '../reconcile/runs/silence.ts';
 import { doWork, type Patience } from './do-work.ts';
-import { wantRead as askForReading } from './want-read.ts';
 
 /** The outcome of reconciling one install. */
 export interface Reconciled extends RunNumbers {
@@ -154,7 +153,11 @@ export async function followRuns(
   installs: readonly string[],
   { waitMs, signal, onProgress }: Pick<Patience, 'waitMs' | 'signal' | 'onProgress'>,
 ): Promise<Reconciled[]> {
-  await askForReading(ctx, by, installs);
+  await inTransaction(ctx.database, async (tx) => {
+    await retryFailedOfInstalls(tx, installs, by.at);
+    await wantRead(tx, installs, by.at, 'operator');
+    await writeAudit(tx, by, 'reconcile', installs.join(', '));
+  });
   const until = performance.now() + waitMs;
   for (;;) {
     const found = await findRuns(ctx, installs, by.at);

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, expect, it } from 'vitest';
+import type { Config } from '../../src/config/config-schema.ts';
+import type { Context } from '../../src/context.ts';
 import { renewInvitationOf, takeInvitation } from '../../src/converge/handover-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
@@ -7,7 +9,7 @@ import { toInstant } from '../../src/lib/clock.ts';
 import { claimMail, settleSentMail } from '../../src/mail/mail-store.ts';
 import { createMailing } from '../../src/mail/mail-worker.ts';
 import { createSendMail } from '../../src/mail/send-mail.ts';
-import { listWaiting } from '../../src/operator/list-waiting.ts';
+import { listWaiting } from '../../src/operations/members.ts';
 import { convergeDue } from '../support/converging.ts';
 import { openForTest } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
@@ -22,6 +24,11 @@ const address = 'cmu1@opentrain.work';
 const started = fullEvent({ type: 'contract.started' });
 const style = { from: 'studio@example.com', subject: 'Into {project}' };
 const never = new AbortController().signal;
+
+function withMail(engine: Engine): Context {
+  const marketplace = { ...engine.config.marketplace, managedDomains: [] };
+  return { ...engine, config: { ...engine.config, marketplace, mail: {} as Config['mail'] } };
+}
 
 describeAnyDatabase('an invitation by link', (openFresh) => {
   let engine: Engine;
@@ -58,11 +65,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     const { values } = await engine.metrics.invitations.get();
     return values.map(({ labels, value }) => `${labels['outcome']} ${value}`);
   };
-  const waiting = async () => {
-    const now = toInstant(engine.clock.now());
-    const wishes = { limit: 10, managedDomains: [], hasMail: true, now };
-    return (await listWaiting(engine, wishes)).map(({ waitsFor }) => waitsFor);
-  };
+  const waiting = async () => (await listWaiting(withMail(engine), { limit: 10 })).map(({ waitsFor }) => waitsFor);
   const by = () => ({ actor: 'ada', at: toInstant(engine.clock.now()) });
 
   it('is mailed once, and then it is not kept and no operator gets it', async () => {
@@ -270,9 +273,7 @@ describeAnyDatabase('an invitation by password', (openFresh) => {
     const mailer = createMailing(engine, { send, style });
     expect(await mailer(never)).toBe('idle');
     expect(box.mails).toEqual([]);
-    const now = toInstant(engine.clock.now());
-    const wishes = { limit: 10, managedDomains: [], hasMail: true, now };
-    expect(await listWaiting(engine, wishes)).toMatchObject([
+    expect(await listWaiting(withMail(engine), { limit: 10 })).toMatchObject([
       { waitsFor: 'operator', invitation: { kind: 'password' }, state: 'active' },
     ]);
   });

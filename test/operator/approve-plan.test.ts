@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { toInstant } from '../../src/lib/clock.ts';
-import { type Approved, approvePlan } from '../../src/operator/approve-plan.ts';
+import { approvePlan } from '../../src/operator/approve-plan.ts';
 import { listPlans } from '../../src/removals/plan-store.ts';
 import { createRemovalWorker } from '../../src/removals/removal-worker.ts';
 import type { Source, SourceReader } from '../../src/sources/source.ts';
@@ -67,7 +67,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
   function approve(
     api: Listing | SourceReader,
     { waitMs = 5000, ...approval }: { isUnread?: boolean; waitMs?: number; readWithinMs?: number } = {},
-  ): Promise<Approved> {
+  ) {
     const { engine, tool } = incident;
     const reader = 'readGrant' in api ? api : toApi(api);
     const counted: SourceReader = {
@@ -92,9 +92,8 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
     await holdAsUnlinked();
     const approved = await approve(linkedAgain);
     expect(approved).toMatchObject({ decided: 0, stale: 4, removed: 0, left: 0, isRead: true });
-    expect(approved.dropped).toEqual(
+    expect(approved.dropped).toMatchObject(
       allTrainers.map((trainerId) => ({
-        membershipId: expect.any(Number),
         tool: 'studio',
         groupId: 'street-signs',
         trainerId,

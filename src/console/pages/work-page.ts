@@ -10,10 +10,10 @@ import {
   type CheckedWork,
   type CheckSum,
   dayColumns,
+  sayDifference,
   toDollars,
 } from '../../operations/usage-check.ts';
 import { sayCounts, workPath } from '../../operations/usage-values.ts';
-import { sayDifference } from '../../operator/check-work.ts';
 import { actButton } from '../act.ts';
 import { ask, inputIn } from '../ask.ts';
 import { fileOf } from '../list.ts';

@@ -8,29 +8,8 @@ import { type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { findSubscription } from './subscription-store.ts';
 import { toShownUrl } from './troubles.ts';
 
-/** The state of an install's webhook endpoint now, and what the watch noted. */
-export interface DescribedSubscription {
-  install: string;
-  /** The endpoint that delivers here, else one of ours. */
-  endpointId: string | null;
-  url: string | null;
-  /** The status at the marketplace: `ACTIVE` or `DISABLED`. */
-  status: string | null;
-  missingEventTypes: string[];
-  consecutiveFailures: number | null;
-  /** When the watch last checked it; null if it never did. */
-  checkedAt: string | null;
-  trouble: string | null;
-  /** What to do about the trouble. */
-  action: string | null;
-}
-
-/** Asks the marketplace and changes nothing. @throws AppError as `lookAtSubscription` */
-export async function describeSubscription(
-  ctx: Context,
-  install: string,
-  signal: AbortSignal,
-): Promise<DescribedSubscription> {
+/** The webhook endpoint that delivers here, else one of ours, and what the watch noted. Changes nothing. @throws AppError as `lookAtSubscription` */
+export async function describeSubscription(ctx: Context, install: string, signal: AbortSignal) {
   const { view } = await lookAtSubscription(ctx, install, signal);
   const { checkedAt } = await findSubscription(ctx, install);
   const { trouble } = decideSubscription(install, view);
@@ -53,25 +32,13 @@ function mainOf(view: SubscriptionView): Endpoint | undefined {
   return [...usable, ...strangers, ...elsewhere][0];
 }
 
-export interface Redelivered {
-  endpointId: string;
-  status: string;
-  /** How many deliveries; null if the marketplace did not say. */
-  requeued: number | null;
-}
-
 /**
  * Has the marketplace send the failed deliveries again, or one delivery whatever its status. Without
  * a stored endpoint and without a public address, it takes the only endpoint of the install.
  *
  * @throws AppError `not_found` if there is no such endpoint or delivery, `conflict` if the source can send nothing again
  */
-export async function redeliver(
-  ctx: Context,
-  install: string,
-  deliveryId: string | undefined,
-  signal: AbortSignal,
-): Promise<Redelivered> {
+export async function redeliver(ctx: Context, install: string, deliveryId: string | undefined, signal: AbortSignal) {
   const source = sourceOf(ctx, install);
   if (source.redeliver === undefined) throw cannotRedeliver(install);
   const endpoint =

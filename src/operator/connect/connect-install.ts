@@ -19,8 +19,8 @@ import { type Check, ok, warning } from '../doctor-checks.ts';
 import { checkGrant, checkJobs, checkSurplus, checkUnanswered, checkUnread } from '../install-checks.ts';
 import { linkJobs, refuseJobs } from './link-jobs.ts';
 import { type Relinked, relink } from './relink.ts';
-import { type Destination, describeDestination } from './settle-destination.ts';
-import type { Connecting } from './settle-wish.ts';
+
+import { type Connecting, type Destination, describeDestination } from './settle-wish.ts';
 
 /** Where an install is connected, and who does it. */
 export interface Connector {

@@ -1,10 +1,18 @@
-import type { Config } from '../../config/config-schema.ts';
 import { secret } from '../../config/values-schema.ts';
+import type { Context } from '../../context.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { Install } from '../../domain/install.ts';
 import type { SourceKind } from '../../domain/source-kind.ts';
 import type { WantedJob } from './link-jobs.ts';
-import { type Destination, settleDestination } from './settle-destination.ts';
+
+/** The tool that an install leads to, and the projects that it may reach. */
+export interface Destination {
+  tool: string;
+  projects: readonly string[];
+}
+
+export function describeDestination({ tool, projects }: Destination): string {
+  return `tool ${tool}, projects ${projects.join(', ')}`;
+}
 
 export interface Connecting {
   install: string;
@@ -29,24 +37,16 @@ interface Wanted {
   projects: readonly string[] | undefined;
 }
 
-interface Settled {
-  source: SourceKind;
-  /** Null where the install is in the configuration file, which says it then. */
-  destination: Destination | null;
-  /** The token of the configuration. */
-  configured: string | undefined;
-}
-
 /**
- * Where an install is to lead. One of the configuration is connected as it is written there.
+ * Where an install is to lead. One of the configuration is connected as it is written there: then the destination is
+ * null, and `configured` its token.
  *
  * @throws AppError `invalid` where that cannot be, or where the operator has to say more
  */
-export function settleWish(
-  { config, installs }: { config: Config; installs: ReadonlyMap<string, Install> },
-  { install, source: wantedSource, jobs, hasToken, tool, projects }: Wanted,
-): Settled {
-  const source = settleSource(install, installs.get(install)?.source, wantedSource);
+export function settleWish(ctx: Pick<Context, 'config' | 'installs'>, wish: Wanted) {
+  const { install, jobs, hasToken, tool, projects } = wish;
+  const { config, installs } = ctx;
+  const source = settleSource(install, installs.get(install)?.source, wish.source);
   if (jobs.length > 0 && source !== 'employer') {
     const message =
       'Jobs are named for your own account alone, with --employer: a customer links their projects to jobs';
@@ -62,14 +62,44 @@ export function settleWish(
       `${install} stands in the configuration: change its token, tool, projects or jobs there`,
     );
   }
-  const others = [...installs].filter(([other]) => other !== install);
-  const wanted = { ...(tool !== undefined && { tool }), ...(projects !== undefined && { projects }) };
-  const known = {
-    before: installs.get(install),
-    others: others.map(([, other]) => other),
-    tools: [...config.tools.keys()],
-  };
-  return { source, destination: settleDestination(wanted, known), configured: undefined };
+  return { source, destination: settleDestination(ctx, wish), configured: undefined };
+}
+
+/**
+ * The requested destination, else the current one, else the only one there is.
+ *
+ * @throws AppError `invalid` where the operator has to name it, because customers are walled off from each other
+ *   (docs/design.md, Memberships)
+ */
+function settleDestination(
+  { config, installs }: Pick<Context, 'config' | 'installs'>,
+  { install, ...wanted }: Wanted,
+): Destination {
+  const [before, tools] = [installs.get(install), [...config.tools.keys()]];
+  const tool = wanted.tool ?? before?.tool ?? onlyOf(tools);
+  if (!tools.includes(tool)) {
+    throw new AppError('invalid', `There is no tool "${tool}"; there is: ${tools.join(', ')}`);
+  }
+  const projects = wanted.projects ?? (before?.tool === tool ? before.projects : undefined);
+  if (projects !== undefined) return { tool, projects };
+  if ([...installs].some(([name, other]) => name !== install && other.tool === tool)) {
+    throw new AppError(
+      'invalid',
+      `Other installs use the tool "${tool}" too: name the projects that are this customer's, with --projects`,
+    );
+  }
+  return { tool, projects: ['*'] };
+}
+
+function onlyOf(tools: readonly string[]): string {
+  const [tool] = tools;
+  if (tool !== undefined && tools.length === 1) return tool;
+  throw new AppError(
+    'invalid',
+    tool === undefined
+      ? 'No tool is configured: name one under "tools" in the configuration first'
+      : `Name the tool that gets the people, with --tool; there is: ${tools.join(', ')}`,
+  );
 }
 
 /** @throws AppError `conflict` for an account of another kind: what is known of the install would be nothing of its */

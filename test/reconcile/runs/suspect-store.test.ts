@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { listContracts } from '../../../src/operator/list-contracts.ts';
+import { listContracts } from '../../../src/operations/contracts.ts';
 import { listSuspects, suspectsAmong } from '../../../src/reconcile/runs/suspect-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, minutes } from '../../support/incident.ts';

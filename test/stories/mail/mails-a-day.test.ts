@@ -1,9 +1,11 @@
 import { beforeEach, expect, it } from 'vitest';
+import type { Config } from '../../../src/config/config-schema.ts';
+import type { Context } from '../../../src/context.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { purgeMails } from '../../../src/mail/mail-store.ts';
 import { createMailing } from '../../../src/mail/mail-worker.ts';
 import { createSendMail } from '../../../src/mail/send-mail.ts';
-import { listWaiting } from '../../../src/operator/list-waiting.ts';
+import { listWaiting } from '../../../src/operations/members.ts';
 import { convergeDue, resetDue } from '../../support/converging.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
@@ -14,6 +16,11 @@ import { describeAnyDatabase } from '../../support/tries.ts';
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 const style = { from: 'studio@example.com', subject: 'Into {project}' };
+
+function withMail(engine: Engine): Context {
+  const marketplace = { ...engine.config.marketplace, managedDomains: [] };
+  return { ...engine, config: { ...engine.config, marketplace, mail: {} as Config['mail'] } };
+}
 
 describeAnyDatabase('mails to one person', (openFresh) => {
   let engine: Engine;
@@ -49,11 +56,7 @@ describeAnyDatabase('mails to one person', (openFresh) => {
     await convergeDue(engine, tool);
   }
 
-  const waiting = async () => {
-    const now = toInstant(engine.clock.now());
-    const wishes = { limit: 10, managedDomains: [], hasMail: true, now };
-    return (await listWaiting(engine, wishes)).map(({ waitsFor }) => waitsFor);
-  };
+  const waiting = async () => (await listWaiting(withMail(engine), { limit: 10 })).map(({ waitsFor }) => waitsFor);
 
   it('are three a day: the next waits until the first is a day old, and none is lost', async () => {
     for (const project of ['p1', 'p2', 'p3', 'p4', 'p5']) {

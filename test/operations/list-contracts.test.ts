@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
 import { contractStatuses } from '../../src/domain/evidence-status.ts';
 import type { ContractPosition } from '../../src/evidence/contract-store.ts';
-import { listContracts } from '../../src/operator/list-contracts.ts';
+import { listContracts } from '../../src/operations/contracts.ts';
 import { createEngine } from '../support/engine-harness.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 

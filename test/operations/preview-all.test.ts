@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { outcomeOfRun } from '../../src/domain/run.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { previewAll } from '../../src/operator/preview-all.ts';
+import { previewAll } from '../../src/operations/reconcile.ts';
 import { countRunWork, lastReceiptId } from '../../src/reconcile/runs/run-store.ts';
 import type { Source } from '../../src/sources/source.ts';
 import type { OpenFresh } from '../support/databases.ts';
