@@ -1,8 +1,15 @@
 import { z } from 'zod';
+import type { Context } from '../context.ts';
+import type { Row } from '../db/schema.ts';
+import { provisioningOf } from '../domain/evidence-status.ts';
 import { sourceOf } from '../installs/subscription/look-at-subscription.ts';
+import { outsideOf } from '../memberships/wall.ts';
 import { addLink, findLink, removeLink } from '../operator/links/change-links.ts';
 import { examineLink } from '../operator/links/examine-link.ts';
-import { listLinks } from '../operator/links/list-links.ts';
+import type { Link as LinkThere } from '../sources/source.ts';
+import { type LinkedProject, scopeOfLink } from '../usage/read/find-scopes.ts';
+import { listScopes } from '../usage/read/scope-store.ts';
+import { askEach, sayUnread, unread } from './ask-each.ts';
 import { act, group, read } from './operation.ts';
 import { type Columns, table } from './show.ts';
 import { maybeInstant, maybeText, ofInstall, oneInstall, pickInstalls, text, theInstall } from './values.ts';
@@ -32,7 +39,9 @@ const Link = z
   })
   .meta({ id: 'Link' });
 
-const columns: Columns<z.output<typeof Link>> = [
+type Link = z.output<typeof Link>;
+
+const columns: Columns<Link> = [
   ['install', ({ install }) => install],
   ['link', ({ linkId }) => linkId],
   ['project', ({ project }) => project],
@@ -50,15 +59,10 @@ export const links = group('links', {
   list: read('GET /links', 'List the links as the marketplace has them now', {
     asks: 'marketplace',
     in: z.strictObject({ install: ofInstall }),
-    out: z.object({
-      links: z.array(Link),
-      unread: z
-        .array(z.object({ install: z.string(), failure: z.string() }))
-        .describe('Installs that could not be asked, and why.'),
-    }),
+    out: z.object({ links: z.array(Link), unread }),
     run: ({ install }, ctx, { signal }) => listLinks(ctx, pickInstalls(ctx, install), signal),
     show: table(columns, 'No project is linked.', 'links'),
-    problems: ({ unread }) => unread.map(({ install, failure }) => `${install}: ${failure}`),
+    problems: sayUnread,
   }),
   add: act('POST /installs/{install}/links', 'Link a project of your tool, so that people are hired into it', {
     asks: 'tools',
@@ -116,11 +120,56 @@ export const links = group('links', {
   ),
 });
 
-function sayWork(work: z.output<typeof Link>['work']): string {
+function sayWork(work: Link['work']): string {
   if (work === null) return '';
   const { state, readAt, failure } = work;
   if (state === 'read') return `read ${readAt}`;
   if (state === 'unread') return 'not read yet';
   const last = readAt === null ? 'never read' : `last read ${readAt}`;
   return state === 'gone' ? `gone, ${last}` : `${last}: ${failure}`;
+}
+
+export async function listLinks(ctx: Context, installs: readonly string[], signal: AbortSignal) {
+  const scopes = await listScopes(ctx);
+  const asked = await askEach(installs, signal, async (install) => {
+    const listed = (await ctx.sources.get(install)?.listLinks(signal)) ?? [];
+    return listed.map((link) => toListed(ctx, scopes, install, link));
+  });
+  return { links: asked.found, unread: asked.unread };
+}
+
+function toListed(ctx: Context, scopes: readonly Row<'usageScope'>[], install: string, link: LinkThere): Link {
+  const { id, externalProjectId, externalProjectName, provisioningMode, jobId = null } = link;
+  const project = { install, externalProjectId, externalProjectName };
+  const isManaged = provisioningOf(provisioningMode) === 'of_marketplace';
+  const outside = isManaged ? null : outsideOf(ctx, { ...project, provisioningMode });
+  const route = isManaged || outside !== null ? undefined : ctx.routeLink(project);
+  return {
+    install,
+    linkId: id,
+    project: externalProjectId,
+    name: externalProjectName,
+    jobId,
+    leads: leadOf(isManaged, route !== undefined, outside !== null),
+    outside,
+    tool: route?.tool ?? null,
+    groupId: route?.groupId ?? null,
+    work: isManaged ? null : toWork(ctx, scopes, project),
+  };
+}
+
+function toWork(ctx: Context, scopes: readonly Row<'usageScope'>[], link: LinkedProject): Link['work'] {
+  const at = scopeOfLink(ctx, link);
+  if (at === undefined) return null;
+  const { tool, scope } = at;
+  const known = scopes.find((one) => one.tool === tool && one.scope === scope);
+  const { readBeganAt: readAt = null, failure = null, goneSince = null } = known ?? {};
+  if (failure === null) return { scope, state: readAt === null ? 'unread' : 'read', readAt, failure };
+  return { scope, state: goneSince === null ? 'failing' : 'gone', readAt, failure };
+}
+
+function leadOf(isManaged: boolean, isRouted: boolean, isBeyond: boolean): Link['leads'] {
+  if (isManaged) return 'managed';
+  if (isRouted) return 'here';
+  return isBeyond ? 'outside' : 'nowhere';
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { toAppError } from '../domain/errors.ts';
 import { rotateToken } from '../installs/tokens/rotate-token.ts';
+import { askEach, sayUnread, unread } from './ask-each.ts';
 import { act, group, read } from './operation.ts';
 import { type Columns, table } from './show.ts';
 import { maybeInstant, maybeText, ofInstall, oneInstall, pickInstalls, text, theInstall } from './values.ts';
@@ -36,28 +36,19 @@ export const token = group('token', {
     asks: 'marketplace',
     args: ['install'],
     in: z.strictObject({ install: ofInstall }),
-    out: z.object({
-      tokens: z.array(Token),
-      unread: z.array(z.object({ install: z.string(), failure: z.string() })),
-    }),
+    out: z.object({ tokens: z.array(Token), unread }),
     async run({ install: named }, ctx, { signal }) {
-      const tokens: z.input<typeof Token>[] = [];
-      const unread: { install: string; failure: string }[] = [];
-      for (const install of pickInstalls(ctx, named)) {
+      const asked = await askEach(pickInstalls(ctx, named), signal, async (install) => {
         const source = ctx.sources.get(install);
-        if (source?.listTokens === undefined) continue;
-        try {
-          const { token: used } = await source.readGrant(signal);
-          const listed = await source.listTokens(signal);
-          tokens.push(...listed.map((one) => ({ install, ...one, isUsed: one.id === used?.id })));
-        } catch (error) {
-          unread.push({ install, failure: toAppError(error).message });
-        }
-      }
-      return { tokens, unread };
+        if (source?.listTokens === undefined) return [];
+        const { token: used } = await source.readGrant(signal);
+        const listed = await source.listTokens(signal);
+        return listed.map((one) => ({ install, ...one, isUsed: one.id === used?.id }));
+      });
+      return { tokens: asked.found, unread: asked.unread };
     },
     show: table(columns, 'No install is an account of your own.', 'tokens'),
-    problems: ({ unread }) => unread.map(({ install, failure }) => `${install}: ${failure}`),
+    problems: sayUnread,
   }),
   rotate: act(
     'POST /installs/{install}/token/rotate',

@@ -1,6 +1,10 @@
 import { z } from 'zod';
+import { writeAudit } from '../db/audit-store.ts';
+import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
-import { acceptServer, listServers } from '../operator/tool-servers.ts';
+import { askTool } from '../operator/tool-servers.ts';
+import { locationOf } from '../tools/bind-tool.ts';
+import { listToolBindings, setToolBinding } from '../tools/tool-binding-store.ts';
 import { act, group, read } from './operation.ts';
 import { type Columns, table } from './show.ts';
 import { maybeText, text } from './values.ts';
@@ -27,29 +31,38 @@ export const tools = group('tools', {
   list: read('GET /tools', 'List the configured tools and the server that the people of each are in', {
     in: z.strictObject({}),
     out: z.object({ tools: z.array(Tool) }),
-    run: async (_none, ctx) => ({ tools: await listServers(ctx, ctx.config.tools) }),
+    async run(_none, ctx) {
+      const bindings = new Map((await listToolBindings(ctx)).map((one) => [one.tool, one]));
+      const configured = [...ctx.config.tools];
+      return {
+        tools: configured.map(([tool, { settings }]) => {
+          return { tool, location: locationOf(settings), bound: bindings.get(tool) ?? null };
+        }),
+      };
+    },
     show: table(columns, 'No tool is configured.', 'tools'),
   }),
-  accept: act(
-    'POST /tools/{tool}/accept',
-    'Confirm that the server at the address of a tool is the one its people are in',
-    {
-      asks: 'tools',
-      in: z.strictObject({ tool: text.describe('Its name in the configuration.') }),
-      out: Server.extend({ tool: z.string() }),
-      async run({ tool }, ctx, { by, signal }) {
-        const [adapter, settings] = [ctx.adapters.get(tool), ctx.config.tools.get(tool)?.settings];
-        if (adapter === undefined || settings === undefined) {
-          throw new AppError(
-            'not_found',
-            `There is no tool "${tool}"; there are: ${[...ctx.adapters.keys()].join(', ')}`,
-          );
-        }
-        return { tool, ...(await acceptServer(ctx, by, { tool, adapter, settings }, signal)) };
-      },
-      show: ({ tool, ...server }) => `${tool} is ${sayServer(server)} now.`,
+  accept: act('POST /tools/{tool}/accept', 'Confirm that the server at the address of a tool is the one its people are in', {
+    asks: 'tools',
+    in: z.strictObject({ tool: text.describe('Its name in the configuration.') }),
+    out: Server.extend({ tool: z.string() }),
+    async run({ tool }, ctx, { by, signal }) {
+      const [adapter, settings] = [ctx.adapters.get(tool), ctx.config.tools.get(tool)?.settings];
+      if (adapter === undefined || settings === undefined) {
+        throw new AppError(
+          'not_found',
+          `There is no tool "${tool}"; there are: ${[...ctx.adapters.keys()].join(', ')}`,
+        );
+      }
+      const server = await askTool(adapter, settings, signal);
+      await inTransaction(ctx.database, async (tx) => {
+        await setToolBinding(tx, tool, server);
+        await writeAudit(tx, by, 'tools accept', tool);
+      });
+      return { tool, ...server };
     },
-  ),
+    show: ({ tool, ...server }) => `${tool} is ${sayServer(server)} now.`,
+  }),
 });
 
 function sayServer({ identity, location }: z.output<typeof Server>): string {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { listLinks } from '../../../src/operator/links/list-links.ts';
+import { listLinks } from '../../../src/operations/links.ts';
 import type { Source } from '../../../src/sources/source.ts';
 import { reportNow } from '../../../src/usage/report/report-now.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';

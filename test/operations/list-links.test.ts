@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import type { Adapter, AdapterLink } from '../../../src/adapters/adapter.ts';
-import { createLinkRouter } from '../../../src/memberships/link-router.ts';
-import { listLinks } from '../../../src/operator/links/list-links.ts';
-import { Link } from '../../../src/sources/record-schema.ts';
-import type { Source } from '../../../src/sources/source.ts';
-import { createTestContext, inStudio } from '../../support/engine-harness.ts';
-import { createMemoryTool } from '../../support/memory-tool.ts';
-import { describeAnyDatabase } from '../../support/tries.ts';
+import type { Adapter, AdapterLink } from '../../src/adapters/adapter.ts';
+import { createLinkRouter } from '../../src/memberships/link-router.ts';
+import { listLinks } from '../../src/operations/links.ts';
+import { Link } from '../../src/sources/record-schema.ts';
+import type { Source } from '../../src/sources/source.ts';
+import { createTestContext, inStudio } from '../support/engine-harness.ts';
+import { createMemoryTool } from '../support/memory-tool.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const projects = ['acme-signs', 'globex-1', 'ACME-1', 'a/../b', 'acme-broken'];
 
