@@ -6,22 +6,11 @@ import { toInstant } from '../lib/clock.ts';
 import { listAccessHistory } from '../memberships/access-history-store.ts';
 import { listAccess } from '../memberships/access-list-store.ts';
 import { type LeavingKey, leavingKeyOf } from '../memberships/membership-list-store.ts';
-import { type PageWish, pageById, pageByKey, rowNumberIn } from './cursor.ts';
+import { type PageWish, pageBy, pageById } from './cursor.ts';
 import { group, read } from './operation.ts';
 import { contractPath, trainerPath } from './paths.ts';
 import { type Columns, table } from './show.ts';
-import {
-  instant,
-  maybeInstant,
-  maybeText,
-  ofInstall,
-  ofTool,
-  page,
-  paging,
-  refuseUnknown,
-  refuseUnknownTool,
-  text,
-} from './values.ts';
+import { instant, maybeInstant, maybeText, ofInstall, ofTool, page, paging, rowNumber, text } from './values.ts';
 
 /** Who has or had access to which project, and why. */
 
@@ -126,11 +115,8 @@ export async function pageLeaving<Row extends Parameters<typeof leavingKeyOf>[0]
   wish: PageWish,
   find: (after: LeavingKey | undefined, limit: number) => Promise<Row[]>,
 ) {
-  return await pageByKey(
-    list,
-    { ...wish, parts: 2 },
-    (key, limit) => find(key && { leavesAt: key[0] ?? '', id: rowNumberIn(key[1]) }, limit),
-    (row) => [leavingKeyOf(row).leavesAt, String(row.id)],
+  return await pageBy(list, { leavesAt: z.string(), id: rowNumber }, wish, async (after, limit) =>
+    (await find(after, limit)).map((row) => ({ ...row, ...leavingKeyOf(row) })),
   );
 }
 
@@ -152,14 +138,8 @@ export const access = group('access', {
         install,
       };
       if (period.from > period.to) throw new AppError('invalid', 'from must be before to');
-      return await pageByKey(
-        'access',
-        { ...wish, parts: 2 },
-        (key, limit) => {
-          const after = key && { membershipId: rowNumberIn(key[0]), number: rowNumberIn(key[1]) };
-          return listAccessHistory(kysely, period, { after, limit });
-        },
-        ({ membershipId, number }) => [String(membershipId), String(number)],
+      return await pageBy('access', { membershipId: rowNumber, number: rowNumber }, wish, (after, limit) =>
+        listAccessHistory(kysely, period, { after, limit }),
       );
     },
     show: table(stretchColumns, 'Nobody had access in this period.'),
@@ -182,16 +162,13 @@ export const access = group('access', {
       const search = q === undefined ? undefined : { text: q, digest: ctx.box.digest(q.toLowerCase()) };
       const asked = { ...filter, search, isLeaving, trainerId: trainer, contractId: contract };
       const { kysely } = ctx.database;
-      const found = isLeaving
+      return isLeaving
         ? await pageLeaving('access leaving', { limit, cursor }, (afterLeaving, most) =>
             listAccess(kysely, { ...asked, afterLeaving, limit: most }),
           )
         : await pageById('access search', { limit, cursor }, (before, most) =>
             listAccess(kysely, { ...asked, before, limit: most }),
           );
-      refuseUnknown(ctx, filter.install, found.items);
-      refuseUnknownTool(ctx, filter.tool, found.items);
-      return found;
     },
     show: table(
       accessColumns,

@@ -1,6 +1,7 @@
 import { AppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Call, Operation, OperationContext } from './operation.ts';
+import { refuseUnknown } from './values.ts';
 
 /**
  * Runs an operation and cuts its answer to what is documented: a column that is added to a table does not get out by
@@ -16,10 +17,18 @@ export async function answer(
 ): Promise<Record<string, unknown>> {
   const given = await operation.run(input, ctx, call);
   const cut = operation.out.safeParse(given);
+  if (!cut.success) {
+    const [issue] = cut.error.issues;
+    throw new AppError('internal', `The answer of ${operation.id} is not as documented at ${issue?.path.join('.')}`);
+  }
+  // What is stored of an install that is no longer configured can still be listed.
+  if (isEmptyList(operation, cut.data)) refuseUnknown(ctx, input);
   const isWhole = operation.isSecret || (operation.isPersonal && call.role === 'operator');
-  if (cut.success) return isWhole ? cut.data : (maskAll(cut.data) as Record<string, unknown>);
-  const [issue] = cut.error.issues;
-  throw new AppError('internal', `The answer of ${operation.id} is not as documented at ${issue?.path.join('.')}`);
+  return isWhole ? cut.data : (maskAll(cut.data) as Record<string, unknown>);
+}
+
+function isEmptyList({ method, show }: Operation, found: object): boolean {
+  return method === 'get' && 'rowsOf' in show && show.rowsOf(found).length === 0;
 }
 
 function maskAll(value: unknown): unknown {

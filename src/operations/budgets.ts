@@ -3,19 +3,20 @@ import { type EndingBudget, listEndingBudgets, listUsedDays } from '../budget/en
 import { budgetStates } from '../domain/budget.ts';
 import { AppError } from '../domain/errors.ts';
 import { addDays } from '../lib/add-days.ts';
-import { pageByKey } from './cursor.ts';
+import { pageBy } from './cursor.ts';
 import { group, read } from './operation.ts';
 import { type Columns, sayPercent, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { sayWork, workPath } from './usage-values.ts';
-import { count, day, maybeInstant, maybeText, ofInstall, page, paging, refuseUnknown, text } from './values.ts';
+import { count, day, maybeInstant, maybeText, ofInstall, page, paging, text } from './values.ts';
 
 /** The budgets that work uses up. */
 
+const contractKey = { install: z.string(), contractId: z.string() };
+
 const Budget = z
   .object({
-    install: z.string(),
-    contractId: z.string(),
+    ...contractKey,
     title: maybeText,
     state: z.enum(budgetStates).nullable().describe('Null before the first reading.'),
     stateSince: maybeInstant,
@@ -88,20 +89,10 @@ export const budgets = group('budgets', {
       ...paging,
     }),
     out: page(Budget),
-    async run({ limit: most, cursor, ...filter }, ctx) {
-      const found = await pageByKey(
-        'budgets',
-        { limit: most, cursor, parts: 2 },
-        async (key, limit) => {
-          const [install = '', contractId = ''] = key ?? [];
-          const after = key && { install, contractId };
-          return (await listEndingBudgets(ctx, ctx.clock.now(), { ...filter, after, limit })).map(toBudget);
-        },
-        ({ install, contractId }) => [install, contractId],
-      );
-      refuseUnknown(ctx, filter.install, found.items);
-      return found;
-    },
+    run: ({ limit: most, cursor, ...filter }, ctx) =>
+      pageBy('budgets', contractKey, { limit: most, cursor }, async (after, limit) =>
+        (await listEndingBudgets(ctx, ctx.clock.now(), { ...filter, after, limit })).map(toBudget),
+      ),
     show: table(columns, 'No budgets match. A budget is read within a minute after its contract became active.'),
   }),
   show: read('GET /contracts/{contract}/budget', 'Show the budget of a contract, and what was used of it each day', {

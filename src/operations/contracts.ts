@@ -12,11 +12,11 @@ import {
 import type { Storage } from '../keys/storage.ts';
 import { decideContract } from '../operator/decide-contract.ts';
 import { suspectsAmong } from '../reconcile/runs/suspect-store.ts';
-import { pageByKey } from './cursor.ts';
+import { pageBy } from './cursor.ts';
 import { act, group, read } from './operation.ts';
 import { contractPath } from './paths.ts';
 import { type Columns, sayPercent, table } from './show.ts';
-import { maybeInstant, maybeText, ofInstall, page, paging, refuseUnknown, text } from './values.ts';
+import { maybeInstant, maybeText, ofInstall, page, paging, text } from './values.ts';
 
 /** What is known of the contracts, and an operator's decision about one. */
 
@@ -86,19 +86,11 @@ export const contracts = group('contracts', {
   list: read('GET /contracts', 'List contracts, those with the least of their budget left first', {
     in: Filter.extend(paging),
     out: page(Contract),
-    async run({ limit: most, cursor, ...filter }, ctx) {
-      const found = await pageByKey(
-        'contracts',
-        { limit: most, cursor, parts: 3 },
-        async (key, limit) => {
-          const [left = '', of = '', id = ''] = key ?? [];
-          const after = key && { install: of, contractId: id, remainingFraction: left === '' ? null : Number(left) };
-          return await listContracts(ctx, { ...filter, after, limit });
-        },
-        ({ install, contractId, remainingFraction }) => [String(remainingFraction ?? ''), install, contractId],
+    run({ limit: most, cursor, ...filter }, ctx) {
+      const key = { remainingFraction: z.number().nullable(), install: z.string(), contractId: z.string() };
+      return pageBy('contracts', key, { limit: most, cursor }, (after, limit) =>
+        listContracts(ctx, { ...filter, after, limit }),
       );
-      refuseUnknown(ctx, filter.install, found.items);
-      return found;
     },
     show: table(
       contractColumns,

@@ -6,11 +6,11 @@ import {
   listFindings,
   listGroupDrifts,
 } from '../reconcile/drift/finding-store.ts';
-import { pageByKey } from './cursor.ts';
+import { pageBy } from './cursor.ts';
 import { group, read } from './operation.ts';
 import { trainerPath } from './paths.ts';
 import { type Columns, table } from './show.ts';
-import { count, instant, maybeInstant, maybeText, ofTool, page, paging, refuseUnknownTool, text } from './values.ts';
+import { count, instant, maybeInstant, maybeText, ofTool, page, paging, text } from './values.ts';
 
 /** What differs between the members that the tools list and the memberships that Gangway knows. */
 
@@ -33,10 +33,11 @@ const describeFinding: Record<FindingKind, string> = {
 const kinds = Object.values(driftSides).flat();
 const kind = z.enum(kinds);
 
+const groupKey = { tool: z.string(), groupId: z.string() };
+
 const GroupDrift = z
   .object({
-    tool: z.string(),
-    groupId: z.string(),
+    ...groupKey,
     install: z.string().describe('By whose reading it was listed.'),
     listedAt: instant,
     listed: count,
@@ -49,8 +50,7 @@ const Finding = z
   .object({
     id: z.string(),
     kind,
-    tool: z.string(),
-    groupId: z.string(),
+    ...groupKey,
     install: z.string(),
     since: instant,
     listedAt: instant,
@@ -115,38 +115,19 @@ export const drift = group('drift', {
       ...paging,
     }),
     out: page(Finding),
-    async run({ tool, group: groupId, side, ...wish }, ctx) {
-      const found = await pageByKey(
-        'drift',
-        { ...wish, parts: 4 },
-        async ([ofTool = '', ofGroup = '', ofKind = '', id = ''] = [], limit) => {
-          const after = id === '' ? undefined : { tool: ofTool, groupId: ofGroup, kind: ofKind, id };
-          const filter = { tool, groupId, kinds: side === undefined ? kinds : driftSides[side], after, limit };
-          return (await listFindings(ctx, filter)).map((one) => ({ ...one, next: sayNext(one) }));
-        },
-        (one) => [one.tool, one.groupId, one.kind, one.id],
+    run({ tool, group: groupId, side, ...wish }, ctx) {
+      const filter = { tool, groupId, kinds: side === undefined ? kinds : driftSides[side] };
+      return pageBy('drift', { ...groupKey, kind: z.string(), id: z.string() }, wish, async (after, limit) =>
+        (await listFindings(ctx, { ...filter, after, limit })).map((one) => ({ ...one, next: sayNext(one) })),
       );
-      refuseUnknownTool(ctx, tool, found.items);
-      return found;
     },
     show: table(columns, 'Nothing differs, as far as the groups were listed.'),
   }),
   groups: read('GET /drift/groups', 'List the groups whose members were listed, and how many of them differ', {
     in: z.strictObject({ ...ofGroup, ...paging }),
     out: page(GroupDrift),
-    async run({ tool, group: groupId, ...wish }, ctx) {
-      const found = await pageByKey(
-        'drift groups',
-        { ...wish, parts: 2 },
-        (key, limit) => {
-          const after = key && { tool: key[0] ?? '', groupId: key[1] ?? '' };
-          return listGroupDrifts(ctx, { tool, groupId, after, limit });
-        },
-        (one) => [one.tool, one.groupId],
-      );
-      refuseUnknownTool(ctx, tool, found.items);
-      return found;
-    },
+    run: ({ tool, group: groupId, ...wish }, ctx) =>
+      pageBy('drift groups', groupKey, wish, (after, limit) => listGroupDrifts(ctx, { tool, groupId, after, limit })),
     show: table(
       groupColumns,
       'No group was listed yet. One appears after its customer was read, if its tool can list members.',

@@ -15,23 +15,13 @@ import { explainSubject } from '../operator/explain-subject.ts';
 import { loadTimeline } from '../operator/timeline/load-timeline.ts';
 import { type WaitedFor, waitsFor } from '../operator/waits-for.ts';
 import { Access, leaving, membership, pageLeaving, problemOf, trainerColumns } from './access.ts';
-import { pageByKey, rowNumberIn } from './cursor.ts';
+import { pageBy } from './cursor.ts';
 import { Explanation, sayExplanation, sayTimeline, Timeline } from './explain.ts';
 import { adopt, release } from './member-decisions.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
 import { type Columns, table } from './show.ts';
 import { formatList } from './text-table.ts';
-import {
-  maybeInstant,
-  maybeText,
-  ofInstall,
-  ofTool,
-  page,
-  paging,
-  refuseUnknown,
-  refuseUnknownTool,
-  rowNumber,
-} from './values.ts';
+import { maybeInstant, maybeText, ofInstall, ofTool, page, paging, rowNumber } from './values.ts';
 
 /** Which trainer belongs to which group of a tool, and which of them Gangway may remove. */
 
@@ -86,6 +76,7 @@ const waitingColumns: Columns<z.output<typeof Waiting>> = [
 
 const number = rowNumber.describe('Its number in the list.');
 const one = z.strictObject({ membership: number });
+const memberKey = { tool: z.string(), groupId: z.string(), trainerId: z.string(), id: rowNumber };
 const changed = z.object({ membershipId: z.int() });
 
 export const members = group('members', {
@@ -105,35 +96,21 @@ export const members = group('members', {
     async run({ limit, cursor, undecided, leaving: isLeaving, ...filter }, ctx) {
       const { kysely } = ctx.database;
       const by = { ...filter, isUndecided: undecided };
-      const found = isLeaving
+      return isLeaving
         ? await pageLeaving('members leaving', { limit, cursor }, (afterLeaving, most) =>
             listMemberships(kysely, { ...by, isLeaving, afterLeaving, limit: most }),
           )
-        : await pageByKey(
-            'members',
-            { limit, cursor, parts: 4 },
-            (key, most) => listMemberships(kysely, { ...by, after: toAfter(key), limit: most }),
-            keyOf,
+        : await pageBy('members', memberKey, { limit, cursor }, (after, most) =>
+            listMemberships(kysely, { ...by, after, limit: most }),
           );
-      refuseUnknown(ctx, filter.install, found.items);
-      refuseUnknownTool(ctx, filter.tool, found.items);
-      return found;
     },
     show: table(columns, 'No memberships match.'),
   }),
   waiting: read('GET /waiting', 'List who waits for a work address, or for you to send their login', {
     in: z.strictObject({ tool: ofTool, ...paging }),
     out: page(Waiting),
-    async run({ tool, limit, cursor }, ctx) {
-      const found = await pageByKey(
-        'members waiting',
-        { limit, cursor, parts: 4 },
-        (key, most) => listWaiting(ctx, { tool, after: toAfter(key), limit: most }),
-        keyOf,
-      );
-      refuseUnknownTool(ctx, tool, found.items);
-      return found;
-    },
+    run: ({ tool, ...wish }, ctx) =>
+      pageBy('members waiting', memberKey, wish, (after, limit) => listWaiting(ctx, { tool, after, limit })),
     show: table(
       waitingColumns,
       'No invitation is waiting. One appears here when neither the tool nor your mail server sends it.',
@@ -257,17 +234,6 @@ async function loadMembership(ctx: OperationContext, id: number): Promise<z.inpu
   };
   const timeline = await loadTimeline(database, { id }, about);
   return { ...access, nextAttemptAt, canConverge: isWorkable, explanations: explanations.filter(isReason), timeline };
-}
-
-type Key = Pick<Listed, 'tool' | 'groupId' | 'trainerId' | 'id'>;
-
-function keyOf({ tool, groupId, trainerId, id }: Key): string[] {
-  return [tool, groupId, trainerId, String(id)];
-}
-
-function toAfter(key: readonly string[] | undefined): Key | undefined {
-  const [tool = '', groupId = '', trainerId = '', id] = key ?? [];
-  return key && { tool, groupId, trainerId, id: rowNumberIn(id) };
 }
 
 function sayNext({ state, nextAttemptAt, removeAfter }: Listed): string | null {

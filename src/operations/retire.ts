@@ -3,7 +3,7 @@ import { listOrphans, type OrphanedMembership, retireOrphans } from '../membersh
 import { act, group } from './operation.ts';
 import type { Columns } from './show.ts';
 import { formatList } from './text-table.ts';
-import { count, maybeText, ofTool, refuseUnknown, refuseUnknownTool, text } from './values.ts';
+import { count, maybeText, ofTool, refuseUnknown, text } from './values.ts';
 
 /** Who is in a tool although the configuration no longer leads there. */
 
@@ -56,8 +56,7 @@ export const retire = group('retire', {
     async run({ yes, ...input }, ctx, { by }) {
       const filter: { install?: string; tool?: string | undefined } = 'all' in input ? {} : input;
       const orphans = await listOrphans(ctx, filter);
-      refuseUnknown(ctx, filter.install, orphans);
-      refuseUnknownTool(ctx, filter.tool, orphans);
+      if (orphans.length === 0) refuseUnknown(ctx, filter);
       const tools = new Set(ctx.config.tools.keys());
       return {
         orphans: orphans.map(({ id, ...orphan }) => ({ membershipId: id, ...orphan, fate: fateOf(orphan, tools) })),

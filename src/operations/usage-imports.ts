@@ -7,18 +7,7 @@ import { act, read } from './operation.ts';
 import { type Columns, record, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { Counts } from './usage-values.ts';
-import {
-  count,
-  day,
-  instant,
-  maybeInstant,
-  maybeText,
-  ofInstall,
-  oneInstall,
-  refuseUnknown,
-  rowNumber,
-  text,
-} from './values.ts';
+import { count, day, instant, maybeInstant, maybeText, ofInstall, oneInstall, rowNumber, text } from './values.ts';
 
 /** Work from files, for tools that cannot be asked. */
 
@@ -56,11 +45,7 @@ export const imports = read('GET /usage/imports', 'List what was imported, lates
     limit: z.int().min(1).max(500).default(100).describe('How many at most.'),
   }),
   out: z.object({ imports: z.array(Import) }),
-  async run({ install, limit }, ctx) {
-    const found = await listImports(ctx, { install, limit });
-    refuseUnknown(ctx, install, found);
-    return { imports: found };
-  },
+  run: async (filter, ctx) => ({ imports: await listImports(ctx, filter) }),
   show: table(columns, 'Nothing was imported.', 'imports'),
 });
 

@@ -51,26 +51,14 @@ export function page<Item extends z.ZodType>(item: Item) {
 export const ofInstall = text.optional().describe('Only those of one install.');
 export const ofTool = text.optional().describe('Only those of one tool.');
 
-/**
- * For a list that is empty: what is stored of an install that is no longer configured can still be listed.
- *
- * @throws AppError `not_found` where the install that was named does not exist
- */
-export function refuseUnknown<T>(ctx: OperationContext, install: string | undefined, items: readonly T[]): void {
-  if (items.length === 0 && install !== undefined) oneInstall(ctx, install);
-}
-
-/**
- * The same for a tool.
- *
- * @throws AppError `not_found` where the tool that was named does not exist
- */
-export function refuseUnknownTool<T>(
-  { config: { tools } }: OperationContext,
-  tool: string | undefined,
-  items: readonly T[],
+/** @throws AppError `not_found` where the install or the tool that is named does not exist */
+export function refuseUnknown(
+  ctx: OperationContext,
+  { install, tool }: { install?: string | undefined; tool?: string | undefined },
 ): void {
-  if (items.length > 0 || tool === undefined || tools.has(tool)) return;
+  if (install !== undefined) oneInstall(ctx, install);
+  const { tools } = ctx.config;
+  if (tool === undefined || tools.has(tool)) return;
   throw new AppError('not_found', `There is no tool "${tool}"; there are: ${[...tools.keys()].sort().join(', ')}`);
 }
 

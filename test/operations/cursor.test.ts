@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { pageById, pageByKey, readCursor, writeCursor } from '../../src/operations/cursor.ts';
+import { z } from 'zod';
+import { pageBy, pageById, readCursor, writeCursor } from '../../src/operations/cursor.ts';
 
-const isAny = (key: readonly unknown[]): key is readonly (string | number)[] => key.length > 0;
+const anyKey = z.array(z.union([z.string(), z.number()])).min(1);
 
 describe('a cursor', () => {
   it('gives back the key that it was written with, for its own list alone', () => {
@@ -11,8 +12,8 @@ describe('a cursor', () => {
       fc.property(fc.array(part, { minLength: 1 }), (key) => {
         const cursor = writeCursor('a', key);
         expect(cursor).toMatch(/^[\w-]+$/);
-        expect(readCursor('a', cursor, isAny)).toEqual(key);
-        expect(() => readCursor('b', cursor, isAny)).toThrow('not one that this list has given');
+        expect(readCursor('a', cursor, anyKey)).toEqual(key);
+        expect(() => readCursor('b', cursor, anyKey)).toThrow('not one that this list has given');
       }),
     );
   });
@@ -20,16 +21,16 @@ describe('a cursor', () => {
   it('is refused where it is anything else', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.base64String(), fc.json()), (text) => {
-        expect(() => readCursor('a', text, isAny)).toThrow('not one that this list has given');
+        expect(() => readCursor('a', text, anyKey)).toThrow('not one that this list has given');
         const hidden = Buffer.from(text).toString('base64url');
-        expect(() => readCursor('a', `${hidden}==`, isAny)).toThrow('not one that this list has given');
+        expect(() => readCursor('a', `${hidden}==`, anyKey)).toThrow('not one that this list has given');
       }),
     );
   });
 
   it.each(['a\0', '\ud800'])('is refused where it holds a text that PostgreSQL does not take: %j', (part) => {
     const cursor = writeCursor('a', [part]);
-    expect(() => readCursor('a', cursor, isAny)).toThrow('not one that this list has given');
+    expect(() => readCursor('a', cursor, anyKey)).toThrow('not one that this list has given');
   });
 });
 
@@ -48,13 +49,14 @@ describe('a page', () => {
   });
 
   it('of a list that is ordered by texts begins after the last row too', async () => {
-    const find = async (after: readonly string[] | undefined, limit: number) =>
-      rows.filter(({ name }) => name > (after?.[0] ?? '')).slice(0, limit);
-    const first = await pageByKey('rows', { limit: 4, parts: 1 }, find, ({ name }) => [name]);
+    const find = async (after: { name: string } | undefined, limit: number) =>
+      rows.filter(({ name }) => name > (after?.name ?? '')).slice(0, limit);
+    const key = { name: z.string() };
+    const first = await pageBy('rows', key, { limit: 4 }, find);
     expect(first.items).toEqual(rows.slice(0, 4));
-    const second = await pageByKey('rows', { parts: 1, cursor: first.next ?? '' }, find, ({ name }) => [name]);
-    expect(second).toEqual({ items: rows.slice(4), next: null });
-    const short = { parts: 2, cursor: first.next ?? '' };
-    await expect(pageByKey('rows', short, find, ({ name }) => [name])).rejects.toThrow('not one that');
+    const cursor = first.next ?? '';
+    expect(await pageBy('rows', key, { cursor }, find)).toEqual({ items: rows.slice(4), next: null });
+    const longer = pageBy('rows', { ...key, id: z.int() }, { cursor }, async () => rows);
+    await expect(longer).rejects.toThrow('not one that');
   });
 });

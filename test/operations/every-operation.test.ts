@@ -138,6 +138,22 @@ describe('a read', () => {
     }
   });
 
+  it('is refused where it is a list of an install or a tool that does not exist', async () => {
+    const site = await openFilledSite();
+    const client = createApiClient(site.consoleUrl);
+    const asked: string[] = [];
+    for (const { id, in: schema, show } of reads) {
+      if (!('rowsOf' in show)) continue;
+      for (const name of ['install', 'tool'].filter((field) => fieldsOf(schema).has(field))) {
+        const { status, body } = await client.send(id, { query: { [name]: 'nobody' } });
+        expect([id, status, body['code']]).toEqual([id, 404, 'not_found']);
+        expect(body['detail']).toContain(`There is no ${name} "nobody"`);
+        asked.push(id);
+      }
+    }
+    expect(asked).toContain('runsList');
+  });
+
   it('is shown the same here and from afar', async () => {
     const site = await openFilledSite();
     for (const operation of reads.filter(({ hasCommand }) => hasCommand)) {

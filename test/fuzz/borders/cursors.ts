@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { z } from 'zod';
 import { AppError } from '../../../src/domain/errors.ts';
-import { pageById, pageByKey, readCursor, writeCursor } from '../../../src/operations/cursor.ts';
+import { pageBy, pageById, readCursor, writeCursor } from '../../../src/operations/cursor.ts';
 import type { Mutator } from '../mutator.ts';
 import type { Target } from '../target.ts';
 
@@ -12,8 +13,8 @@ export const cursors: Target = {
 };
 
 const keys: readonly (readonly (string | number)[])[] = [[1], [17], ['a', 'b'], ['street-signs', 'cmu1'], ['']];
-const isAny = (key: readonly unknown[]): key is readonly (string | number)[] =>
-  key.every((part) => typeof part === 'string' || typeof part === 'number');
+const anyKey = z.array(z.union([z.string(), z.number()]));
+const texts = { one: z.string(), other: z.string() };
 
 async function judge(chance: Mutator): Promise<string> {
   const cursor = makeCursor(chance);
@@ -24,12 +25,14 @@ async function judge(chance: Mutator): Promise<string> {
   };
   const outcomes = [
     await attempt(() =>
-      readCursor('people', cursor, isAny)
+      readCursor('people', cursor, anyKey)
         .filter((part) => typeof part === 'string')
         .map(find),
     ),
     await attempt(() => pageById('people', { cursor, limit: 10 }, find)),
-    await attempt(() => pageByKey('people', { cursor, limit: 10, parts: 2 }, find, () => [])),
+    await attempt(() =>
+      pageBy('people', texts, { cursor, limit: 10 }, async (after) => await find(Object.values(after ?? {}))),
+    ),
   ];
   for (const key of asked.flat()) checkPart(key);
   return outcomes.includes('read') ? 'read' : 'refused';
