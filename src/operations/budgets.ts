@@ -8,13 +8,13 @@ import { group, read } from './operation.ts';
 import { type Columns, sayPercent, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { sayWork, workPath } from './usage-values.ts';
-import { count, day, maybeInstant, maybeText, ofInstall, page, paging, text } from './values.ts';
+import { count, day, maybeInstant, maybeText, ofInstall, oneContract, page, paging } from './values.ts';
 
 /** The budgets that work uses up. */
 
 const contractKey = { install: z.string(), contractId: z.string() };
 
-const Budget = z
+export const Budget = z
   .object({
     ...contractKey,
     title: maybeText,
@@ -96,10 +96,7 @@ export const budgets = group('budgets', {
     show: table(columns, 'No budgets match. A budget is read within a minute after its contract became active.'),
   }),
   show: read('GET /contracts/{contract}/budget', 'Show the budget of a contract, and what was used of it each day', {
-    in: z.strictObject({
-      contract: text.describe('Its id.'),
-      install: text.optional().describe('Its install, if several have a contract with this id.'),
-    }),
+    in: z.strictObject(oneContract),
     out: ContractBudget,
     async run({ contract: contractId, install }, ctx) {
       const now = ctx.clock.now();

@@ -16,7 +16,7 @@ import { pageBy } from './cursor.ts';
 import { act, group, read } from './operation.ts';
 import { contractPath } from './paths.ts';
 import { type Columns, sayPercent, table } from './show.ts';
-import { maybeInstant, maybeText, ofInstall, page, paging, text } from './values.ts';
+import { maybeInstant, maybeText, ofInstall, oneContract, page, paging, text } from './values.ts';
 
 /** What is known of the contracts, and an operator's decision about one. */
 
@@ -53,10 +53,7 @@ export const contractColumns: Columns<ListedContract> = [
 ];
 
 const named = {
-  in: z.strictObject({
-    contract: text.describe('Its id.'),
-    install: text.optional().describe('Its install, if several have a contract with this id.'),
-  }),
+  in: z.strictObject(oneContract),
   out: z.object({ install: z.string(), contractId: z.string() }),
 };
 

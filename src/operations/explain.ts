@@ -6,11 +6,12 @@ import { explainBudgets } from '../operator/explain-budgets.ts';
 import { explainSubject } from '../operator/explain-subject.ts';
 import { listWhatStopsAll } from '../operator/load-running.ts';
 import { loadTimeline } from '../operator/timeline/load-timeline.ts';
+import { Budget as ListedBudget } from './budgets.ts';
 import { group, type OperationContext, read } from './operation.ts';
 import { type Columns, sayPercent } from './show.ts';
 import { formatList } from './text-table.ts';
 import { sayTrouble, Trouble } from './trouble.ts';
-import { instant, maybeInstant, maybeText, text } from './values.ts';
+import { instant, maybeText, text } from './values.ts';
 
 /** Why a trainer is in a tool or is not. */
 
@@ -54,20 +55,15 @@ export const Timeline = z
 export type Timeline = z.output<typeof Timeline>;
 export type TimelineStep = z.output<typeof TimelineStep>;
 
-const Budget = z
-  .object({
-    install: z.string(),
-    contractId: z.string(),
-    state: z.enum(['ok', 'low', 'depleted', 'unknown']).nullable(),
-    fundedVolume: z.number().nullable(),
-    consumedVolume: z.number().nullable(),
-    remainingVolume: z.number().nullable(),
-    consumedFraction: z.number().nullable(),
-    askedAt: maybeInstant,
-    nextReadAt: maybeInstant,
-    failure: maybeText,
-    lastNotice: z.object({ state: z.string(), at: instant }).nullable(),
-  })
+const Budget = ListedBudget.omit({
+  title: true,
+  stateSince: true,
+  unit: true,
+  lately: true,
+  endsAt: true,
+  waiting: true,
+})
+  .extend({ lastNotice: z.object({ state: z.string(), at: instant }).nullable() })
   .meta({ id: 'Budget' });
 
 const ExplainedSubject = z.object({

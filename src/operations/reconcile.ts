@@ -10,7 +10,7 @@ import { followRuns, reconcileNow } from '../operator/reconcile-now.ts';
 import { type PreviewedChange, previewInstall } from '../reconcile/runs/preview-install.ts';
 import { openPlanOf } from '../reconcile/runs/run-store.ts';
 import { act, type Call, group, type OperationContext, read } from './operation.ts';
-import { type Columns, table } from './show.ts';
+import { type Columns, numberColumns, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { maybeInstant, maybeText, ofInstall, outcome, patienceOf, pickInstalls, runCounts, waiting } from './values.ts';
 
@@ -31,10 +31,7 @@ type Reconciled = z.output<typeof Reconciled>;
 const columns: Columns<Reconciled> = [
   ['install', ({ install }) => install],
   ['outcome', ({ outcome: of }) => of],
-  ['added', ({ added }) => added, { align: 'right' }],
-  ['removed', ({ removed }) => removed, { align: 'right' }],
-  ['held', ({ held }) => held, { align: 'right' }],
-  ['failed', ({ failed }) => failed, { align: 'right' }],
+  ...numberColumns('added', 'removed', 'held', 'failed'),
   ['plan', ({ plan }) => plan, { to: ({ plan }) => `/plans/${plan}` }],
 ];
 

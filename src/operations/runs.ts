@@ -3,7 +3,7 @@ import { runTriggers } from '../domain/run.ts';
 import { listRuns } from '../reconcile/runs/run-store.ts';
 import { pageById } from './cursor.ts';
 import { group, read } from './operation.ts';
-import { type Columns, table } from './show.ts';
+import { type Columns, numberColumns, table } from './show.ts';
 import { count, instant, maybeInstant, maybeText, ofInstall, outcome, page, paging, runCounts } from './values.ts';
 
 /** The readings of installs of the last month, and what followed from each in the tools. */
@@ -29,11 +29,7 @@ const columns: Columns<z.output<typeof Run>> = [
   ['install', ({ install }) => install],
   ['trigger', ({ trigger }) => trigger],
   ['outcome', ({ outcome: of, endedAt }) => of ?? (endedAt === null ? 'running' : '')],
-  ['contracts', ({ contracts }) => contracts, { align: 'right' }],
-  ['added', ({ added }) => added, { align: 'right' }],
-  ['removed', ({ removed }) => removed, { align: 'right' }],
-  ['held', ({ held }) => held, { align: 'right' }],
-  ['failed', ({ failed }) => failed, { align: 'right' }],
+  ...numberColumns('contracts', 'added', 'removed', 'held', 'failed'),
   ['problem', ({ failure }) => failure],
 ];
 

@@ -33,6 +33,11 @@ export interface ColumnOptions<Row> {
   to?(row: Row): string | null | undefined;
 }
 
+/** A column for each of these fields, which are numbers. */
+export function numberColumns<Field extends string>(...fields: Field[]): Columns<Record<Field, number>> {
+  return fields.map((field) => [field, (row) => row[field], { align: 'right' }]);
+}
+
 export function table<Row extends object>(columns: Columns<Row>, whenEmpty: string): TableShow<{ items: Row[] }>;
 export function table<Row extends object, Rows extends string>(
   columns: Columns<Row>,

@@ -9,7 +9,7 @@ import { listUsageTroubles } from '../usage/due/trouble-store.ts';
 import { toHours } from '../usage/report/usage-alerts.ts';
 import { trainerColumns } from './access.ts';
 import { act, type OperationContext, read } from './operation.ts';
-import type { Columns } from './show.ts';
+import { type Columns, numberColumns } from './show.ts';
 import { formatList } from './text-table.ts';
 import { toWanted } from './usage-report.ts';
 import { Counts, dayKey, heldReason, wantedDays, whyDifferent } from './usage-values.ts';
@@ -78,8 +78,7 @@ export const dayColumns: Columns<Day> = [
 
 const sumColumns: Columns<z.output<typeof Sum>> = [
   ['install', ({ install }) => (install === '' ? '(of none)' : install)],
-  ['days', ({ days }) => days, { align: 'right' }],
-  ['differing', ({ differing }) => differing, { align: 'right' }],
+  ...numberColumns('days', 'differing'),
   ['hours seen', ({ seen }) => hoursOf(seen.seconds), { align: 'right' }],
   ['held', ({ held }) => hoursOf(held.seconds), { align: 'right' }],
   ['due', ({ due }) => hoursOf(due.seconds), { align: 'right' }],

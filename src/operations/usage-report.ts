@@ -11,7 +11,7 @@ import { type InstallPlan, previewReport } from '../usage/report/preview-report.
 import { reportNow } from '../usage/report/report-now.ts';
 import { listReadings } from '../usage/show/list-readings.ts';
 import { act, type OperationContext, read } from './operation.ts';
-import { type Columns, table } from './show.ts';
+import { type Columns, numberColumns, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { Counts, changeColumns, HeldWork, wantedDays } from './usage-values.ts';
 import { count, day, maybeInstant, maybeText, outcome, pickInstalls, waiting } from './values.ts';
@@ -128,11 +128,7 @@ const Reported = z
 const columns: Columns<z.output<typeof Reported>> = [
   ['install', ({ install }) => install],
   ['outcome', ({ outcome: of }) => of],
-  ['sent', ({ sent }) => sent, { align: 'right' }],
-  ['lowered', ({ lowered }) => lowered, { align: 'right' }],
-  ['held', ({ held }) => held, { align: 'right' }],
-  ['refused', ({ refused }) => refused, { align: 'right' }],
-  ['left', ({ left }) => left, { align: 'right' }],
+  ...numberColumns('sent', 'lowered', 'held', 'refused', 'left'),
 ];
 
 export const report = act('POST /usage/report', 'Read the work in the tools, and report what has changed', {

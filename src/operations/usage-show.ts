@@ -15,7 +15,7 @@ import { type OperationContext, read } from './operation.ts';
 import type { Columns } from './show.ts';
 import { formatList } from './text-table.ts';
 import { Counts, HeldWork, WorkedOn, whyDifferent } from './usage-values.ts';
-import { day, instant, maybeInstant, maybeText, text } from './values.ts';
+import { day, instant, maybeInstant, maybeText, oneContract } from './values.ts';
 
 /** The work on one contract, as the tool, the ledger and the marketplace know it. */
 
@@ -86,8 +86,7 @@ export const show = read(
   {
     asks: 'marketplace',
     in: z.strictObject({
-      contract: text.describe('Its id.'),
-      install: text.optional().describe('Its install, if several have a contract with this id.'),
+      ...oneContract,
       stored: z
         .boolean()
         .default(false)

@@ -51,6 +51,11 @@ export function page<Item extends z.ZodType>(item: Item) {
 export const ofInstall = text.optional().describe('Only those of one install.');
 export const ofTool = text.optional().describe('Only those of one tool.');
 
+export const oneContract = {
+  contract: text.describe('Its id.'),
+  install: text.optional().describe('Its install, if several have a contract with this id.'),
+};
+
 /** @throws AppError `not_found` where the install or the tool that is named does not exist */
 export function refuseUnknown(
   ctx: OperationContext,

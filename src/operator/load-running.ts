@@ -6,15 +6,8 @@ import type { Storage } from '../keys/storage.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type Trouble, type TroubleFacts, toTrouble } from '../lib/troubles.ts';
 
-/** An instance as another process sees it. */
-export interface ShownInstance extends Omit<Instance, 'id'> {
-  state: 'running' | 'silent' | 'stopped';
-  /** How long ago its heartbeat was, by the database's clock. */
-  silentForSeconds: number;
-}
-
 /** Who runs on the database. @param now by the database's clock */
-export async function loadInstances(ctx: Storage, now: Date): Promise<ShownInstance[]> {
+export async function loadInstances(ctx: Storage, now: Date) {
   const instances = await listInstances(ctx.database.kysely);
   return instances.map((instance) => {
     const { id: _, ...shown } = instance;
@@ -23,7 +16,7 @@ export async function loadInstances(ctx: Storage, now: Date): Promise<ShownInsta
   });
 }
 
-function stateOf(instance: Instance, now: Date): ShownInstance['state'] {
+function stateOf(instance: Instance, now: Date): 'running' | 'silent' | 'stopped' {
   if (instance.stoppedAt !== null) return 'stopped';
   return isInstanceRunning(instance, now) ? 'running' : 'silent';
 }

@@ -6,7 +6,7 @@ import type { SourceKind } from '../../domain/source-kind.ts';
 import { bindInstall, checkBinding } from '../../installs/binding-store.ts';
 import { grantIdsOf, holdersOfGrant } from '../../installs/grant-store.ts';
 import type { InstallRegistry } from '../../installs/install-registry.ts';
-import { type ConnectedInstall, saveConnectedInstall } from '../../installs/install-store.ts';
+import { saveConnectedInstall } from '../../installs/install-store.ts';
 import { type Ensured, ensureEndpoint } from '../../installs/subscription/ensure-endpoint.ts';
 import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
 import { troubleOfError } from '../../installs/subscription/troubles.ts';
@@ -60,8 +60,12 @@ export async function establishInstall(
   const { install, jobs } = wish;
   const grant = await examineToken(ctx, connector, wish, signal);
   const known = await grantIdsOf(ctx, install);
-  await keep(ctx, connector, wish, grant);
-  await bind(ctx, connector, wish, grant);
+  await keepInstall(ctx, connector, wish, grant);
+  // From now on the install is this customer's, even if it was another's.
+  await inTransaction(ctx.database, async (tx) => {
+    await bindInstall(tx, install, grant);
+    if (wish.acceptsOtherCustomer) await writeAudit(tx, by, 'connect --accept-other-customer', install);
+  });
   const source = sourceOf(ctx, install);
   await linkJobs(ctx, by, source, install, jobs, signal);
   const endpoint = await ensure(ctx, connector, install, signal);
@@ -109,35 +113,6 @@ async function ensure(
     onStep(warning('connect', trouble.says, trouble.action));
     return null;
   }
-}
-
-/** From now on the install is this customer's, even if it was another's. */
-async function bind(
-  { database }: Context,
-  { by }: Connector,
-  { install, acceptsOtherCustomer }: Connecting,
-  grant: Grant,
-): Promise<void> {
-  await inTransaction(database, async (tx) => {
-    await bindInstall(tx, install, grant);
-    if (acceptsOtherCustomer) await writeAudit(tx, by, 'connect --accept-other-customer', install);
-  });
-}
-
-/** An install in the configuration file is not stored in the database. */
-async function keep(
-  ctx: Context,
-  connector: Connector,
-  { install, source, token, destination, acceptsOrphans }: Connecting,
-  { id: grantId, organizationId = null }: Grant,
-): Promise<void> {
-  if (destination === null) return;
-  const connectedAt = toInstant(ctx.clock.now());
-  const connected = { install, source, token, ...destination, grantId, organizationId, connectedAt };
-  await keepInstall(ctx, connector, connected, acceptsOrphans);
-  connector.onStep(
-    ok('connect', `${install} leads to ${destination.tool}, for the projects ${destination.projects.join(', ')}`),
-  );
 }
 
 /**
@@ -223,28 +198,26 @@ function requireTokenOf(source: SourceKind, token: string): void {
 }
 
 /**
- * Stores an install that was connected, where every instance finds it.
+ * Stores an install that was connected, where every instance finds it. One in the configuration file is not stored.
  *
- * @param acceptsOrphans whether to go on although memberships would be orphaned
- * @throws AppError `conflict` where memberships would be orphaned
+ * @throws AppError `conflict` where memberships would be orphaned and that is not accepted
  */
 async function keepInstall(
   ctx: Context,
-  { registry, by }: Connector,
-  install: ConnectedInstall,
-  acceptsOrphans: boolean,
+  { registry, by, onStep }: Connector,
+  { install, source, token, destination, acceptsOrphans }: Connecting,
+  { id: grantId, organizationId = null }: Grant,
 ): Promise<void> {
-  const { database, installs, adapters } = ctx;
-  const next = installsWith(ctx, install.install, install);
-  if (!acceptsOrphans) await refuseOrphaning(ctx, createLinkRouter(next, adapters));
-  const before = installs.get(install.install);
-  await saveConnectedInstall(ctx, install);
-  const change = {
-    before: before === undefined ? null : describeDestination(before),
-    after: describeDestination(install),
-  };
-  await inTransaction(database, (tx) => writeAudit(tx, by, 'connect', install.install, change));
+  if (destination === null) return;
+  const next = installsWith(ctx, install, destination);
+  if (!acceptsOrphans) await refuseOrphaning(ctx, createLinkRouter(next, ctx.adapters));
+  const before = ctx.installs.get(install);
+  const connectedAt = toInstant(ctx.clock.now());
+  await saveConnectedInstall(ctx, { install, source, token, ...destination, grantId, organizationId, connectedAt });
+  const change = { before: before && describeDestination(before), after: describeDestination(destination) };
+  await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'connect', install, change));
   await registry.load();
+  onStep(ok('connect', `${install} leads to ${destination.tool}, for the projects ${destination.projects.join(', ')}`));
 }
 
 /** All installs, with one of them as it is to be. */

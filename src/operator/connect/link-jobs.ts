@@ -4,7 +4,7 @@ import type { By } from '../../db/audit-store.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import type { Walls } from '../../memberships/wall.ts';
 import type { Source } from '../../sources/source.ts';
-import { addLink, refuseOutside } from '../links/change-links.ts';
+import { addLink, refuseOutside } from '../change-links.ts';
 
 /** The people of a job are to work in a project. */
 export interface WantedJob {

@@ -4,13 +4,6 @@ import { liveLinksOf } from '../../evidence/link-store.ts';
 import type { Storage } from '../../keys/storage.ts';
 import type { Link, NewLink, Source } from '../../sources/source.ts';
 
-interface RelinkOptions {
-  /** Whether the install had another grant before. */
-  isReconnected: boolean;
-  /** Asks the operator; false where there is no operator to answer. */
-  confirm(question: string): Promise<boolean>;
-}
-
 export interface Relinked {
   /** All links there are now. */
   links: Link[];
@@ -30,7 +23,7 @@ export async function relink(
   ctx: Storage,
   source: Pick<Source, 'listLinks' | 'createLink'>,
   install: string,
-  { isReconnected, confirm }: RelinkOptions,
+  { isReconnected, confirm }: { isReconnected: boolean; confirm(question: string): Promise<boolean> },
   signal: AbortSignal,
 ): Promise<Relinked> {
   const listed = await source.listLinks(signal);
@@ -70,23 +63,16 @@ async function createAll(
   return { links, failed };
 }
 
-/** Links of an earlier grant that the new one does not have. */
-interface MissingLinks {
-  /** The requests that create them again. */
-  recreatable: NewLink[];
-  /** Projects whose earlier job or mode is not known. */
-  unknown: string[];
-}
-
 /**
  * Compares the links before a customer reconnected with the links now: links belong to their grant. They are compared
  * by project, because the ids are new.
  *
  * @param known links without a reported removal
+ * @returns the requests that create them again, and the projects whose earlier job or mode is not known
  */
-function findMissingLinks(known: readonly LinkEvidence[], listed: readonly Link[]): MissingLinks {
+function findMissingLinks(known: readonly LinkEvidence[], listed: readonly Link[]) {
   const linked = new Set(listed.map(({ externalProjectId }) => externalProjectId));
-  const missing: MissingLinks = { recreatable: [], unknown: [] };
+  const missing: { recreatable: NewLink[]; unknown: string[] } = { recreatable: [], unknown: [] };
   for (const { externalProjectId, jobId, ...link } of known) {
     if (externalProjectId === null || linked.has(externalProjectId)) continue;
     linked.add(externalProjectId);

@@ -1,12 +1,12 @@
-import type { Context } from '../../context.ts';
-import { type ActChange, type By, writeAudit } from '../../db/audit-store.ts';
-import { inTransaction } from '../../db/database.ts';
-import { AppError } from '../../domain/errors.ts';
-import type { Storage } from '../../keys/storage.ts';
-import { crossingOf, type Walls } from '../../memberships/wall.ts';
-import { wantRead } from '../../reconcile/read/install-state-store.ts';
-import type { Link, NewLink, Source } from '../../sources/source.ts';
-import { explainCrossing } from '../explain-crossing.ts';
+import type { Context } from '../context.ts';
+import { type ActChange, type By, writeAudit } from '../db/audit-store.ts';
+import { inTransaction } from '../db/database.ts';
+import { AppError } from '../domain/errors.ts';
+import type { Storage } from '../keys/storage.ts';
+import { crossingOf, type Walls } from '../memberships/wall.ts';
+import { wantRead } from '../reconcile/read/install-state-store.ts';
+import type { Link, NewLink, Source } from '../sources/source.ts';
+import { explainCrossing } from './explain-crossing.ts';
 
 type LinkSource = Pick<Source, 'listLinks' | 'createLink' | 'deleteLink'>;
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { addLink, removeLink } from '../../../src/operator/links/change-links.ts';
-import type { Link } from '../../../src/sources/source.ts';
-import { createTestContext, inStudio } from '../../support/engine-harness.ts';
-import { describeAnyDatabase } from '../../support/tries.ts';
+import { addLink, removeLink } from '../../src/operator/change-links.ts';
+import type { Link } from '../../src/sources/source.ts';
+import { createTestContext, inStudio } from '../support/engine-harness.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const { signal } = new AbortController();
 const link: Link = { id: 'l1', externalProjectId: 'signs', externalProjectName: null, provisioningMode: null };
