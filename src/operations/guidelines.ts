@@ -77,50 +77,55 @@ export const guidelines = group('guidelines', {
     show: table(guidelineColumns, 'No project was looked at yet: gangway guidelines sync', 'guidelines'),
   }),
   diff,
-  sync: act('POST /guidelines/sync', 'Write published guidelines to the tools, except over texts that were edited there', {
-    asks: 'tools',
-    in: z.strictObject({
-      install: ofInstall,
-      project: onlyProject,
-      overwrite: z
-        .boolean()
-        .default(false)
-        .describe('Replace texts too that were edited in the tool, or that Gangway did not write.'),
-    }),
-    out: z.object({
-      guidelines: z.array(Synced),
-      unread,
-      left: count.describe('How many projects were not looked at, because their tool does not answer.'),
-    }),
-    async run({ install, project, overwrite }, ctx, { by, signal }) {
-      const installs = installsWith(ctx, install);
-      if (installs.length === 0) {
-        const message = 'No install can have guidelines: that takes an account of your own, and a tool that shows them';
-        throw new AppError('conflict', message);
-      }
-      let left = 0;
-      const { found, unread: failed } = await askEach(installs, signal, async (of) => {
-        const synced = await syncInstall(ctx, { install: of, project, overwrites: overwrite, by }, signal);
-        left += synced.left;
-        return synced.projects.map((one) => ({ install: of, ...one }));
-      });
-      refuseUnknownProject(project, found.length + failed.length);
-      return { guidelines: found, unread: failed, left };
+  sync: act(
+    'POST /guidelines/sync',
+    'Write published guidelines to the tools, except over texts that were edited there',
+    {
+      asks: 'tools',
+      in: z.strictObject({
+        install: ofInstall,
+        project: onlyProject,
+        overwrite: z
+          .boolean()
+          .default(false)
+          .describe('Replace texts too that were edited in the tool, or that Gangway did not write.'),
+      }),
+      out: z.object({
+        guidelines: z.array(Synced),
+        unread,
+        left: count.describe('How many projects were not looked at, because their tool does not answer.'),
+      }),
+      async run({ install, project, overwrite }, ctx, { by, signal }) {
+        const installs = installsWith(ctx, install);
+        if (installs.length === 0) {
+          const message =
+            'No install can have guidelines: that takes an account of your own, and a tool that shows them';
+          throw new AppError('conflict', message);
+        }
+        let left = 0;
+        const { found, unread: failed } = await askEach(installs, signal, async (of) => {
+          const synced = await syncInstall(ctx, { install: of, project, overwrites: overwrite, by }, signal);
+          left += synced.left;
+          return synced.projects.map((one) => ({ install: of, ...one }));
+        });
+        refuseUnknownProject(project, found.length + failed.length);
+        return { guidelines: found, unread: failed, left };
+      },
+      show: table(syncedColumns, 'Nothing is published for a job of a linked project.', 'guidelines'),
+      problems: (answer) => [
+        ...sayUnread(answer),
+        ...(answer.left === 0
+          ? []
+          : [`${sayCount(answer.left, 'project')} not looked at, because the tool does not answer`]),
+      ],
+      status: (answer) =>
+        answer.left > 0
+          ? 1
+          : statusOf(
+              answer.unread,
+              answer.guidelines.map(({ result }) => result),
+            ),
     },
-    show: table(syncedColumns, 'Nothing is published for a job of a linked project.', 'guidelines'),
-    problems: (answer) => [
-      ...sayUnread(answer),
-      ...(answer.left === 0
-        ? []
-        : [`${sayCount(answer.left, 'project')} not looked at, because the tool does not answer`]),
-    ],
-    status: (answer) =>
-      answer.left > 0
-        ? 1
-        : statusOf(
-            answer.unread,
-            answer.guidelines.map(({ result }) => result),
-          ),
-  }),
+  ),
   show,
 });

@@ -42,27 +42,31 @@ export const tools = group('tools', {
     },
     show: table(columns, 'No tool is configured.', 'tools'),
   }),
-  accept: act('POST /tools/{tool}/accept', 'Confirm that the server at the address of a tool is the one its people are in', {
-    asks: 'tools',
-    in: z.strictObject({ tool: text.describe('Its name in the configuration.') }),
-    out: Server.extend({ tool: z.string() }),
-    async run({ tool }, ctx, { by, signal }) {
-      const [adapter, settings] = [ctx.adapters.get(tool), ctx.config.tools.get(tool)?.settings];
-      if (adapter === undefined || settings === undefined) {
-        throw new AppError(
-          'not_found',
-          `There is no tool "${tool}"; there are: ${[...ctx.adapters.keys()].join(', ')}`,
-        );
-      }
-      const server = await askTool(adapter, settings, signal);
-      await inTransaction(ctx.database, async (tx) => {
-        await setToolBinding(tx, tool, server);
-        await writeAudit(tx, by, 'tools accept', tool);
-      });
-      return { tool, ...server };
+  accept: act(
+    'POST /tools/{tool}/accept',
+    'Confirm that the server at the address of a tool is the one its people are in',
+    {
+      asks: 'tools',
+      in: z.strictObject({ tool: text.describe('Its name in the configuration.') }),
+      out: Server.extend({ tool: z.string() }),
+      async run({ tool }, ctx, { by, signal }) {
+        const [adapter, settings] = [ctx.adapters.get(tool), ctx.config.tools.get(tool)?.settings];
+        if (adapter === undefined || settings === undefined) {
+          throw new AppError(
+            'not_found',
+            `There is no tool "${tool}"; there are: ${[...ctx.adapters.keys()].join(', ')}`,
+          );
+        }
+        const server = await askTool(adapter, settings, signal);
+        await inTransaction(ctx.database, async (tx) => {
+          await setToolBinding(tx, tool, server);
+          await writeAudit(tx, by, 'tools accept', tool);
+        });
+        return { tool, ...server };
+      },
+      show: ({ tool, ...server }) => `${tool} is ${sayServer(server)} now.`,
     },
-    show: ({ tool, ...server }) => `${tool} is ${sayServer(server)} now.`,
-  }),
+  ),
 });
 
 function sayServer({ identity, location }: z.output<typeof Server>): string {
