@@ -87,8 +87,10 @@ export async function runCli(argv: string[], terminal: Terminal): Promise<number
   } catch (error) {
     if (error instanceof Ending) return error.status;
     if (error instanceof CommanderError) {
-      if (error.exitCode !== 0 && asksForJson(argv)) printError(terminal, toUsageError(error), true);
-      return error.exitCode === 0 ? 0 : usageError;
+      if (error.exitCode === 0) return 0;
+      const message = error.message.replace('error: ', '');
+      if (asksForJson(argv)) printError(terminal, { message, code: 'usage' }, true);
+      return usageError;
     }
     printError(terminal, toAppError(error), asksForJson(argv));
     return 1;
@@ -97,11 +99,6 @@ export async function runCli(argv: string[], terminal: Terminal): Promise<number
 
 function asksForJson(argv: readonly string[]): boolean {
   return /(^| )(--json|--output[ =]json)( |$)/.test(argv.join(' '));
-}
-
-function toUsageError({ code, message }: CommanderError) {
-  const isHelp = code === 'commander.help';
-  return { code: 'usage', message: isHelp ? 'a command is missing' : message.replace('error: ', '') } as const;
 }
 
 /** @param words of the command line; only the nouns among them are loaded. By default all are */

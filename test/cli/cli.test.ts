@@ -103,6 +103,21 @@ describe('every command', () => {
   });
 
   it.each([
+    [['frobnicate'], 64, { error: "unknown command 'frobnicate'", code: 'usage' }],
+    [['plans', 'aprove'], 64, { error: 'unknown command \'aprove\' (did you mean "approve"?)', code: 'usage' }],
+    [['deliveries', 'show'], 64, { error: "missing required argument 'delivery'", code: 'usage' }],
+    [['members', '--limit', '0'], 64, { error: '--limit must be at least 1', code: 'usage' }],
+    [['doctor', '--tool', 'x'], 64, { error: '--tool and --group are for --rehearse', code: 'usage' }],
+    [['members', '--config', 'none.json'], 1, { error: expect.stringContaining('none.json'), code: 'invalid' }],
+  ])('%j with --json fails with one line of JSON on stderr', async (argv, status, said) => {
+    for (const json of [['--json'], ...(argv[0] === 'members' ? [['--output', 'json'], ['--output=json']] : [])]) {
+      const result = await runCommand(...argv, ...json);
+      expect({ ...result, stderr: JSON.parse(result.stderr) }).toEqual({ status, stdout: '', stderr: said });
+      expect(result.stderr).toMatch(/^\{.*\}\n$/);
+    }
+  });
+
+  it.each([
     [['stats'], 'unknown command \'stats\' (did you mean "status"?)'],
     [['plans', 'aprove', '1'], 'unknown command \'aprove\' (did you mean "approve"?)'],
     [['usage', 'repot'], 'unknown command \'repot\' (did you mean "report"?)'],
