@@ -110,7 +110,7 @@ export async function createProgram(terminal: Terminal, words = Object.keys(noun
     .option('--remote <url>', 'Ask a running instance by its API, with the token in GANGWAY_API_TOKEN')
     .option(
       '--env-file <file>',
-      'Variables for it, in lines NAME=value, instead of the .env beside it; one that is already set wins',
+      'Variables in lines NAME=value, instead of the .env beside the configuration; one that is set wins',
     )
     .addHelpText('after', `\n${examples}`);
   for (const [heading, commands] of Object.entries(groups)) {
