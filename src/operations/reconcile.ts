@@ -6,9 +6,11 @@ import { describeCause, removalCauses } from '../domain/standing.ts';
 import { maskText } from '../lib/mask.ts';
 import { checkOrphans } from '../memberships/check-orphans.ts';
 import { findOrphans } from '../memberships/find-orphans.ts';
+import { nameEach } from '../operator/install-people-store.ts';
 import { followRuns, reconcileNow } from '../operator/reconcile-now.ts';
 import { type PreviewedChange, previewInstall } from '../reconcile/runs/preview-install.ts';
 import { openPlanOf } from '../reconcile/runs/run-store.ts';
+import { trainerColumns } from './access.ts';
 import { act, type Call, group, type OperationContext, read } from './operation.ts';
 import { type Columns, numberColumns, table } from './show.ts';
 import { formatList } from './text-table.ts';
@@ -40,6 +42,7 @@ const Change = z.object({
   tool: z.string(),
   groupId: z.string(),
   trainerId: z.string(),
+  displayName: maybeText.describe('As far as it was read before.'),
   cause: z.enum(removalCauses).nullable(),
   at: maybeInstant.describe('Of a removal that waits: not before then.'),
 });
@@ -55,7 +58,7 @@ const changeColumns: Columns<Change & { install: string }> = [
   ['install', ({ install }) => install],
   ['tool', ({ tool }) => tool],
   ['group', ({ groupId }) => groupId],
-  ['trainer', ({ trainerId }) => trainerId],
+  ...trainerColumns,
   ['reason', ({ cause }) => (cause === null ? '' : describeCause(cause))],
   ['', sayWhen],
 ];
@@ -139,7 +142,8 @@ export async function previewAll(
 async function preview(ctx: Context, install: string, signal: AbortSignal): Promise<z.input<typeof Previewed>> {
   const nothing = { install, plan: null, added: 0, removed: 0, held: 0, failed: 0, changes: [] };
   try {
-    const { changes, held, failed } = await previewInstall(ctx, install, signal);
+    const { changes: found, held, failed } = await previewInstall(ctx, install, signal);
+    const changes = await nameEach(ctx, found);
     const count = (kind: PreviewedChange['change']) => changes.filter(({ change }) => change === kind).length;
     const numbers = { added: count('add'), removed: count('remove'), held, failed };
     const outcome = outcomeOfRun(numbers, 0);

@@ -172,7 +172,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     const argv = ['reconcile', 'preview', '--install', 'acme', '--config', workspace.configFile];
     const { status, stdout } = await runCommand(...argv);
     expect(status).toBe(2);
-    expect(stdout).toMatch(/^- +acme +list +street-signs +\S+ +the contract is listed as ended$/m);
+    expect(stdout).toMatch(/^- +acme +list +street-signs +Amara O\. +\S+ +the contract is listed as ended$/m);
     expect(stdout).toMatch(new RegExp(`^\\+ +acme +list +street-signs +${trainerId}$`, 'm'));
     expect([await dump(), roster()]).toEqual(before);
   });
