@@ -49,10 +49,15 @@ async function showMembership(request: PageRequest, ctx: ConsoleContext): Promis
         ['problem', problemOf(access) && html`<span class="bad">${problemOf(access)}</span>`],
         [wanted ? 'next try' : 'leaves', next && instantOf(next)],
       ])}
-      ${panelOf(wanted ? 'Why access' : 'Why no access', explanationsOf(explanations), html`<span class="quiet">as of now</span>`)}
+      ${panelOf(titleOf(found), explanationsOf(explanations), html`<span class="quiet">as of now</span>`)}
       ${panelOf('Timeline', timelineOf(timeline))}
     `,
   };
+}
+
+function titleOf({ wanted, state }: MembershipInFull): string {
+  if (wanted) return state === 'active' ? 'Why access' : 'Why access is to come';
+  return state === 'removed' ? 'Why no access' : 'Why access is to end';
 }
 
 /** The contracts that give the access, or why it ends. */
