@@ -174,6 +174,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     await run('reconcile');
     const refused = await connect('--projects', 'street-signs');
     expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('1 membership (') });
+    expect(await said('installs')).toMatchObject({ installs: [{ install: 'acme', projects: ['*'] }] });
     expect(await connect('--projects', 'street-signs', '--accept-orphans')).toMatchObject({
       status: 0,
     });

@@ -57,3 +57,15 @@ describe('gangway members adopt and release', () => {
     expect(await runOk('explain', 'cmu1')).not.toContain('78');
   });
 });
+
+it('gangway members converge is refused for a membership that waits for something else', async () => {
+  const workspace = createBridgeWorkspace();
+  await workspace.receive(fullEvent({ type: 'contract.started', createdAt: new Date().toISOString() }));
+  const converge = () => runCommand('members', 'converge', '1', '--config', workspace.configFile);
+  expect(await converge()).toMatchObject({ status: 0, stdout: expect.stringContaining('syncs membership 1 now') });
+  await workspace.withStorage(async ({ database: { kysely } }) => {
+    await kysely.updateTable('membership').set({ state: 'held', wanted: false }).execute();
+  });
+  const stderr = 'gangway: Membership 1 is held: it waits for something else than its turn\n';
+  expect(await converge()).toMatchObject({ status: 1, stdout: '', stderr });
+});
