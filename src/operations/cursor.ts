@@ -71,16 +71,8 @@ export async function pageBy<Key extends Readonly<Record<string, CursorKey[numbe
   const found = await find(after, limit + 1);
   const items = found.slice(0, limit);
   const last = found.length > limit ? items.at(-1) : undefined;
-  return {
-    items,
-    next:
-      last === undefined
-        ? null
-        : writeCursor(
-            list,
-            fields.map((field) => last[field] ?? null),
-          ),
-  };
+  const keyOf = (row: Row) => fields.map((field) => row[field] ?? null);
+  return { items, next: last === undefined ? null : writeCursor(list, keyOf(last)) };
 }
 
 /** The same of a list of rows with numbers, the newest first. @param find the newest rows before a number */
