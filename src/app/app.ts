@@ -2,10 +2,10 @@ import type { Adapter } from '../adapters/adapter.ts';
 import type { Config } from '../config/config-schema.ts';
 import { createChanges } from '../console/changes.ts';
 import { createConsoleApp } from '../console/console-app.ts';
-import { createDoings } from '../console/doings.ts';
 import type { Operator } from '../console/operator.ts';
 import type { ConsoleContext } from '../console/page.ts';
 import type { SignInLink } from '../console/sign-in/sign-in-link.ts';
+import { createStartedActs } from '../console/started-acts.ts';
 import { usualSecondLookMs } from '../converge/converge-steps.ts';
 import { createAliveLock } from '../db/alive-lock.ts';
 import { createCheckpointer } from '../db/checkpointer.ts';
@@ -140,12 +140,12 @@ export function createApp({
   });
   const changes = createChanges();
   const stopping = new AbortController();
-  const doings = createDoings();
+  const startedActs = createStartedActs();
   const ctx: ConsoleContext = {
     ...loops.services,
     configFile,
     registry: followed(registry, loops.loadInstalls),
-    doings,
+    startedActs,
     examine: (signal) => examineBridge({ ...loops.services, adapters, clock }, signal),
   };
   const { host, port } = config.console;
@@ -203,7 +203,7 @@ export function createApp({
       await receiver.stop();
       changes.close();
       stopping.abort();
-      await doings.stop();
+      await startedActs.stop();
       await operator.stop();
       await loops.services.alertsStored();
       await append.close();

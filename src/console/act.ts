@@ -4,9 +4,9 @@ import { maskText } from '../lib/mask.ts';
 import { operationOf } from '../operations/all.ts';
 import { type Field, fieldsOf } from '../operations/input.ts';
 import { inputIn } from './ask.ts';
-import type { Doing } from './doings.ts';
 import { type Act, type Answer, addressOf, formOf, type Html, type Page, type PageRequest, type View } from './page.ts';
 import { safePath } from './request.ts';
+import type { StartedAct } from './started-acts.ts';
 import { fieldOf } from './view/filter.ts';
 import { instantOf } from './view/instant.ts';
 import { labelOf } from './view/label.ts';
@@ -74,7 +74,7 @@ export function askLink(
 
 export const actViews: readonly View[] = [
   ...offered.map((id) => ({ path: `/do/${id}`, show: (request: PageRequest) => askFirst(request, id) })),
-  { path: '/doing/:doing', show: ({ params }, ctx) => showDoing(ctx.doings.find(params['doing'] ?? '')) },
+  { path: '/started/:act', show: ({ params }, ctx) => showStarted(ctx.startedActs.find(params['act'] ?? '')) },
 ];
 
 export const acts: readonly Act[] = offered.map((id) => ({
@@ -83,9 +83,9 @@ export const acts: readonly Act[] = offered.map((id) => ({
     const operation = operationOf(id);
     const { by, form, operator } = request;
     const start = { operation, by, role: operator.role, back: safePath(form.get('back')) };
-    const doing = ctx.doings.begin(ctx, { ...start, input: inputIn(operation, form) });
-    await Promise.race([doing.ended, wait(waitsMs, undefined, { ref: false })]);
-    return answerOf(doing);
+    const started = ctx.startedActs.begin(ctx, { ...start, input: inputIn(operation, form) });
+    await Promise.race([started.ended, wait(waitsMs, undefined, { ref: false })]);
+    return answerOf(started);
   },
 }));
 
@@ -93,38 +93,38 @@ export const acts: readonly Act[] = offered.map((id) => ({
 const waitsMs = 1000;
 const lookAgainSeconds = 2;
 
-function answerOf(doing: Doing): Answer {
-  const { id, back, operation, outcome } = doing;
-  if (outcome === null) return { redirect: `/doing/${id}` };
+function answerOf(started: StartedAct): Answer {
+  const { id, back, operation, outcome } = started;
+  if (outcome === null) return { redirect: `/started/${id}` };
   if ('error' in outcome) throw outcome.error;
   const { answer } = outcome;
   if (operation.isSecret) return { title: operation.summary, body: secretSheet(answer, back) };
   const { show } = operation;
   const isShort = typeof show === 'function' && operation.problems(answer).length === 0;
-  return isShort ? { redirect: back, notice: show(answer) } : { redirect: `/doing/${id}` };
+  return isShort ? { redirect: back, notice: show(answer) } : { redirect: `/started/${id}` };
 }
 
-function showDoing(doing: Doing | undefined): Page {
-  if (doing === undefined) return { title: 'Not known here', body: unknown };
-  const { operation, by, back, progress, outcome } = doing;
+function showStarted(started: StartedAct | undefined): Page {
+  if (started === undefined) return { title: 'Not known here', body: unknown };
+  const { operation, by, back, progress, outcome } = started;
   return {
     title: operation.summary,
     ...(outcome === null && { refreshSeconds: lookAgainSeconds }),
     isStill: true,
     body: html`
       <p class="quiet">Asked for by ${by.actor} ${instantOf(by.at)}.</p>
-      ${outcome === null ? html`<p role="status">Under way. ${progress}</p>` : outcomeOf(doing, outcome)}
+      ${outcome === null ? html`<p role="status">Under way. ${progress}</p>` : outcomeOf(started, outcome)}
       <p><a href="${back}">Back</a></p>
     `,
   };
 }
 
 const unknown = html`<p class="empty">
-  This instance does not know of it. What was asked for is known to the instance that does it, until that is started
-  again. The audit log has what was done.
+  This instance does not know this act. Only the instance that runs an act knows its progress, until it restarts. The
+  audit log says what was done.
 </p>`;
 
-function outcomeOf({ operation: { show, problems } }: Doing, outcome: NonNullable<Doing['outcome']>): Html {
+function outcomeOf({ operation: { show, problems } }: StartedAct, outcome: NonNullable<StartedAct['outcome']>): Html {
   if ('error' in outcome) {
     const { code, message } = outcome.error;
     return html`<p role="alert" class="bad">${code === 'internal' ? 'This did not work. The log says why.' : maskText(message)}</p>`;

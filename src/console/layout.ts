@@ -47,7 +47,7 @@ const belongsTo: Readonly<Record<string, string>> = {
   memberships: '/access',
   trainers: '/access',
   connect: '/installs',
-  doing: '/acts',
+  started: '/acts',
 };
 
 /** How many wait in a section, by its path. */

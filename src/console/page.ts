@@ -2,8 +2,8 @@ import { html } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { By } from '../db/audit-store.ts';
 import type { OperationContext } from '../operations/operation.ts';
-import type { Doings } from './doings.ts';
 import type { Operator } from './operator.ts';
+import type { StartedActs } from './started-acts.ts';
 
 /**
  * What pages are made of. A page is a function from a request to an answer and knows nothing of Express; what goes into
@@ -27,7 +27,7 @@ export interface PageRequest {
 }
 
 export interface ConsoleContext extends OperationContext {
-  doings: Doings;
+  startedActs: StartedActs;
 }
 
 export type Answer = Page | Redirect | Download;

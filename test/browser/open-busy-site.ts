@@ -32,7 +32,7 @@ export async function openBusySite(): Promise<BusySite> {
     '/installs/:install': '/installs/acme',
     '/do/linksRemove': `/do/linksRemove?install=acme&link=${linkId}`,
     '/work/contracts/:contract': `/work/contracts/${staying.contractId}`,
-    '/doing/:doing': '/doing/none',
+    '/started/:act': '/started/none',
     // Acts, plans and budgets are there after the first, which the journeys see to.
     '/acts/:act': undefined,
     '/budgets/:contract': undefined,

@@ -3,7 +3,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { Config } from '../../src/config/config-schema.ts';
 import { createChanges } from '../../src/console/changes.ts';
 import { createConsoleApp } from '../../src/console/console-app.ts';
-import { createDoings } from '../../src/console/doings.ts';
+import { createStartedActs } from '../../src/console/started-acts.ts';
 import { waitingKinds } from '../../src/console/waiting-store.ts';
 import { beatInstance, stopInstance } from '../../src/db/instance-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
@@ -53,7 +53,7 @@ describeAnyDatabase('the console', (openFresh) => {
       registry: {} as InstallRegistry,
       channels: [],
       examine: async () => [],
-      doings: createDoings(),
+      startedActs: createStartedActs(),
     };
     return request(
       createConsoleApp(ctx, {

@@ -112,10 +112,10 @@ async function connect(request: PageRequest, ctx: ConsoleContext): Promise<Page 
     const given = new URLSearchParams([...form].filter(([name]) => name !== 'jobs' && name !== 'projects'));
     const input = inputIn(operation, given, { jobs, ...(projects.length > 0 && { projects }), wait: '0s' });
     const back = installPath(form.get('install') ?? '');
-    const doing = ctx.doings.begin(ctx, { operation, by, role: operator.role, back, input });
-    await doing.ended;
-    if (doing.outcome !== null && 'error' in doing.outcome) throw doing.outcome.error;
-    return { redirect: `/doing/${doing.id}` };
+    const started = ctx.startedActs.begin(ctx, { operation, by, role: operator.role, back, input });
+    await started.ended;
+    if (started.outcome !== null && 'error' in started.outcome) throw started.outcome.error;
+    return { redirect: `/started/${started.id}` };
   } catch (error) {
     const problem = toAppError(error);
     if (problem.code === 'internal') throw error;

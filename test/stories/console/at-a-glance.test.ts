@@ -67,12 +67,12 @@ describe('the home page', () => {
     const { consoleUrl, quiet, storage } = await openJourney(sqlite);
     const visitor = createVisitor(consoleUrl);
     expect((await visitor.signIn('otto')).text).toContain('acme | Not read yet');
-    const doing = await visitor.press(await visitor.visit('/'), 'Sync now');
-    expect(doing.path).toMatch(/^\/doing\/\w+$/);
+    const started = await visitor.press(await visitor.visit('/'), 'Sync now');
+    expect(started.path).toMatch(/^\/started\/\w+$/);
     await quiet();
     const done = await until(
       'the sync is done',
-      () => visitor.visit(doing.path),
+      () => visitor.visit(started.path),
       ({ text }) => !text.includes('Under way'),
     );
     expect(done.text).toMatch(/acme \| clean \| 0 \| 0 \| 0 \| 0/);

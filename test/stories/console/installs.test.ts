@@ -40,7 +40,7 @@ describe('the installs', () => {
       install: 'connect',
       token,
     });
-    expect(page).toMatchObject({ status: 200, path: expect.stringMatching(/^\/doing\//) });
+    expect(page).toMatchObject({ status: 200, path: expect.stringMatching(/^\/started\//) });
     expect((await visitor.visit('/installs/connect')).text).toContain('Customers / connect');
     await journey.quiet();
   });
@@ -48,7 +48,7 @@ describe('the installs', () => {
   it('are connected and linked without the command line, and a trainer gets in', async () => {
     const journey = await openJourney(sqlite, { projects: ['acme-*'] });
     const { visitor, token, job, page } = await connectBeta(journey);
-    expect(page).toMatchObject({ status: 200, path: expect.stringMatching(/^\/doing\//) });
+    expect(page).toMatchObject({ status: 200, path: expect.stringMatching(/^\/started\//) });
     expect(page.body).not.toContain(token);
     await journey.quiet();
     await link(visitor, 'beta-1', job);
@@ -78,7 +78,7 @@ describe('the installs', () => {
     expect(refused.text).toContain('for your own account alone');
     expect(refused.body).toContain(`${job}=beta-1, ${job}=beta-2`);
     const page = await visitor.press(await visitor.visit('/connect'), 'Connect', { ...typed, source: 'employer' });
-    expect(page).toMatchObject({ status: 200, path: expect.stringMatching(/^\/doing\//) });
+    expect(page).toMatchObject({ status: 200, path: expect.stringMatching(/^\/started\//) });
     expect(page.text).toContain('its token may do more than is needed');
     expect(page.body).not.toContain(token);
     await quiet();

@@ -15,7 +15,7 @@ async function openHeld() {
 /** The page of what is under way, once it has ended. It is loaded again as its header tells browsers to. */
 async function outcomeOf({ visitor }: Pick<Held, 'visitor'>, page: VisitedPage): Promise<VisitedPage> {
   const { path } = page;
-  if (!path.startsWith('/doing/')) return page;
+  if (!path.startsWith('/started/')) return page;
   const isOver = ({ text }: VisitedPage) => !text.includes('Under way');
   return await until('the approval ends', () => visitor.visit(path), isOver);
 }
@@ -155,8 +155,8 @@ describe('a plan', () => {
     const after = await approve(visitor, plan, 'Approve all 4');
     expect(after.text).toContain('Plan 1 was not approved, as acme could not be read');
     expect((await visitor.visit('/plans/1')).text).toContain('Open');
-    const unknown = await visitor.visit('/doing/0123456789abcdef');
-    expect([unknown.status, unknown.text]).toEqual([200, expect.stringContaining('does not know of it')]);
+    const unknown = await visitor.visit('/started/0123456789abcdef');
+    expect([unknown.status, unknown.text]).toEqual([200, expect.stringContaining('does not know this act')]);
   });
 
   it('does not keep an operator waiting for a marketplace that does not answer', async () => {

@@ -5,7 +5,7 @@ import { answer } from '../operations/answer.ts';
 import type { Operation, OperationContext, Role } from '../operations/operation.ts';
 
 /** An operation that an operator started in the console. A plan, for example, is approved only after customers were read. */
-export interface Doing {
+export interface StartedAct {
   id: string;
   operation: Operation;
   by: By;
@@ -19,9 +19,12 @@ export interface Doing {
 }
 
 /** What is under way on this instance, and the latest that ended. One that is cut off is not taken up again. */
-export interface Doings {
-  begin(ctx: OperationContext, start: Pick<Doing, 'operation' | 'by' | 'back'> & { role: Role; input: object }): Doing;
-  find(id: string): Doing | undefined;
+export interface StartedActs {
+  begin(
+    ctx: OperationContext,
+    start: Pick<StartedAct, 'operation' | 'by' | 'back'> & { role: Role; input: object },
+  ): StartedAct;
+  find(id: string): StartedAct | undefined;
   /** Ends those that are under way. */
   stop(): Promise<void>;
 }
@@ -29,32 +32,32 @@ export interface Doings {
 const mostKept = 100;
 const patienceMs = 120_000;
 
-export function createDoings(): Doings {
-  const kept = new Map<string, Doing>();
+export function createStartedActs(): StartedActs {
+  const kept = new Map<string, StartedAct>();
   const stopping = new AbortController();
   return {
     begin(ctx, { input, role, ...start }) {
       const id = randomBytes(8).toString('hex');
-      const doing: Doing = { ...start, id, progress: null, outcome: null, ended: Promise.resolve() };
+      const started: StartedAct = { ...start, id, progress: null, outcome: null, ended: Promise.resolve() };
       const call = {
         by: start.by,
         role,
         signal: AbortSignal.any([stopping.signal, AbortSignal.timeout(patienceMs)]),
         loops: [],
         onProgress(says: string) {
-          doing.progress = says;
+          started.progress = says;
         },
       };
-      doing.ended = outcomeOf(answer(start.operation, input, ctx, call)).then((outcome) => {
-        doing.outcome = outcome;
+      started.ended = outcomeOf(answer(start.operation, input, ctx, call)).then((outcome) => {
+        started.outcome = outcome;
         if ('error' in outcome && outcome.error.code === 'internal') {
           ctx.logger.error({ err: outcome.error, operation: start.operation.id }, 'An act failed');
         }
       });
       // What only its caller may see is not kept.
-      if (!start.operation.isSecret) kept.set(id, doing);
+      if (!start.operation.isSecret) kept.set(id, started);
       for (const oldest of [...kept.keys()].slice(0, -mostKept)) kept.delete(oldest);
-      return doing;
+      return started;
     },
     find: (id) => kept.get(id),
     async stop() {
@@ -64,7 +67,7 @@ export function createDoings(): Doings {
   };
 }
 
-async function outcomeOf(answering: Promise<object>): Promise<NonNullable<Doing['outcome']>> {
+async function outcomeOf(answering: Promise<object>): Promise<NonNullable<StartedAct['outcome']>> {
   try {
     return { answer: await answering };
   } catch (thrown) {
