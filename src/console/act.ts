@@ -84,7 +84,9 @@ export const acts: readonly Act[] = offered.map((id) => ({
     const { by, form, operator } = request;
     const start = { operation, by, role: operator.role, back: safePath(form.get('back')) };
     const started = ctx.startedActs.begin(ctx, { ...start, input: inputIn(operation, form) });
-    await Promise.race([started.ended, wait(waitsMs, undefined, { ref: false })]);
+    // What is shown once is shown now, as no later page has it.
+    const soon = operation.isSecret ? started.ended : wait(waitsMs, undefined, { ref: false });
+    await Promise.race([started.ended, soon]);
     return answerOf(started);
   },
 }));
