@@ -100,7 +100,7 @@ function answerOf(started: StartedAct): Answer {
   if (outcome === null) return { redirect: `/started/${id}` };
   if ('error' in outcome) throw outcome.error;
   const { answer } = outcome;
-  if (operation.isSecret) return { title: operation.summary, body: secretSheet(answer, back) };
+  if (operation.isSecret) return { title: labelOf(operation.verb), body: secretSheet(answer, back) };
   const { show } = operation;
   const isShort = typeof show === 'function' && operation.problems(answer).length === 0;
   return isShort ? { redirect: back, notice: show(answer) } : { redirect: `/started/${id}` };
