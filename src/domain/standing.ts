@@ -54,7 +54,7 @@ const wordsOfCauses: Record<RemovalCause, string> = {
   link_absent: 'the link to the project is no longer listed',
   participation_left: 'the trainer is no longer on the contract',
   grant_revoked: 'the customer has disconnected',
-  found_again: 'the trainer was removed before and is there again',
+  found_again: 'the trainer was removed before and is in the tool again',
   retired: 'an operator retired the membership',
 };
 

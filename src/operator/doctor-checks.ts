@@ -100,14 +100,12 @@ function checkLinks(walls: Walls, links: LinkEvidence[]): Check[] {
   return links
     .filter((link) => statusOfLink(link) === 'live')
     .flatMap((link) => {
-      const { install, linkId, externalProjectId } = link;
+      const { install, linkId } = link;
       const crossing = outsideOf(walls, link);
       if (crossing === null) return [];
       const { says, action } = explainCrossing(crossing, link);
-      const where = `the link ${linkId} of ${install} is on ${externalProjectId}`;
-      const why = crossing === 'not_named' ? 'which is not its project' : says;
       const asking = crossing === 'not_named' ? `${action}, or ask them why` : action;
-      return [warning('walls', `${where}, ${why}: no trainer gets access by it`, asking)];
+      return [warning('walls', `Link ${linkId} of ${install} gives no access. ${says}`, asking)];
     });
 }
 

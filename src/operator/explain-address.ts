@@ -18,41 +18,41 @@ export function explainAddress(
   others: readonly string[],
 ): JudgedAddress {
   const domain = person?.workEmailDomain ?? null;
-  if (person?.hasAddress && domain === null) return { holds: true, says: 'a work address is known', action: '' };
+  if (person?.hasAddress && domain === null) return { holds: true, says: 'Work email known', action: '' };
   if (domain === null) return { holds: false, ...unknownAddress[person?.addressMissing ?? 'unsaid'] };
   if (managedDomains.length > 0 && !managedDomains.includes(domain)) {
     return {
       holds: false,
-      says: `the work address is of ${domain}`,
-      action: `add ${domain} to marketplace.managedDomains if such people may be invited`,
+      says: `The work email is at ${domain}, which is not a managed domain`,
+      action: `Add ${domain} to marketplace.managedDomains if its people may be invited`,
     };
   }
-  const says = `a work address of ${domain} is known`;
+  const says = `Work email known, at ${domain}`;
   if (others.length === 0) return { holds: true, says, action: '' };
-  const names = others.join(', ');
-  return { holds: true, says: `${says}; ${names} knows another for them: each access stands by itself`, action: '' };
+  const have = `${others.join(', ')} ${others.length === 1 ? 'has' : 'have'}`;
+  return { holds: true, says: `${says}; ${have} another, and each access keeps its own`, action: '' };
 }
 
 /** Why no address is known, and what makes one known. */
 const unknownAddress: Record<AddressMissing | 'unsaid', Omit<JudgedAddress, 'holds'>> = {
   unsaid: {
-    says: 'no work address is known',
-    action: 'ask the customer for consent to share work addresses (participants:email)',
+    says: 'Work email not known',
+    action: 'Ask the customer for consent to share work emails (participants:email)',
   },
   no_scope: {
-    says: 'no work address is known: the token may not read it',
-    action: 'give the token the scopes messages:read and participant_work_email:read',
+    says: 'Work email not known: the token may not read it',
+    action: 'Give the token the scopes messages:read and participant_work_email:read',
   },
   refused: {
-    says: 'no work address is known: the marketplace refuses the account to read it',
-    action: 'have a person claim the account at the marketplace, and see that messages are on for it',
+    says: 'Work email not known: the marketplace does not let the account read it',
+    action: 'Have a person claim the account at the marketplace, and check that messages are on for it',
   },
   no_conversation: {
-    says: 'no work address is known: the contract has no conversation yet, in which it would be',
-    action: 'write to the trainer at the marketplace if it stays so',
+    says: 'Work email not known: it comes with a conversation, and the contract has none yet',
+    action: 'If no conversation appears, write to the trainer at the marketplace',
   },
   not_shared: {
-    says: 'no work address is known: the marketplace has given the trainer none yet',
-    action: 'wait, and ask the marketplace if it stays so',
+    says: 'Work email not known: the marketplace has not given the trainer one yet',
+    action: 'Wait, and ask the marketplace if none appears',
   },
 };

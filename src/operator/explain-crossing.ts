@@ -13,28 +13,28 @@ export function explainCrossing(
   switch (crossing) {
     case 'unknown_mode':
       return {
-        says: `${project} is provisioned in the mode ${mode}, which this version does not know`,
-        action: 'see whether a newer version knows it; members stay, and no trainer is added',
+        says: `Project ${project} is provisioned in mode ${mode}, which this version does not know`,
+        action: 'Check whether a newer version knows it. Members stay, and no trainer is added',
       };
     case 'not_named':
       return {
-        says: `${project} is outside the projects of ${install}`,
-        action: `add it to ${projects} if it is this customer's`,
+        says: `Project ${project} is not one of the projects of ${install}`,
+        action: `Add it to ${projects} if it belongs to this customer`,
       };
     case 'anothers':
       return {
-        says: `${project} is outside the projects of ${install}: a pattern of another install fits it more closely, if only in another case or another form of its letters`,
-        action: `name the whole id in ${projects} if it is this customer's`,
+        says: `Project ${project} is not one of the projects of ${install}: a pattern of another install matches it more closely, if only in another case or Unicode form`,
+        action: `Name the whole id in ${projects} if it belongs to this customer`,
       };
     case 'strange_id':
       return {
-        says: `${project} is outside every wall: the tool may take its id for that of another project (it has "/", "\\", "%", ".", "..", space around it or characters that do not show, spells a number in another way, or is not as the tool writes it)`,
-        action: `have ${install} link the project by an id that is written as the tool writes it`,
+        says: `Project ${project} is outside every wall: the tool may mistake its id for another project's (it contains "/", "\\" or "%", is "." or "..", has surrounding space or invisible characters, spells a number in another way, or is not written as the tool writes it)`,
+        action: `Have ${install} link the project by its id as the tool writes it`,
       };
     case 'no_group':
       return {
-        says: `the adapter gives no group for ${project}`,
-        action: 'mend the adapter, or have the customer link another project',
+        says: `The adapter has no group for project ${project}`,
+        action: 'Fix the adapter, or have the customer link another project',
       };
   }
 }

@@ -45,23 +45,23 @@ export function explainMembership(membership: Row<'membership'>, circumstances: 
 
 /** Advice that comes before all else. */
 function adviseFirst({ id, tool, doubtedId }: Row<'membership'>, open: KnownInvitation | undefined): string | null {
-  if (doubtedId !== null) return `see in ${tool} whose it is, then: ${adviseOnDoubt(id)}`;
+  if (doubtedId !== null) return `Find out in ${tool} whose account it is, then run: ${adviseOnDoubt(id)}`;
   return open?.deliveredAt === null ? adviseToTell : null;
 }
 
 function sayDoubt({ doubtedId }: Row<'membership'>): string {
   if (doubtedId === null) return '';
   const account = maskText(doubtedId).slice(0, 60);
-  return `; the account ${account}, which was theirs, shows an address that no source has reported for them`;
+  return `; account ${account}, which was theirs, now shows an email that no source has reported for them`;
 }
 
-const adviseToTell = 'hand their invitation over: gangway members waiting says how';
+const adviseToTell = 'Send them their login: gangway members waiting shows how';
 
 function sayInvitation(invitation: KnownInvitation | undefined): string {
   if (invitation === undefined) return '';
   const { kind, deliveredAt, deliveredBy } = invitation;
-  const what = kind === 'link' ? 'their link' : 'their password';
-  if (deliveredAt === null) return `; ${what} waits to be handed over`;
+  const what = kind === 'link' ? 'their invitation link' : 'their password';
+  if (deliveredAt === null) return `; ${what} has not been sent yet`;
   const how = deliveredBy === 'mail' ? 'mailed to them' : 'shown to an operator';
   return `; ${what} was ${how} at ${deliveredAt}`;
 }
@@ -70,29 +70,35 @@ function sayWhere(membership: Row<'membership'>, plan: number | undefined): stri
   const { tool, groupId, state, wanted, memberId, missedAt, removeAfter } = membership;
   const group = `${groupId} of ${tool}`;
   // A trainer who was never found there may have got in by a call whose answer was lost.
-  const isIn = `${memberId === null ? 'perhaps still' : 'still'} in ${group}`;
+  const isIn = `${memberId === null ? 'May still be' : 'Still'} in ${group}`;
   const because = sayBecause(membership);
   if (state === 'removing' && missedAt !== null) {
-    return `not found in ${group}, and looked for once more before they count as out${because}`;
+    return `Not found in ${group}; Gangway checks once more before it settles the removal${because}`;
   }
   switch (state) {
     case 'removing':
       return `${isIn}, ${sayRemoving(membership)}${because}`;
     case 'failed':
-      return wanted ? `failed in ${group}` : `${isIn}, as their removal fails${because}`;
+      return wanted ? `Sync with ${group} failed` : `${isIn}: their removal failed${because}`;
     case 'held':
-      if (removeAfter !== null) return `${isIn}, to be removed once their work was read${because}`;
+      if (removeAfter !== null) return `${isIn}, to be removed once their work has been read${because}`;
       return plan === undefined
-        ? `${isIn}, as their removal was rejected${because}`
-        : `${isIn}, as plan ${plan} holds their removal${because}`;
+        ? `${isIn}: their removal was rejected${because}`
+        : `${isIn}: plan ${plan} holds their removal${because}`;
     case 'orphaned':
-      return `kept in ${group}, where the configuration no longer leads`;
+      return `Kept in ${group}, which the configuration no longer covers`;
     case 'released':
-      return `kept in ${group}: not ours to remove`;
+      return `Kept in ${group}: not Gangway's to remove`;
     case 'removed':
-      return `removed from ${group}`;
-    default:
-      return `${state} in ${group}`;
+      return `Removed from ${group}`;
+    case 'active':
+      return `Active in ${group}`;
+    case 'invited':
+      return `Invited to ${group}`;
+    case 'waiting_email':
+      return `Not in ${group} yet: work email missing`;
+    case 'pending':
+      return `Not in ${group} yet`;
   }
 }
 
@@ -127,19 +133,19 @@ function adviseOn(membership: Row<'membership'>, circumstances: Circumstances): 
         ? adviseOnKept(membership, circumstances)
         : adviseOnPresent(membership, circumstances);
     case 'held':
-      if (removeAfter !== null) return 'nothing: an operator approved the removal';
+      if (removeAfter !== null) return 'Nothing. An operator approved the removal';
       return plan === undefined
-        ? 'nothing: an operator decided to keep them, until there is new evidence'
-        : `decide about it: gangway plans show ${plan}`;
+        ? 'Nothing. An operator decided to keep them until there is new evidence'
+        : `Decide on plan ${plan}: gangway plans show ${plan}`;
     case 'failed':
-      return `mend what ${tool} says; ${sayNextTry(membership)}`;
+      return `Fix what ${tool} reports. ${sayNextTry(membership)}`;
     case 'orphaned':
-      return `give the install, the tool or the project its name back, or end this with "gangway retire --install ${install}"`;
+      return `Put the name of the install, tool or project back, or run "gangway retire --install ${install}"`;
     case 'released':
-      if (wanted) return `nothing: the account is protected (tools.${tool}.protected)`;
+      if (wanted) return `Nothing. The account is protected (tools.${tool}.protected)`;
       return releasedBy === null
-        ? `decide about it: gangway members adopt ${id} has them removed, gangway members release ${id} lets them stay`
-        : `nothing: they stay; to have them removed: gangway members adopt ${id}`;
+        ? `Decide: gangway members adopt ${id} (remove), or gangway members release ${id} (keep)`
+        : `Nothing. They stay. To remove them, run gangway members adopt ${id}`;
     default:
       return adviseOnMoving(membership, circumstances);
   }
@@ -147,24 +153,24 @@ function adviseOn(membership: Row<'membership'>, circumstances: Circumstances): 
 
 /** The explained reason has ended, and the trainer is in. */
 function adviseOnKept({ state, trainerId }: Row<'membership'>, { hasOthers }: Circumstances): string {
-  if (!hasOthers) return 'wait: they are still in, and a running "gangway start" takes them out';
+  if (!hasOthers) return 'Wait. They are still in, and a running "gangway start" removes them';
   const keeps = state === 'active' ? 'keeps them in' : 'keeps them invited';
-  return `nothing: something else ${keeps}; see "gangway explain ${trainerId}"`;
+  return `Nothing. Another reason ${keeps}: see "gangway explain ${trainerId}"`;
 }
 
 /** A trainer who was in at the last look can log in for as long as that is so. */
 function adviseOnPresent({ tool, state, nextAttemptAt }: Row<'membership'>, { trouble }: Circumstances): string {
-  if (state === 'invited') return 'have them accept the invitation';
+  if (state === 'invited') return 'Have them accept the invitation';
   if (trouble?.errorCode === 'unavailable') {
-    return `see how ${tool} is: they are in, but ${tool} ${describeToolTrouble(trouble)}`;
+    return `Check ${tool}. They are in, but ${tool} ${describeToolTrouble(trouble)}`;
   }
   if (nextAttemptAt !== null) {
-    return `wait: they were in, and ${tool} is looked at again`;
+    return `Wait. They were in, and Gangway checks ${tool} again`;
   }
-  return 'nothing: they can log in';
+  return 'Nothing. They can sign in';
 }
 
-const isActedOn = 'wait: a running "gangway start" acts on what is known within seconds';
+const isActedOn = 'Wait. A running "gangway start" acts on this within seconds';
 
 function adviseOnMoving(membership: Row<'membership'>, { trouble }: Circumstances): string {
   const { state, tool, cause, failure, removeAfter, missedAt } = membership;
@@ -172,30 +178,28 @@ function adviseOnMoving(membership: Row<'membership'>, { trouble }: Circumstance
     case 'waiting_email':
       return isActedOn;
     case 'removed':
-      return cause === 'retired' ? 'nothing: an operator retired them' : isActedOn;
+      return cause === 'retired' ? 'Nothing. An operator retired them' : isActedOn;
     case 'removing':
       if (missedAt !== null && failure === null && trouble === undefined) {
-        return `nothing: ${tool} is looked at again at ${membership.nextAttemptAt}`;
+        return `Nothing. Gangway checks ${tool} again at ${membership.nextAttemptAt}`;
       }
       if (removeAfter !== null && trouble === undefined) {
-        return 'nothing: they are still in until its time has come, or other evidence';
+        return `Nothing. They are still in until ${removeAfter}, or until there is other evidence`;
       }
       break;
     default:
       break;
   }
-  const isIn = state === 'removing' ? 'they are still in: ' : '';
+  const isIn = state === 'removing' ? 'They are still in. ' : '';
   if (trouble !== undefined) {
-    return `${adviceOfTrouble('tool_left_alone')}; ${isIn}${tool} ${describeToolTrouble(trouble)}`;
+    return `${adviceOfTrouble('tool_left_alone')}. ${isIn}Tool ${tool} ${describeToolTrouble(trouble)}`;
   }
   if (failure !== null) {
-    return `see how ${tool} is: gangway doctor; ${sayNextTry(membership)}`;
+    return `Check ${tool} with gangway doctor. ${sayNextTry(membership)}`;
   }
-  return `wait: ${isIn}it is worked on; if it stays so, "gangway doctor" tells how ${tool} is`;
+  return `Wait. ${isIn}Gangway is working on it. If it stays this way, check ${tool} with "gangway doctor"`;
 }
 
 function sayNextTry({ nextAttemptAt }: Row<'membership'>): string {
-  return nextAttemptAt === null
-    ? 'it is tried again when there is new evidence'
-    : `it is tried again at ${nextAttemptAt}`;
+  return nextAttemptAt === null ? 'Gangway retries when there is new evidence' : `Gangway retries at ${nextAttemptAt}`;
 }

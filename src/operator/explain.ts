@@ -25,7 +25,7 @@ export interface Explanation {
 
 /** Whether a running bridge would still change something. */
 export function isToChange({ action }: Explanation): boolean {
-  return action.startsWith('wait: ') || action.includes('still in');
+  return action.startsWith('Wait. ') || action.includes('still in');
 }
 
 export interface ExplainedStep {
@@ -106,7 +106,7 @@ function explainOne(bearing: Bearing, rules: ExplainRules, subject: Subject): Ex
 
 function judgeInstall(install: string, { installs }: ExplainRules, ends: Ends): Judged {
   if (!installs.has(install)) {
-    const action = `configure the install ${install} again; or give its people up with "gangway start --accept-orphans", then "gangway retire --install ${install}"`;
+    const action = `Configure ${install} again. To give up its people, run "gangway start --accept-orphans", then "gangway retire --install ${install}"`;
     return { step: 'install', holds: false, says: `${install} is not configured`, action };
   }
   const since = ends.get('grant_revoked');
@@ -115,49 +115,51 @@ function judgeInstall(install: string, { installs }: ExplainRules, ends: Ends): 
     step: 'install',
     holds: false,
     hasEnded: true,
-    says: `the customer has disconnected since ${since}`,
-    action: `have the customer connect ${install} again before its people are removed`,
+    says: `The customer disconnected at ${since}`,
+    action: `Have the customer connect ${install} again before its people are removed`,
   };
 }
 
 function judgeContract(contract: ContractEvidence, ends: Ends): Judged {
   const status = statusOfContract(contract);
-  const says = `the contract is ${status}`;
   switch (status) {
     case 'active':
-      return holds('contract', says);
+      return holds('contract', 'The contract is active');
     case 'disputed':
-      return holds('contract', `${says}: its end was delivered, and later it was listed active`);
+      return holds(
+        'contract',
+        'The contract is disputed: an event ended it, and the marketplace listed it as active later',
+      );
     case 'ended':
       return {
         step: 'contract',
         holds: false,
         hasEnded: true,
-        ...explainEnd(contract, `${says} (${sayEnd(ends)})`),
+        ...explainEnd(contract, sayEnd(ends)),
       };
     default:
       return {
         step: 'contract',
         holds: false,
-        says: `${says}: no source has said that it started`,
-        action: 'wait for its event, or until the marketplace is read again',
+        says: 'The contract is unknown: no source has reported its start',
+        action: 'Wait for its event, or for the next reading of the marketplace',
       };
   }
 }
 
 function explainEnd(contract: ContractEvidence, says: string): { says: string; action: string } {
-  if (!isOperatorContradicted(contract)) return { says, action: 'nothing: access ends with the contract' };
+  if (!isOperatorContradicted(contract)) return { says, action: 'Nothing. Access ends with the contract' };
   return {
     says: `${says}; the marketplace still lists it as active`,
-    action: `gangway contracts reopen ${contract.contractId} if it goes on, or end it at the marketplace`,
+    action: `Run gangway contracts reopen ${contract.contractId} if it goes on. Otherwise end it at the marketplace`,
   };
 }
 
 function sayEnd(ends: Ends): string {
   const [deliveredAt, readAt] = [ends.get('contract_ended'), ends.get('contract_read_ended')];
-  if (deliveredAt !== undefined) return `delivered, of ${deliveredAt}`;
-  if (readAt !== undefined) return `listed as ended at ${readAt}`;
-  return `by an operator, at ${ends.get('contract_ended_by_operator')}`;
+  if (deliveredAt !== undefined) return `The contract ended at ${deliveredAt}, by event`;
+  if (readAt !== undefined) return `The marketplace listed the contract as ended at ${readAt}`;
+  return `An operator ended the contract at ${ends.get('contract_ended_by_operator')}`;
 }
 
 function judgePerson(trainerId: string | undefined, ends: Ends): Judged {
@@ -165,18 +167,18 @@ function judgePerson(trainerId: string | undefined, ends: Ends): Judged {
     return {
       step: 'person',
       holds: false,
-      says: 'no trainer is known to be on it',
-      action: 'wait until the marketplace is read again: who is on it was not in its event',
+      says: 'No trainer is known to be on the contract',
+      action: 'Wait for the next reading of the marketplace: the event of the contract did not name its trainers',
     };
   }
   const since = ends.get('participation_left');
-  if (since === undefined) return holds('person', `${trainerId} is on it`);
+  if (since === undefined) return holds('person', `${trainerId} is on the contract`);
   return {
     step: 'person',
     holds: false,
     hasEnded: true,
-    says: `${trainerId} is no longer on it since ${since}`,
-    action: 'nothing: access ends with that',
+    says: `${trainerId} is no longer on the contract, since ${since}`,
+    action: 'Nothing. Access ends when a trainer leaves the contract',
   };
 }
 
@@ -186,38 +188,44 @@ function judgeLink(rules: ExplainRules, link: LinkEvidence | undefined, ends: En
     return {
       step: 'link',
       holds: false,
-      says: 'no project is known for it',
-      action: 'have the customer link the job to a project, or wait until the marketplace is read',
+      says: 'No project is known to be linked to the job',
+      action: 'Have the customer link the job to a project, or wait for the next reading of the marketplace',
     };
   }
   const { linkId, externalProjectId: project, provisioningMode } = link;
   if (isGone) {
-    const says = `the link ${linkId} to ${project} is ${ends.has('link_removed') ? 'removed' : 'absent'}`;
-    const action = 'have the customer link the job again if the people are to stay';
+    const says = `Link ${linkId} to project ${project} ${ends.has('link_removed') ? 'was removed' : 'is no longer listed'}`;
+    const action = 'Have the customer link the job again if these people are to stay';
     return { step: 'link', holds: false, hasEnded: true, says, action };
   }
   const movedAt = ends.get('contract_moved');
   if (movedAt !== undefined) {
-    const says = `the contract is listed under another job than that of ${project} since ${movedAt}`;
-    return { step: 'link', holds: false, hasEnded: true, says, action: 'nothing: access ends with that' };
+    const says = `The contract is listed under another job, not the one of project ${project}, since ${movedAt}`;
+    return {
+      step: 'link',
+      holds: false,
+      hasEnded: true,
+      says,
+      action: 'Nothing. Access ends when a contract moves to another job',
+    };
   }
   const crossing = outsideOf(rules, link);
   if (crossing !== null) {
     return { step: 'link', holds: false, ...explainCrossing(crossing, link) };
   }
   if (provisioningOf(provisioningMode) === 'of_marketplace') {
-    const says = `the marketplace itself provisions ${project}`;
-    const action = 'nothing: the marketplace does it';
+    const says = `The marketplace itself provisions project ${project}`;
+    const action = 'Nothing. The marketplace adds and removes its members';
     return { step: 'link', holds: false, hasEnded: true, says, action };
   }
-  return holds('link', `linked to ${project}`);
+  return holds('link', `The job is linked to project ${project}`);
 }
 
 function judgeAddress(bearing: Bearing, rules: ExplainRules, person: ExplainedPerson | undefined): Judged {
   const others = othersWhoDisagree(bearing, rules, person);
   const judged = explainAddress(person, rules.managedDomains, others);
   const isKept = !judged.holds && isIn(bearing, person);
-  const says = isKept ? `${judged.says}; an access that was given before keeps them in` : judged.says;
+  const says = isKept ? `${judged.says}; access given earlier keeps them in` : judged.says;
   return { step: 'address', ...judged, says };
 }
 
@@ -293,8 +301,8 @@ function judgeMemberships(
     {
       step: 'membership',
       holds: false,
-      says: 'there is no membership',
-      action: 'wait: a running "gangway start" acts on what is known within seconds',
+      says: 'No membership exists',
+      action: 'Wait. A running "gangway start" acts on this within seconds',
     },
   ];
 }

@@ -29,8 +29,8 @@ describeInBrowser('what operators come for', (open) => {
     await page.getByRole('button', { name: 'Search' }).click();
     await page.waitForURL(/[?&]q=/);
     await page.locator('tbody').getByRole('link').first().click();
-    await page.getByText(`${trainers.inside} is on it`).first().waitFor();
-    await page.getByText('nothing: they can log in').first().waitFor();
+    await page.getByText(`${trainers.inside} is on the contract`).first().waitFor();
+    await page.getByText('Nothing. They can sign in').first().waitFor();
     expect(complaints).toEqual([]);
   });
 

@@ -374,7 +374,9 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     });
     changeConfig(installsWith({ projects: ['street-*'] }));
     const { stdout } = await run();
-    expect(stdout).toMatch(/^warn {2}walls: the link cml1 of acme is on .*: no trainer gets access by it\n +→ \S/m);
+    expect(stdout).toMatch(
+      /^warn {2}walls: Link cml1 of acme gives no access\. Project .* is not one of the projects of acme\n +→ \S/m,
+    );
     expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
   });
 

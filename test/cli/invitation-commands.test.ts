@@ -153,7 +153,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     await invite(password);
     expect(await runOk('status')).toMatch(new RegExp(`waiting  ${says}[^→]*→ Run gangway members waiting`));
     expect(await runOk('explain', 'cmu1')).toMatch(
-      /active in street-signs of list; their password waits to be handed over\n {2}To do: hand their invitation over/,
+      /Active in street-signs of list; their password has not been sent yet\n {2}To do: Send them their login: /,
     );
     configureMail();
     expect(await runOk('status')).toContain(says);
@@ -163,6 +163,6 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     expect(await runOk('status')).toContain(says);
     await runOk('members', 'invitation', '1');
     expect(await runOk('status')).toContain('Nothing needs you.');
-    expect(await runOk('explain', 'cmu1')).toContain('their link was shown to an operator at');
+    expect(await runOk('explain', 'cmu1')).toContain('their invitation link was shown to an operator at');
   });
 });

@@ -161,12 +161,12 @@ describe('commands of an operator', () => {
         expect(text.split('\n')).toEqual([
           'cmu1 (Amara O.), by contract cmc1 of acme',
           '  yes  install     acme is connected',
-          '  yes  contract    the contract is active',
-          '  yes  person      cmu1 is on it',
-          '  yes  link        linked to street-signs',
-          '  yes  address     a work address of opentrain.work is known',
-          '  yes  membership  active in street-signs of list',
-          '  To do: nothing: they can log in',
+          '  yes  contract    The contract is active',
+          '  yes  person      cmu1 is on the contract',
+          '  yes  link        The job is linked to project street-signs',
+          '  yes  address     Work email known, at opentrain.work',
+          '  yes  membership  Active in street-signs of list',
+          '  To do: Nothing. They can sign in',
           '',
         ]);
         const json = await runJson('explain', subject);
@@ -381,7 +381,7 @@ describe('commands of an operator', () => {
       await act();
       expect(roster()).toEqual({ 'street-signs': [] });
       expect(await runOk('retire', '--all', '--yes')).toBe(noOrphans);
-      expect(await runOk('explain', 'cmu1')).toMatch(/To do: nothing: an operator retired them\n$/);
+      expect(await runOk('explain', 'cmu1')).toMatch(/To do: Nothing\. An operator retired them\n$/);
     });
 
     it('lets go of those in a tool that is not configured', async () => {

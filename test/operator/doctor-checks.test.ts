@@ -51,7 +51,7 @@ describe('a check of the walls', () => {
 
   it('warns of each live link outside, and of no other', () => {
     expect(checkWalls({ installs, adapters }, [link])).toMatchObject([
-      { status: 'warning', says: expect.stringMatching(/^the link cml1 of acme is on lamps/) },
+      { status: 'warning', says: expect.stringMatching(/^Link cml1 of acme gives no access\. Project lamps is not one of the projects of acme$/) },
     ]);
     const removedEventAt = '2026-03-15T12:00:00.000Z';
     const others = [
@@ -64,9 +64,9 @@ describe('a check of the walls', () => {
   });
 
   it.each([
-    ['a-/../b', 'acme-*', /the tool may take its id for that of another project/],
-    ['ACME-1', '*', /a pattern of another install fits it more closely/],
-    ['broken', '*', /the adapter gives no group for broken/],
+    ['a-/../b', 'acme-*', /the tool may mistake its id for another project's/],
+    ['ACME-1', '*', /a pattern of another install matches it more closely/],
+    ['broken', '*', /The adapter has no group for project broken/],
   ])('says why the link to %s is outside', (externalProjectId, pattern, why) => {
     const shared = new Map([
       ['acme', { tool: 'studio', projects: [pattern] }],

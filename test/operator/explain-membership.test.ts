@@ -12,27 +12,27 @@ describe('a membership that is explained', () => {
   const stillIn: [Shown, RegExp, RegExp][] = [
     [
       { ...left, state: 'removing' },
-      /^still in street-signs of studio, to be removed now \(because the contract has ended\)$/,
-      /^wait: they are still in: it is worked on; .+"gangway doctor"/,
+      /^Still in street-signs of studio, to be removed now \(because the contract has ended\)$/,
+      /^Wait\. They are still in\. Gangway is working on it\. .+"gangway doctor"/,
     ],
     [
       { ...left, state: 'removing', removeAfter: later },
-      /^still in street-signs of studio, to be removed after /,
-      /^nothing: they are still in until its time has come/,
+      /^Still in street-signs of studio, to be removed after /,
+      /^Nothing\. They are still in until 2026-03-15T12:15:00.000Z, or until there is other evidence$/,
     ],
     [
       { ...left, state: 'removing', memberId: null },
-      /^perhaps still in street-signs of studio, /,
-      /^wait: they are still in: /,
+      /^May still be in street-signs of studio, /,
+      /^Wait\. They are still in\. /,
     ],
     [
       { ...left, state: 'removing', missedAt: at, nextAttemptAt: later },
-      /^not found in street-signs of studio, and looked for once more before they count as out/,
-      /^nothing: studio is looked at again at 2026-03-15T12:15/,
+      /^Not found in street-signs of studio; Gangway checks once more before it settles the removal/,
+      /^Nothing\. Gangway checks studio again at 2026-03-15T12:15/,
     ],
-    [{ ...left, state: 'failed' }, /^still in .+, as their removal fails/, /^mend what studio/],
+    [{ ...left, state: 'failed' }, /^Still in .+: their removal failed/, /^Fix what studio/],
     // The end has come in, and what follows from it has not been worked out.
-    [{ state: 'active' }, /^active in street-signs/, /^wait: they are still in, and a running/],
+    [{ state: 'active' }, /^Active in street-signs/, /^Wait\. They are still in, and a running/],
   ];
 
   it.each(stillIn)('%o of a contract that has ended is still in', (row, says, action) => {
@@ -45,7 +45,7 @@ describe('a membership that is explained', () => {
   it('who is out needs nothing once the contract has ended', () => {
     const memberships = [{ ...membership, ...left, state: 'removed' } as const];
     const { action } = explainOne({ ...healthy(), contracts: [ended], memberships });
-    expect(action).toBe('nothing: access ends with the contract');
+    expect(action).toBe('Nothing. Access ends with the contract');
   });
 
   const trouble: ToolTrouble = {
@@ -58,11 +58,11 @@ describe('a membership that is explained', () => {
   const refusal: ToolTrouble = { ...trouble, errorCode: 'unauthenticated' };
 
   it.each([
-    [{ state: 'active' }, trouble, /^see how studio is: they are in, but studio is not answering/],
-    [{ state: 'active' }, refusal, /^nothing: they can log in$/],
-    [{ state: 'active', nextAttemptAt: at }, undefined, /^wait: they were in, and studio is looked/],
-    [{ state: 'pending' }, trouble, /^Check that the tool runs, .+; studio is not answering \(si/],
-    [{ state: 'pending' }, refusal, /^Check that the tool runs, .+; studio refuses its token/],
+    [{ state: 'active' }, trouble, /^Check studio\. They are in, but studio is not answering/],
+    [{ state: 'active' }, refusal, /^Nothing\. They can sign in$/],
+    [{ state: 'active', nextAttemptAt: at }, undefined, /^Wait\. They were in, and Gangway checks studio/],
+    [{ state: 'pending' }, trouble, /^Check that the tool runs, .+\. Tool studio is not answering \(si/],
+    [{ state: 'pending' }, refusal, /^Check that the tool runs, .+\. Tool studio refuses its token/],
   ] as [Shown, ToolTrouble | undefined, RegExp][])(
     '%o says what stands between them and the tool: %o',
     (row, known, action) => {
@@ -77,6 +77,6 @@ describe('a membership that is explained', () => {
     const memberships = [{ ...membership, ...left, state: 'removing' } as const];
     const rules = { ...usual, troubles: new Map([['studio', trouble]]) };
     const { action } = explainOne({ ...healthy(), contracts: [ended], memberships }, rules);
-    expect(action).toMatch(/^Check that the tool runs, .+; they are still in: studio is not answering/);
+    expect(action).toMatch(/^Check that the tool runs, .+\. They are still in\. Tool studio is not answering/);
   });
 });

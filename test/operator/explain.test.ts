@@ -35,13 +35,13 @@ describe('explaining', () => {
         contractId: 'cmc1',
         steps: [
           { step: 'install', holds: true, says: 'acme is connected' },
-          { step: 'contract', holds: true, says: 'the contract is active' },
-          { step: 'person', holds: true, says: 'cmu1 is on it' },
-          { step: 'link', holds: true, says: 'linked to street-signs' },
-          { step: 'address', holds: true, says: 'a work address of opentrain.work is known' },
-          { step: 'membership', holds: true, says: 'active in street-signs of studio' },
+          { step: 'contract', holds: true, says: 'The contract is active' },
+          { step: 'person', holds: true, says: 'cmu1 is on the contract' },
+          { step: 'link', holds: true, says: 'The job is linked to project street-signs' },
+          { step: 'address', holds: true, says: 'Work email known, at opentrain.work' },
+          { step: 'membership', holds: true, says: 'Active in street-signs of studio' },
         ],
-        action: 'nothing: they can log in',
+        action: 'Nothing. They can sign in',
       },
     ]);
   });
@@ -50,9 +50,7 @@ describe('explaining', () => {
     const person = { ...bearing.people[0], hasAddress: false, workEmailDomain: null, workEmailDigest: null };
     const reasons = [{ ...ids, membershipId: 7, linkId: 'cml1', isNamed: false }];
     const known = { ...bearing, people: [person as Bearing['people'][number]], reasons };
-    expect(explain(known, usual)[0]?.steps[4]?.says).toBe(
-      'no work address is known; an access that was given before keeps them in',
-    );
+    expect(explain(known, usual)[0]?.steps[4]?.says).toBe('Work email not known; access given earlier keeps them in');
   });
 
   const ended = { ...emptyContract('acme', 'cmc1'), startedEventAt: at };
@@ -62,36 +60,36 @@ describe('explaining', () => {
       'a revoked grant',
       ['install'],
       { grants: [{ ...emptyGrant('acme', 'cmi1'), revokedEventAt: at, revokedReceivedAt: at }] },
-      /^the customer has disconnected since 2026-03-15T/,
-      /^have the customer connect acme again/,
+      /^The customer disconnected at 2026-03-15T/,
+      /^Have the customer connect acme again/,
     ],
     [
       'a contract of which no source said that it started',
       ['contract'],
       { contracts: [emptyContract('acme', 'cmc1')] },
-      /^the contract is unknown: no source has said that it started$/,
-      /^wait for its event/,
+      /^The contract is unknown: no source has reported its start$/,
+      /^Wait for its event/,
     ],
     [
       'a delivered end',
       ['contract'],
       { contracts: [{ ...ended, endedEventAt: later }] },
-      /^the contract is ended \(delivered, of 2026-03-15T12:15:00.000Z\)$/,
-      /^nothing: access ends with the contract$/,
+      /^The contract ended at 2026-03-15T12:15:00.000Z, by event$/,
+      /^Nothing\. Access ends with the contract$/,
     ],
     [
       'an end that was delivered, and read later',
       ['contract'],
       { contracts: [{ ...ended, endedEventAt: at, endedReadAt: later }] },
-      /\(delivered, of 2026-03-15T12:00:00.000Z\)$/,
-      /^nothing: access ends with the contract$/,
+      /^The contract ended at 2026-03-15T12:00:00.000Z, by event$/,
+      /^Nothing\. Access ends with the contract$/,
     ],
     [
       'an end that was read',
       ['contract'],
       { contracts: [{ ...ended, endedReadAt: later }] },
-      /\(listed as ended at 2026-03-15T12:15:00.000Z\)$/,
-      /^nothing: access ends with the contract$/,
+      /^The marketplace listed the contract as ended at 2026-03-15T12:15:00.000Z$/,
+      /^Nothing\. Access ends with the contract$/,
     ],
     [
       'an end by an operator, after an older one was taken back',
@@ -99,50 +97,50 @@ describe('explaining', () => {
       {
         contracts: [{ ...ended, endedEventAt: at, reopenedAt: later, endedByOperatorAt: '2026-03-16' }],
       },
-      /\(by an operator, at 2026-03-16\)$/,
-      /^nothing: access ends with the contract$/,
+      /^An operator ended the contract at 2026-03-16$/,
+      /^Nothing\. Access ends with the contract$/,
     ],
     [
       'a trainer who left the contract',
       ['person'],
       { participations: [{ ...ids, trainerId: 'cmu1', seenAt: at, absences }] },
-      /^cmu1 is no longer on it since 2026-03-15T12:20:00.000Z$/,
-      /^nothing: access ends with that$/,
+      /^cmu1 is no longer on the contract, since 2026-03-15T12:20:00.000Z$/,
+      /^Nothing\. Access ends when a trainer leaves the contract$/,
     ],
     [
       'a removed link',
       ['link'],
       { links: [{ ...link, removedEventAt: at }] },
-      /^the link cml1 to street-signs is removed$/,
-      /^have the customer link the job again/,
+      /^Link cml1 to project street-signs was removed$/,
+      /^Have the customer link the job again/,
     ],
     [
       'a link that is listed no more',
       ['link'],
       { links: [{ ...link, seenAt: at, absences }] },
-      /^the link cml1 to street-signs is absent$/,
-      /^have the customer link the job again/,
+      /^Link cml1 to project street-signs is no longer listed$/,
+      /^Have the customer link the job again/,
     ],
     [
       'a contract that is listed under another job',
       ['link'],
       { pairs: [{ ...toPair('acme', 'cmc1', 'cml1', at), omissions: absences }] },
-      /^the contract is listed under another job than that of street-signs since 2026-03-15T12:20/,
-      /^nothing: access ends with that$/,
+      /^The contract is listed under another job, not the one of project street-signs, since 2026-03-15T12:20/,
+      /^Nothing\. Access ends when a contract moves to another job$/,
     ],
     [
       'a project that the marketplace provisions',
       ['link'],
       { links: [{ ...link, provisioningMode: 'MANAGED_ADAPTER' }] },
-      /^the marketplace itself provisions street-signs$/,
-      /^nothing: the marketplace does it$/,
+      /^The marketplace itself provisions project street-signs$/,
+      /^Nothing\. The marketplace adds and removes its members$/,
     ],
     [
       'a project in a mode that this version does not know',
       ['link'],
       { links: [{ ...link, provisioningMode: 'CUSTOM_MODE' }] },
-      /^street-signs is provisioned in the mode CUSTOM_MODE, which this version does not know$/,
-      /^see whether a newer version knows it; members stay, and no trainer is added$/,
+      /^Project street-signs is provisioned in mode CUSTOM_MODE, which this version does not know$/,
+      /^Check whether a newer version knows it\. Members stay, and no trainer is added$/,
     ],
   ])('%s: the step that fails, and what to do', (_, failing, changes, says, action) => {
     const out = { ...membership, state: 'removed', wanted: false } as const;
@@ -156,7 +154,9 @@ describe('explaining', () => {
     const disputed = { ...ended, endedEventAt: at, activeReadAt: '2026-03-15T13:00:00.000Z' };
     const { failing, says } = explainOne({ ...bearing, contracts: [disputed] });
     expect(failing).toEqual([]);
-    expect(says('contract')).toMatch(/^the contract is disputed: its end was delivered, and later/);
+    expect(says('contract')).toMatch(
+      /^The contract is disputed: an event ended it, and the marketplace listed it as active later$/,
+    );
   });
 
   it('a contract without a known trainer', () => {
@@ -164,7 +164,7 @@ describe('explaining', () => {
     expect(explain(noTrainer, usual)).toMatchObject([{ trainerId: null, displayName: null }]);
     const { failing, action } = explainOne(noTrainer);
     expect(failing).toEqual(['person', 'address', 'membership']);
-    expect(action).toMatch(/^wait until the marketplace is read again/);
+    expect(action).toMatch(/^Wait for the next reading of the marketplace/);
   });
 
   it.each<[string, Partial<Bearing>]>([
@@ -174,15 +174,15 @@ describe('explaining', () => {
     const none = { memberships: [], reasons: [] };
     const { failing, says, action } = explainOne({ ...bearing, ...none, ...changes });
     expect(failing).toEqual(['link', 'membership']);
-    expect(says('link')).toBe('no project is known for it');
-    expect(action).toMatch(/^have the customer link the job to a project/);
+    expect(says('link')).toBe('No project is known to be linked to the job');
+    expect(action).toMatch(/^Have the customer link the job to a project/);
   });
 
   it('an address that is not known', () => {
     const waiting = { ...membership, state: 'waiting_email' } as const;
     const { failing, action } = explainOne({ ...bearing, people: [], memberships: [waiting] });
     expect(failing).toEqual(['address', 'membership']);
-    expect(action).toMatch(/^ask the customer for consent to share work addresses/);
+    expect(action).toMatch(/^Ask the customer for consent to share work emails/);
   });
 
   it('an address outside the managed domains', () => {
@@ -190,16 +190,16 @@ describe('explaining', () => {
     const waiting = { ...membership, state: 'waiting_email' } as const;
     const { failing, says, action } = explainOne({ ...bearing, memberships: [waiting] }, rules);
     expect(failing).toEqual(['address', 'membership']);
-    expect(says('address')).toBe('the work address is of opentrain.work');
-    expect(action).toMatch(/^add opentrain\.work to marketplace\.managedDomains/);
+    expect(says('address')).toBe('The work email is at opentrain.work, which is not a managed domain');
+    expect(action).toMatch(/^Add opentrain\.work to marketplace\.managedDomains/);
   });
 
   it('an install that is not configured, whose people are found by what was recorded', () => {
     const orphaned = { ...membership, state: 'orphaned' } as const;
     const { failing, says, action } = explainOne({ ...bearing, memberships: [orphaned] }, rulesFor(new Map()));
     expect(failing).toEqual(['install', 'membership']);
-    expect(says('membership')).toBe('kept in street-signs of studio, where the configuration no longer leads');
-    expect(action).toMatch(/^configure the install acme again; or .+accept-orphans.+retire --install acme"$/);
+    expect(says('membership')).toBe('Kept in street-signs of studio, which the configuration no longer covers');
+    expect(action).toMatch(/^Configure acme again\. To give up its people, .+accept-orphans.+retire --install acme"$/);
   });
 
   it('a trainer who was retired with their install', () => {
@@ -207,7 +207,7 @@ describe('explaining', () => {
     const rules = rulesFor(new Map());
     const { failing, action } = explainOne({ ...bearing, memberships: [retired] }, rules);
     expect(failing).toEqual(['install', 'membership']);
-    expect(action).toBe('nothing: an operator retired them');
+    expect(action).toBe('Nothing. An operator retired them');
   });
 
   it('a project outside the wall of its install', () => {
@@ -215,14 +215,14 @@ describe('explaining', () => {
     const none = { memberships: [], reasons: [] };
     const { failing, says, action } = explainOne({ ...bearing, ...none }, rules);
     expect(failing).toEqual(['link', 'membership']);
-    expect(says('link')).toBe('street-signs is outside the projects of acme');
-    expect(action).toMatch(/^add it to installs\.acme\.projects/);
+    expect(says('link')).toBe('Project street-signs is not one of the projects of acme');
+    expect(action).toMatch(/^Add it to installs\.acme\.projects/);
   });
 
   it('a membership that is still to be made', () => {
     const { failing, action } = explainOne({ ...bearing, memberships: [], reasons: [] });
     expect(failing).toEqual(['membership']);
-    expect(action).toMatch(/^wait: a running "gangway start"/);
+    expect(action).toMatch(/^Wait\. A running "gangway start"/);
   });
 
   it('a trainer whose project leads elsewhere by now has both memberships explained', () => {
@@ -234,9 +234,9 @@ describe('explaining', () => {
     });
     expect(steps.filter(({ step }) => step === 'membership')).toMatchObject([
       { holds: false, says: expect.stringContaining('old of studio') },
-      { holds: true, says: 'active in street-signs of studio' },
+      { holds: true, says: 'Active in street-signs of studio' },
     ]);
-    expect(action).toMatch(/its name back, or end this with "gangway retire --install acme"$/);
+    expect(action).toMatch(/^Put the name .+ back, or run "gangway retire --install acme"$/);
   });
 
   it("leaves out others' memberships, installs and links of the same ids", () => {
@@ -256,7 +256,7 @@ describe('explaining', () => {
       ],
     };
     const { failing, says } = explainOne({ ...bearing, reasons: [], ...others });
-    expect(says('link')).toBe('linked to street-signs');
+    expect(says('link')).toBe('The job is linked to project street-signs');
     expect(failing).toEqual(['address', 'membership']);
   });
 
@@ -270,11 +270,9 @@ describe('explaining', () => {
     ]);
     const says = (one: typeof people) =>
       explain({ ...bearing, people: one }, rulesFor(installs))[0]?.steps.find(({ step }) => step === 'address')?.says;
-    expect(says(people)).toBe(
-      'a work address of opentrain.work is known; globex knows another for them: each access stands by itself',
-    );
+    expect(says(people)).toBe('Work email known, at opentrain.work; globex has another, and each access keeps its own');
     const elsewhere = people.map((one) => (one === theirs ? { ...one, install: 'elsewhere' } : one));
-    expect(says(elsewhere)).toBe('a work address of opentrain.work is known');
+    expect(says(elsewhere)).toBe('Work email known, at opentrain.work');
   });
 
   it('explains the membership of the install where each install has one of its own', () => {
@@ -288,7 +286,7 @@ describe('explaining', () => {
       ],
     });
     expect(steps.filter(({ step }) => step === 'membership')).toMatchObject([
-      { holds: true, says: 'active in street-signs of studio' },
+      { holds: true, says: 'Active in street-signs of studio' },
     ]);
   });
 
@@ -318,15 +316,25 @@ describe('explaining a membership', () => {
   const undelivered = { kind: 'link', deliveredAt: null, deliveredBy: null } as const;
 
   it.each([
-    ['invited', undelivered, /^invited in .+; their link waits to be handed over$/, /^hand their invitation/],
-    ['active', { ...undelivered, kind: 'password' } as const, /; their password waits/, /^hand their invitation/],
+    [
+      'invited',
+      undelivered,
+      /^Invited to .+; their invitation link has not been sent yet$/,
+      /^Send them their login: /,
+    ],
+    [
+      'active',
+      { ...undelivered, kind: 'password' } as const,
+      /; their password has not been sent yet$/,
+      /^Send them their login: /,
+    ],
     [
       'invited',
       { ...undelivered, deliveredAt: at, deliveredBy: 'mail' } as const,
-      /; their link was mailed to them at 2026-03-15T12:00:00.000Z$/,
-      /^have them accept the invitation$/,
+      /; their invitation link was mailed to them at 2026-03-15T12:00:00.000Z$/,
+      /^Have them accept the invitation$/,
     ],
-    ['failed', undelivered, /^failed in street-signs of studio$/, /^mend what/],
+    ['failed', undelivered, /^Sync with street-signs of studio failed$/, /^Fix what/],
   ] as const)('says of an %s one whether their invitation was handed over', (state, invitation, said, advice) => {
     const memberships = [{ ...membership, state }];
     const invitations = new Map([[membership.id, invitation]]);
@@ -338,42 +346,46 @@ describe('explaining a membership', () => {
 
   const gone: Partial<Row<'membership'>> = { wanted: false, cause: 'link_absent' };
   const whileWanted: [Shown, RegExp, RegExp][] = [
-    [{ state: 'active' }, /^active in street-signs of studio$/, /^nothing: they can log in$/],
-    [{ state: 'invited' }, /^invited in /, /^have them accept the invitation$/],
+    [{ state: 'active' }, /^Active in street-signs of studio$/, /^Nothing\. They can sign in$/],
+    [{ state: 'invited' }, /^Invited to /, /^Have them accept the invitation$/],
     [
       { state: 'active', doubtedId: '17' },
-      /^active in .+; the account 17, which was theirs, shows an address that no source has reported/,
-      /^see in studio whose it is, then: gangway members adopt 7 --address .+, gangway members release 7 --doubted/,
+      /^Active in .+; account 17, which was theirs, now shows an email that no source has reported/,
+      /^Find out in studio whose account it is, then run: gangway members adopt 7 --address .+, gangway members release 7 --doubted/,
     ],
-    [{ state: 'pending' }, /^pending in /, /^wait: it is worked on; .+"gangway doctor"/],
+    [
+      { state: 'pending' },
+      /^Not in street-signs of studio yet$/,
+      /^Wait\. Gangway is working on it\. .+"gangway doctor"/,
+    ],
     [
       { state: 'pending', failure: 'answered 503', nextAttemptAt: later },
-      /^pending in street-signs of studio: answered 503$/,
-      /^see how studio is: gangway doctor; it is tried again at 2026-03-15T12:15/,
+      /^Not in street-signs of studio yet: answered 503$/,
+      /^Check studio with gangway doctor\. Gangway retries at 2026-03-15T12:15/,
     ],
-    [{ state: 'waiting_email' }, /^waiting_email in /, /^wait: a running/],
+    [{ state: 'waiting_email' }, /^Not in .+ yet: work email missing$/, /^Wait\. A running/],
     [
       { state: 'failed', failure: 'answered 403', nextAttemptAt: later },
-      /^failed in street-signs of studio: answered 403$/,
-      /^mend what studio says; it is tried again at 2026-03-15T12:15/,
+      /^Sync with street-signs of studio failed: answered 403$/,
+      /^Fix what studio reports\. Gangway retries at 2026-03-15T12:15/,
     ],
-    [{ state: 'released' }, /not ours to remove$/, /^nothing: the account is protected/],
-    [{ state: 'orphaned' }, /no longer leads$/, /"gangway retire --install acme"$/],
-    [{ state: 'removed', wanted: false }, /^removed from street-signs/, /^wait: a running/],
+    [{ state: 'released' }, /not Gangway's to remove$/, /^Nothing\. The account is protected/],
+    [{ state: 'orphaned' }, /no longer covers$/, /"gangway retire --install acme"$/],
+    [{ state: 'removed', wanted: false }, /^Removed from street-signs/, /^Wait\. A running/],
     [
       { state: 'removed', wanted: false, cause: 'retired' },
-      /^removed from street-signs/,
-      /^nothing: an operator retired them$/,
+      /^Removed from street-signs/,
+      /^Nothing\. An operator retired them$/,
     ],
     [
       { ...gone, state: 'held' },
-      /^still in .+, as their removal was rejected \(because the link to the project is no longer listed\)$/,
-      /^nothing: an operator decided to keep them/,
+      /^Still in .+: their removal was rejected \(because the link to the project is no longer listed\)$/,
+      /^Nothing\. An operator decided to keep them/,
     ],
     [
       { ...gone, state: 'removing', cause: 'retired', removeAfter: at },
-      /^still in street-signs of studio, to be removed after 2026-03-15T12:00:00.000Z \(because an operator retired the membership\)$/,
-      /^nothing: they are still in until its time/,
+      /^Still in street-signs of studio, to be removed after 2026-03-15T12:00:00.000Z \(because an operator retired the membership\)$/,
+      /^Nothing\. They are still in until 2026-03-15T12:00:00.000Z, or /,
     ],
   ];
 
@@ -384,41 +396,41 @@ describe('explaining a membership', () => {
     expect(explained.failing).toEqual(row.state === 'active' ? [] : ['membership']);
   });
 
-  const linkAgain = /^have the customer link the job again if the people are to stay$/;
+  const linkAgain = /^Have the customer link the job again if these people are to stay$/;
   const onceEnded: [Shown, RegExp, RegExp][] = [
-    [{ state: 'active' }, /^active in/, /^nothing: something else keeps them in.+explain cmu1"$/],
-    [{ state: 'invited' }, /^invited in/, /^nothing: something else keeps them invited/],
-    [{ state: 'pending' }, /^pending in/, linkAgain],
-    [{ ...gone, state: 'waiting_email' }, /^waiting_email in/, linkAgain],
+    [{ state: 'active' }, /^Active in/, /^Nothing\. Another reason keeps them in: .+explain cmu1"$/],
+    [{ state: 'invited' }, /^Invited to/, /^Nothing\. Another reason keeps them invited/],
+    [{ state: 'pending' }, /^Not in .+ yet$/, linkAgain],
+    [{ ...gone, state: 'waiting_email' }, /^Not in .+ yet: work email missing$/, linkAgain],
     [
       { ...gone, state: 'removing', removeAfter: later },
-      /^still in .+, to be removed after 2026-03-15T12:15:00.000Z \(because the link to the project is no/,
+      /^Still in .+, to be removed after 2026-03-15T12:15:00.000Z \(because the link to the project is no/,
       linkAgain,
     ],
-    [{ ...gone, state: 'removing' }, /^still in street-signs of studio, to be removed now/, linkAgain],
+    [{ ...gone, state: 'removing' }, /^Still in street-signs of studio, to be removed now/, linkAgain],
     [
       { ...gone, state: 'removing', failure: 'answered 503', nextAttemptAt: later },
-      /^still in .+, to be removed now \(.+\): answered 503$/,
-      /^see how studio is: gangway doctor; it is tried again at /,
+      /^Still in .+, to be removed now \(.+\): answered 503$/,
+      /^Check studio with gangway doctor\. Gangway retries at /,
     ],
-    [{ ...gone, state: 'removed' }, /^removed from/, linkAgain],
+    [{ ...gone, state: 'removed' }, /^Removed from/, linkAgain],
     [
       { ...gone, state: 'failed', failure: 'answered 403' },
-      /^still in .+, as their removal fails \(.+\): answered 403$/,
-      /^mend what studio says; it is tried again when there is new evidence$/,
+      /^Still in .+: their removal failed \(.+\): answered 403$/,
+      /^Fix what studio reports\. Gangway retries when there is new evidence$/,
     ],
     [
       { ...gone, state: 'released', releasedBy: 'operator' },
-      /^kept in street-signs of studio/,
-      /^nothing: they stay; to have them removed: gangway members adopt 7$/,
+      /^Kept in street-signs of studio/,
+      /^Nothing\. They stay\. To remove them, run gangway members adopt 7$/,
     ],
     [
       { ...gone, state: 'released' },
-      /^kept in street-signs of studio/,
-      /^decide about it: gangway members adopt 7 has .+ gangway members release 7 lets/,
+      /^Kept in street-signs of studio/,
+      /^Decide: gangway members adopt 7 \(remove\), or gangway members release 7 \(keep\)$/,
     ],
-    [{ ...gone, state: 'held' }, /was rejected \(/, /^nothing: an operator decided to keep them/],
-    [{ state: 'orphaned' }, /^kept in/, /or end this with "gangway retire --install acme"$/],
+    [{ ...gone, state: 'held' }, /was rejected \(/, /^Nothing\. An operator decided to keep them/],
+    [{ state: 'orphaned' }, /^Kept in/, /, or run "gangway retire --install acme"$/],
   ];
 
   const unlinked: Partial<Bearing> = { links: [{ ...link, seenAt: at, absences }] };
@@ -436,16 +448,16 @@ describe('explaining a membership', () => {
     const held = { ...membership, ...gone, state: 'held' } as const;
     const explained = explainOne({ ...healthy(), ...unlinked, memberships: [held], plans: new Map([[7, 3]]) });
     expect(explained.says('membership')).toBe(
-      'still in street-signs of studio, as plan 3 holds their removal (because the link to the project is no longer listed)',
+      'Still in street-signs of studio: plan 3 holds their removal (because the link to the project is no longer listed)',
     );
-    expect(explained.action).toBe('decide about it: gangway plans show 3');
+    expect(explained.action).toBe('Decide on plan 3: gangway plans show 3');
   });
 
   it.each(membershipStates)('in the state %s says one thing to do', (state) => {
     for (const change of [{}, unlinked]) {
       const memberships = [{ ...membership, state, cause: 'link_absent' } as const];
       const { action } = explainOne({ ...healthy(), ...change, memberships });
-      expect(action).toMatch(/^(nothing: |wait: |have |ask |mend |decide |give |if )\S/);
+      expect(action).toMatch(/^(Nothing\. |Wait\. |Have |Ask |Fix |Decide|Put |Send )\S/);
     }
   });
 

@@ -61,13 +61,13 @@ function toDelivered({ id, receivedAt, eventType, subjectId, install, state, fai
   return {
     at: receivedAt,
     kind: 'delivery',
-    says: `${eventType} about ${subjectId} came in from ${install}: ${state}${why}`,
+    says: `Event ${eventType} about ${subjectId} received from ${install}: ${state}${why}`,
     deliveryId: id,
   };
 }
 
 function toActed({ id, at, actor, action, subject, origin }: Act): TimelineStep {
-  return { at, kind: 'act', says: `${actor} decided, from ${origin}: ${action}, ${subject}`, actId: id };
+  return { at, kind: 'act', says: `${actor} ran "${action}" on ${subject}, from ${origin}`, actId: id };
 }
 
 type Said = readonly [at: string | null, says: string];
@@ -76,9 +76,9 @@ function toEvidence({ deliveries, contracts, links, grants, participations }: Ti
   const said: Said[] = [
     ...contracts.flatMap((contract) => ofContract(contract, deliveries)),
     ...links.flatMap(ofLink),
-    ...grants.map(({ install, revokedReceivedAt }): Said => [revokedReceivedAt, `${install} has disconnected`]),
+    ...grants.map(({ install, revokedReceivedAt }): Said => [revokedReceivedAt, `${install} disconnected`]),
     ...participations.map(
-      ({ trainerId, contractId, seenAt }): Said => [seenAt, `${trainerId} was last seen on the contract ${contractId}`],
+      ({ trainerId, contractId, seenAt }): Said => [seenAt, `${trainerId} was last seen on contract ${contractId}`],
     ),
   ];
   return said.flatMap(([at, says]) => (at === null ? [] : [{ at, kind: 'evidence' as const, says }]));
@@ -86,7 +86,7 @@ function toEvidence({ deliveries, contracts, links, grants, participations }: Ti
 
 function ofContract(contract: ContractEvidence, deliveries: readonly ListedDelivery[]): Said[] {
   const { contractId, startedEventAt, activeReadAt, endedEventAt, endedReadAt } = contract;
-  const name = `the contract ${contractId}`;
+  const name = `Contract ${contractId}`;
   /** An event counts from when it was received. */
   const received = (type: string, at: string | null) => {
     const isIt = (one: ListedDelivery) =>
@@ -94,17 +94,17 @@ function ofContract(contract: ContractEvidence, deliveries: readonly ListedDeliv
     return deliveries.find(isIt)?.receivedAt ?? at;
   };
   return [
-    [received('contract.started', startedEventAt), `${name} has begun, by an event of ${startedEventAt}`],
+    [received('contract.started', startedEventAt), `${name} started, by an event of ${startedEventAt}`],
     [activeReadAt, `${name} was last listed as active`],
-    [received('contract.ended', endedEventAt), `${name} has ended, by an event of ${endedEventAt}`],
-    [endedReadAt, `${name} is listed as ended`],
-    [contract.endedByOperatorAt, `${name} has ended, by an operator`],
-    [contract.reopenedAt, `${name} goes on, by an operator`],
+    [received('contract.ended', endedEventAt), `${name} ended, by an event of ${endedEventAt}`],
+    [endedReadAt, `${name} was listed as ended`],
+    [contract.endedByOperatorAt, `An operator ended contract ${contractId}`],
+    [contract.reopenedAt, `An operator reopened contract ${contractId}`],
   ];
 }
 
 function ofLink({ linkId, externalProjectId, firstSeenAt, removedEventAt }: LinkEvidence): Said[] {
-  const name = `the link ${linkId} to ${externalProjectId}`;
+  const name = `Link ${linkId} to project ${externalProjectId}`;
   return [
     [firstSeenAt, `${name} was first seen`],
     [removedEventAt, `${name} was removed`],
@@ -114,15 +114,15 @@ function ofLink({ linkId, externalProjectId, firstSeenAt, removedEventAt }: Link
 /** What is wanted and not so yet. */
 function toUnmet({ id, trainerId, wanted, unmetSince }: TimelineMembership, group: string): TimelineStep[] {
   if (unmetSince === null) return [];
-  const says = wanted ? `${trainerId} is to be in ${group}` : `${trainerId} is not to be in ${group} any more`;
-  return [{ at: unmetSince, kind: 'wanted', says: `${says}, and that is not so yet`, membershipId: id }];
+  const says = `${trainerId} should be ${wanted ? 'in' : 'out of'} ${group}, but is not yet`;
+  return [{ at: unmetSince, kind: 'wanted', says, membershipId: id }];
 }
 
 const looksFor: Record<ToolOperation, string> = { add: 'adding', remove: 'removing', update: 'updating' };
 const callsOf: Record<ToolOperation, string> = {
-  add: 'have the trainer added',
-  remove: 'have the trainer removed',
-  update: 'have the address of the account changed',
+  add: 'add the trainer',
+  remove: 'remove the trainer',
+  update: 'change the email of the account',
 };
 
 function toIntended({ membershipId, operation, wasFound, createdAt }: KnownIntent, group: string): TimelineStep[] {
@@ -131,25 +131,27 @@ function toIntended({ membershipId, operation, wasFound, createdAt }: KnownInten
     {
       at: createdAt,
       kind: 'look',
-      says: `before ${looksFor[operation]}, the trainer ${found} in ${group}`,
+      says: `Before ${looksFor[operation]}, the trainer ${found} in ${group}`,
       membershipId,
     },
-    { at: createdAt, kind: 'call', says: `to ${group}: ${callsOf[operation]}`, membershipId },
+    { at: createdAt, kind: 'call', says: `Call to ${group}: ${callsOf[operation]}`, membershipId },
   ];
 }
 
+const resultsOf: Record<ToolOperation, string> = { add: 'Add to', remove: 'Remove from', update: 'Update in' };
+
 const outcomeWords: Record<ReceiptOutcome, string> = {
-  added: 'added, and found when it was read back',
-  invited: 'invited, and found when it was read back',
-  removed: 'removed, and not found when it was read back',
-  updated: 'updated, and found so when it was read back',
-  already_member: 'a member already, so there was no call',
-  already_absent: 'absent already, so there was no call',
-  released: 'not ours, so the member stays',
+  added: 'added, and found when read back',
+  invited: 'invited, and found when read back',
+  removed: 'removed, and not found when read back',
+  updated: 'updated, and confirmed when read back',
+  already_member: 'already a member, so nothing was sent',
+  already_absent: 'already absent, so nothing was sent',
+  released: "not Gangway's to remove, so the member stays",
   protected: 'protected, so the account was not touched',
-  kept_for_another: 'kept, as another trainer uses the account',
-  unproven: 'sent, and unproven',
-  failed: 'failed, and is tried again',
+  kept_for_another: 'kept, because another trainer uses the account',
+  unproven: 'sent, but not confirmed',
+  failed: 'failed, and will be retried',
   refused: 'refused by the tool',
 };
 
@@ -157,14 +159,14 @@ function toReceived(receipt: KnownReceipt, group: string): TimelineStep[] {
   const { membershipId, operation, outcome, toolStatus, message, createdAt, metAfterMs } = receipt;
   const status = toolStatus === null ? '' : ` (status ${toolStatus})`;
   const because = message === null ? '' : `: ${message}`;
-  const says = `${operation} in ${group}: ${outcomeWords[outcome] ?? outcome}${status}${because}`;
+  const says = `${resultsOf[operation]} ${group}: ${outcomeWords[outcome] ?? outcome}${status}${because}`;
   const done: TimelineStep = { at: createdAt, kind: 'receipt', says, membershipId };
   if (metAfterMs === null) return [done];
   const ms = Number(metAfterMs);
-  const wanted = operation === 'remove' ? 'not to be in' : 'to be in';
+  const wanted = operation === 'remove' ? 'out of' : 'in';
   const since = new Date(Date.parse(createdAt) - ms).toISOString();
   return [
-    { at: since, kind: 'wanted', says: `the trainer is ${wanted} ${group}`, membershipId },
-    { ...done, says: `${says}; ${(ms / 1000).toFixed(1)} s after that was wanted` },
+    { at: since, kind: 'wanted', says: `The trainer should be ${wanted} ${group}`, membershipId },
+    { ...done, says: `${says}; ${(ms / 1000).toFixed(1)} s after it was wanted` },
   ];
 }

@@ -48,12 +48,12 @@ describe('the pages of access', () => {
     expect(list.text).toContain('street-signs');
     expect((await visitor.visit('/access?state=failed')).text).toContain('Nobody matches.');
     const trainer = await visitor.visit(`/trainers/${trainerId}`);
-    expect(trainer.text).toContain('nothing: they can log in');
+    expect(trainer.text).toContain('Nothing. They can sign in');
     const { text } = await visitor.visit(`/memberships/${id}`);
-    expect(text).toContain('the contract is active');
+    expect(text).toContain('The contract is active');
     // It is explained by the link that leads there, and by no other one.
     expect(text).not.toContain('street-lamps');
-    expect((await visitor.visit(`/contracts/${contractId}`)).text).toContain(`${trainerId} is on it`);
+    expect((await visitor.visit(`/contracts/${contractId}`)).text).toContain(`${trainerId} is on the contract`);
   });
 
   it('show every step of a hire and an end, and what operators did between them', async () => {
@@ -69,19 +69,19 @@ describe('the pages of access', () => {
     const { html } = await visitor.visit(`/memberships/${id}`);
     const steps = html.querySelectorAll('.line li span').map(({ text }) => text);
     const order = [
-      /^contract\.started/,
-      /^the contract .* has begun/,
-      /^the trainer is to be in/,
-      /^before adding, the trainer was not found/,
-      /have the trainer added/,
-      /^add in .* added, and found/,
-      /^otto decided, from console .*: members converge/,
-      /^contract\.ended/,
-      /^the contract .* has ended/,
-      /^the trainer is not to be in/,
-      /^before removing, the trainer was found/,
-      /have the trainer removed/,
-      /^remove in .* removed, and not found/,
+      /^Event contract\.started/,
+      /^Contract .* started, by an event/,
+      /^The trainer should be in/,
+      /^Before adding, the trainer was not found/,
+      /^Call to .*: add the trainer/,
+      /^Add to .* added, and found/,
+      /^otto ran "members converge" on .*, from console /,
+      /^Event contract\.ended/,
+      /^Contract .* ended, by an event/,
+      /^The trainer should be out of/,
+      /^Before removing, the trainer was found/,
+      /^Call to .*: remove the trainer/,
+      /^Remove from .* removed, and not found/,
     ];
     const positions = order.map((pattern) => steps.findIndex((step) => pattern.test(step)));
     expect([steps, positions]).toEqual([steps, [...positions].sort((a, b) => a - b)]);
