@@ -78,7 +78,7 @@ export function findOpenWalls(installs: RoutedInstalls): OpenWall[] {
 
 export function describeOpenWall({ tool, install, others }: OpenWall): string {
   const named = others.length === 1 ? `${others[0]} does` : `${others.join(', ')} do`;
-  return `${install} may reach every project of the tool ${tool} that ${named} not name ("*" in installs.${install}.projects)`;
+  return `${install} may reach every project of ${tool} that ${named} not name ("*" in installs.${install}.projects)`;
 }
 
 /** The group of a link's project; undefined if the adapter gives none, or throws. */

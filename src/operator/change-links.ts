@@ -37,7 +37,7 @@ export function refuseOutside(walls: Walls, install: string, externalProjectId: 
   const crossing = crossingOf(walls, project);
   if (crossing === null) return;
   const { says } = explainCrossing(crossing, project);
-  throw new AppError('conflict', `${says}: no trainer would get in by that link`);
+  throw new AppError('conflict', `${says}, so no trainer would get in by that link`);
 }
 
 /**

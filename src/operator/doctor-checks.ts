@@ -7,17 +7,20 @@ import type { LinkEvidence } from '../domain/evidence.ts';
 import { statusOfLink } from '../domain/evidence-status.ts';
 import type { Clock } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
+import { sayCount } from '../lib/say-count.ts';
 import type { Orphan } from '../memberships/find-orphans.ts';
 import { describeOpenWall, findOpenWalls, groupOf, outsideOf, type Walls } from '../memberships/wall.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { explainCrossing } from './explain-crossing.ts';
 
-/** The result of one check: how it is, what that means, and what to do. */
+/** The result of one check. */
 export interface Check {
+  /** Unique among all checks. */
   name: string;
   status: 'ok' | 'warning' | 'failure';
+  /** One sentence. */
   says: string;
-  /** Null where there is nothing to do. */
+  /** An imperative; null where there is nothing to do. */
   action: string | null;
 }
 
@@ -34,13 +37,35 @@ export function failure(name: string, error: unknown, action: string): Check {
   return { name, status: 'failure', says, action };
 }
 
+/** Numbers the checks that would have the same name. */
+export function nameApart(checks: readonly Check[]): Check[] {
+  const counts = new Map<string, number>();
+  return checks.map((check) => {
+    const count = (counts.get(check.name) ?? 0) + 1;
+    counts.set(check.name, count);
+    return count === 1 ? check : { ...check, name: `${check.name} (${count})` };
+  });
+}
+
+/** @param warnings each with its key in front */
+export function checkConfiguration(
+  { installs, tools }: Record<'installs' | 'tools', ReadonlyMap<string, unknown>>,
+  warnings: readonly string[],
+): Check[] {
+  const stored = installs.size === 0 ? 'installs are stored in the database' : sayCount(installs.size, 'install');
+  return nameApart([
+    ok('configuration', `${sayCount(tools.size, 'tool')}; ${stored}`),
+    ...warnings.map((line) => warning('configuration', line, 'Change it, unless it is intended')),
+  ]);
+}
+
 const tolerableMs = 5_000;
 
 export async function checkClock(database: Database, clock: Clock): Promise<Check> {
   const aheadMs = await measureAheadMs(database, clock);
-  const says = `the database's clock is ${Math.abs(aheadMs)} ms ${aheadMs < 0 ? 'behind' : 'ahead'}`;
+  const says = `The database's clock is ${Math.abs(aheadMs)} ms ${aheadMs < 0 ? 'behind' : 'ahead'}`;
   if (Math.abs(aheadMs) <= tolerableMs) return ok('clock', says);
-  return warning('clock', says, 'let both machines keep time by NTP: signatures are refused over 300 s');
+  return warning('clock', says, 'Keep both clocks right by NTP. Signatures are refused beyond 300 s');
 }
 
 const checkTimeoutMs = 15_000;
@@ -53,47 +78,49 @@ export async function checkTool(tool: string, adapter: Adapter, stopping: AbortS
     const call = (signal: AbortSignal) => adapter.check(signal);
     findings = await callTool(checkTimeoutMs, stopping, call);
   } catch (error) {
-    return [failure(name, error, `mend the settings under tools.${tool}, or the tool itself`)];
+    return [failure(name, error, `Fix tools.${tool} in the configuration, or the tool`)];
   }
   const { removal, readding } = adapter.capabilities;
   const warnings = [
     removal.effect === 'membership_only' &&
       warning(
-        name,
-        `a removed member may still get in: ${removal.reason}`,
-        'see the README of the adapter for what locks people out',
+        `removals in ${tool}`,
+        `A removed member may still get in: ${removal.reason}`,
+        'Read in the README of the adapter what locks people out',
       ),
     readding === 'no' &&
       warning(
-        name,
-        'a removed member cannot be added again',
-        'expect a plan for every removal on weak evidence: gangway plans list',
+        `returns to ${tool}`,
+        'A removed member cannot be added again',
+        'Expect a plan for every removal on weak evidence: gangway plans list',
       ),
   ];
   return [
-    ok(name, 'answers, and the settings suffice'),
+    ok(name, 'Reachable, settings valid'),
     ...warnings.filter((one) => one !== false),
-    ...findings.map(
-      ({ says, action, isFailure }): Check => ({ name, says, action, status: isFailure ? 'failure' : 'warning' }),
+    ...nameApart(
+      findings.map(({ says, action, isFailure }): Check => {
+        return { name: `settings of ${tool}`, says, action, status: isFailure ? 'failure' : 'warning' };
+      }),
     ),
   ];
 }
 
 export function checkOrphaned(orphans: Orphan[]): Check {
-  if (orphans.length === 0) return ok('orphans', 'the configuration leads to every member in a tool');
+  if (orphans.length === 0) return ok('orphans', 'The configuration covers every member in a tool');
   const installs = [...new Set(orphans.map(({ install }) => install))].join(', ');
   return {
     name: 'orphans',
     status: 'failure',
-    says: `the configuration no longer leads to every member in a tool: ${orphans.length} of ${installs}`,
-    action: 'give the install, the tool or the project its name back, or start with --accept-orphans',
+    says: `The configuration no longer covers ${sayCount(orphans.length, 'member')} of ${installs}`,
+    action: 'Put the name of the install, tool or project back, or start with --accept-orphans',
   };
 }
 
 /** Links that a customer made outside their projects, and tools without walls. */
 export function checkWalls(walls: Walls, links: LinkEvidence[]): Check[] {
   const found = [...checkLinks(walls, links), ...checkSharedGroups(walls), ...checkOpenWalls(walls)];
-  return found.length === 0 ? [ok('walls', 'every link is on a project of its install')] : found;
+  return found.length === 0 ? [ok('walls', 'Every link is to a project of its install')] : found;
 }
 
 function checkLinks(walls: Walls, links: LinkEvidence[]): Check[] {
@@ -105,13 +132,17 @@ function checkLinks(walls: Walls, links: LinkEvidence[]): Check[] {
       if (crossing === null) return [];
       const { says, action } = explainCrossing(crossing, link);
       const asking = crossing === 'not_named' ? `${action}, or ask them why` : action;
-      return [warning('walls', `Link ${linkId} of ${install} gives no access. ${says}`, asking)];
+      return [warning(`link ${linkId} of ${install}`, `${says}, so its link gives no access`, asking)];
     });
 }
 
 function checkOpenWalls({ installs }: Walls): Check[] {
   return findOpenWalls(installs).map((wall) =>
-    warning('walls', describeOpenWall(wall), `name the projects of ${wall.install} in place of "*"`),
+    warning(
+      `projects of ${wall.install}`,
+      describeOpenWall(wall),
+      `Name the projects of ${wall.install} instead of "*"`,
+    ),
   );
 }
 
@@ -122,9 +153,9 @@ function checkSharedGroups({ installs, adapters }: Walls): Check[] {
     const adapter = adapters.get(tool);
     if (adapter === undefined || sharing.length < 2 || !hasOneGroup(adapter)) return [];
     const names = sharing.map(([name]) => name).join(', ');
-    const says = `${names} share the tool ${tool}, which has one group for all projects: there are no walls between them in it`;
-    const action = 'give each customer a tool of its own where they must not meet';
-    return [warning('walls', says, action)];
+    const says = `${names} share ${tool}, which has one group for all projects, so nothing separates them in it`;
+    const action = 'Give each customer a tool of its own if they must not meet';
+    return [warning(`groups of ${tool}`, says, action)];
   });
 }
 
@@ -143,7 +174,7 @@ const hourMs = 3_600_000;
 /** The channels as configured; nothing is sent. */
 export function checkChannels({ channels, repeatMs }: Notifications): Check[] {
   if (channels.size === 0) return [];
-  const says = `channels: ${channels.size}; a budget that stays as it is gets another notice after ${repeatMs / hourMs} h`;
+  const says = `${sayCount(channels.size, 'channel')}; notices of unchanged budgets repeat after ${repeatMs / hourMs} h`;
   return [
     ok('notifications', says),
     ...[...channels].map(([name, channel]) => ok(`channel ${name}`, sayChannel(channel))),
@@ -152,7 +183,8 @@ export function checkChannels({ channels, repeatMs }: Notifications): Check[] {
 
 /** Only the host of a URL: the rest may be a secret that allows to post there. */
 function sayChannel(channel: Channel): string {
-  const how = 'is well-formed; "gangway notifications test" sends something';
-  if (channel.type === 'mail') return `mail to ${channel.to.length} by mail.smtp ${how}`;
-  return `${channel.type} at ${new URL(channel.url).host} ${how}`;
+  const how = 'valid; "gangway notifications test" sends a message';
+  if (channel.type === 'mail')
+    return `Mail to ${sayCount(channel.to.length, 'address', 'addresses')} by mail.smtp: ${how}`;
+  return `${channel.type} at ${new URL(channel.url).host}: ${how}`;
 }

@@ -1,7 +1,7 @@
 import { warningsOf } from '../config/cross-checks.ts';
 import type { Context } from '../context.ts';
 import type { Storage } from '../keys/storage.ts';
-import { type Check, checkChannels, checkTool, ok, warning } from './doctor-checks.ts';
+import { type Check, checkChannels, checkConfiguration, checkTool } from './doctor-checks.ts';
 import { type Examined, examine } from './examine.ts';
 import { examineMarketplace } from './examine-marketplace.ts';
 import { checkServer } from './tool-servers.ts';
@@ -17,8 +17,7 @@ export async function examineBridge(ctx: Context, signal: AbortSignal): Promise<
     examine(ctx),
   ]);
   return [
-    ok('configuration', `installs in it: ${config.installs.size}, tools: ${config.tools.size}`),
-    ...warningsOf(config).map((line) => warning('configuration', line, 'mend it if it is not meant')),
+    ...checkConfiguration(config, warningsOf(config)),
     ...checkChannels(config.notifications),
     ...tools,
     ...marketplace,

@@ -76,7 +76,7 @@ function oneOfEachApi(sources: readonly ReadingSource[]): ReadingSource[] {
 }
 
 function sayPolled(schedule: string): Check {
-  const says = `without receiver.publicUrl nothing is delivered: installs are read on the schedule, "${schedule}"`;
+  const says = `No webhooks without receiver.publicUrl; installs are read on the schedule "${schedule}"`;
   return ok('webhooks', says);
 }
 
@@ -87,7 +87,7 @@ async function examineInstall(
   stopping: AbortSignal,
 ): Promise<Check[]> {
   const ask = createAsk(timeoutMs, stopping);
-  const unanswered = (error: AppError) => [checkUnanswered(install, source, error)];
+  const unanswered = (name: string) => (error: AppError) => [checkUnanswered(install, source, error, name)];
   let scopes: readonly string[] = [];
   let known: Grant | undefined;
   const judgeGrant = (grant: Grant) => {
@@ -95,33 +95,33 @@ async function examineInstall(
     if (grant.status === 'ACTIVE') scopes = grant.token?.scopes ?? grant.scopes ?? [];
     return checkGrant(install, source, grant);
   };
-  const troubles = await ask(source.readGrant, judgeGrant, unanswered);
+  const troubles = await ask(source.readGrant, judgeGrant, unanswered(nameOf(install)));
   if (mayCall(source, scopes, 'listLinks')) {
     const judge = checkJobs.bind(undefined, install);
-    troubles.push(...(await ask(source.listLinks, judge, unanswered)));
+    troubles.push(...(await ask(source.listLinks, judge, unanswered(`links of ${install}`))));
   }
   if (mayCall(source, scopes, 'listContracts')) {
     const read = (signal: AbortSignal) => source.listContracts({ status: 'active', wantsMore: () => false }, signal);
     const judge = ({ unreadLinks = [] }: ContractPage) => checkUnread(install, unreadLinks);
-    troubles.push(...(await ask(read, judge, unanswered)));
+    troubles.push(...(await ask(read, judge, unanswered(`contracts of ${install}`))));
   }
   if (publicUrl !== undefined && mayCall(source, scopes, 'listEndpoints')) {
     const url = endpointUrlOf(publicUrl, install);
     const read = async (signal: AbortSignal) =>
       checkEndpoints(install, await source.listEventTypes(signal), await source.listEndpoints(signal), url);
-    troubles.push(...(await ask(read, (checks) => checks, unanswered)));
+    troubles.push(...(await ask(read, (checks) => checks, unanswered(`webhooks of ${install}`))));
   }
   const { listTokens } = source;
   const judgeTokens = (tokens: readonly TokenRecord[]) =>
     known === undefined ? [] : checkExpiry(install, known, tokens, clock.now());
-  const ofTokens = known && listTokens ? await ask(listTokens, judgeTokens, unanswered) : [];
+  const ofTokens = known && listTokens ? await ask(listTokens, judgeTokens, unanswered(`token of ${install}`)) : [];
   const surplus = known === undefined ? [] : checkSurplus(install, source, known);
   return [...(troubles.length > 0 ? troubles : [sayWell(install, publicUrl)]), ...surplus, ...ofTokens];
 }
 
 function sayWell(install: string, publicUrl: string | undefined): Check {
-  const delivered = publicUrl === undefined ? '' : ', and its webhook endpoint receives every event';
-  const says = `its token is good and has every scope, work addresses are shared${delivered}`;
+  const delivered = publicUrl === undefined ? '' : ', webhook endpoint receives every event';
+  const says = `Token valid, all scopes granted, work emails shared${delivered}`;
   return ok(nameOf(install), says);
 }
 
@@ -131,7 +131,7 @@ async function examineContract(
   stopping: AbortSignal,
 ): Promise<Check[]> {
   return await createAsk(timeoutMs, stopping)(source.findDeviations, checkContract, ({ message }) => [
-    warning('contract', maskText(message), 'nothing, as long as installs can be read: it is only compared'),
+    warning(apiName, maskText(message), 'Ignore it while installs can be read: it is only compared'),
   ]);
 }
 
@@ -164,35 +164,38 @@ export function checkDrift(driftsMs: readonly number[]): Check[] {
   const [most] = driftsMs.toSorted((a, b) => Math.abs(b) - Math.abs(a));
   if (most === undefined) return [];
   const seconds = Math.round(Math.abs(most) / 1000);
-  const says = `this machine's clock is ${seconds} s ${most < 0 ? 'behind' : 'ahead of'} that of the marketplace`;
+  const says = `This machine's clock is ${seconds} s ${most < 0 ? 'behind' : 'ahead of'} that of the marketplace`;
   const name = 'marketplace clock';
-  const action = 'let this machine keep time by NTP: deliveries are refused over 300 s';
+  const action = 'Keep the clock of this machine right by NTP. Webhooks are refused beyond 300 s';
   if (Math.abs(most) >= fatalDriftMs) return [failure(name, says, action)];
   if (Math.abs(most) >= notableDriftMs) return [warning(name, says, action)];
   return [ok(name, says)];
 }
 
+const apiName = 'marketplace API';
+
 /** So many are named one by one. */
 const maxNamed = 10;
 
 export function checkContract(deviations: readonly Deviation[]): Check[] {
-  const name = 'contract';
-  const action = 'look for a newer version of Gangway, and tell its makers';
+  const action = 'Update Gangway, or report this to its maintainers';
   const broken = deviations.filter(({ isFailure }) => isFailure);
   const others = deviations.filter(({ isFailure }) => !isFailure);
-  if (deviations.length === 0) return [ok(name, 'the marketplace offers all that is relied on')];
-  const failures = broken.slice(0, maxNamed).map(({ where, says }) => failure(name, `${where}: ${says}`, action));
+  if (deviations.length === 0) return [ok(apiName, 'The marketplace has every endpoint Gangway uses')];
+  const failures = broken
+    .slice(0, maxNamed)
+    .map(({ where, says }) => failure(`${apiName}, ${where}`, `${where}: ${says}`, action));
   const left = broken.length - failures.length;
-  const more = left > 0 ? [failure(name, `and ${left} more like that`, action)] : [];
-  return [...failures, ...more, ...sumUp(name, others)];
+  const more = left > 0 ? [failure(`${apiName}, others`, `${left} more differences like these`, action)] : [];
+  return [...failures, ...more, ...sumUp(others)];
 }
 
 /** Few of these deviations matter, so only the first is shown. */
-function sumUp(name: string, [first, ...others]: Deviation[]): Check[] {
+function sumUp([first, ...others]: Deviation[]): Check[] {
   if (first === undefined) return [];
-  const more = others.length === 0 ? '' : `; and ${others.length} more like that`;
-  const says = `what the marketplace says of itself differs, or is not enough to compare: ${first.where}: ${first.says}${more}`;
-  return [warning(name, says, 'nothing, as long as installs can be read')];
+  const more = others.length === 0 ? '' : `; and ${others.length} more like it`;
+  const says = `The marketplace's description of its API differs, or is not enough to compare: ${first.where}: ${first.says}${more}`;
+  return [warning(`${apiName} description`, says, 'Ignore it while installs can be read')];
 }
 
 /** After so many failures the marketplace disables an endpoint. */
@@ -205,56 +208,63 @@ export function checkEndpoints(
   endpoints: readonly Endpoint[],
   url: string,
 ): Check[] {
-  const name = nameOf(install);
   if (isPlainBeyondLoopback(url)) {
-    const says = `the marketplace delivers to https only, and not to ${url}`;
-    return [failure(name, says, 'put a proxy with TLS in front, and its address at receiver.publicUrl')];
+    const says = `The marketplace delivers to https only, and not to ${url}`;
+    return [
+      failure(`webhooks of ${install}`, says, 'Put a proxy with TLS in front, and its address into receiver.publicUrl'),
+    ];
   }
   const ours = endpoints.filter((endpoint) => isAt(url, endpoint.url));
   const enabled = ours.filter(({ status }) => status === 'ACTIVE');
   if (ours.length === 0) return [missing(install, endpoints.length, url)];
   if (enabled.length === 0) return ours.map((endpoint) => disabled(install, endpoint));
   return [
-    ...findUnsubscribed(name, eventTypes, enabled),
-    ...enabled.flatMap((endpoint) => findFailing(name, endpoint)),
+    ...findUnsubscribed(install, eventTypes, enabled),
+    ...enabled.flatMap((endpoint) => findFailing(install, endpoint)),
   ];
 }
 
 function missing(install: string, others: number, url: string): Check {
   const besides = others === 0 ? '' : `, only ${others} elsewhere`;
   return failure(
-    nameOf(install),
-    `it has no webhook endpoint at ${url}${besides}: nothing is delivered, and it is only read on the schedule`,
-    `gangway connect ${install}`,
+    `webhooks of ${install}`,
+    `No webhook endpoint at ${url}${besides}, so the install is only read on the schedule`,
+    `Run gangway connect ${install}`,
   );
 }
 
 function disabled(install: string, { id, status, disabledReason }: Endpoint): Check {
   const why = disabledReason === null ? '' : ` (${disabledReason})`;
   return failure(
-    nameOf(install),
-    `its webhook endpoint ${id} is ${status}${why}: nothing is delivered, and what happens meanwhile is not delivered later`,
-    `a running "gangway start" enables it up to three times a day; see: gangway endpoint status ${install}`,
+    `webhook endpoint ${id} of ${install}`,
+    `The webhook endpoint is ${status}${why}, so events are not delivered, and not later either`,
+    `Run gangway endpoint status ${install}. A running "gangway start" enables it up to three times a day`,
   );
 }
 
 /** Event types that mean something and that none of the endpoints receives. */
-function findUnsubscribed(name: string, eventTypes: readonly string[], enabled: Endpoint[]): Check[] {
+function findUnsubscribed(install: string, eventTypes: readonly string[], enabled: Endpoint[]): Check[] {
   if (enabled.some((endpoint) => endpoint.eventTypes === undefined)) return [];
   const received = new Set(enabled.flatMap((endpoint) => endpoint.eventTypes ?? []));
   const missing = eventTypes.filter((type) => isEventType(type) && !received.has(type));
   if (missing.length === 0) return [];
-  const says = `its webhook endpoint does not receive ${missing.join(', ')}: such events are only noticed when the install is read`;
-  return [warning(name, says, 'a running "gangway start" adds them; see: gangway endpoint status')];
+  const says = `The webhook endpoint does not receive ${missing.join(', ')}, so Gangway notices these events only when it reads the install`;
+  return [
+    warning(
+      `webhook events of ${install}`,
+      says,
+      `Run gangway endpoint status ${install}. A running "gangway start" adds them`,
+    ),
+  ];
 }
 
-function findFailing(name: string, { id, consecutiveFailures }: Endpoint): Check[] {
+function findFailing(install: string, { id, consecutiveFailures }: Endpoint): Check[] {
   if (consecutiveFailures === null || consecutiveFailures === 0) return [];
   return [
     warning(
-      name,
-      `deliveries to its webhook endpoint ${id} fail, ${consecutiveFailures} in a row: after ${fatalFailures} the marketplace disables it`,
-      'look for refusals in the log: a secret that is not the one of this endpoint, a proxy that changes bodies, or a clock that is wrong',
+      `webhook endpoint ${id} of ${install}`,
+      `${consecutiveFailures} deliveries in a row failed; after ${fatalFailures} the marketplace disables the endpoint`,
+      "Look for refusals in the log: another endpoint's secret, a proxy that changes bodies, or a wrong clock",
     ),
   ];
 }

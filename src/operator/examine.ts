@@ -8,7 +8,7 @@ import { sayInFull, type Trouble } from '../lib/troubles.ts';
 import { findOrphans } from '../memberships/find-orphans.ts';
 import { createLinkRouter } from '../memberships/link-router.ts';
 import { describeSharedAccounts, findSharedAccounts } from '../tools/account-rules.ts';
-import { type Check, checkClock, checkOrphaned, checkWalls, ok, warning } from './doctor-checks.ts';
+import { type Check, checkClock, checkOrphaned, checkWalls, nameApart, ok, warning } from './doctor-checks.ts';
 import { listTroubles } from './list-troubles.ts';
 import { loadInstances } from './load-running.ts';
 
@@ -36,16 +36,16 @@ export async function examine(subject: Examined): Promise<Check[]> {
 async function checkInstances(ctx: Examined): Promise<Check[]> {
   const running = (await loadInstances(ctx, ctx.clock.now())).filter(({ state }) => state === 'running');
   const names = running.map(({ name, version }) => `${name} (${version})`).join(', ');
-  return running.length === 0 ? [] : [ok('instances', `${running.length} running: ${names}`)];
+  return running.length === 0 ? [] : [ok('instances', `Running: ${names}`)];
 }
 
 function checkAccounts({ config, installs, adapters }: Examined): Check[] {
   const { managedDomains } = config.marketplace;
   return findSharedAccounts(adapters, installs, managedDomains).map((shared) =>
     warning(
-      `tool ${shared.tool}`,
+      `accounts in ${shared.tool}`,
       describeSharedAccounts(shared),
-      'set marketplace.managedDomains to the domains of work addresses, or give each customer a tool of its own',
+      'Set marketplace.managedDomains to the domains of work emails, or give each customer a tool of its own',
     ),
   );
 }
@@ -53,7 +53,7 @@ function checkAccounts({ config, installs, adapters }: Examined): Check[] {
 /** What `gangway status` lists, each by its kind. */
 async function checkTroubles(ctx: Examined): Promise<Check[]> {
   const troubles = await listTroubles(ctx);
-  return troubles.length === 0 ? [ok('troubles', 'nothing needs you')] : troubles.map(toCheck);
+  return troubles.length === 0 ? [ok('troubles', 'Nothing needs you')] : nameApart(troubles.map(toCheck));
 }
 
 function toCheck(trouble: Trouble): Check {

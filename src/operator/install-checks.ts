@@ -13,43 +13,51 @@ import { findMissingScopes } from './needed-scopes.ts';
 type AskedSource = Pick<Source, 'neededScopes' | 'remedies'>;
 
 /** The call failed, or was refused. */
-export function checkUnanswered(install: string, { remedies }: AskedSource, error: AppError): Check {
-  const name = nameOf(install);
+export function checkUnanswered(
+  install: string,
+  { remedies }: AskedSource,
+  error: AppError,
+  name = nameOf(install),
+): Check {
   switch (error.code) {
     case 'unauthenticated':
       return failure(name, error, remedies.tokenRefused(install));
     case 'forbidden':
       return failure(name, error, remedies.accessRefused);
     case 'conflict':
-      return failure(name, error, 'until then nothing is read for it, and nothing is done by it');
+      return failure(
+        name,
+        error,
+        'Fix that. Until then Gangway reads nothing for this install, and does nothing by it',
+      );
     case 'rate_limited':
-      return warning(name, maskText(error.message), 'wait a minute, then run this again');
+      return warning(name, maskText(error.message), 'Wait a minute, then run this again');
     default:
       return failure(name, error, remedies.unreachable);
   }
 }
 
 export function checkGrant(install: string, source: AskedSource, { status, token, piiConsent }: Grant): Check[] {
-  const name = nameOf(install);
   if (status !== 'ACTIVE') {
-    const says = `it is ${status} at the marketplace, no longer ACTIVE`;
-    return [failure(name, says, source.remedies.grantInactive)];
+    const says = `The install is ${status} at the marketplace, no longer ACTIVE`;
+    return [failure(nameOf(install), says, source.remedies.grantInactive)];
   }
-  return [...checkScopes(name, source, token?.scopes), ...(piiConsent === false ? [unshared(name, source)] : [])];
+  return [...checkScopes(install, source, token?.scopes), ...(piiConsent === false ? [unshared(install, source)] : [])];
 }
 
-function unshared(name: string, { remedies }: AskedSource): Check {
-  const says = 'the customer does not share work addresses: hired trainers wait for one, and are in no tool';
-  return warning(name, says, remedies.addressesUnshared);
+function unshared(install: string, { remedies }: AskedSource): Check {
+  const says = 'The customer does not share work emails, so hired trainers wait for one outside the tool';
+  return warning(`consent of ${install}`, says, remedies.addressesUnshared);
 }
 
-function checkScopes(name: string, source: AskedSource, granted: readonly string[] | undefined): Check[] {
+function checkScopes(install: string, source: AskedSource, granted: readonly string[] | undefined): Check[] {
   if (granted === undefined) {
-    const says = 'the marketplace does not tell what its token may do';
-    return [warning(name, says, 'look at it there, where the customer has made it')];
+    const says = 'The marketplace does not show the scopes of the token';
+    return [warning(`scopes of ${install}`, says, 'Check them at the marketplace, where the customer made the token')];
   }
   return findMissingScopes(source, granted).map(({ scope, without, isVital }) => {
-    const says = `its token lacks the scope ${scope}: ${without}`;
+    const name = `scope ${scope} of ${install}`;
+    const says = `The token lacks the scope ${scope}: ${without}`;
     const action = source.remedies.scopeMissing;
     return isVital ? failure(name, says, action) : warning(name, says, action);
   });
@@ -64,17 +72,24 @@ export function checkSurplus(
   if (optionalScopes === undefined) return [];
   const surplus = (token?.scopes ?? []).filter((granted) => neededScopes.every(({ scope }) => scope !== granted));
   if (surplus.length === 0) return [];
-  const named = surplus.map((scope) => `${scope} (${optionalScopes.uses.get(scope) ?? 'for nothing'})`).join(', ');
-  return [warning(nameOf(install), `its token may do more than is needed: ${named}`, optionalScopes.remedy(install))];
+  const named = surplus.map((scope) => `${scope} (${optionalScopes.uses.get(scope) ?? 'not needed'})`).join(', ');
+  return [
+    warning(
+      `extra scopes of ${install}`,
+      `The token has more scopes than Gangway needs: ${named}`,
+      optionalScopes.remedy(install),
+    ),
+  ];
 }
 
 export function checkExpiry(install: string, { token }: Grant, tokens: readonly TokenRecord[], now: Date): Check[] {
   const used = tokens.find(({ id }) => id === token?.id);
   const from = (used && rotateFrom(used)) ?? null;
   if (from === null) return [];
-  const says = `its token expires at ${used?.expiresAt}`;
-  if (toInstant(now) < from) return [ok(nameOf(install), says)];
-  return [warning(nameOf(install), says, `gangway token rotate ${install}`)];
+  const says = `The token expires at ${used?.expiresAt}`;
+  const name = `token of ${install}`;
+  if (toInstant(now) < from) return [ok(name, says)];
+  return [warning(name, says, `Run gangway token rotate ${install}`)];
 }
 
 /** At most so many are named. The rest is only counted. */
@@ -93,9 +108,9 @@ export function checkJobs(install: string, links: readonly Link[]): Check[] {
   const more = idle.length > maxNamed ? ` and ${idle.length - maxNamed} more` : '';
   return [
     warning(
-      nameOf(install),
-      `links without a job, by which no trainer ever gets in: ${named}${more}`,
-      'let the customer link the project to a job: the link is to be deleted, and made again',
+      `jobs of ${install}`,
+      `Nobody can be hired through links with no job: ${named}${more}`,
+      'Have the customer delete each link and add it again with a job',
     ),
   ];
 }
@@ -104,9 +119,9 @@ export function checkJobs(install: string, links: readonly Link[]): Check[] {
 export function checkUnread(install: string, unread: readonly UnreadLink[]): Check[] {
   return unread.map(({ linkId, refusal }) =>
     failure(
-      nameOf(install),
-      refusal,
-      `nobody new gets in by it: see that the job belongs to the account of the token, or: gangway links remove ${linkId} --install ${install}`,
+      `contracts of ${install} by link ${linkId}`,
+      `${refusal}, so nobody new gets in by this link`,
+      `Check that the job belongs to the account of the token, or run gangway links remove ${linkId} --install ${install}`,
     ),
   );
 }

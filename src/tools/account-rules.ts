@@ -79,9 +79,9 @@ export function findSharedAccounts(
 
 export function describeSharedAccounts({ tool, installs, stillIn, isForGood }: SharedAccounts): string {
   const names = installs.join(', ');
-  const what = `${names} share ${tool}, and marketplace.managedDomains is not set: no account is ended, renamed or activated in it`;
-  const stays = stillIn === null ? '' : `, so that a removed member may still get in: ${stillIn}`;
-  return `${what}${stays}${isForGood ? '; and they cannot be added again' : ''}`;
+  const what = `${names} share ${tool}, and marketplace.managedDomains is not set, so Gangway ends, renames and activates no account in it`;
+  const stays = stillIn === null ? '' : `; a removed member may still get in: ${stillIn}`;
+  return `${what}${stays}${isForGood ? '; they cannot be added again' : ''}`;
 }
 
 /** @param accounts that are never touched: addresses, or the tool's ids */

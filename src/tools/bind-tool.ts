@@ -38,7 +38,7 @@ export function bindTool(ctx: Context, tool: string, adapter: Adapter, isDry = f
 
   function refuse(reason: string): AppError {
     if (!isAlerted) {
-      const message = 'A tool is not the server that it should be: no member is added or removed there';
+      const message = 'A tool is not the server it was before, so no member is added or removed there';
       alerts.raise('other_server', { tool, reason }, message);
     }
     isAlerted = true;
@@ -62,7 +62,7 @@ export async function findTwin(
 /** A message for operators that says what to do. */
 export function describeTwin(tool: string, twin: string): string {
   return (
-    `The tools ${twin} and ${tool} are the same server, so the people of one would be taken out for the other: ` +
+    `Tools ${twin} and ${tool} are the same server, so one would remove the people of the other: ` +
     `keep tools.${twin}, and connect the installs of ${tool} to it`
   );
 }
@@ -98,8 +98,8 @@ export function describeOtherServer(tool: string, bound: Server, server: Server)
       ? [bound.identity, server.identity]
       : [bound.location, server.location];
   return (
-    `The tool ${tool} is another server (${is}) than before (${was}), where its members are: ` +
-    `check the address in tools.${tool}. If the new server is right: gangway tools accept ${tool}`
+    `Tool ${tool} is now another server (${is}), and its members are on the one before (${was}): ` +
+    `check the address in tools.${tool}. If the new server is right, run gangway tools accept ${tool}`
   );
 }
 

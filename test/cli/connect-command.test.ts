@@ -119,7 +119,11 @@ describe('gangway connect', { timeout: 30_000 }, () => {
 
   it.each([
     ['no token', () => [], /There is no token for acme/],
-    ['a token that is refused', () => ['--token-file', tokenFile('wrong')], /Its token is not good/],
+    [
+      'a token that is refused',
+      () => ['--token-file', tokenFile('wrong')],
+      /Ask the customer for a new token, then run gangway connect acme/,
+    ],
     ['a tool there is none of', () => ['--token-file', tokenFile(), '--tool', 'lits'], /no tool "lits"/],
   ])('says what to do about %s, and stores nothing', async (_, options, message) => {
     const { status, stderr } = await run('connect', 'acme', ...options());
@@ -141,7 +145,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     const { status, stderr } = await connect();
     expect({ status, stderr }).toEqual({
       status: 0,
-      stderr: expect.stringContaining('does not share work addresses'),
+      stderr: expect.stringContaining('does not share work emails'),
     });
   });
 
@@ -157,7 +161,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
   it('refuses the token of another customer, and of one that is connected already', async () => {
     await connect();
     const mixedUp = await run('connect', 'globex', '--token-file', tokenFile(), '--projects', 'g-*');
-    expect(mixedUp.stderr).toContain('The token is of acme, which is connected already');
+    expect(mixedUp.stderr).toContain('The token belongs to acme, which is already connected');
     const { token } = sandbox.createInstall();
     const stranger = await run('connect', 'acme', '--token-file', tokenFile(token));
     expect(stranger.stderr).toContain('of another customer');

@@ -101,7 +101,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     expect(await run('installs', 'remove', 'own', '--accept-orphans')).toMatchObject({ status: 0 });
     expect(await connect()).toMatchObject({
       status: 0,
-      stderr: expect.stringContaining('projects that are linked: 1'),
+      stderr: expect.stringContaining('Linked projects: 1'),
     });
     expect(readRoster(workspace.rosterFile)).toEqual({ 'street-signs': trainers });
   });
@@ -120,9 +120,9 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     const refused = await connect('--job', `${elsewhere}=street-signs`);
     for (const { stderr } of [refused, await connect()]) {
       expect(stderr).toContain('payments:write (only for gangway contracts end-at-marketplace)');
-      expect(stderr).toContain('jobs:write (for nothing)');
+      expect(stderr).toContain('jobs:write (not needed)');
       for (const scope of needed) expect(stderr).not.toContain(`${scope} (`);
-      expect(stderr).toContain(`gangway token rotate own makes one with ${needed.join(', ')}`);
+      expect(stderr).toContain(`Run gangway token rotate own for a token with ${needed.join(', ')}`);
     }
     expect([refused.status, (await connect()).status]).toEqual([1, 0]);
   });
@@ -131,8 +131,8 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     use(sandbox.createAccount({ scopes: ['jobs:read', 'messages:read'] }));
     const { status, stderr } = await connect();
     expect(status).toBe(1);
-    expect(stderr).toContain('lacks the scope payments:read: nothing tells who is hired');
-    expect(stderr).toContain('lacks the scope participant_work_email:read: no trainer has a work address');
+    expect(stderr).toContain('lacks the scope payments:read: Gangway cannot see who is hired');
+    expect(stderr).toContain('lacks the scope participant_work_email:read: no trainer has a work email');
     expect(stderr).toContain(`Make a token with ${needed.join(', ')}`);
     expect(await installs()).toEqual([]);
   });
@@ -173,7 +173,12 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     ['without a project', ['--employer', '--job', 'job_1'], 64, /"job_1": write the id of a job and the project/],
     ['for a pattern', ['--employer', '--job', 'job_1=street-*'], 64, /write the id of a job and the project/],
     ['of a customer', ['--job', 'job_1=street-signs'], 1, /for your own account alone, with --employer/],
-    ['outside the wall', ['--employer', '--job', 'job_1=signs', '--projects', 'lamps'], 1, /signs is outside/],
+    [
+      'outside the wall',
+      ['--employer', '--job', 'job_1=signs', '--projects', 'lamps'],
+      1,
+      /signs is not one of the projects of own/,
+    ],
     ['that is two projects', ['--employer', '--job', 'job_1=a/../b'], 1, /outside every wall/],
   ])('refuses a job %s', async (_, argv, status, message) => {
     const refused = await run('connect', 'own', '--token-file', tokenFile(), ...argv);
@@ -297,7 +302,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
         expect({ status, stderr }).toEqual({
           status: 1,
           stderr: expect.stringMatching(
-            /answered 409: .* There is: (wh_\w+ to hooks\.example\.com(, )?){10}: delete one/,
+            /answered 409: .* There is: (wh_\w+ to hooks\.example\.com(, )?){10}\. Delete an endpoint/,
           ),
         });
         expect(stderr).not.toContain('secret/path');

@@ -110,7 +110,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
       name: 'install acme',
       status: 'failure',
       says: expect.stringContaining('The token of acme is of another customer'),
-      action: 'until then nothing is read for it, and nothing is done by it',
+      action: 'Fix that. Until then Gangway reads nothing for this install, and does nothing by it',
     });
     expect(await digestTables()).toBe(before);
     const refused = await runCommand('reconcile', '--config', workspace.configFile);
@@ -123,11 +123,11 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toBe(
       ' ok   configuration: installs in it: 1, tools: 1\n' +
-        ' ok   tool list: answers, and the settings suffice\n' +
-        ' ok   install acme: its token is good and has every scope, work addresses are shared\n' +
-        ' ok   webhooks: without receiver.publicUrl nothing is delivered: installs are read on the schedule, "0 0 29 2 *"\n' +
-        " ok   marketplace clock: this machine's clock is 0 s ahead of that of the marketplace\n" +
-        ' ok   contract: the marketplace offers all that is relied on\n' +
+        ' ok   tool list: Reachable, settings valid\n' +
+        ' ok   install acme: Token valid, all scopes granted, work emails shared\n' +
+        ' ok   webhooks: No webhooks without receiver.publicUrl; installs are read on the schedule "0 0 29 2 *"\n' +
+        " ok   marketplace clock: This machine's clock is 0 s ahead of that of the marketplace\n" +
+        ' ok   marketplace API: The marketplace has every endpoint Gangway uses\n' +
         `warn  database: there is none at ${path.join(workspace.folder, 'gangway.db')} yet: the first start makes it\n` +
         '      → start once: gangway start\n',
     );
@@ -150,7 +150,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(await findRunning()).toEqual([{ ...nothing, says: expect.stringContaining('is not running') }]);
     await workspace.whileRunning(async () => {
       expect(await findRunning()).toMatchObject([
-        { status: 'ok', says: expect.stringMatching(/^1 running: \S+\/\d+ \(\d/) },
+        { status: 'ok', says: expect.stringMatching(/^Running: \S+\/\d+ \(\d/) },
       ]);
     });
   });
@@ -170,7 +170,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
       'install acme: ok',
       'webhooks: ok',
       'marketplace clock: ok',
-      'contract: ok',
+      'marketplace API: ok',
       'database: ok',
       'key: ok',
       'clock: ok',
@@ -187,7 +187,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
   it('warns of secrets that are written out', async () => {
     workspace = createBridgeWorkspace();
     const trouble = await findTrouble();
-    const said = trouble.filter(({ name }) => name !== 'install acme' && name !== 'contract');
+    const said = trouble.filter(({ name }) => name !== 'install acme' && name !== 'marketplace API');
     expect(said).toMatchObject([
       { name: 'configuration', says: expect.stringContaining('installs.acme.token') },
       { name: 'configuration', says: expect.stringContaining('webhookSecrets') },
@@ -200,7 +200,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     const { status, stdout, stderr } = await run();
     expect(status).toBe(1);
     expect(stdout).toMatch(
-      /^FAIL {2}install acme: Could not read the install: answered 401.*\n +→ its token is not good/m,
+      /^FAIL {2}install acme: Could not read the install: answered 401.*\n +→ Ask the customer for a new token/m,
     );
     expect(stdout + stderr).not.toContain(world.token);
   });
@@ -225,8 +225,8 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     addTool(rest);
     const { status, stdout, stderr } = await run();
     expect(status).toBe(1);
-    expect(stdout).toMatch(/^FAIL {2}tool web: .*403.*\n +→ mend the settings under tools\.web, or the tool itself$/m);
-    expect(stdout).toContain(' ok   tool list: answers, and the settings suffice\n');
+    expect(stdout).toMatch(/^FAIL {2}tool web: .*403.*\n +→ Fix tools\.web in the configuration, or the tool$/m);
+    expect(stdout).toContain(' ok   tool list: Reachable, settings valid\n');
     expect(stdout).toContain('warn  database: ');
     expect(stderr).toMatch(/^gangway: 1 of \d checks failed\n$/);
     expect(stdout + stderr).not.toContain(rest.token);
@@ -241,10 +241,10 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     const about = async () => (await findTrouble()).filter(({ says }) => says.includes('share web'));
     expect(await about()).toEqual([
       {
-        name: 'tool web',
+        name: 'accounts in web',
         status: 'warning',
         action: expect.stringMatching(/managedDomains/),
-        says: 'acme, globex share web, and marketplace.managedDomains is not set: no account is ended, renamed or activated in it',
+        says: 'acme, globex share web, and marketplace.managedDomains is not set, so Gangway ends, renames and activates no account in it',
       },
     ]);
     const marketplace = { baseUrl: world.baseUrl, managedDomains: ['opentrain.work'] };
@@ -360,8 +360,8 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
       {
         name: 'orphans',
         status: 'failure',
-        says: 'the configuration no longer leads to every member in a tool: 1 of acme',
-        action: expect.stringMatching(/its name back, or start with --accept-orphans$/),
+        says: 'The configuration no longer covers 1 member of acme',
+        action: expect.stringMatching(/^Put the name .+ back, or start with --accept-orphans$/),
       },
     ]);
     expect(await digestTables()).toBe(tables);
@@ -375,7 +375,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     changeConfig(installsWith({ projects: ['street-*'] }));
     const { stdout } = await run();
     expect(stdout).toMatch(
-      /^warn {2}walls: Link cml1 of acme gives no access\. Project .* is not one of the projects of acme\n +→ \S/m,
+      /^warn {2}link cml1 of acme: Project .* is outside every wall: .+, so its link gives no access\n +→ \S/m,
     );
     expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
   });

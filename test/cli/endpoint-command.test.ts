@@ -82,7 +82,7 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
     const { stdout } = await run('status', 'acme');
     expect(stdout).toMatch(/^install +acme\n/);
     expect(stdout).toContain('! acme has no webhook endpoint at the marketplace\n');
-    expect(stdout).toContain('→ make one: gangway connect acme\n');
+    expect(stdout).toContain('→ Create one: gangway connect acme\n');
   });
 
   it('shows of an install that cannot be asked why not, and fails', async () => {

@@ -144,11 +144,11 @@ describe('gangway notifications', () => {
     const { stdout } = await runCommand('doctor', '--json', '--config', workspace.configFile);
     const { checks } = JSON.parse(stdout) as { checks: { name: string; says: string }[] };
     const host = new URL(hook.url).host;
-    const rest = 'is well-formed; "gangway notifications test" sends something';
+    const rest = 'valid; "gangway notifications test" sends a message';
     expect(checks.filter(({ name }) => /^(notifications|channel )/.test(name))).toMatchObject([
-      { says: 'channels: 2; a budget that stays as it is gets another notice after 168 h' },
-      { name: 'channel billing', status: 'ok', says: `webhook at ${host} ${rest}` },
-      { name: 'channel chat', status: 'ok', says: `slack at ${host} ${rest}` },
+      { says: '2 channels; notices of unchanged budgets repeat after 168 h' },
+      { name: 'channel billing', status: 'ok', says: `webhook at ${host}: ${rest}` },
+      { name: 'channel chat', status: 'ok', says: `slack at ${host}: ${rest}` },
     ]);
     expect(stdout).not.toContain('very-secret');
     expect(hook.posts).toEqual([]);

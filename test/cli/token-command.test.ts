@@ -53,7 +53,7 @@ describe('gangway token', () => {
 
   it('rotate replaces the token under a running bridge', { timeout: 60_000 }, async () => {
     const [first] = tokens();
-    expect((await run('doctor')).stdout).toContain('its token may do more than is needed: jobs:read');
+    expect((await run('doctor')).stdout).toContain('The token has more scopes than Gangway needs: jobs:read');
     // Before a first reading of the account no feed is read.
     expect((await run('reconcile')).status).toBe(0);
     await workspace.whileRunning(async () => {

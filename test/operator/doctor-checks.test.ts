@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Adapter, AdapterLink, Capabilities } from '../../src/adapters/adapter.ts';
 import { emptyLink } from '../../src/domain/evidence.ts';
-import { checkClock, checkTool, checkWalls } from '../../src/operator/doctor-checks.ts';
+import { checkClock, checkConfiguration, checkTool, checkWalls } from '../../src/operator/doctor-checks.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
@@ -19,10 +19,17 @@ describe('a check of a tool', () => {
     const removal = { effect: 'membership_only', reason: 'their login stays' } as const;
     expect(await look(withCapabilities({ removal, readding: 'no' }))).toMatchObject([
       { name: 'tool studio', status: 'ok', action: null },
-      { status: 'warning', says: 'a removed member may still get in: their login stays' },
-      { status: 'warning', says: 'a removed member cannot be added again' },
+      { status: 'warning', name: 'removals in studio', says: 'A removed member may still get in: their login stays' },
+      { status: 'warning', name: 'returns to studio', says: 'A removed member cannot be added again' },
     ]);
     expect(await look(withCapabilities({ readding: 'new_account' }))).toHaveLength(1);
+  });
+
+  it('has a name of its own for each thing that the tool says', async () => {
+    const finding = (says: string) => ({ says, action: 'Fix it', isFailure: false });
+    const check = () => Promise.resolve([finding('one'), finding('two')]);
+    const names = (await look(withCapabilities({}, check))).map(({ name }) => name);
+    expect(names).toEqual(['tool studio', 'settings of studio', 'settings of studio (2)']);
   });
 
   it('fails with what the tool says, without an address', async () => {
@@ -43,6 +50,18 @@ describe('a check of a tool', () => {
   });
 });
 
+describe('a check of the configuration', () => {
+  it('counts what is in it, and has a name of its own for each warning', () => {
+    const [installs, tools] = [new Map(), new Map([['studio', {}]])];
+    const checks = checkConfiguration({ installs, tools }, ['a: one', 'b: two']);
+    expect(checks).toMatchObject([
+      { name: 'configuration', status: 'ok', says: '1 tool; installs are stored in the database' },
+      { name: 'configuration (2)', status: 'warning', says: 'a: one' },
+      { name: 'configuration (3)', status: 'warning', says: 'b: two' },
+    ]);
+  });
+});
+
 describe('a check of the walls', () => {
   const installs = new Map([['acme', { tool: 'studio', projects: ['acme-*'] }]]);
   const { adapter } = createMemoryTool();
@@ -51,7 +70,11 @@ describe('a check of the walls', () => {
 
   it('warns of each live link outside, and of no other', () => {
     expect(checkWalls({ installs, adapters }, [link])).toMatchObject([
-      { status: 'warning', says: expect.stringMatching(/^Link cml1 of acme gives no access\. Project lamps is not one of the projects of acme$/) },
+      {
+        name: 'link cml1 of acme',
+        status: 'warning',
+        says: expect.stringMatching(/^Project lamps is not one of the projects of acme, so its link gives no access$/),
+      },
     ]);
     const removedEventAt = '2026-03-15T12:00:00.000Z';
     const others = [
@@ -85,10 +108,10 @@ describe('a check of the walls', () => {
     const shared = new Map([...installs, ['globex', { tool: 'studio', projects: ['*'] }]]);
     expect(checkWalls({ installs: shared, adapters }, [])).toEqual([
       {
-        name: 'walls',
+        name: 'projects of globex',
         status: 'warning',
-        says: 'globex may reach every project of the tool studio that acme does not name ("*" in installs.globex.projects)',
-        action: 'name the projects of globex in place of "*"',
+        says: 'globex may reach every project of studio that acme does not name ("*" in installs.globex.projects)',
+        action: 'Name the projects of globex instead of "*"',
       },
     ]);
     for (const projects of [['globex-*'], ['*', 'x']]) {
@@ -106,7 +129,7 @@ describe('a check of the walls', () => {
     const shared = new Map([...installs, ['globex', { tool: 'studio', projects: ['globex-*'] }]]);
     const oneGroup = new Map<string, Adapter>([['studio', { ...adapter, groupFor: () => '1' }]]);
     expect(checkWalls({ installs: shared, adapters: oneGroup }, [])).toMatchObject([
-      { status: 'warning', says: expect.stringMatching(/^acme, globex share the tool studio/) },
+      { status: 'warning', says: expect.stringMatching(/^acme, globex share studio/) },
     ]);
     const ok = [{ status: 'ok' }];
     expect(checkWalls({ installs: shared, adapters }, [])).toMatchObject(ok);
@@ -122,6 +145,6 @@ describeAnyDatabase('a check of the clock', (openFresh) => {
     expect(await checkClock(database, createFakeClock(now))).toMatchObject({ status: 'ok' });
     const behind = await checkClock(database, createFakeClock('2020-01-01T00:00:00.000Z'));
     expect(behind).toMatchObject({ status: isOwn ? 'ok' : 'warning' });
-    expect(behind.says).toMatch(/^the database's clock is \d+ ms ahead$/);
+    expect(behind.says).toMatch(/^The database's clock is \d+ ms ahead$/);
   });
 });

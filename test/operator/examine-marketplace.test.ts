@@ -21,8 +21,8 @@ async function look(sources: Record<string, Source>, more: Partial<ExaminedMarke
 }
 
 const wellKnown = [
-  "marketplace clock: ok: this machine's clock is 0 s ahead of that of the marketplace",
-  'contract: ok: the marketplace offers all that is relied on',
+  "marketplace clock: ok: This machine's clock is 0 s ahead of that of the marketplace",
+  'marketplace API: ok: The marketplace has every endpoint Gangway uses',
 ];
 
 describe('the marketplace', () => {
@@ -31,7 +31,7 @@ describe('the marketplace', () => {
     await world.link('lamps');
     await world.subscribe(`${publicUrl}/webhooks/acme`);
     expect(await look({ acme: connect(world) })).toEqual([
-      'install acme: ok: its token is good and has every scope, work addresses are shared, and its webhook endpoint receives every event',
+      'install acme: ok: Token valid, all scopes granted, work emails shared, webhook endpoint receives every event',
       ...wellKnown,
     ]);
   });
@@ -39,8 +39,8 @@ describe('the marketplace', () => {
   it('is polled where it cannot deliver: then no endpoint is missing', async () => {
     const world = await openWorld();
     expect(await look({ acme: connect(world) }, { publicUrl: undefined })).toEqual([
-      'install acme: ok: its token is good and has every scope, work addresses are shared',
-      'webhooks: ok: without receiver.publicUrl nothing is delivered: installs are read on the schedule, "*/15 * * * *"',
+      'install acme: ok: Token valid, all scopes granted, work emails shared',
+      'webhooks: ok: No webhooks without receiver.publicUrl; installs are read on the schedule "*/15 * * * *"',
       ...wellKnown,
     ]);
   });
@@ -57,26 +57,27 @@ describe('the marketplace', () => {
     sandbox.revokeToken(refused.installId);
     const revoked = sandbox.createInstall();
     sandbox.revokeInstall(revoked.installId);
-    const begins = (
-      await look({
-        acme: connect(world),
-        few: connect({ baseUrl, token: few.token }),
-        refused: connect({ baseUrl, token: refused.token }),
-        revoked: connect({ baseUrl, token: revoked.token }),
-      })
-    ).map((line) => line.slice(0, 75));
+    const lines = await look({
+      acme: connect(world),
+      few: connect({ baseUrl, token: few.token }),
+      refused: connect({ baseUrl, token: refused.token }),
+      revoked: connect({ baseUrl, token: revoked.token }),
+    });
+    const names = lines.map((line) => line.split(/: (?:ok|warning|failure): /)[0]);
+    expect(new Set(names).size).toBe(names.length);
+    const begins = lines.map((line) => line.slice(0, 75));
     expect(begins).toEqual([
-      'install acme: warning: the customer does not share work addresses: hired tr',
-      'install acme: warning: links without a job, by which no trainer ever gets i',
-      expect.stringMatching(/^install acme: failure: its webhook endpoint \S+ is DISABLED/),
-      'install few: failure: its token lacks the scope project-links:read: nothing',
-      'install few: failure: its token lacks the scope participants:email: no trai',
-      'install few: warning: its token lacks the scope webhooks:manage: its webhoo',
-      'install few: warning: its token lacks the scope usage:write: work cannot be',
+      'consent of acme: warning: The customer does not share work emails, so hired',
+      expect.stringMatching(/^jobs of acme: warning: Nobody can be hired through links with no job: \w+/),
+      expect.stringMatching(/^webhook endpoint \S+ of acme: failure: The webhook endpoint is/),
+      'scope project-links:read of few: failure: The token lacks the scope project',
+      'scope participants:email of few: failure: The token lacks the scope partici',
+      'scope webhooks:manage of few: warning: The token lacks the scope webhooks:m',
+      'scope usage:write of few: warning: The token lacks the scope usage:write: w',
       expect.stringMatching(/^install refused: failure: Could not read the install: answered 401/),
       expect.stringMatching(/^install revoked: failure: Could not read the install: answered 403/),
       expect.stringMatching(/^marketplace clock: ok/),
-      expect.stringMatching(/^contract: ok/),
+      expect.stringMatching(/^marketplace API: ok/),
     ]);
   });
 
@@ -92,7 +93,7 @@ describe('the marketplace', () => {
     const api = connect({ baseUrl: silent.url, token: 'ot_ptk_none' });
     expect(await look({ acme: api }, { timeoutMs: 50 })).toEqual([
       'install acme: failure: The marketplace did not answer within 50 ms',
-      'contract: warning: The marketplace did not answer within 50 ms',
+      'marketplace API: warning: The marketplace did not answer within 50 ms',
     ]);
   });
 

@@ -37,10 +37,10 @@ describe('a check of a grant', () => {
       const granted = scopes.filter((one) => one !== scope);
       expect(grant({ scopes }, granted)).toEqual([
         {
-          name: 'install acme',
+          name: `scope ${scope} of acme`,
           status: 'failure',
-          says: expect.stringContaining(`its token lacks the scope ${scope}: `),
-          action: 'let the customer connect again, and consent to that',
+          says: expect.stringContaining(`The token lacks the scope ${scope}: `),
+          action: 'Have the customer connect again and grant it',
         },
       ]);
     },
@@ -57,27 +57,27 @@ describe('a check of a grant', () => {
   });
 
   it('warns where the scopes are not reported, or work addresses are not shared', () => {
-    const says = 'the marketplace does not tell what its token may do';
+    const says = 'The marketplace does not show the scopes of the token';
     expect(grant({ token: undefined })).toMatchObject([{ status: 'warning', says }]);
     expect(grant({ piiConsent: false })).toMatchObject([
-      { status: 'warning', says: expect.stringMatching(/^the customer does not share work addr/) },
+      { status: 'warning', says: expect.stringMatching(/^The customer does not share work emails/) },
     ]);
   });
 
   it('fails where it is no longer active, and says no more than that', () => {
     expect(grant({ status: 'REVOKED', piiConsent: false }, [])).toMatchObject([
-      { status: 'failure', says: 'it is REVOKED at the marketplace, no longer ACTIVE' },
+      { status: 'failure', says: 'The install is REVOKED at the marketplace, no longer ACTIVE' },
     ]);
   });
 });
 
 describe('an answer that did not come', () => {
   it.each([
-    ['unauthenticated', 'failure', /^its token is not good .+ gangway connect acme$/],
-    ['forbidden', 'failure', /^the install, your app .+ is not active/],
-    ['rate_limited', 'warning', /^wait a minute/],
-    ['unavailable', 'failure', /^check marketplace\.baseUrl,/],
-    ['not_found', 'failure', /^check marketplace\.baseUrl,/],
+    ['unauthenticated', 'failure', /^Ask the customer for a new token, then run gangway connect acme$/],
+    ['forbidden', 'failure', /^Ask the customer, .+ the install, your app .+ is not active/],
+    ['rate_limited', 'warning', /^Wait a minute/],
+    ['unavailable', 'failure', /^Check marketplace\.baseUrl,/],
+    ['not_found', 'failure', /^Check marketplace\.baseUrl,/],
   ] as const)('%s is a %s, with its remedy', (code, status, action) => {
     const check = checkUnanswered('acme', platform, new AppError(code, 'no answer to ada@lab.example'));
     expect(check).toMatchObject({ name: 'install acme', status });
@@ -127,33 +127,28 @@ describe('a check of the endpoints', () => {
   });
 
   it.each<[string, object[], 'failure' | 'warning', RegExp]>([
-    ['none', [], 'failure', /^it has no webhook endpoint at https:\S+\/acme: nothing is delivered/],
-    ['one elsewhere', [{ url: 'https://else.example/' }], 'failure', /acme, only 1 elsewhere: /],
+    ['none', [], 'failure', /^No webhook endpoint at https:\S+\/acme, so the install is only read/],
+    ['one elsewhere', [{ url: 'https://else.example/' }], 'failure', /acme, only 1 elsewhere, so /],
     [
       'one of another install',
       [{ url: 'https://bridge.example.com/webhooks/globex' }],
       'failure',
-      /^it has no webhook endpoint/,
+      /^No webhook endpoint at/,
     ],
-    ['one at no address', [{ url: 'bridge' }], 'failure', /^it has no webhook endpoint/],
+    ['one at no address', [{ url: 'bridge' }], 'failure', /^No webhook endpoint at/],
     [
       'one that is disabled',
       [{ status: 'DISABLED', disabledReason: '10 failures in a row' }],
       'failure',
-      /^its webhook endpoint cme1 is DISABLED \(10 failures in a row\): nothing is delivered/,
+      /^The webhook endpoint is DISABLED \(10 failures in a row\), so events are not delivered/,
     ],
     [
       'one that misses events',
       [{ eventTypes: eventTypes.slice(2) }],
       'warning',
-      /does not receive contract\.started, contract\.ended: /,
+      /does not receive contract\.started, contract\.ended, so /,
     ],
-    [
-      'one that fails',
-      [{ consecutiveFailures: 7 }],
-      'warning',
-      /^deliveries to its webhook endpoint cme1 fail, 7 in a row: after 10 /,
-    ],
+    ['one that fails', [{ consecutiveFailures: 7 }], 'warning', /^7 deliveries in a row failed; after 10 /],
   ])('tells of %s', (_name, endpoints, status, says) => {
     expect(look(...endpoints)).toEqual([[status, expect.stringMatching(says)]]);
   });
@@ -161,7 +156,7 @@ describe('a check of the endpoints', () => {
   it('fails where the marketplace would not deliver at all', () => {
     const plain = endpointUrlOf('http://bridge.example.com', 'acme');
     expect(checkEndpoints('acme', eventTypes, [endpoint({ url: plain })], plain)).toMatchObject([
-      { status: 'failure', says: expect.stringMatching(/^the marketplace delivers to https only/) },
+      { status: 'failure', says: expect.stringMatching(/^The marketplace delivers to https only/) },
     ]);
     const local = endpointUrlOf('http://localhost:8787', 'acme');
     expect(checkEndpoints('acme', eventTypes, [endpoint({ url: local })], local)).toEqual([]);
@@ -187,15 +182,15 @@ describe('a check of the marketplace', () => {
 
   it('names what of the contract is broken, and sums up the rest', () => {
     const deviation = (where: string, isFailure: boolean) => ({ where, says: 'gone', isFailure });
-    expect(checkContract([])).toMatchObject([{ name: 'contract', status: 'ok' }]);
+    expect(checkContract([])).toMatchObject([{ name: 'marketplace API', status: 'ok' }]);
     const some = [deviation('a', false), deviation('b', true), deviation('c', false)];
     expect(checkContract(some)).toMatchObject([
       { status: 'failure', says: 'b: gone' },
-      { status: 'warning', says: expect.stringMatching(/: a: gone; and 1 more like that$/) },
+      { status: 'warning', says: expect.stringMatching(/: a: gone; and 1 more like it$/) },
     ]);
     const many = Array.from({ length: 15 }, (_, index) => deviation(`${index}`, true));
     const said = checkContract(many).map(({ says }) => says);
     expect(said).toHaveLength(11);
-    expect(said.at(-1)).toBe('and 5 more like that');
+    expect(said.at(-1)).toBe('5 more differences like these');
   });
 });

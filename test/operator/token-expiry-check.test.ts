@@ -11,11 +11,11 @@ const tokens = (expiresAt: string | null) => [
 
 it.each([
   ['nothing of a token that never expires', null, []],
-  ['when it expires', '2026-03-09T00:00:00.000Z', ['ok: its token expires at 2026-03-09T00:00:00.000Z']],
+  ['when it expires', '2026-03-09T00:00:00.000Z', ['ok: The token expires at 2026-03-09T00:00:00.000Z']],
   [
     'in the last seven days what to do',
     '2026-03-08T00:00:00.000Z',
-    ['warning: its token expires at 2026-03-08T00:00:00.000Z: gangway token rotate own'],
+    ['warning: The token expires at 2026-03-08T00:00:00.000Z: Run gangway token rotate own'],
   ],
 ])('doctor says %s', (_, expiresAt, said) => {
   const checks = checkExpiry('own', grant, tokens(expiresAt), new Date('2026-03-01T00:00:00.000Z'));

@@ -49,7 +49,7 @@ describe('changing accounts', () => {
     const expected = { tool: 'studio', installs: ['acme', 'initech'], stillIn: reason };
     expect(one).toEqual({ ...expected, isForGood: true });
     expect(describeSharedAccounts({ ...expected, isForGood: true })).toBe(
-      'acme, initech share studio, and marketplace.managedDomains is not set: no account is ended, renamed or activated in it, so that a removed member may still get in: their login stays; and they cannot be added again',
+      'acme, initech share studio, and marketplace.managedDomains is not set, so Gangway ends, renames and activates no account in it; a removed member may still get in: their login stays; they cannot be added again',
     );
   });
 });

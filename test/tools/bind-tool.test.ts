@@ -63,7 +63,7 @@ describeAnyDatabase('two names of one server', (openDatabase) => {
     await one.check(signal);
     await expect(two.findMember('signs', person, signal)).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringMatching(/^The tools one and two are the same server.*keep tools\.one/),
+      message: expect.stringMatching(/^Tools one and two are the same server.*keep tools\.one/),
     });
     expect(tool.calls).toEqual([]);
   });
@@ -90,7 +90,7 @@ describe('the configuration of two names of one server', () => {
       ['two', { settings: { path: path.join(`${folder}-link`, 'roster.json') } }],
     ]);
     const adapters = new Map([...tools.keys()].map((tool) => [tool, adapter] as const));
-    expect(() => refuseTwins(tools, adapters)).toThrow(/^The tools one and two are the same server/);
+    expect(() => refuseTwins(tools, adapters)).toThrow(/^Tools one and two are the same server/);
     tools.set('two', { settings: { path: path.join(folder, 'other.json') } });
     expect(() => refuseTwins(tools, adapters)).not.toThrow();
   });

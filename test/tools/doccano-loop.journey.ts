@@ -100,11 +100,11 @@ describe(`gangway doctor with doccano ${doccanoVersion}`, () => {
   const root = 'is "url" the root of doccano, without "/v1", and with https where it asks for it?';
   const credentials = 'is the token (or the username and password) one of this doccano, and "url" its root?';
   const inOrder = [
-    'ok answers, and the settings suffice',
-    `warning a removed member may still get in: ${left} → see the README of the adapter for what locks people out`,
+    'ok Reachable, settings valid',
+    `warning A removed member may still get in: ${left} → Read in the README of the adapter what locks people out`,
     'warning from doccano 1.8.5 on, a new member sees no example before it is assigned to them → assign examples to new members in doccano: Dataset, Action, Assign to member',
   ];
-  const mend = '→ mend the settings under tools.studio, or the tool itself';
+  const mend = '→ Fix tools.studio in the configuration, or the tool';
 
   it.for([
     [

@@ -18,7 +18,7 @@ export async function examineTool(settings: Record<string, string>): Promise<str
   }
   const { checks } = JSON.parse(stdout) as { checks: Shown[] };
   return checks
-    .filter(({ name }) => name === 'tool studio')
+    .filter(({ name }) => /^(tool studio|(removals in|returns to|settings of|server of|accounts in) studio)/.test(name))
     .map(({ status, says, action }) => [status, says, ...(action ? ['→', action] : [])].join(' '));
 }
 

@@ -223,7 +223,7 @@ describe.skipIf(server === null)(`the whole loop with Label Studio ${server?.ver
 describe.skipIf(server === null)(`gangway doctor with Label Studio ${server?.version}`, () => {
   const site = server as LabelStudioServer;
   const root = '"url" must be the root of Label Studio, such as https://labels.example.com';
-  const mend = '→ mend the settings under tools.studio, or the tool itself';
+  const mend = '→ Fix tools.studio in the configuration, or the tool';
   const usual = { adapter: 'label-studio', offboarding: 'delete_user' };
 
   /** What is said of an old version is not what is looked at here. */
@@ -234,11 +234,11 @@ describe.skipIf(server === null)(`gangway doctor with Label Studio ${server?.ver
 
   it('has nothing against what is set up as the README says, but for what it does not do', async () => {
     const token = await site.personalToken();
-    expect(await examine({ token })).toEqual(['ok answers, and the settings suffice']);
+    expect(await examine({ token })).toEqual(['ok Reachable, settings valid']);
     expect(await examine({ token, offboarding: 'membership' })).toEqual([
-      'ok answers, and the settings suffice',
-      `warning a removed member may still get in: ${left} → see the README of the adapter for what locks people out`,
-      'warning a removed member cannot be added again → expect a plan for every removal on weak evidence: gangway plans list',
+      'ok Reachable, settings valid',
+      `warning A removed member may still get in: ${left} → Read in the README of the adapter what locks people out`,
+      'warning A removed member cannot be added again → Expect a plan for every removal on weak evidence: gangway plans list',
     ]);
   });
 
@@ -276,7 +276,7 @@ describe.skipIf(server === null)(`gangway doctor with Label Studio ${server?.ver
     const session = await site.signIn(person(201).email, person(201).newPassword ?? '');
     if (session === null) throw new Error('the form refuses them');
     expect(await examine({ token: await tokenOf(session) })).toEqual([
-      'ok answers, and the settings suffice',
+      'ok Reachable, settings valid',
       'failure The token can add people and not remove them: its user is not the owner of the organization → Make a personal access token as the user who created the organization, and use that',
     ]);
     await adapter.removeAccount?.('1', member, AbortSignal.timeout(60_000));

@@ -15,35 +15,35 @@ export function toTroubles(install: string) {
   return {
     none: {
       says: `${install} has no webhook endpoint at the marketplace`,
-      action: `make one: ${connect}`,
+      action: `Create one: ${connect}`,
     },
     secretUnknown: (endpointId: string): Trouble => ({
-      says: `the secret of ${install}'s webhook endpoint ${endpointId} is not known here, so its deliveries are refused`,
-      action: `replace it: ${connect}`,
+      says: `Gangway does not know the secret of ${install}'s webhook endpoint ${endpointId}, so it refuses its webhooks`,
+      action: `Replace it: ${connect}`,
     }),
     another: (endpointId: string): Trouble => ({
-      says: `another webhook endpoint of ${install}, ${endpointId}, delivers to the same address with a secret that is not known here`,
-      action: 'delete it at the marketplace, if it is not needed',
+      says: `Another webhook endpoint of ${install}, ${endpointId}, delivers to the same address with an unknown secret`,
+      action: 'Delete it at the marketplace if it is not needed',
     }),
     elsewhere: (endpointId: string, url: string | undefined): Trouble => ({
       says: `${install}'s webhook endpoint ${endpointId} delivers to ${toShownUrl(url)}`,
-      action: `have it deliver here: ${connect} --move`,
+      action: `Have it deliver here: ${connect} --move`,
     }),
     unknownSecret: (at: string): Trouble => ({
-      says: `what is delivered to ${install} is signed with a secret that is not known here and refused, at ${at} for the last time, and nothing was accepted since`,
-      action: `give its webhook endpoint a new secret: ${rotate}`,
+      says: `Webhooks of ${install} are signed with an unknown secret and refused, last at ${at}; none was accepted since`,
+      action: `Give its webhook endpoint a new secret: ${rotate}`,
     }),
     unmatched: {
-      says: `the marketplace has disabled ${install}'s webhook endpoint, and what it had sent was signed with a secret that is not known here`,
-      action: `give it a new one: ${rotate}`,
+      says: `The marketplace disabled ${install}'s webhook endpoint; its webhooks were signed with an unknown secret`,
+      action: `Give it a new secret: ${rotate}`,
     },
     keepsFailing: (times: number): Trouble => ({
-      says: `the marketplace keeps disabling ${install}'s webhook endpoint: it was enabled again ${times} times within 24 hours`,
-      action: `see that receiver.publicUrl leads here from outside, then: ${rotate}`,
+      says: `The marketplace keeps disabling ${install}'s webhook endpoint: Gangway enabled it ${times} times within 24 hours`,
+      action: `Check that receiver.publicUrl is reachable from outside, then run ${rotate}`,
     }),
     failedAgain: (lastAt: string): Trouble => ({
-      says: `the marketplace has disabled ${install}'s webhook endpoint again: nothing has come since it was enabled at ${lastAt}`,
-      action: 'see that receiver.publicUrl leads here from outside; it is tried again within the hour',
+      says: `The marketplace disabled ${install}'s webhook endpoint again: no webhook arrived since it was enabled at ${lastAt}`,
+      action: 'Check that receiver.publicUrl is reachable from outside. Gangway retries within the hour',
     }),
   };
 }
@@ -62,14 +62,17 @@ export function toShownHost(url: string | undefined): string {
 export function troubleOfError({ sources }: Pick<Context, 'sources'>, install: string, error: AppError): Trouble {
   const says = `${install}'s webhook endpoint could not be checked or changed: ${maskText(error.message)}`;
   if (error.code === 'unauthenticated' || error.code === 'forbidden') {
-    const action = `see that the token of ${install} is good and has the scope webhooks:manage, and that webhooks are on for the account; then: gangway connect ${install}`;
+    const action = `Check that the token of ${install} is valid and has the scope webhooks:manage, and that webhooks are on for the account. Then run gangway connect ${install}`;
     return { says, action };
   }
   if (error.code === 'conflict') {
-    return { says, action: `delete one that is not needed at the marketplace, then: gangway connect ${install}` };
+    return {
+      says,
+      action: `Delete an endpoint that is not needed at the marketplace, then run gangway connect ${install}`,
+    };
   }
   const action = isTransient(error)
-    ? `it is tried again by itself; if it keeps failing, ${sources.get(install)?.remedies.unreachable}`
-    : `look at it: gangway endpoint status ${install}`;
+    ? `Wait. Gangway retries. If it keeps failing: ${sources.get(install)?.remedies.unreachable}`
+    : `Run gangway endpoint status ${install}`;
   return { says, action };
 }

@@ -71,7 +71,7 @@ export async function establishInstall(
   const endpoint = await ensure(ctx, connector, install, signal);
   const isReconnected = known.some((grantId) => grantId !== grant.id);
   const relinked = await relink(ctx, source, install, { isReconnected, confirm }, signal);
-  onStep(ok('connect', `projects that are linked: ${relinked.links.length}`));
+  onStep(ok('connect', `Linked projects: ${relinked.links.length}`));
   for (const check of checkJobs(install, relinked.links)) onStep(check);
   if (wish.acceptsOtherCustomer) for (const check of await checkContracts(source, install, signal)) onStep(check);
   const { relinked: again, missing } = relinked;
@@ -88,7 +88,7 @@ async function checkContracts(source: Source, install: string, signal: AbortSign
   }
 }
 
-const polled = 'nothing is delivered without receiver.publicUrl: it is read every few minutes instead';
+const polled = 'No webhooks without receiver.publicUrl; the install is read every few minutes instead';
 
 /** An account that may have no webhook is read all the same. */
 async function ensure(
@@ -103,12 +103,12 @@ async function ensure(
   }
   try {
     const endpoint = await ensureEndpoint(ctx, install, { mayMove, signal });
-    onStep(ok('connect', `events are delivered here: its webhook endpoint was ${endpoint.how}`));
+    onStep(ok('connect', `Webhook endpoint ${endpoint.how}, delivering here`));
     return endpoint;
   } catch (error) {
     const { code, status } = toAppError(error);
     const trouble = troubleOfError(ctx, install, toAppError(error));
-    if (code === 'conflict' && status !== undefined) throw new AppError(code, `${trouble.says}: ${trouble.action}`);
+    if (code === 'conflict' && status !== undefined) throw new AppError(code, `${trouble.says}. ${trouble.action}`);
     if (code !== 'forbidden') throw error;
     onStep(warning('connect', trouble.says, trouble.action));
     return null;
@@ -160,7 +160,7 @@ async function readGrant(
   if (!acceptsOtherCustomer) {
     await checkBinding(ctx, install, grant, new Set(ctx.installs.keys()));
   }
-  onStep(ok('connect', `the token is good: ${grant.id}`));
+  onStep(ok('connect', `Token valid: ${grant.id}`));
   for (const check of checks) onStep(check);
   return grant;
 }
@@ -170,7 +170,7 @@ async function refuseShared(ctx: Context, install: string, grantId: string): Pro
   const holders = await holdersOfGrant(ctx, grantId);
   const other = holders.find((holder) => holder !== install && ctx.installs.has(holder));
   if (other === undefined) return;
-  throw new AppError('conflict', `The token is of ${other}, which is connected already`);
+  throw new AppError('conflict', `The token belongs to ${other}, which is already connected`);
 }
 
 /** How the tokens of each kind of account begin (spec: part A section 5, platform-api.md). */
@@ -186,13 +186,13 @@ function requireTokenOf(source: SourceKind, token: string): void {
   if (source === 'platform' && token.startsWith(prefixes.employer)) {
     throw new AppError(
       'invalid',
-      `This is a personal token (${prefixes.employer}…), of your own account at the marketplace: connect that with --employer, or "source": "employer" in the configuration`,
+      `This is a personal token (${prefixes.employer}…) of your own account at the marketplace. Connect it with --employer, or set "source": "employer" in the configuration`,
     );
   }
   if (source === 'employer' && token.startsWith(prefixes.platform)) {
     throw new AppError(
       'invalid',
-      `This is a platform token (${prefixes.platform}…), which a customer gives: connect them without --employer; your own account has a personal token (${prefixes.employer}…)`,
+      `This is a platform token (${prefixes.platform}…) of a customer. Connect it without --employer. Your own account has a personal token (${prefixes.employer}…)`,
     );
   }
 }
@@ -217,7 +217,7 @@ async function keepInstall(
   const change = { before: before && describeDestination(before), after: describeDestination(destination) };
   await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'connect', install, change));
   await registry.load();
-  onStep(ok('connect', `${install} leads to ${destination.tool}, for the projects ${destination.projects.join(', ')}`));
+  onStep(ok('connect', `${install} uses ${destination.tool}, projects ${destination.projects.join(', ')}`));
 }
 
 /** All installs, with one of them as it is to be. */

@@ -6,31 +6,31 @@ import type { NeededScope, OptionalScopes } from '../source.ts';
 export const neededScopes: readonly NeededScope[] = [
   {
     scope: 'payments:read',
-    without: 'nothing tells who is hired, and budgets are not known',
+    without: 'Gangway cannot see who is hired, or read budgets',
     isVital: true,
     operations: ['listContracts', 'listParticipants', 'readBudget', 'readUpdates', 'listPendingPayments'],
   },
   {
     scope: 'messages:read',
-    without: 'the conversation with the work address of a trainer cannot be read, and so none gets in',
+    without: 'Gangway cannot read the conversation that holds the work email, so nobody gets in',
     isVital: true,
     operations: [],
   },
   {
     scope: 'participant_work_email:read',
-    without: 'no trainer has a work address, and so none gets in',
+    without: 'no trainer has a work email, so nobody gets in',
     isVital: true,
     operations: [],
   },
   {
     scope: 'webhooks:manage',
-    without: 'its webhook can be neither seen nor looked after, so what happens is read on a schedule alone',
+    without: 'Gangway cannot see or repair the webhook, so it only reads on a schedule',
     isVital: false,
     operations: ['listEndpoints', 'readEndpoint', 'createEndpoint', 'deleteEndpoint'],
   },
   {
     scope: 'instructions:read',
-    without: 'manuals cannot be read, and so none becomes the guidelines of a project',
+    without: 'Gangway cannot read manuals, so none becomes the guidelines of a project',
     isVital: false,
     operations: ['readPublications'],
   },
@@ -42,10 +42,10 @@ export const allNeeded = neededScopes.map(({ scope }) => scope).join(', ');
 export const optionalScopes: OptionalScopes = {
   uses: new Map([
     ['payments:write', 'only for gangway contracts end-at-marketplace'],
-    ['proposals:read', 'only to count what is delivered of proposals'],
+    ['proposals:read', 'only to count proposals that are delivered'],
   ]),
   remedy: (install) =>
-    `gangway token rotate ${install} makes one with ${allNeeded}; or make it in the settings of your account at the marketplace, and run again with it: gangway connect ${install} --employer`,
+    `Run gangway token rotate ${install} for a token with ${allNeeded}, or make one in the settings of your account at the marketplace and run gangway connect ${install} --employer`,
 };
 
 /**

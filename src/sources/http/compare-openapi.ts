@@ -25,7 +25,7 @@ export function compareOpenapi(document: OpenapiDocument, reliedOperations: read
     const where = relied.operation;
     const operation = served.get(toKey(where));
     const isFailure = relied.isBeside !== true;
-    if (operation === undefined) return [{ where, says: 'this operation is no longer there', isFailure }];
+    if (operation === undefined) return [{ where, says: 'this operation no longer exists', isFailure }];
     return compareOperation(document, relied, operation).map((deviation) => ({
       ...deviation,
       isFailure: isFailure && deviation.isFailure,

@@ -4,31 +4,31 @@ import type { NeededScope } from '../source.ts';
 export const neededScopes: readonly NeededScope[] = [
   {
     scope: 'project-links:read',
-    without: 'nothing tells which projects belong to which contracts',
+    without: 'Gangway cannot see which projects belong to which contracts',
     isVital: true,
     operations: ['listLinks', 'readLink'],
   },
   {
     scope: 'contracts:read',
-    without: 'what is lost on its way is never noticed, and budgets are not known',
+    without: 'Gangway cannot notice missed webhooks, or read budgets',
     isVital: true,
     operations: ['listContracts', 'readBudget'],
   },
   {
     scope: 'participants:read',
-    without: 'nothing tells who is on a contract, where an event did not',
+    without: 'Gangway cannot see who is on a contract unless an event names them',
     isVital: true,
     operations: ['listParticipants'],
   },
   {
     scope: 'participants:email',
-    without: 'no trainer has a work address, and so none gets in',
+    without: 'no trainer has a work email, so nobody gets in',
     isVital: true,
     operations: [],
   },
   {
     scope: 'webhooks:manage',
-    without: 'its webhook endpoint can be neither seen nor looked after',
+    without: 'Gangway cannot see or repair the webhook endpoint',
     isVital: false,
     operations: ['listEndpoints', 'readEndpoint', 'createEndpoint', 'updateEndpoint', 'deleteEndpoint', 'redeliver'],
   },

@@ -109,7 +109,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     expect(await world.endpoints()).toMatchObject([{ status: 'DISABLED' }]);
     await world.check();
     expect(await world.record()).toMatchObject({
-      trouble: { says: expect.stringContaining('nothing has come since') },
+      trouble: { says: expect.stringContaining('no webhook arrived since it was enabled') },
     });
     expect(await world.takeReadWanted()).toBe(false);
   });
@@ -157,7 +157,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     await world.check();
     expect(await world.endpoints()).toMatchObject([{ id: world.endpointId, url }]);
     expect(await world.record()).toMatchObject({
-      trouble: { action: 'have it deliver here: gangway connect acme --move' },
+      trouble: { action: 'Have it deliver here: gangway connect acme --move' },
     });
   });
 

@@ -95,12 +95,12 @@ const cases: Case[] = [
     [adopt('a')],
     null,
   ],
-  ['one by hand, without', { listed: [endpoint('a')] }, [], /secret of acme.*a is not known/],
+  ['one by hand, without', { listed: [endpoint('a')] }, [], /does not know the secret of acme.*endpoint a/],
   [
     'one adopted, whose secret was taken out of the configuration',
     { listed: [endpoint('a')], stored: [stored('a', { hasSecret: false })] },
     [],
-    /secret of acme.*a is not known/,
+    /does not know the secret of acme.*endpoint a/,
   ],
   ['one made whose secret was never stored', { listed: [endpoint('a')], ...being }, [create('a')], null],
   ['none, though one was being made', being, [create()], null],
@@ -115,7 +115,7 @@ const cases: Case[] = [
     'a second one of another hand',
     { ...known, listed: [endpoint('a'), endpoint('x')] },
     [],
-    /another webhook endpoint of acme, x,/,
+    /Another webhook endpoint of acme, x,/,
   ],
   [
     'a second one of another hand, with a secret configured',
@@ -196,7 +196,7 @@ const cases: Case[] = [
     'one that nothing came from since it was enabled',
     { ...failing, enabledAt: [ago(30 * minute)], acceptedAt: ago(31 * minute) },
     [],
-    /nothing has come since/,
+    /no webhook arrived since it was enabled/,
   ],
   ['the same, an hour later', { ...failing, enabledAt: [ago(hour)], acceptedAt: ago(2 * hour) }, [enable], null],
   [
@@ -214,7 +214,7 @@ const cases: Case[] = [
       acceptedAt: ago(2 * minute),
     },
     [],
-    /signed with a secret that is not known here and refused, at 2026-03-15T11:59:00/,
+    /signed with an unknown secret and refused, last at 2026-03-15T11:59:00/,
   ],
   ['one that delivers, beside deliveries with an unknown secret', { ...known, unmatchedAt: ago(minute) }, [], null],
   [
@@ -288,7 +288,7 @@ describe('the watch of a subscription', () => {
     const actions = [{}, { ...failing, unmatchedAt: ago(hour) }].map(
       (changes) => decideSubscription('acme', view(changes)).trouble?.action,
     );
-    expect(actions).toEqual(['make one: gangway connect acme', 'give it a new one: gangway endpoint rotate acme']);
+    expect(actions).toEqual(['Create one: gangway connect acme', 'Give it a new secret: gangway endpoint rotate acme']);
   });
 });
 

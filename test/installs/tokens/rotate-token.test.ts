@@ -247,7 +247,9 @@ describeEachDatabase('a token', (openFresh) => {
     expect(await failureOf(restored?.listContracts({ status: 'active' }, signal))).toMatchObject({
       code: 'unauthenticated',
     });
-    expect(restored?.remedies.tokenRefused('own')).toContain('if the database comes from a backup from before');
+    expect(restored?.remedies.tokenRefused('own')).toContain(
+      'perhaps by a rotation after the backup that the database was restored from',
+    );
   });
 });
 

@@ -41,7 +41,7 @@ const endpoint = { id: 'e1', status: 'PAUSED' };
 const budget = { contractId: 'c1', state: 'FROZEN' };
 const nothingThere = {
   where: 'GET /installs/current',
-  says: 'this operation is no longer there',
+  says: 'this operation no longer exists',
   isFailure: true,
 };
 const noAmounts = {

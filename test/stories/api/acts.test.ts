@@ -231,7 +231,7 @@ describe('an act by the API', () => {
       [{ token }, 'with --employer'],
       [{ token, jobs }, 'for your own account alone'],
       [{ token: sandbox.createInstall().token, source: 'employer' }, 'without --employer'],
-      [{ token, source: 'employer', jobs: [{ job, project: 'day-1' }] }, 'outside the projects of night'],
+      [{ token, source: 'employer', jobs: [{ job, project: 'day-1' }] }, 'is not one of the projects of night'],
       [{ token, source: 'employer', jobs: [{ job: 'job_gone', project: 'night-1' }] }, 'There is no such job'],
     ] as const;
     for (const [body, detail] of refusals) {
@@ -243,7 +243,7 @@ describe('an act by the API', () => {
     }
     const connected = await api.ask('installsConnect', { params, body: { ...there, token, source: 'employer', jobs } });
     expect(connected).toMatchObject({ install: 'night', grant: accountId, links: 1 });
-    expect(JSON.stringify(connected['checks'])).toContain('more than is needed');
+    expect(JSON.stringify(connected['checks'])).toContain('The token has more scopes than Gangway needs');
     await quiet();
     expect(await api.send('installsConnect', { params, body: { source: 'platform' } })).toMatchObject({ status: 409 });
   });

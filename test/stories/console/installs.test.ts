@@ -79,7 +79,7 @@ describe('the installs', () => {
     expect(refused.body).toContain(`${job}=beta-1, ${job}=beta-2`);
     const page = await visitor.press(await visitor.visit('/connect'), 'Connect', { ...typed, source: 'employer' });
     expect(page).toMatchObject({ status: 200, path: expect.stringMatching(/^\/started\//) });
-    expect(page.text).toContain('its token may do more than is needed');
+    expect(page.text).toContain('The token has more scopes than Gangway needs');
     expect(page.body).not.toContain(token);
     await quiet();
     const { trainers } = sandbox.hire({ jobId: job });
@@ -95,7 +95,7 @@ describe('the installs', () => {
     const token = 'ot_ptk_wrong-token-of-beta';
     const page = await visitor.press(await visitor.visit('/connect'), 'Connect', { ...fields, token });
     expect(page.status).toBe(401);
-    expect(page.text).toContain('token is not good');
+    expect(page.text).toContain('Ask the customer for a new token');
     expect(page.body).not.toContain(token);
     expect((await visitor.visit('/installs/beta')).status).toBe(404);
     expect(await actsOf(journey)).toEqual([]);
@@ -180,7 +180,7 @@ describe('the pages', () => {
     const asked = await visitor.press(await visitor.visit('/doctor'), 'Look at everything now');
     const ended = ({ text }: VisitedPage) => !text.includes('Under way');
     const report = await until('the doctor has looked', () => visitor.visit(asked.path), ended);
-    expect(report.text).toContain('tool list | answers, and the settings suffice');
+    expect(report.text).toContain('tool list | Reachable, settings valid');
     const secrets = [customer.token, customer.secret, ...Object.values(consoleTokens).map(({ token }) => token)];
     for (const { path } of views) {
       const { body } = await visitor.visit(path.replace(':install', 'acme').replaceAll(/:\w+/g, '1'));
