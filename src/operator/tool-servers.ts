@@ -19,7 +19,11 @@ export async function checkServer(
   const server = await askTool(adapter, settings, signal).catch(() => undefined);
   if (server === undefined) return [];
   const fail = (why: string) => [
-    failure(`server of ${tool}`, new Error(why), 'Do that. Until then no member is added or removed in it'),
+    failure(
+      `server of ${tool}`,
+      new Error(why),
+      'Settle which server is right. Until then no member is added or removed in the tool',
+    ),
   ];
   if (bound !== undefined && isOtherServer(bound, server)) return fail(describeOtherServer(tool, bound, server));
   const twin = await findTwin(ctx, configured, tool, server);

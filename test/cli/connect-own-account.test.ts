@@ -83,7 +83,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     const connected = await connect('--job', `${jobId}=street-signs`, '--job', `${lamps?.id}=street=lamps`);
     expect(connected).toMatchObject({ status: 0 });
     expect(readRoster(workspace.rosterFile)).toEqual({ 'street-signs': [ada], 'street=lamps': [ben] });
-    expect(connected.stderr).not.toContain('more than is needed');
+    expect(connected.stderr).not.toContain('more scopes than Gangway needs');
     expect(connected.stdout + connected.stderr).not.toContain(account.token);
     expect(await installs()).toMatchObject([{ install: 'own', livesIn: 'database', tool: 'list' }]);
   });

@@ -81,7 +81,7 @@ describe('gangway guidelines', { timeout: 60_000 }, () => {
     sandbox.publishManual(manualId);
     const sync = await gangway('guidelines', 'sync');
     expect([sync.status, sync.stderr]).toEqual([1, expect.stringContaining('instructions:read')]);
-    expect((await gangway('doctor')).stdout).toContain('manuals cannot be read');
+    expect((await gangway('doctor')).stdout).toContain('Gangway cannot read manuals');
   });
 
   it('refuses a project for which nothing is published, and an install that has no manuals', async () => {

@@ -35,7 +35,7 @@ describe('gangway members adopt and release', () => {
     });
     await doubt('77');
     const explained = await runOk('explain', 'cmu1');
-    expect(explained).toContain('account 77, which was theirs, shows an address that no source has reported');
+    expect(explained).toContain('account 77, which was theirs, now shows an email that no source has reported');
     expect(explained).toContain('gangway members adopt 1 --address <the address it shows> if');
     expect(explained).toContain('gangway members release 1 --doubted if');
     expect(await runOk('members')).toContain('account 77: whose is it?');

@@ -97,7 +97,7 @@ describe('connect --employer --remote', () => {
     const unsaid = await remote('connect', 'night', ...there);
     expect(unsaid).toMatchObject({ status: 1, stderr: expect.stringContaining('--employer') });
     const connected = await remote('connect', 'night', '--employer', ...there);
-    expect(connected).toMatchObject({ status: 0, stderr: expect.stringContaining('more than is needed') });
+    expect(connected).toMatchObject({ status: 0, stderr: expect.stringContaining('more scopes than Gangway needs') });
     expect(connected.stdout + connected.stderr).not.toContain(token);
     expect(roster()['night-1']).toEqual([hired?.opentrainUserId]);
   });

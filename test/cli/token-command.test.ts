@@ -73,7 +73,7 @@ describe('gangway token', () => {
       const usedAt = made?.lastUsedAt ?? '';
       await until('the bridge reads on', tokens, ([, used]) => (used?.lastUsedAt ?? '') > usedAt);
     });
-    expect((await run('doctor')).stdout).not.toContain('may do more than is needed');
+    expect((await run('doctor')).stdout).not.toContain('more scopes than Gangway needs');
     expect((await run('audit')).stdout).toContain('token rotate');
   });
 

@@ -42,7 +42,9 @@ describe('gangway tools', { timeout: 30_000 }, () => {
     const { checks } = JSON.parse(stdout) as {
       checks: { name: string; status: string; says: string }[];
     };
-    return checks.filter(({ name, status }) => name === 'tool list' && status === 'failure').map(({ says }) => says);
+    return checks
+      .filter(({ name, status }) => name === 'server of list' && status === 'failure')
+      .map(({ says }) => says);
   }
 
   function moveRoster(): string {

@@ -255,7 +255,7 @@ async function checksAccounts(site: DoccanoSite): Promise<void> {
 
   const staff = newLogin();
   await site.makeStaff(staff);
-  const nowhere = { says: expect.stringContaining('in no project') as string, isFailure: true };
+  const nowhere = { says: expect.stringContaining('nor project_admin of a project') as string, isFailure: true };
   expect(await check(staff)).toMatchObject([unassigned, nowhere]);
   const { id } = await actAs(site, staff);
   await addRow(admin, await makeProject(admin, 'signs'), id, 'annotator');

@@ -102,7 +102,7 @@ describe(`gangway doctor with doccano ${doccanoVersion}`, () => {
   const inOrder = [
     'ok Reachable, settings valid',
     `warning A removed member may still get in: ${left} → Read in the README of the adapter what locks people out`,
-    'warning from doccano 1.8.5 on, a new member sees no example before it is assigned to them → assign examples to new members in doccano: Dataset, Action, Assign to member',
+    'warning From doccano 1.8.5 on, a new member sees no examples until they are assigned → Assign examples to new members in doccano: Dataset, Action, Assign to member',
   ];
   const mend = '→ Fix tools.studio in the configuration, or the tool';
 
@@ -150,7 +150,7 @@ describe(`gangway doctor with doccano ${doccanoVersion}`, () => {
     // An annotator cannot add members either.
     await addRow(admin, await makeProject(admin, 'signs'), (await actAs(server, staff)).id);
     const weak =
-      'failure the account is no superuser, and project_admin in no project: it cannot add or remove members → add it to each project as project_admin, or make it a superuser';
+      'failure The account is neither a superuser nor project_admin of a project, so it cannot add or remove members → Add the account to each project as project_admin, or make it a superuser';
     expect(await examineTool({ ...usual, url, ...staff })).toEqual([...inOrder, weak]);
   });
 

@@ -51,13 +51,13 @@ function remedyOf({ code, status }: AppError): string | undefined {
 }
 
 const nothingAssigned: Finding = {
-  says: 'from doccano 1.8.5 on, a new member sees no example before it is assigned to them',
-  action: 'assign examples to new members in doccano: Dataset, Action, Assign to member',
+  says: 'From doccano 1.8.5 on, a new member sees no examples until they are assigned',
+  action: 'Assign examples to new members in doccano: Dataset, Action, Assign to member',
   isFailure: false,
 };
 
 const noProjects: Finding = {
-  says: 'the account is no superuser, and project_admin in no project: it cannot add or remove members',
-  action: 'add it to each project as project_admin, or make it a superuser',
+  says: 'The account is neither a superuser nor project_admin of a project, so it cannot add or remove members',
+  action: 'Add the account to each project as project_admin, or make it a superuser',
   isFailure: true,
 };

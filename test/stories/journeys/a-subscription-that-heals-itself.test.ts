@@ -92,7 +92,7 @@ describe.each(markets)('a subscription, %s', (_, openMarket, dialect) => {
     bridge.clock.advance(5 * minute);
     const record = () => findSubscription(bridge.services, 'acme');
     const { trouble } = await until('it is reported', record, (seen) => seen.trouble !== null);
-    expect(trouble?.says).toContain('a secret that is not known here');
+    expect(trouble?.says).toContain('an unknown secret');
     expect(await statusOf(bridge)).toBe('DISABLED');
   });
 
