@@ -96,7 +96,7 @@ async function findOfInstalls(ctx: Watched): Found {
     ...states
       .filter(({ heldSince, failure }) => heldSince !== null || failure !== null)
       .map(({ install, heldSince, readWantedAt, failure }): TroubleFacts => {
-        const waits = heldSince === null ? [] : [`Nothing older than ${heldSince} is acted on before`];
+        const waits = heldSince === null ? [] : [`Events older than ${heldSince} wait for this reading`];
         const detail = [...(failure === null ? [] : [failure]), ...waits].join('. ');
         const kind = failure === null ? 'install_new' : 'install_unread';
         return { kind, install, since: heldSince ?? readWantedAt, detail };
@@ -234,8 +234,8 @@ async function findUnreadScopes(ctx: Watched): Found {
   );
   return [
     ...perTool(gone, 'usage_gone'),
-    ...perTool(never ?? [], 'usage_unread', 'could yet'),
-    ...perTool((before ?? []).filter(isWorrying), 'usage_unread', 'can'),
+    ...perTool(never ?? [], 'usage_unread', 'could be read yet'),
+    ...perTool((before ?? []).filter(isWorrying), 'usage_unread', 'can be read'),
   ];
 }
 

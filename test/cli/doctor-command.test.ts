@@ -386,7 +386,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
       {
         name: 'delivery_unprocessable',
         status: 'warning',
-        says: '1 webhook could not be understood.',
+        says: 'Gangway could not understand 1 webhook.',
         action: expect.stringMatching(/^Run gangway deliveries list --state unprocessable/),
       },
     ]);

@@ -423,7 +423,7 @@ describe('commands of an operator', () => {
       });
       writeFileSync(workspace.rosterFile, JSON.stringify({ groups: { 'street-signs': present } }));
       await workspace.receive(hire(1), hire(2));
-      expect(await runOk('status')).toContain('2 members were in before Gangway added them.');
+      expect(await runOk('status')).toContain('2 members were in before Gangway could add them.');
       expect(await runOk('members', '--undecided')).toMatch(/cmu1.+\n.+cmu2/);
       expect(await runJson('members', 'adopt', '1')).toMatchObject({ decided: [{ outcome: 'kept' }] });
       expect(await runJson('members', 'release', '--undecided', '--tool', 'list')).toEqual({

@@ -38,7 +38,7 @@ const sentences: Record<TroubleKind, [facts: Omit<TroubleFacts, 'kind'>, says: s
     { ...acme, ...studio, count: 2 },
     '2 members of acme in “studio” are no longer covered by the configuration.',
   ],
-  members_undecided: [{ count: 1 }, '1 member was in before Gangway added them.'],
+  members_undecided: [{ count: 1 }, '1 member was in before Gangway could add them.'],
   members_left_in: [{ count: 2 }, '2 members still have access after their contract ended.'],
   contract_disputed: [{ count: 1 }, '1 ended contract is listed as active.'],
   contract_suspect: [
@@ -53,8 +53,8 @@ const sentences: Record<TroubleKind, [facts: Omit<TroubleFacts, 'kind'>, says: s
   ],
   usage_refused: [{ count: 2, names: { of } }, 'The marketplace refuses 2 days of work of acme.'],
   usage_unread: [
-    { ...studio, names: { can: 'could yet', scopes: 'lamps' } },
-    'No work could yet be read from “studio”: lamps.',
+    { ...studio, names: { can: 'could be read yet', scopes: 'lamps' } },
+    'No work could be read yet from “studio”: lamps.',
   ],
   usage_gone: [{ ...studio, count: 2, names: { scopes: '7, 8' } }, 'Tool “studio” has no projects 7, 8.'],
   guideline_unwritten: [
@@ -68,7 +68,7 @@ const sentences: Record<TroubleKind, [facts: Omit<TroubleFacts, 'kind'>, says: s
   ],
   budget_low: [{ ...acme, count: 2 }, '2 contracts of acme are running out of budget.'],
   reading_fails: [{ ...acme, names: { what: 'manuals' } }, 'The manuals of acme cannot be read.'],
-  delivery_unprocessable: [{ count: 1 }, '1 webhook could not be understood.'],
+  delivery_unprocessable: [{ count: 1 }, 'Gangway could not understand 1 webhook.'],
   usage_gap: [{ ...studio, names: { scope: 'signs' } }, 'Some work in signs of “studio” cannot be counted.'],
   usage_fallen: [
     { ...studio, count: 1, names: { scope: 'signs' } },

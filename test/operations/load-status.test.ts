@@ -240,7 +240,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
   it('says which configured install could not be read, and what waits for that', async () => {
     const now = '2026-03-15T12:00:00.000Z';
     await holdInstalls(engine, ['acme', 'globex'], now);
-    const detail = `Nothing older than ${now} is acted on before`;
+    const detail = `Events older than ${now} wait for this reading`;
     expect(await troubles()).toMatchObject([{ kind: 'install_new', install: 'acme', since: now, detail }]);
     const claim = await claimInstallRead(engine, now, now, { only: 'acme' });
     if (claim === null) throw new Error('there is nothing to read');

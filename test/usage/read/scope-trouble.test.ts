@@ -66,7 +66,7 @@ describeAnyDatabase('a work scope', (openFresh) => {
     tool.goneScopes.clear();
     tool.refusedScopes.add('lamps');
     await readAgain(0);
-    expect(await troubles()).toEqual([expect.stringMatching(/^No work could yet be read from “studio”: lamps\. /)]);
+    expect(await troubles()).toEqual([expect.stringMatching(/^No work could be read yet from “studio”: lamps\. /)]);
     expect(await listWork()).toEqual({ signs: 'read', lamps: 'failing' });
     expect(alerts()).toEqual([]);
     await readAgain(10 * minuteMs);
