@@ -26,11 +26,11 @@ export interface Invited {
 
 const usualText = `Hello {name},
 
-you have been invited to work on {project}. This is your way in:
+You have been invited to work on {project}. Open this link to get in:
 
 {link}
 
-The link holds {expires}. It is meant for you: please do not pass it on.
+The link is valid {expires}. It is only for you, so please do not share it.
 `;
 
 /**

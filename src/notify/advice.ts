@@ -18,7 +18,7 @@ const advice: Readonly<Record<Exclude<AlertKind, TroubleKind>, string>> = {
   address_changed: 'Nothing where Gangway may change accounts. Otherwise change the address in the tool',
   id_of_another: 'Find out whose account it is, then run gangway members adopt, or gangway members release --doubted',
   address_disagreement: 'Usually nothing. If one address is wrong, that customer corrects it',
-  evidence_held: 'Ask the customer whether that is meant',
+  evidence_held: 'Ask the customer whether that is intended',
   clock_set_back: 'Check that the clock stays right',
   invitation_refused: 'Send the login yourself: gangway members invitation <membership>',
   endpoint_disabled: 'Find out why webhooks failed: a restart, a proxy, a certificate',

@@ -56,7 +56,7 @@ function toTitle(notices: readonly NewNotice[]): string {
   const raised = alerts.length - over;
   const parts = [
     ...(raised === 0 ? [] : [sayCount(raised, 'alert')]),
-    ...(over === 0 ? [] : [`${sayCount(over, 'alert is', 'alerts are')} over`]),
+    ...(over === 0 ? [] : [`${sayCount(over, 'alert')} resolved`]),
     ...(alerts.length === notices.length ? [] : [toBudgetTitle(notices)]),
   ];
   return `Gangway: ${parts.join('; ')}`;
@@ -67,7 +67,7 @@ function toBudgetTitle(notices: readonly NewNotice[]): string {
     const count = notices.filter((notice) => notice.kind === kind).length;
     return count === 0 ? [] : [`${count} ${words.get(kind)}`];
   });
-  return `budgets of contracts: ${counts.join(', ')}`;
+  return `contract budgets: ${counts.join(', ')}`;
 }
 
 function toRest(count: number): string {
@@ -83,7 +83,7 @@ function toLine(notice: NewNotice): string {
 }
 
 function toAlertLine({ kind, isOver, isRepeat, since, occurredAt, message, about }: AlertNotice): string {
-  const word = isOver ? 'OVER' : `${isRepeat ? 'still ' : ''}ALERT`;
+  const word = isOver ? 'RESOLVED' : `${isRepeat ? 'still ' : ''}ALERT`;
   return [
     word,
     withoutLinks(stripControl(message)),

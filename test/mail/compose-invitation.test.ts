@@ -25,7 +25,7 @@ describe('the mail of an invitation', () => {
       date,
       subject: 'How to get into Street signs',
       text: expect.stringMatching(
-        /^Hello Amara O\.,\n\n.* Street signs\..*\n\nhttps:\/\/tool\.example\.com\/signup\/1\n\nThe link holds until further notice\./,
+        /^Hello Amara O\.,\n\n.* Street signs\..*\n\nhttps:\/\/tool\.example\.com\/signup\/1\n\nThe link is valid until further notice\./,
       ),
       messageId: expect.stringMatching(/^<gangway\.invitation\.7\.\w+@example\.com>$/),
     });

@@ -151,7 +151,7 @@ describeAnyDatabase('alerts', (openFresh) => {
   it('about a channel that fails go to the other channels, once a day', async () => {
     const { alerts, settled } = open({ ops: atOnce, chat: atOnce });
     for (let hour = 0; hour < 25; hour += 1) {
-      alerts.raise('notification_failed', { channel: 'ops' }, 'A notice was given up');
+      alerts.raise('notification_failed', { channel: 'ops' }, 'Gangway gave up on a notice');
       await settled();
       telling.clock.advance(hourMs);
     }
@@ -231,13 +231,13 @@ describeAnyDatabase('alerts', (openFresh) => {
     const over = { ...alert, isOver: true };
     const digest = composeDigest([newNotice({ contractId: 'c2' }), over, alert], 1000);
     expect(digest).toEqual({
-      title: 'Gangway: 1 alert; 1 alert is over; budgets of contracts: 1 LOW',
+      title: 'Gangway: 1 alert; 1 alert resolved; contract budgets: 1 LOW',
       lines: [
         expect.stringMatching(
           /^ALERT · A link is outside · install acme · project .*…?.* · 2026-03-15 11:59 UTC · do: Name the project in .* · docs\/alerts\.md#link_outside$/,
         ),
         expect.stringMatching(
-          /^OVER · A link is outside · .* · 2026-03-15 11:59 UTC · since 2026-03-14 09:30 UTC · docs\/alerts\.md#link_outside$/,
+          /^RESOLVED · A link is outside · .* · 2026-03-15 11:59 UTC · since 2026-03-14 09:30 UTC · docs\/alerts\.md#link_outside$/,
         ),
         expect.stringMatching(/^LOW · contract c2/),
       ],

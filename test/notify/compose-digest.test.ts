@@ -32,7 +32,7 @@ describe('a digest', () => {
       10_000,
     );
     expect(digest).toEqual({
-      title: 'Gangway: budgets of contracts: 1 DEPLETED, 1 LOW, 1 OK again',
+      title: 'Gangway: contract budgets: 1 DEPLETED, 1 LOW, 1 OK again',
       lines: [
         'DEPLETED · contract c3 of acme · 120 % used · 0 left of 12.5 · 2026-03-15 11:59 UTC · do: Ask the customer to fund the next milestone, or end the contract',
         'still LOW · contract c2 of acme · 85 % used · 15 left of 100 · 2500 USD funded · 2026-03-15 11:59 UTC · do: Ask the customer to fund the next milestone',

@@ -29,12 +29,12 @@ describe('a mail', () => {
       from: 'Studio <studio@example.com>',
       to: to.join(', '),
       'reply-to': 'help@example.com',
-      subject: 'Gangway: budgets of contracts: 1 DEPLETED, 1 LOW',
+      subject: 'Gangway: contract budgets: 1 DEPLETED, 1 LOW',
       'message-id': '<gangway.msg_1@example.com>',
       'auto-submitted': 'auto-generated',
     });
     expect(mail?.text.trimEnd().split('\n')).toEqual([
-      'Gangway: budgets of contracts: 1 DEPLETED, 1 LOW',
+      'Gangway: contract budgets: 1 DEPLETED, 1 LOW',
       '',
       expect.stringContaining('DEPLETED · contract c2 of acme'),
       expect.stringContaining('LOW · contract c1 of acme'),

@@ -24,7 +24,7 @@ describe('a chat', () => {
     ]);
     expect(said()).toEqual({
       text: expect.stringMatching(
-        /^Gangway: budgets of contracts: 1 DEPLETED, 1 LOW\nDEPLETED · contract c2 of acme .*\nLOW · contract c1 of acme .*$/,
+        /^Gangway: contract budgets: 1 DEPLETED, 1 LOW\nDEPLETED · contract c2 of acme .*\nLOW · contract c1 of acme .*$/,
       ),
     });
   });
