@@ -94,11 +94,11 @@ export const mostNamed = 20;
 
 function raise({ alerts }: Context, install: string, listed: readonly PendingPayment[]): void {
   if (listed.length > mostNamed) {
-    alerts.raise('payment_waiting', { install, count: listed.length }, 'Many payments wait for a person');
+    alerts.raise('payment_waiting', { install, count: listed.length }, 'Many payments wait for you at the marketplace');
     return;
   }
   for (const { id: payment, jobId: job, amountUsd, url } of listed) {
     const about = { install, payment, ...(job !== null && { job }), ...(amountUsd !== null && { amountUsd }), url };
-    alerts.raise('payment_waiting', about, 'A payment waits for a person at the marketplace');
+    alerts.raise('payment_waiting', about, 'A payment waits for you at the marketplace');
   }
 }

@@ -127,7 +127,7 @@ async function refuseProtected(
 }
 
 function protectedError(): AppError {
-  return new AppError('invalid', 'The account is protected: it is not added');
+  return new AppError('invalid', 'The account is protected, so it was not added');
 }
 
 /** Every try uses the same password, because any of them may have made the login. */

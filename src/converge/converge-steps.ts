@@ -155,7 +155,7 @@ const notListed = 'The tool says it added the member but does not list them';
 
 /** Of a removal where nothing in the tool shows who is in the group. */
 export function sayUnproven(tool: string): string {
-  return `${unprovenRemoval}, but ${tool} does not show who is in the group, so the trainer may still be in. Take the trainer out there, and let the token read who is in a group`;
+  return `${unprovenRemoval}, but ${tool} does not show who is in the group, so the trainer may still be in. Remove the trainer in ${tool}, and let the token read who is in a group`;
 }
 
 const unprovenRemoval = 'Unproven: the removal was requested';
@@ -222,5 +222,5 @@ export async function endAssignments(
     );
     if (left === 'done') return true;
   }
-  throw new AppError('unavailable', 'The tool keeps reporting assignments of the member that are left');
+  throw new AppError('unavailable', 'The tool still reports assignments of the member');
 }

@@ -213,7 +213,11 @@ async function check(
     if (!breaker.checked({ errorCode, retryAfterMs })) return;
     await recordTrouble(ctx, tool, breaker, toAppError(thrown));
     const fields = { tool, errorCode, message: maskText(message).slice(0, 300) };
-    alerts.raise('tool_left_alone', fields, 'A tool is left alone for a while');
+    alerts.raise(
+      'tool_left_alone',
+      fields,
+      'A tool fails its check. Gangway adds and removes nobody in it until it answers',
+    );
   }
 }
 

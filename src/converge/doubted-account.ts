@@ -35,8 +35,8 @@ export async function disownAccount(ctx: Context, claim: Claim, stray: Member): 
     'id_of_another',
     { tool, group, trainer, membership, account },
     isInDoubt
-      ? `The trainer's account ${account} now shows an address that no install named for the trainer: it is left alone, and its work is not reported. Find out in ${tool} whose account it is, then: ${adviseOnDoubt(membership)}`
-      : `The tool has given the id of the trainer's account to another account, as after a restored backup: that account is left alone, and the trainer is looked for by address`,
+      ? `The trainer's account ${account} now shows an email that no install has reported for the trainer. Gangway leaves the account alone, and does not report its work. Find out in ${tool} whose account it is, then run: ${adviseOnDoubt(membership)}`
+      : `The tool gave the id of the trainer's account to another account, as after a restored backup. Gangway leaves that account alone, and looks for the trainer by email`,
   );
   return disowned;
 }
@@ -50,7 +50,7 @@ export async function refuseAccountOfAnother(ctx: Context, claim: Claim, { id, e
   if (!(await isBoundToAnother(ctx.database.kysely, claim, id))) return;
   const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
   const account = maskText(id).slice(0, 60);
-  const message = `The account ${account} is known as another trainer's, and ${tool} shows no address to tell whose account it is: find out there, and end the wrong membership`;
+  const message = `Account ${account} is known as another trainer's, and ${tool} shows no email to tell whose it is. Find out in ${tool}, and end the wrong membership`;
   // Raise the alert once, and not at every try.
   if (claim.attempts === 0) {
     ctx.alerts.raise('id_of_another', { tool, group, trainer, membership, account }, message);
@@ -60,7 +60,7 @@ export async function refuseAccountOfAnother(ctx: Context, claim: Claim, { id, e
 
 /** How an operator resolves the doubt. `explain` shows it too. */
 export function adviseOnDoubt(membership: number): string {
-  return `gangway members adopt ${membership} --address <the address it shows> if it is the trainer's, gangway members release ${membership} --doubted if it is another person's`;
+  return `gangway members adopt ${membership} --address <the address it shows> if it is the trainer's, or gangway members release ${membership} --doubted if it is another person's`;
 }
 
 const noAccount: LookResult = { found: null, stray: null };
@@ -163,7 +163,7 @@ export async function resolveDoubt(
     const removed = await removeMembership(ctx, own, { person, found }, signal);
     return removed && { result: { ...removed, isDoubtSettled: true }, isSeen: true };
   }
-  const message = `An account of the trainer now shows an address that no install named, and may still be the trainer's: ${adviseOnDoubt(claim.id)}`;
+  const message = `An account of the trainer now shows an email that no install has reported, and may still be theirs. Run: ${adviseOnDoubt(claim.id)}`;
   if (result.outcome !== 'removed') throw new AppError('conflict', message);
   const held = { ...result, state: 'failed', nextAttemptAt: instantIn(ctx.clock, heldRetryMs), message } as const;
   return { result: held, isSeen: true };

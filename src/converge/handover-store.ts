@@ -61,14 +61,14 @@ export function renewInvitationOf(
   return inTransaction(ctx.database, async (tx) => {
     const { membership, invitation } = await findOne(ctx.database, tx, id);
     if (invitation.kind === 'password') {
-      const message = 'the tool cannot make another password: set one in the tool';
+      const message = 'The tool cannot make another password. Set one in the tool';
       throw new AppError('conflict', message);
     }
     if (membership.state !== 'invited') {
-      throw new AppError('conflict', `Membership ${id} is in already: there is no need to`);
+      throw new AppError('conflict', `Membership ${id} is already in, so it needs no invitation`);
     }
     if (!canRenew(membership.tool)) {
-      const message = `${membership.tool} cannot renew an invitation: do so in the tool`;
+      const message = `${membership.tool} cannot renew an invitation for Gangway. Renew it in the tool`;
       throw new AppError('conflict', message);
     }
     await wantRenewal(tx, id, by.at);
@@ -111,12 +111,12 @@ async function findOne(database: Database, tx: Transaction, id: number) {
   if (membership === undefined) throw new AppError('not_found', `There is no membership ${id}`);
   const { wanted, state } = membership;
   if (!wanted || (state !== 'invited' && state !== 'active')) {
-    throw new AppError('conflict', `Membership ${id} is ${state}: no invitation is to be handed over`);
+    throw new AppError('conflict', `Membership ${id} is ${state} and has no invitation to send`);
   }
   const rows = tx.selectFrom('invitation').selectAll().where('membershipId', '=', id);
   const invitation = await lockRows(database, rows).executeTakeFirst();
   if (invitation !== undefined) return { membership, invitation };
-  const message = `Membership ${id} has no invitation: they have a login, or the tool has sent it`;
+  const message = `Membership ${id} has no invitation to send. The trainer has a login, or the tool sent the invitation`;
   throw new AppError('conflict', message);
 }
 
@@ -126,21 +126,21 @@ function openFor(box: SecretBox, invitation: Invitation, now: string): Invitatio
   const { membershipId: id, content, deliveredAt, deliveredBy, expiresAt } = invitation;
   const renew =
     invitation.kind === 'password'
-      ? 'set another password in the tool'
-      : `"gangway members renew ${id}" has another made`;
+      ? 'Set another password in the tool'
+      : `Run gangway members renew ${id} for a new one`;
   if (content === null) {
     const how = deliveredBy === 'mail' ? 'mailed' : 'shown to an operator';
     throw new AppError(
       'conflict',
-      `The invitation of membership ${id} was ${how} at ${deliveredAt} and is not kept: ${renew}`,
+      `The invitation of membership ${id} was ${how} at ${deliveredAt} and is not kept. ${renew}`,
     );
   }
   if (invitation.isRenewalWanted) {
-    const message = `Membership ${id} is about to get another invitation: ask again in a moment`;
+    const message = `Membership ${id} is about to get another invitation. Try again in a moment`;
     throw new AppError('conflict', message);
   }
   if (expiresAt !== null && expiresAt <= now) {
-    const message = `The invitation of membership ${id} expired at ${expiresAt}: ${renew}`;
+    const message = `The invitation of membership ${id} expired at ${expiresAt}. ${renew}`;
     throw new AppError('conflict', message);
   }
   return JSON.parse(box.open(content, invitationContext({ membershipId: id })).toString('utf8')) as InvitationContent;

@@ -52,5 +52,5 @@ const mostShown = 5;
 function describeStrangers({ tool }: Claim, strangers: readonly Member[]): string {
   const shown = strangers.slice(0, mostShown).map(({ id }) => id);
   const more = strangers.length > shown.length ? ` and ${strangers.length - shown.length} more` : '';
-  return `The trainer may still be in, as one of these accounts, because the tool never said which account it made for the trainer: ${shown.join(', ')}${more}. Remove the trainer's account in ${tool}; put the ids of the others into tools.${tool}.protected`;
+  return `The trainer may still be in as one of these accounts, because the tool never said which account it made for them: ${shown.join(', ')}${more}. Remove the trainer's account in ${tool}, and put the ids of the others into tools.${tool}.protected`;
 }

@@ -102,7 +102,7 @@ function unproven({ clock }: Context, { tool }: Claim, { id }: Member): Converge
 /** Null if the tool had shown the member in the group before. Only then it proves something that it does not now. */
 async function describeProof(ctx: Context, claim: Claim): Promise<string | null> {
   if (await wasSeenSinceAdded(ctx.database.kysely, claim.id)) return null;
-  return 'Unproven: the tool took the removal, but no look has ever shown the member in the group';
+  return 'Unproven: the tool accepted the removal, but it never showed the member in the group';
 }
 
 /** How a removed member could still get in; null if that is impossible. */
@@ -118,9 +118,9 @@ function describeRemainingAccess(
     endsAccount || removeAccount === undefined ? capabilities.removal : removalKeepingAccount(capabilities);
   // Something else uses the account, so it must stay.
   if (removal.effect === 'locks_out' || !isLastOfAccount) return null;
-  const why = mayChange(ctx, tool) ? '' : ' (customers share the tool, and no account is ended in it)';
+  const why = mayChange(ctx, tool) ? '' : ' (customers share the tool, so Gangway ends no account in it)';
   const ownership =
-    endsAccount || isOurs || removeAccount === undefined ? '' : ' (their account is not known to be made by Gangway)';
+    endsAccount || isOurs || removeAccount === undefined ? '' : ' (Gangway does not know that it made their account)';
   return `They may still get in: ${removal.reason}${why || ownership}`;
 }
 

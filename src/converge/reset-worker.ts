@@ -59,7 +59,7 @@ async function reset(ctx: Context, claim: ResetClaim, signal: AbortSignal): Prom
     const message = maskText(error.message).slice(0, 300);
     ctx.logger.warn(
       { tool, group: groupId, errorCode: error.code, message, nextAttemptAt },
-      'The sign-up link of a tool could not be reset: removed members may still use it',
+      'The sign-up link of a tool could not be reset, so removed members may still use it',
     );
     return false;
   }

@@ -77,7 +77,7 @@ async function refuseUnrouted(tx: Transaction, routeLink: RouteLink, { id, tool,
     .execute();
   const routes = links.flatMap((link) => routeLink(link) ?? []);
   if (routes.some((route) => route.tool === tool && route.groupId === groupId)) return;
-  throw new AppError('conflict', 'The configuration no longer leads to this group');
+  throw new AppError('conflict', 'The configuration no longer covers this group');
 }
 
 async function settleOurs(

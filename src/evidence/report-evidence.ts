@@ -18,7 +18,7 @@ export function reportEvidence(ctx: Context, { links, contracts }: Evidence, hel
     ctx.alerts.raise(
       'contract_disputed',
       { install, contract: contractId },
-      'A contract is listed as active although its end was delivered: its trainers keep access',
+      'A contract was reported as ended, but is listed as active. Its people keep their access',
     );
   }
 }
@@ -36,7 +36,7 @@ function reportHeld({ database, alerts, clock }: Context, held: readonly HeldEvi
     alerts.raise(
       'evidence_held',
       { install, ...subject, reason: describeHold(one) },
-      'An install says more than Gangway takes in, in total or about one contract or trainer: the rest is held',
+      'An install sends more than Gangway accepts, in total or about one contract or trainer. Gangway holds the rest',
     );
   }
 }
@@ -56,14 +56,14 @@ function reportLink(ctx: Context, link: LinkEvidence): void {
   const reason = outsideOf(ctx, link);
   if (reason !== null) {
     const fields = { install, link: linkId, project, tool, reason };
-    const says = 'A link is outside the projects of its install, or its mode is unknown: it gives no access';
+    const says = 'A link is outside the projects of its install, or its mode is unknown, so it gives no access';
     alerts.raise('link_outside', fields, says);
     return;
   }
   const adapter = ctx.adapters.get(tool ?? '');
   if (project === null || adapter?.usageScopeFor === undefined) return;
   if (usageScopeOf(adapter, link) !== undefined) return;
-  const says = 'The adapter has no scope for the work on a link: no work is read';
+  const says = 'The adapter has no scope for the work on a link, so no work is read';
   alerts.raise('usage_unread', { install, link: linkId, project, tool }, says);
 }
 

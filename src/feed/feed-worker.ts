@@ -115,7 +115,7 @@ export async function readFeed(
     if (readUpdates === undefined) throw new AppError('not_found', `The install ${install} has no feed any more`);
     const deferral = await ports.wouldDefer(install);
     if (deferral !== undefined) {
-      const message = `The feed is not read on while nothing more may be stored for ${install}`;
+      const message = `The feed waits while nothing more may be stored for ${install}`;
       throw new AppError('rate_limited', message, { retryAfterMs: deferredMs });
     }
     const readAt = toInstant(clock.now());
@@ -138,7 +138,7 @@ async function postpone(ctx: Context, claimed: ClaimedFeed, error: AppError): Pr
   const failingSince = claimed.failingSince ?? toInstant(clock.now());
   const alertInMs = Date.parse(failingSince) + alertAfterMs - clock.now().getTime();
   if (alertInMs <= 0) {
-    const message = 'The feed of an install has not been read for an hour: what it alone says is not known yet';
+    const message = 'The feed of an install could not be read for an hour, so news that only the feed has is missing';
     alerts.raise('feed_unread', { install, reason: maskText(error.message) }, message);
   }
   const backoff = Math.min(backoffMs(failures + 1), alertInMs > 0 ? alertInMs : Number.POSITIVE_INFINITY);

@@ -81,7 +81,11 @@ async function syncClaimed(
     const nextReadAt = instantIn(clock, Math.max(everyMs, backoffMs(failures + 1, error.retryAfterMs)));
     await postponeManualReading(ctx, claimed, reason, nextReadAt);
     if (isTransient(error) && failures + 1 < worryingLooks) return;
-    alerts.raise('guideline_unwritten', { install, reason }, `The manuals of an install cannot be read: ${reason}`);
+    alerts.raise(
+      'guideline_unwritten',
+      { install, reason },
+      `Gangway cannot read the manuals of an install: ${reason}`,
+    );
   }
 }
 

@@ -69,6 +69,6 @@ async function tell(ctx: Context, target: Target, synced: SyncedProject): Promis
   if (result === 'written') ctx.logger.info({ tool, project, ...publication }, 'Guidelines were written');
   const row = result === 'busy' ? undefined : await findGuideline(ctx, target);
   if (row === undefined || !isBlocked(row)) return;
-  const message = `The guidelines of a project are not what is published: ${says}`;
+  const message = `A project does not show its published guidelines: ${says}`;
   ctx.alerts.raise('guideline_unwritten', { tool, project, reason: result }, message);
 }

@@ -67,7 +67,7 @@ function toCustomer({ id: grantId, organizationId = null, partnerApp }: Grant): 
 function otherCustomer(install: string, how: string): AppError {
   return new AppError(
     'conflict',
-    `The token of ${install} is ${how}: give the install its own token back, or the other customer an install of their own. ` +
-      `If it is meant to be theirs from now on: gangway connect ${install} --accept-other-customer`,
+    `The token of ${install} is ${how}. Put its own token back, or give the other customer an install of their own. ` +
+      `If ${install} is theirs from now on, run gangway connect ${install} --accept-other-customer`,
   );
 }

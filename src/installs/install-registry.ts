@@ -123,7 +123,7 @@ function joinInstalls(
 function configuredAndConnected(names: string[]): AppError {
   return new AppError(
     'conflict',
-    `${names.join(', ')}: in the configuration, and connected by command too. Take it out of the configuration, or run "gangway installs remove <name>"`,
+    `Both in the configuration and connected by command: ${names.join(', ')}. Remove it from the configuration, or run "gangway installs remove <name>"`,
   );
 }
 

@@ -10,12 +10,10 @@ export const ofPlatform: Pick<Install, 'source' | 'jobs' | 'guidelines'> = {
 /** Settings that are valid but probably a mistake, one line each. */
 export function warningsOfInstalls(installs: ReadonlyMap<string, Install>, publicUrl: string | undefined): string[] {
   if (installs.size === 0) {
-    return ['No customer is connected, so every delivery is refused: gangway connect <a name for them>'];
+    return ['No customer is connected, so every webhook is refused. Run gangway connect <name>'];
   }
   if (publicUrl === undefined) return [];
   return [...installs]
     .filter(([, { webhookSecrets }]) => webhookSecrets.length === 0)
-    .map(
-      ([name]) => `No webhook secret of ${name} is known, so every delivery to it is refused: gangway connect ${name}`,
-    );
+    .map(([name]) => `No webhook secret of ${name} is known, so its webhooks are refused. Run gangway connect ${name}`);
 }

@@ -24,12 +24,12 @@ export function createJobLinks(database: Database, install: string, configured: 
 
     async create({ externalProjectId, jobId, provisioningMode }) {
       if (provisioningMode === 'MANAGED_ADAPTER') {
-        throw new AppError('invalid', 'The marketplace provisions no project of your own account: Gangway does');
+        throw new AppError('invalid', 'The marketplace does not provision projects of your own account. Gangway does');
       }
       if (jobId === undefined) throw new AppError('invalid', 'Say whose people work in the project: --job <id>');
       const made = await inTransaction(database, (tx) => insert(tx, jobId, externalProjectId));
       if (made !== undefined) return toLink(made.linkId, jobId, externalProjectId);
-      throw new AppError('conflict', `The job ${jobId} leads to the project ${externalProjectId} already`);
+      throw new AppError('conflict', `Job ${jobId} is already linked to project ${externalProjectId}`);
     },
 
     async remove(linkId) {
@@ -38,7 +38,7 @@ export function createJobLinks(database: Database, install: string, configured: 
         if (link === undefined) throw new AppError('not_found', `There is no link ${linkId}`);
         if (configured.get(link.jobId) === link.externalProjectId) {
           const where = `installs.${install}.jobs`;
-          throw new AppError('conflict', `The configuration names that link: take it out of ${where} first`);
+          throw new AppError('conflict', `The configuration has this link. Remove it from ${where} first`);
         }
         await tx.deleteFrom('jobLink').where('install', '=', install).where('linkId', '=', linkId).execute();
       });

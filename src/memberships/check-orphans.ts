@@ -20,9 +20,9 @@ export async function checkOrphans(ctx: Context, isAccepted: boolean): Promise<s
   if (summary !== null && !isAccepted) {
     throw new AppError(
       'conflict',
-      `The configuration no longer leads to ${summary}. ` +
-        'Give the install, the tool or the project its name back; or start with --accept-orphans: ' +
-        'they are then kept as they are and reported, until "gangway retire"',
+      `The configuration no longer covers ${summary}. ` +
+        'Put the name of the install, tool or project back, or start with --accept-orphans: ' +
+        'Gangway then keeps and reports them until "gangway retire"',
     );
   }
   await inTransaction(ctx.database, async (tx) => {
@@ -43,8 +43,8 @@ export async function refuseOrphaning(ctx: Context, routeLink: RouteLink): Promi
   if (orphans.length === 0) return;
   throw new AppError(
     'conflict',
-    `Nothing would lead any more to ${summarise(orphans)}. ` +
-      'With --accept-orphans they are kept as they are and reported, until "gangway retire"',
+    `The configuration would no longer cover ${summarise(orphans)}. ` +
+      'With --accept-orphans Gangway keeps and reports them until "gangway retire"',
   );
 }
 

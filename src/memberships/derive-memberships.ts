@@ -123,7 +123,7 @@ function hasEnded({ standing }: Reason): boolean {
 }
 
 const disagreementMessage =
-  'Customers know different addresses for one trainer in one tool: each address has an access of its own';
+  'Customers have different emails for one trainer in one tool, so each email has its own access';
 
 /**
  * Loads all that planning needs to know about some trainers.

@@ -44,7 +44,7 @@ async function findDoubted(tx: Transaction, id: number) {
     .where('doubtedId', 'is not', null)
     .executeTakeFirst();
   if (doubted !== undefined) return doubted;
-  throw new AppError('conflict', `Membership ${id} has no account of which that is to be said`);
+  throw new AppError('conflict', `Membership ${id} has no account in doubt`);
 }
 
 /** What waited for the word is due again now. */

@@ -215,11 +215,11 @@ function refuseAdopting(membership: Row<'membership'>, withAccount: boolean): vo
   if (state === 'released' && wanted) {
     throw new AppError(
       'conflict',
-      `Membership ${id} is of a protected account: take it out of tools.${tool}.protected first`,
+      `The account of membership ${id} is protected. Remove it from tools.${tool}.protected first`,
     );
   }
   if (isOurs && !withAccount) {
-    throw new AppError('conflict', `Membership ${id} counts as ours already`);
+    throw new AppError('conflict', `Gangway already manages membership ${id}`);
   }
 }
 
@@ -232,12 +232,12 @@ async function refuseReleasing(
   if (doubtedId !== null) {
     throw new AppError(
       'conflict',
-      `Membership ${id} has an account in doubt: first say whose it is, with gangway members adopt ${id} --address <the address it shows>, or gangway members release ${id} --doubted`,
+      `The account of membership ${id} is in doubt. First run gangway members adopt ${id} --address <the address it shows> if it is the trainer's, or gangway members release ${id} --doubted if it is another person's`,
     );
   }
   refuseAbsent(membership);
   if (!isOurs && releasedBy !== null) {
-    throw new AppError('conflict', `Membership ${id} counts as not ours already`);
+    throw new AppError('conflict', `Gangway does not manage membership ${id}, so there is nothing to release`);
   }
   if (managedDomains.length === 0 || state === 'released') return;
   const managed = await tx
@@ -249,7 +249,7 @@ async function refuseReleasing(
   if (managed === undefined) return;
   throw new AppError(
     'conflict',
-    `Membership ${id} has an address of ${managed.workEmailDomain}, and every such account is ours (marketplace.managedDomains): name the account in tools.${tool}.protected to keep it`,
+    `Membership ${id} has an email at ${managed.workEmailDomain}, and Gangway manages all such accounts (marketplace.managedDomains). To keep the account, add it to tools.${tool}.protected`,
   );
 }
 
@@ -257,7 +257,7 @@ function refuseAbsent({ id, state, memberId }: Row<'membership'>): void {
   const isOut = state === 'waiting_email' || state === 'removed';
   const isUnknown = (state === 'pending' || state === 'failed') && memberId === null;
   if (!isOut && !isUnknown) return;
-  throw new AppError('conflict', `Membership ${id} is ${state}: no member is known to be in the tool`);
+  throw new AppError('conflict', `Membership ${id} is ${state}, and no member of it is known in the tool`);
 }
 
 const letGo = {

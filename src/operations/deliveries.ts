@@ -122,7 +122,7 @@ export const deliveries = group('deliveries', {
         const left = ids.filter((id) => !isReplayed.has(id));
         if (replayed.length === 0 && !('matching' in input)) return { replayed, left, act: null };
         const subject = `${replayed.length} deliveries: ${sayChosen(input)}`;
-        const after = [sayIds('replayed', replayed), sayIds('left, as the body was not kept', left)].join('\n');
+        const after = [sayIds('replayed', replayed), sayIds('left, because the body was not kept', left)].join('\n');
         return { replayed, left, act: await writeAudit(tx, by, 'deliveries replay', subject, { after }) };
       });
     },

@@ -22,12 +22,12 @@ const driftSides = {
 } as const satisfies Record<string, readonly FindingKind[]>;
 
 const describeFinding: Record<FindingKind, string> = {
-  missing: 'not in the tool although they should be',
+  missing: 'should be in the tool, but is not',
   id_changed: 'in the tool with another id',
-  found_again: 'in the tool again after they were removed',
-  address_changed: 'their account has another address',
-  stranger: 'belongs to no known trainer',
-  leak: 'a managed address without a reason',
+  found_again: 'in the tool again after removal',
+  address_changed: 'the account has another email',
+  stranger: 'not a known trainer',
+  leak: 'a managed email without an active contract',
 };
 
 const kinds = Object.values(driftSides).flat();
@@ -145,14 +145,14 @@ function whoOf({ member, account }: z.output<typeof Finding>): string {
 function sayNext({ kind, member }: Pick<ListedFinding, 'kind' | 'member'>): string {
   if (kind === 'missing') {
     return member?.wanted === false
-      ? 'nothing: by now they are to be out'
-      : 'they are looked for, and added back if they are not found';
+      ? 'nothing: they should now be out'
+      : 'Gangway checks again, and adds them back if they are not found';
   }
   if (kind === 'found_again') {
     const after = member?.removeAfter == null ? '' : `, not before ${member.removeAfter}`;
-    return `they are removed again${after}, unless a contract begins`;
+    return `Gangway removes them again${after}, unless a contract starts`;
   }
-  if (kind === 'id_changed') return 'they are looked at, and the new id is learnt';
+  if (kind === 'id_changed') return 'Gangway checks them, and learns the new id';
   if (kind === 'address_changed') return 'an alert says what to do';
-  return kind === 'leak' ? 'nothing by itself: find out who let it in' : 'nothing: strangers are left alone';
+  return kind === 'leak' ? 'nothing: find out who let them in' : 'nothing: Gangway leaves strangers alone';
 }

@@ -112,10 +112,7 @@ export function installsWith(ctx: OperationContext, named: string | undefined): 
 /** @throws AppError `not_found` if a project is named and nothing was found for it */
 export function refuseUnknownProject(project: string | undefined, found: number): void {
   if (project === undefined || found > 0) return;
-  throw new AppError(
-    'not_found',
-    `Nothing is published for a job of the project ${project}, as far as links are known`,
-  );
+  throw new AppError('not_found', `No known link of project ${project} has a job with published guidelines`);
 }
 
 function toCompared({

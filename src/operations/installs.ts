@@ -135,7 +135,7 @@ export const installs = group('installs', {
         const install = oneInstall(ctx, named);
         const known = ctx.installs.get(install);
         if (known?.livesIn === 'configuration') {
-          throw new AppError('invalid', `${install} stands in the configuration: take it out there`);
+          throw new AppError('invalid', `${install} is in the configuration. Remove it there`);
         }
         // Memberships that only this install led to are orphaned.
         if (!acceptOrphans) {

@@ -204,8 +204,8 @@ async function examineProject(adapter: Adapter, tool: string, link: LinkThere, s
     return undefined;
   } catch (error) {
     const { code, message } = toAppError(error);
-    if (code === 'not_found') return `${tool} has no project ${project}: no trainer gets in until it exists`;
-    return `it is unknown whether ${tool} has the project ${project}: ${message}`;
+    if (code === 'not_found') return `${tool} has no project ${project}, so nobody gets in until it exists`;
+    return `Gangway could not check whether ${tool} has project ${project}: ${message}`;
   }
 }
 
@@ -225,12 +225,12 @@ async function examineJob(
   { id, jobId }: LinkThere,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  if (typeof jobId !== 'string') return 'the link has no job, so no trainer is ever hired by it';
+  if (typeof jobId !== 'string') return 'the link has no job, so nobody can be hired through it';
   try {
     const filter = { status: 'active', projectLinkId: id, wantsMore: () => false } as const;
     const { unreadLinks: [refused] = [] } = await source.listContracts(filter, signal);
-    return refused && `the job ${jobId} cannot be read: ${refused.refusal.message}`;
+    return refused && `job ${jobId} cannot be read: ${refused.refusal.message}`;
   } catch (error) {
-    return `the job ${jobId} cannot be read: ${toAppError(error).message}`;
+    return `job ${jobId} cannot be read: ${toAppError(error).message}`;
   }
 }

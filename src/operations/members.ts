@@ -181,7 +181,7 @@ export const members = group('members', {
       await inTransaction(ctx.database, async (tx) => {
         const { isWorkable, state } = found(id, await findMembership(tx, id));
         if (!isWorkable) {
-          throw new AppError('conflict', `Membership ${id} is ${state}: it waits for something else than its turn`);
+          throw new AppError('conflict', `Membership ${id} is ${state}, so a sync would change nothing`);
         }
         await lookAtMemberships(tx, [id], by.at);
         await writeAudit(tx, by, 'members converge', `membership ${id}`);

@@ -133,7 +133,7 @@ export async function previewAll(
   if ((await findOrphans(ctx, ctx.config, ctx.routeLink)).length > 0) await checkOrphans(ctx, false);
   const previewed: z.input<typeof Previewed>[] = [];
   for (const install of installs) {
-    onProgress(`${previewed.length} of ${installs.length} installs are read`);
+    onProgress(`${previewed.length} of ${installs.length} installs read`);
     previewed.push(await preview(ctx, install, signal));
   }
   return previewed;

@@ -172,7 +172,8 @@ export const recount = act(
     }),
     async run(_none, ctx, { signal }) {
       const wrong = await recountDue(ctx, signal);
-      if (signal.aborted) throw new AppError('unavailable', 'The recount was cut off: run it beside the database');
+      if (signal.aborted)
+        throw new AppError('unavailable', 'The recount was interrupted. Run it on the machine of the database');
       return { trainers: wrong.length, days: wrong.reduce((sum, { days }) => sum + days.length, 0) };
     },
     show({ trainers, days }) {

@@ -83,8 +83,8 @@ async function readFor(
     if (revoked.has(install) && (await isRefused(ctx, install, signal))) continue;
     throw new AppError(
       'unavailable',
-      `Plan ${planId} was not approved, as ${install} could not be read: ${failure}. ` +
-        `To go by what is known without it: gangway plans approve ${planId}${sayOnly(only)} --without-reading`,
+      `Plan ${planId} was not approved, because ${install} could not be read: ${failure}. ` +
+        `To approve it without this reading, run gangway plans approve ${planId}${sayOnly(only)} --without-reading`,
     );
   }
   return true;
@@ -112,10 +112,10 @@ function sayOnly(only: readonly number[] | undefined): string {
 
 /** Why the removal of an item that is stale is no longer due as the plan says. Pure. */
 export function whyDropped({ state, wanted, cause }: PlanItem['current']): string {
-  if (state === 'orphaned') return 'the configuration no longer leads to them';
-  if (wanted) return 'they are to be in by now';
-  if (state === 'removed') return 'they are out already';
-  if (state === 'released') return 'they are kept: they are not ours to remove';
-  if (cause === null) return 'something else is known of them by now';
-  return `they are to be out for another reason by now, which is judged by itself: ${describeCause(cause)}`;
+  if (state === 'orphaned') return 'the configuration no longer covers them';
+  if (wanted) return 'they are wanted again';
+  if (state === 'removed') return 'they are already out';
+  if (state === 'released') return "they stay: not Gangway's to remove";
+  if (cause === null) return 'there is new evidence about them';
+  return `they are now to be removed for another reason, which is decided separately: ${describeCause(cause)}`;
 }

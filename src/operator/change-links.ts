@@ -50,7 +50,7 @@ export async function findLink(source: LinkSource, named: string, signal: AbortS
   const link =
     links.find(({ id }) => id === named) ?? links.find(({ externalProjectId }) => externalProjectId === named);
   if (link !== undefined) return link;
-  throw new AppError('not_found', `There is no link ${named}, and none of such a project`);
+  throw new AppError('not_found', `No link and no linked project is called ${named}`);
 }
 
 /** Removes a link for good: trainers who are in the project only by this link are removed after `removals.grace`. */

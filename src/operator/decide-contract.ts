@@ -63,16 +63,16 @@ function refuseIdle(contract: ContractEvidence, decision: ContractDecision): voi
   const { contractId } = contract;
   if (decision === 'end') {
     if (status !== 'ended') return;
-    throw new AppError('conflict', `The contract ${contractId} has ended already`);
+    throw new AppError('conflict', `Contract ${contractId} has already ended`);
   }
   if (contract.endedReadAt !== null) {
     throw new AppError(
       'conflict',
-      `The marketplace itself lists the contract ${contractId} as ended: only a new one there gives access again`,
+      `The marketplace lists contract ${contractId} as ended, so only a new contract gives access again`,
     );
   }
   if (status === 'active' || status === 'unknown') {
-    throw new AppError('conflict', `The contract ${contractId} is not ended`);
+    throw new AppError('conflict', `Contract ${contractId} has not ended`);
   }
 }
 

@@ -6,6 +6,7 @@ import { emptyEvidence } from '../domain/evidence.ts';
 import { applyEvidence } from '../evidence/apply-evidence.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
+import { sayCount } from '../lib/say-count.ts';
 import { hasPostponed } from '../memberships/derivation-store.ts';
 import { lockEvidence } from '../memberships/lock-evidence.ts';
 import { countRunWork, type RunWork, type Since } from '../reconcile/runs/run-store.ts';
@@ -69,7 +70,7 @@ export async function workUntil<T>(
       const begunAt = performance.now();
       work = await count(until);
       restMs = Math.max(lookEveryMs, (performance.now() - begunAt) / lookingPart);
-      onProgress(`${leftOf(work)} memberships are still to be brought in line`);
+      onProgress(`${sayCount(leftOf(work), 'membership')} left to sync`);
     }
   } finally {
     await Promise.all(loops.map((loop) => loop.stop()));

@@ -52,11 +52,11 @@ export async function endAtMarketplace(
   const { install } = contract;
   const source = sources.get(install);
   if (source?.endContract === undefined) {
-    throw new AppError('conflict', `The token of ${install} cannot end contracts: its customer does that themselves`);
+    throw new AppError('conflict', `The token of ${install} cannot end contracts. The customer ends them`);
   }
   await requireScope(source, install, signal);
   if (!(await confirm(contract))) {
-    throw new AppError('conflict', 'Nothing was asked for: the id of the contract was not typed');
+    throw new AppError('conflict', 'Nothing was requested, because the id of the contract was not typed');
   }
   // Before the call, because its answer may be lost.
   await inTransaction(database, (tx) => writeAudit(tx, by, 'contracts end-at-marketplace', `${install}/${id}`));

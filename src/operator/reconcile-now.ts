@@ -4,6 +4,7 @@ import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { outcomeOfRun, type RunNumbers, type RunOutcome } from '../domain/run.ts';
 import { toInstant, type WatchedClock } from '../lib/clock.ts';
+import { sayCount } from '../lib/say-count.ts';
 import { checkOrphans } from '../memberships/check-orphans.ts';
 import { retryFailedOfInstalls } from '../memberships/membership-store.ts';
 import { mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
@@ -88,8 +89,8 @@ async function reconcileAll(
 }
 
 function explain({ failed }: RunNumbers, left: number): string | null {
-  if (failed > 0) return `${failed} memberships could not be brought in line by their tool`;
-  return left > 0 ? `${left} memberships were not brought in line in time` : null;
+  if (failed > 0) return `${sayCount(failed, 'membership')} could not be synced with the tool`;
+  return left > 0 ? `${sayCount(left, 'membership')} not synced in time` : null;
 }
 
 /**
@@ -113,7 +114,7 @@ export async function readNow(
       const failure = await readOne(ctx, next, now, signal, onProgress);
       if (failure !== null) failures.set(next, failure);
       read += 1;
-      onProgress(`${read} of ${installs.length} installs are read`);
+      onProgress(`${read} of ${installs.length} installs read`);
     }
   }
   await Promise.all(Array.from({ length: readsAtOnce }, readOn));
@@ -129,7 +130,7 @@ async function readOne(
   onProgress: Patience['onProgress'],
 ): Promise<string | null> {
   while (!signal.aborted) {
-    onProgress(`${install} is being read from the marketplace`);
+    onProgress(`Reading ${install} from the marketplace`);
     const isTaken = await reconcileNext(ctx, signal, { only: install });
     const state = await findInstallState(ctx, install);
     if (state?.readBeganAt && state.readBeganAt >= wantedAt) return null;
@@ -165,7 +166,7 @@ export async function followRuns(
     if (ended.length === installs.length || signal.aborted || performance.now() >= until) {
       return await Promise.all(installs.map((install) => toReconciled(ctx, install, found.get(install))));
     }
-    onProgress(`${ended.length} of ${installs.length} installs are read, and their tools in sync`);
+    onProgress(`${ended.length} of ${installs.length} installs read and synced`);
     await wait(followEveryMs, undefined, { signal }).catch(() => undefined);
   }
 }
@@ -179,12 +180,12 @@ async function findRuns(ctx: Context, installs: readonly string[], since: string
 
 async function toReconciled(ctx: Context, install: string, run: ListedRun | undefined): Promise<Reconciled> {
   if (run === undefined) {
-    const failure = 'Not read in time: it is read as soon as possible';
+    const failure = 'Not read in time. Gangway reads it as soon as possible';
     return { install, plan: null, added: 0, removed: 0, held: 0, failed: 0, outcome: 'failed', failure };
   }
   const { added, removed, held, failed, outcome, failure, endedAt } = run;
   const plan = held === 0 ? null : await openPlanOf(ctx, install);
   const numbers = { install, plan, added, removed, held, failed };
   if (endedAt !== null) return { ...numbers, outcome: outcome ?? 'failed', failure };
-  return { ...numbers, outcome: 'failed', failure: failure ?? 'Not done in time: it goes on' };
+  return { ...numbers, outcome: 'failed', failure: failure ?? 'Not done in time. Gangway goes on with it' };
 }

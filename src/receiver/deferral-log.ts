@@ -41,7 +41,7 @@ export function createDeferralLog(deps: DeferralLogDeps): DeferralLog {
       if (reason !== 'stored_bytes' && reason !== 'disk_reserve') return;
       if (alertQuiet.letThrough(`${install} ${reason}`) === null) return;
       const kind = reason === 'stored_bytes' ? 'storage_used_up' : 'disk_short';
-      alerts.raise(kind, subject, 'Deliveries of an install are not stored');
+      alerts.raise(kind, subject, 'Webhooks of an install are not stored');
     },
   };
 }

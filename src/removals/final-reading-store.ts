@@ -181,11 +181,11 @@ export async function describeUnreadWork(
   const left = scopes.filter((scope) => !wasRead(scope, wantedAt));
   if (left.length > 0) {
     const where = left.map(({ scope, failure }) => `${scope} (${failure ?? 'not answered yet'})`);
-    return `The trainer's work could not be read before the removal, from ${wantedAt} on, in ${where.join(', ')}: the last work may not be reported`;
+    return `Gangway could not read the trainer's work before the removal, since ${wantedAt}, in ${where.join(', ')}. The last work may not be reported`;
   }
   // The last reading did not know this account, because it was found only now.
   if (foundId === undefined || foundId === memberId) return null;
-  return 'The account was first seen after the last reading of work: the work in it may not be reported';
+  return 'The account was first seen after the last reading of work. Its work may not be reported';
 }
 
 interface AwaitedScope {

@@ -249,7 +249,7 @@ export async function findOpenPlan(db: Transaction, planId: number): Promise<Pla
   const plan = await selectPlans(db).where('id', '=', planId).executeTakeFirst();
   if (plan === undefined) throw new AppError('not_found', `There is no plan ${planId}`);
   if (plan.state === 'open') return toPlan(plan);
-  throw new AppError('conflict', `Plan ${planId} was ${plan.state} before`);
+  throw new AppError('conflict', `Plan ${planId} is already ${plan.state}`);
 }
 
 /** Separates the unchanged items from the stale ones, and marks the stale ones. */
@@ -258,7 +258,7 @@ async function sortItems(tx: Transaction, planId: number, only: readonly number[
   const ids = new Set(undecided.map(({ membershipId }) => membershipId));
   const missing = only?.find((id) => !ids.has(id));
   if (missing !== undefined) {
-    throw new AppError('conflict', `Plan ${planId} does not hold membership ${missing}, or no longer`);
+    throw new AppError('conflict', `Plan ${planId} does not hold membership ${missing}`);
   }
   const items = undecided.filter(isAmong(only));
   const standing = items.filter(isStanding);

@@ -90,7 +90,7 @@ async function brake(ctx: Context, ports: RemovalPorts, install: string): Promis
   alerts.raise(
     'removals_held',
     { install, plan: planId, held },
-    `Removals are held by the brake: look at them with "gangway plans show ${planId}", then approve or reject`,
+    `The brake holds removals. Check them with "gangway plans show ${planId}", then approve or reject`,
   );
 }
 

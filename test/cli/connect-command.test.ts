@@ -214,7 +214,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     it('names the projects that the operator has not agreed to link', async () => {
       const again = await said('connect', 'acme', '--token-file', tokenFile());
       expect(again).toMatchObject({ relinked: [], links: 0 });
-      const why = 'the operator did not agree to it';
+      const why = 'the operator declined';
       expect(again).toHaveProperty('missing.length', 2);
       expect(again).toMatchObject({
         missing: expect.arrayContaining(projects.map((project) => ({ project, why }))),

@@ -172,7 +172,12 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
   it.each<[string, string[], number, RegExp]>([
     ['without a project', ['--employer', '--job', 'job_1'], 64, /"job_1": write the id of a job and the project/],
     ['for a pattern', ['--employer', '--job', 'job_1=street-*'], 64, /write the id of a job and the project/],
-    ['of a customer', ['--job', 'job_1=street-signs'], 1, /for your own account alone, with --employer/],
+    [
+      'of a customer',
+      ['--job', 'job_1=street-signs'],
+      1,
+      /Jobs can be named only for your own account, with --employer/,
+    ],
     [
       'outside the wall',
       ['--employer', '--job', 'job_1=signs', '--projects', 'lamps'],
@@ -302,7 +307,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
         expect({ status, stderr }).toEqual({
           status: 1,
           stderr: expect.stringMatching(
-            /answered 409: .* There is: (wh_\w+ to hooks\.example\.com(, )?){10}\. Delete an endpoint/,
+            /answered 409: .* Existing endpoints: (wh_\w+ to hooks\.example\.com(, )?){10}\. Delete an endpoint/,
           ),
         });
         expect(stderr).not.toContain('secret/path');
@@ -326,7 +331,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
       expect(await said('connect', 'own', '--employer')).toMatchObject({ endpoint: { how: 'kept' } });
       expect(await webhooks()).toMatchObject([{ url: `${publicUrl}/webhooks/own`, status: 'ACTIVE' }]);
       const changed = await run('connect', 'own', '--job', `${jobId}=street-lamps`);
-      expect(changed).toMatchObject({ status: 1, stderr: expect.stringContaining('stands in the configuration') });
+      expect(changed).toMatchObject({ status: 1, stderr: expect.stringContaining('own is in the configuration') });
     });
   });
 });

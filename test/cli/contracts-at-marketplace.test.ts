@@ -103,7 +103,7 @@ describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
     const withoutTerminal = await end();
     const another = await end('--confirm', 'ctr_other');
     for (const { status, stderr } of [typedWrongly, withoutTerminal, another]) {
-      expect([status, stderr]).toEqual([1, expect.stringContaining('Nothing was asked for')]);
+      expect([status, stderr]).toEqual([1, expect.stringContaining('Nothing was requested')]);
     }
     expect(await end('--leave', '--no-such')).toMatchObject({ status: 64 });
     await reconcile();

@@ -87,7 +87,7 @@ describe('gangway guidelines', { timeout: 60_000 }, () => {
   it('refuses a project for which nothing is published, and an install that has no manuals', async () => {
     const { gangway } = await openBridge();
     const unknown = await gangway('guidelines', 'show', '999');
-    expect([unknown.status, unknown.stderr]).toEqual([1, expect.stringContaining('the project 999')]);
+    expect([unknown.status, unknown.stderr]).toEqual([1, expect.stringContaining('No known link of project 999')]);
     const { configFile } = createBridgeWorkspace({});
     const none = await runCommand('guidelines', 'sync', '--config', configFile);
     expect([none.status, none.stderr]).toEqual([1, expect.stringContaining('an account of your own')]);

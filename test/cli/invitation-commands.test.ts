@@ -80,7 +80,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     await invite(link);
     expect(await runOk('members', 'invitation', '1')).toBe(`link      ${url}\nSend it now. It won't be shown again.\n`);
     await expectRefused(
-      /^gangway: The invitation of membership 1 was shown to an operator at \S+ and is not kept: "gangway members renew 1" has another made\n$/,
+      /^gangway: The invitation of membership 1 was shown to an operator at \S+ and is not kept\. Run gangway members renew 1 for a new one\n$/,
       ...['members', 'invitation', '1'],
     );
     expect(await audits()).toEqual(['members invitation: membership 1']);
@@ -97,7 +97,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
       membershipId: 1,
       invitation: { ...password, expiresAt: null },
     });
-    await expectRefused(/set another password in the tool/, 'members', 'invitation', '1');
+    await expectRefused(/Set another password in the tool/, 'members', 'invitation', '1');
   });
 
   it('say why there is nothing to show', async () => {
@@ -110,14 +110,14 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     await workspace.withStorage(async ({ database: { kysely } }) => {
       await kysely.updateTable('membership').set({ wanted: false, state: 'removing' }).execute();
     });
-    await expectRefused(/Membership 1 is removing: no invitation/, 'members', 'invitation', '1');
+    await expectRefused(/Membership 1 is removing and has no invitation/, 'members', 'invitation', '1');
     expect(await audits()).toEqual([]);
   });
 
   it('say why nothing can be renewed', async () => {
     await expectRefused(/Membership 1 has no invitation/, 'members', 'renew', '1');
     await invite(password);
-    await expectRefused(/the tool cannot make another password: set one in the tool/, ...['members', 'renew', '1']);
+    await expectRefused(/The tool cannot make another password\. Set one in the tool/, ...['members', 'renew', '1']);
     // A roster sends no invitations.
     await invite(link);
     await expectRefused(/list cannot renew an invitation/, 'members', 'renew', '1');

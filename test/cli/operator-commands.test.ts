@@ -235,8 +235,8 @@ describe('commands of an operator', () => {
       expect(roster()).toEqual({ 'street-signs': ['cmu1', 'cmu2', 'cmu3'] });
       expect(await approve('1')).toBe('Approved 3 removals.\nRemoved 3 of 3.\n');
       expect(roster()).toEqual({ 'street-signs': [] });
-      await expectRefused('Plan 1 was approved before', 'plans', 'approve', '1');
-      await expectRefused('Plan 1 was approved before', 'plans', 'reject', '1');
+      await expectRefused('Plan 1 is already approved', 'plans', 'approve', '1');
+      await expectRefused('Plan 1 is already approved', 'plans', 'reject', '1');
       expect(await runJson('plans', 'list')).toMatchObject({ items: [] });
       expect(await runJson('plans', 'list', '--all')).toMatchObject({ items: [{ id: 1 }] });
       expect(await runOk('plans', 'show', '1')).toMatch(/was removed +access +approved\n/);
@@ -270,7 +270,7 @@ describe('commands of an operator', () => {
       expect(await runOk('plans', 'show', '1')).toMatch(/cmu1 .+ stale\n/);
       const [decided, , dropped, done] = (await approve('1')).split('\n');
       expect(decided).toBe('Approved 2 removals.');
-      expect(dropped).toMatch(/^Amara O\. +cmu1 +street-signs +list +1 +they are to be in by now$/);
+      expect(dropped).toMatch(/^Amara O\. +cmu1 +street-signs +list +1 +they are wanted again$/);
       expect(done).toBe('Removed 2 of 2.');
       expect(roster()).toEqual({ 'street-signs': ['cmu1'] });
     });

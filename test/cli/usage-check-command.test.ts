@@ -60,7 +60,7 @@ describe('gangway usage check', { timeout: 60_000 }, () => {
       older: null,
     });
     const { stdout } = await print('usage', 'check');
-    expect(stdout).toMatch(/done before the contract began/);
+    expect(stdout).toMatch(/done before the contract started/);
     expect(stdout).toMatch(/\nacme +2 +1 +1 +1 +0 +0\n$/);
     const all = await run('usage', 'check', '--all');
     expect(all.said.days).toMatchObject([

@@ -39,7 +39,7 @@ describeEachDatabase("the links of an employer's own account", (openFresh) => {
     expect(made).toMatchObject({ jobId: 'job_3', externalProjectId: 'signs', provisioningMode: 'PARTNER_WEBHOOK' });
     await expect(links.create({ externalProjectId: 'signs', jobId: 'job_3' })).rejects.toMatchObject({
       code: 'conflict',
-      message: 'The job job_3 leads to the project signs already',
+      message: 'Job job_3 is already linked to project signs',
     });
     await expect(links.create({ externalProjectId: 'signs' })).rejects.toMatchObject({ code: 'invalid' });
     const managed = { externalProjectId: 'cars', jobId: 'job_3', provisioningMode: 'MANAGED_ADAPTER' } as const;
@@ -56,7 +56,7 @@ describeEachDatabase("the links of an employer's own account", (openFresh) => {
     const [link] = await links.list();
     await expect(links.remove(link?.id ?? '')).rejects.toMatchObject({
       code: 'conflict',
-      message: 'The configuration names that link: take it out of installs.own.jobs first',
+      message: 'The configuration has this link. Remove it from installs.own.jobs first',
     });
     expect(await links.list()).toHaveLength(2);
   });

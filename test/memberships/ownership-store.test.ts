@@ -160,13 +160,15 @@ describeEachDatabase('whose a member is', (openFresh) => {
     await expect(adopt(9)).rejects.toMatchObject({ code: 'not_found' });
     await expect(release(9)).rejects.toThrow('There is no membership 9');
     await engine.apply([started]);
-    const pending = conflict('Membership 1 is pending: no member is known to be in the tool');
+    const pending = conflict('Membership 1 is pending, and no member of it is known in the tool');
     await expect(adopt()).rejects.toMatchObject(pending);
     await expect(release()).rejects.toMatchObject(pending);
     await convergeDue(engine, tool);
-    await expect(adopt()).rejects.toMatchObject(conflict('Membership 1 counts as ours already'));
+    await expect(adopt()).rejects.toMatchObject(conflict('Gangway already manages membership 1'));
     await release();
-    await expect(release()).rejects.toMatchObject(conflict('Membership 1 counts as not ours already'));
+    await expect(release()).rejects.toMatchObject(
+      conflict('Gangway does not manage membership 1, so there is nothing to release'),
+    );
     await adopt();
     await engine.apply([ended]);
     await convergeDue(engine, tool);
@@ -178,7 +180,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     await addOne();
     await expect(release(1, ['opentrain.work'])).rejects.toMatchObject({
       code: 'conflict',
-      message: expect.stringMatching(/opentrain\.work.+name the account in tools\.studio\.protected/),
+      message: expect.stringMatching(/opentrain\.work.+To keep the account, add it to tools\.studio\.protected/),
     });
     await release(1, ['lab.example']);
   });
@@ -188,7 +190,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     await engine.apply([started]);
     await convergeDue(engine, tool, { protectedAccounts: ['cmu1'] });
     expect(await one()).toMatchObject({ state: 'released', wanted: true });
-    await expect(adopt()).rejects.toThrow('take it out of tools.studio.protected first');
+    await expect(adopt()).rejects.toThrow('Remove it from tools.studio.protected first');
   });
 
   it('retired, a member leaves a configured tool, and the brake does not count that', async () => {

@@ -32,13 +32,13 @@ it('warns of a new link whose project and job do not exist, about which nothing 
   if (good === undefined || bad === undefined) throw new Error('there are two links');
   expect(await examineLink(walls, source, 'acme', good, signal)).toEqual([]);
   expect(await examineLink(walls, source, 'acme', bad, signal)).toEqual([
-    'studio has no project 999: no trainer gets in until it exists',
-    expect.stringMatching(/^the job job_none cannot be read: .*answered 404/),
+    'studio has no project 999, so nobody gets in until it exists',
+    expect.stringMatching(/^job job_none cannot be read: .*answered 404/),
   ]);
   expect(await examineLink(walls, source, 'acme', { ...bad, provisioningMode: 'MANAGED_ADAPTER' }, signal)).toEqual([]);
 
   const unreachable = new Map([['studio', doccanoAdapter(doccano, { url: 'http://127.0.0.1:9' })]]);
   expect(await examineLink({ ...walls, adapters: unreachable }, source, 'acme', good, signal)).toEqual([
-    expect.stringContaining(`it is unknown whether studio has the project ${project}: `),
+    expect.stringContaining(`Gangway could not check whether studio has project ${project}: `),
   ]);
 });

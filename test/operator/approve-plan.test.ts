@@ -98,7 +98,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
         groupId: 'street-signs',
         trainerId,
         displayName: trainerId,
-        reason: 'they are to be in by now',
+        reason: 'they are wanted again',
       })),
     );
     expect(members()).toEqual(allTrainers);
@@ -119,8 +119,8 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
     expect(approved).toMatchObject({ decided: 0, stale: 4 });
     expect(new Set(approved.dropped.map(({ reason }) => reason))).toEqual(
       new Set([
-        'they are to be in by now',
-        'they are to be out for another reason by now, which is judged by itself: the contract is listed as ended',
+        'they are wanted again',
+        'they are now to be removed for another reason, which is decided separately: the contract is listed as ended',
       ]),
     );
     expect(members()).toContain(first);

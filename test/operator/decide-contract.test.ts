@@ -120,12 +120,12 @@ describeAnyDatabase("an operator's word about a contract", (openFresh) => {
     await engine.apply([started]);
     await expect(decide('reopen')).rejects.toMatchObject({
       code: 'conflict',
-      message: 'The contract cmc1 is not ended',
+      message: 'Contract cmc1 has not ended',
     });
     await engine.apply([ended]);
     await expect(decide('end')).rejects.toMatchObject({
       code: 'conflict',
-      message: 'The contract cmc1 has ended already',
+      message: 'Contract cmc1 has already ended',
     });
     await expect(decide('end', 'cmc9')).rejects.toMatchObject({
       code: 'not_found',
@@ -142,7 +142,7 @@ describeAnyDatabase("an operator's word about a contract", (openFresh) => {
     await engine.merge({ ...emptyEvidence(), contracts: [listed] });
     await expect(decide('reopen')).rejects.toMatchObject({
       code: 'conflict',
-      message: expect.stringMatching(/^The marketplace itself lists the contract cmc1 as ended/),
+      message: expect.stringMatching(/^The marketplace lists contract cmc1 as ended/),
     });
   });
 

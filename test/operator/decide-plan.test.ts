@@ -97,7 +97,7 @@ describeAnyDatabase('a decision about a plan', (openFresh) => {
     await decide('reject');
     await expect(decide('approve')).rejects.toMatchObject({
       code: 'conflict',
-      message: 'Plan 1 was rejected before',
+      message: 'Plan 1 is already rejected',
     });
     await expect(decide('approve', 9)).rejects.toMatchObject({
       code: 'not_found',

@@ -351,7 +351,7 @@ describe('explaining a membership', () => {
     [
       { state: 'active', doubtedId: '17' },
       /^Active in .+; account 17, which was theirs, now shows an email that no source has reported/,
-      /^Find out in studio whose account it is, then run: gangway members adopt 7 --address .+, gangway members release 7 --doubted/,
+      /^Find out in studio whose account it is, then run: gangway members adopt 7 --address .+, or gangway members release 7 --doubted/,
     ],
     [
       { state: 'pending' },

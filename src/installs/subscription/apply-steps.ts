@@ -118,7 +118,10 @@ async function create(
 function toTooMany(error: AppError, others: readonly Endpoint[]): AppError {
   const { message, status } = error;
   const there = others.map(({ id, url }) => `${id} to ${toShownHost(url)}`).join(', ');
-  return new AppError('conflict', `${message}. There is: ${there}`, { cause: error, ...(status && { status }) });
+  return new AppError('conflict', `${message}. Existing endpoints: ${there}`, {
+    cause: error,
+    ...(status && { status }),
+  });
 }
 
 async function adopt(ctx: Context, install: string, endpointId: string): Promise<void> {
@@ -132,7 +135,7 @@ async function enable(ctx: Context, look: Look, endpointId: string, signal: Abor
   await noteEndpointEnabled(ctx, install, now(ctx));
   await update(look, endpointId, { status: 'ACTIVE' }, signal);
   await requestRead(ctx, install);
-  raiseDisabled(ctx, look, endpointId, 'it is enabled again, and missed deliveries are requested');
+  raiseDisabled(ctx, look, endpointId, 'Gangway enabled it again, and requested missed deliveries');
   await source.redeliver?.(endpointId, undefined, signal);
 }
 
@@ -146,7 +149,7 @@ async function renew(
 ): Promise<string> {
   await noteEndpointEnabled(ctx, look.install, now(ctx));
   const made = await createBeside(ctx, look, hold, { replaced: [endpointId] }, signal, noteEndpointRenewed);
-  raiseDisabled(ctx, look, endpointId, 'another one takes over from it, and the install is read');
+  raiseDisabled(ctx, look, endpointId, 'Another endpoint replaces it, and Gangway reads the install');
   return made.endpointId;
 }
 
@@ -174,7 +177,7 @@ function raiseDisabled({ alerts }: Context, { install, view }: Look, endpointId:
   alerts.raise(
     'endpoint_disabled',
     { install, endpointId, reason: maskText(disabledReason ?? '') },
-    `The marketplace had disabled a webhook endpoint: ${what}`,
+    `The marketplace disabled a webhook endpoint. ${what}`,
   );
 }
 

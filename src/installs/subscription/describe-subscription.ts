@@ -46,7 +46,7 @@ export async function redeliver(ctx: Context, install: string, deliveryId: strin
       ? await findWithoutAddress(ctx, install, signal)
       : mainOf((await lookAtSubscription(ctx, install, signal)).view);
   if (endpoint === undefined) {
-    throw new AppError('not_found', `There is no webhook endpoint of ${install} that is known here`);
+    throw new AppError('not_found', `Gangway knows no webhook endpoint of ${install}`);
   }
   const { id: endpointId, status } = endpoint;
   return { endpointId, status, requeued: await source.redeliver(endpointId, deliveryId, signal) };
@@ -62,6 +62,6 @@ async function findWithoutAddress(ctx: Context, install: string, signal: AbortSi
 function cannotRedeliver(install: string): AppError {
   return new AppError(
     'conflict',
-    `What was delivered to ${install} cannot be asked for again: read it instead with "gangway reconcile --install ${install}"`,
+    `The marketplace cannot redeliver webhooks of ${install}. Run "gangway reconcile --install ${install}" to read it instead`,
   );
 }

@@ -65,7 +65,7 @@ export async function whileHeld<T>(
     result: await work(hold),
   }));
   if (boxed !== null) return boxed.result;
-  const message = `Another process looks after the webhook endpoint of ${install}: try again in a while`;
+  const message = `Another process is changing the webhook endpoint of ${install}. Try again in a while`;
   throw new AppError('unavailable', message);
 }
 
@@ -142,6 +142,6 @@ function move(view: SubscriptionView, sorted: SortedEndpoints, distant: Endpoint
 function refuseToMove(install: string, { id, url }: Endpoint): AppError {
   return new AppError(
     'conflict',
-    `The webhook endpoint ${id} of ${install} delivers to ${toShownUrl(url)}: "gangway connect ${install} --move" has it deliver here`,
+    `Webhook endpoint ${id} of ${install} delivers to ${toShownUrl(url)}. To have it deliver here, run "gangway connect ${install} --move"`,
   );
 }

@@ -57,10 +57,7 @@ export async function lookAtSubscription(ctx: Context, install: string, signal: 
 function urlOf({ config }: Context, install: string): string {
   const { publicUrl } = config.receiver;
   if (publicUrl !== undefined) return endpointUrlOf(publicUrl, install);
-  throw new AppError(
-    'invalid',
-    'receiver.publicUrl is not configured: without it the marketplace does not know where to deliver',
-  );
+  throw new AppError('invalid', 'receiver.publicUrl is not configured. The marketplace needs it to deliver');
 }
 
 /** @throws AppError `not_found` */

@@ -96,7 +96,7 @@ async function waitOverlap(ms: number, signal: AbortSignal): Promise<void> {
     await wait(ms, undefined, { signal });
   } catch (cause) {
     const message =
-      'Stopped while both endpoints deliver: a running "gangway start" deletes the old one, or run this again';
+      'Stopped while both endpoints deliver. A running "gangway start" deletes the old one, or run this again';
     throw new AppError('unavailable', message, { cause });
   }
 }
@@ -104,6 +104,6 @@ async function waitOverlap(ms: number, signal: AbortSignal): Promise<void> {
 function nothingThere(install: string, url: string): AppError {
   return new AppError(
     'not_found',
-    `No webhook endpoint of ${install} delivers to ${url}: make one with "gangway connect ${install}"`,
+    `No webhook endpoint of ${install} delivers to ${url}. Run "gangway connect ${install}" to create one`,
   );
 }

@@ -18,11 +18,14 @@ export function planScopes(
 ): string[] {
   const missing = keep.filter((scope) => !isGranted(held, scope));
   if (missing.length > 0) {
-    throw new AppError('invalid', `The token lacks ${missing.join(', ')}, and a new one never has more than the old`);
+    throw new AppError(
+      'invalid',
+      `The token lacks ${missing.join(', ')}, and a new token cannot have more scopes than the old one`,
+    );
   }
   const needed = neededScopes.map(({ scope }) => scope).filter((scope) => isGranted(held, scope));
   if (needed.length === 0) {
-    throw new AppError('invalid', 'The token has none of the scopes that are needed, so a new one would not help');
+    throw new AppError('invalid', 'The token has none of the needed scopes, so a new one would not help');
   }
   return [...new Set([...needed, ...keep])];
 }

@@ -49,7 +49,7 @@ export async function rotateToken(
     rotate(ctx, registry, { install, original, ...wish }, hold, signal),
   );
   if (rotated !== null) return rotated;
-  throw new AppError('conflict', `Another process is rotating the token of ${install}: try again in two minutes`);
+  throw new AppError('conflict', `Another process is rotating the token of ${install}. Try again in two minutes`);
 }
 
 async function rotate(
@@ -92,7 +92,7 @@ async function rotate(
   const next = { token: secret, tokenId: token.id, replacedId: replaced.id };
   if (!(await saveReplacement(ctx, { original, before, next, install, scopes, by }))) {
     await revokeNew();
-    throw new AppError('conflict', `Another process has rotated the token of ${install} meanwhile`);
+    throw new AppError('conflict', `Another process rotated the token of ${install} in the meantime`);
   }
   await revoke(renewed, replaced.id, signal).catch((error: unknown) => {
     const { code, message } = toAppError(error);
@@ -136,7 +136,7 @@ function asAccount(source: Source): Account {
   if (source.listTokens && source.createToken && source.revokeToken) return source as Account;
   throw new AppError(
     'invalid',
-    'Only the token of an account of your own can be rotated: a customer makes a new token for a platform, and "gangway connect" takes it',
+    'Only the token of your own account can be rotated. For a customer, ask them for a new token and run "gangway connect"',
   );
 }
 

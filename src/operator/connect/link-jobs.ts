@@ -54,7 +54,7 @@ export async function refuseJobs(
 function toRefused(refusal: AppError): AppError {
   const { code, message } = refusal;
   if (code !== 'forbidden' && code !== 'not_found') return refusal;
-  return new AppError(code, `${message}. Nothing was stored: each job has to be one of the account of this token`);
+  return new AppError(code, `${message}. Nothing was stored. Each job must belong to the account of this token`);
 }
 
 /** Links what is not linked yet, and has the install read. */

@@ -30,11 +30,11 @@ export async function relink(
   const { createLink } = source;
   if (!isReconnected || createLink === undefined) return { links: listed, relinked: [], missing: [] };
   const { recreatable, unknown } = findMissingLinks(await liveLinksOf(ctx, install), listed);
-  const missing = unknown.map((project) => ({ project, why: 'its job is not known here' }));
+  const missing = unknown.map((project) => ({ project, why: 'its job is unknown' }));
   if (recreatable.length === 0) return { links: listed, relinked: [], missing };
   const projects = recreatable.map(({ externalProjectId }) => externalProjectId);
-  if (!(await confirm(`Linked before, and not now: ${projects.join(', ')}. Link them again?`))) {
-    const left = projects.map((project) => ({ project, why: 'the operator did not agree to it' }));
+  if (!(await confirm(`Linked before, but not now: ${projects.join(', ')}. Link them again?`))) {
+    const left = projects.map((project) => ({ project, why: 'the operator declined' }));
     return { links: listed, relinked: [], missing: [...missing, ...left] };
   }
   const made = await createAll(createLink, recreatable, signal);

@@ -49,7 +49,7 @@ export function settleWish(ctx: Pick<Context, 'config' | 'installs'>, wish: Want
   const source = settleSource(install, installs.get(install)?.source, wish.source);
   if (jobs.length > 0 && source !== 'employer') {
     const message =
-      'Jobs are named for your own account alone, with --employer: a customer links their projects to jobs';
+      'Jobs can be named only for your own account, with --employer. A customer links projects to jobs at the marketplace';
     throw new AppError('invalid', message);
   }
   const configured = config.installs.get(install);
@@ -57,10 +57,7 @@ export function settleWish(ctx: Pick<Context, 'config' | 'installs'>, wish: Want
     if (!hasToken && tool === undefined && projects === undefined && jobs.length === 0) {
       return { source, destination: null, configured: configured.token };
     }
-    throw new AppError(
-      'invalid',
-      `${install} stands in the configuration: change its token, tool, projects or jobs there`,
-    );
+    throw new AppError('invalid', `${install} is in the configuration. Change its token, tool, projects or jobs there`);
   }
   return { source, destination: settleDestination(ctx, wish), configured: undefined };
 }
@@ -78,14 +75,14 @@ function settleDestination(
   const [before, tools] = [installs.get(install), [...config.tools.keys()]];
   const tool = wanted.tool ?? before?.tool ?? onlyOf(tools);
   if (!tools.includes(tool)) {
-    throw new AppError('invalid', `There is no tool "${tool}"; there is: ${tools.join(', ')}`);
+    throw new AppError('invalid', `There is no tool "${tool}". Choose one of: ${tools.join(', ')}`);
   }
   const projects = wanted.projects ?? (before?.tool === tool ? before.projects : undefined);
   if (projects !== undefined) return { tool, projects };
   if ([...installs].some(([name, other]) => name !== install && other.tool === tool)) {
     throw new AppError(
       'invalid',
-      `Other installs use the tool "${tool}" too: name the projects that are this customer's, with --projects`,
+      `Other installs use the tool "${tool}" too. Name this customer's projects with --projects`,
     );
   }
   return { tool, projects: ['*'] };
@@ -97,8 +94,8 @@ function onlyOf(tools: readonly string[]): string {
   throw new AppError(
     'invalid',
     tool === undefined
-      ? 'No tool is configured: name one under "tools" in the configuration first'
-      : `Name the tool that gets the people, with --tool; there is: ${tools.join(', ')}`,
+      ? 'No tool is configured. Add one under "tools" in the configuration'
+      : `Choose a tool with --tool: ${tools.join(', ')}`,
   );
 }
 
@@ -106,7 +103,7 @@ function onlyOf(tools: readonly string[]): string {
 function settleSource(install: string, known: SourceKind | undefined, wanted: SourceKind | undefined): SourceKind {
   if (known === undefined || wanted === undefined || wanted === known) return wanted ?? known ?? 'platform';
   const is = known === 'platform' ? 'the platform of a customer' : 'your own account';
-  throw new AppError('conflict', `${install} is ${is}: give the account of another kind a name of its own`);
+  throw new AppError('conflict', `${install} is ${is}. Choose another name for an account of the other kind`);
 }
 
 /** @throws AppError `invalid` for a text that cannot be a token */

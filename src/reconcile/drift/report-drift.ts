@@ -104,14 +104,13 @@ function findingsOf(drift: GroupDrift): DriftFinding[] {
       key: `removed_again ${membership}`,
       alert: 'removed_member_returned' as const,
       fields: { membership },
-      message: 'A removed member is back, and is removed again unless a contract begins',
+      message: 'A removed member is back. Gangway removes them again, unless a contract starts',
     })),
     ...vanishing.map(({ membershipId: membership, timesAddedBack }) => ({
       key: `vanishing ${membership} ${timesAddedBack}`,
       alert: 'member_keeps_vanishing' as const,
       fields: { membership, timesAddedBack },
-      message:
-        'A member that is added back keeps being removed from outside: from now on it is added back once an hour',
+      message: 'Something outside Gangway keeps removing a member. From now on Gangway adds them back once an hour',
     })),
   ];
 }
@@ -127,7 +126,7 @@ function findLeaks(verdicts: DriftVerdict[]): DriftFinding[] {
     key: `leak ${key}`,
     alert: 'managed_address_leaked',
     fields: { leaks: ids.length, ...fields },
-    message: 'An account with a managed address is in a group without a reason: not removed by us',
+    message: 'An account with a managed email is in a group without an active contract. Gangway does not remove it',
   });
   if (ids.length <= maxNamed) return ids.map((id) => toFinding(id, { member: toShown(id) }));
   return [toFinding('many', { members: ids.slice(0, maxNamed).map(toShown) })];
@@ -142,13 +141,13 @@ function toAddressChanged(
   { membershipId: membership, address, isKnown }: Extract<DriftVerdict, { kind: 'address_changed' }>,
   isFollowed: boolean,
 ): DriftFinding {
-  const todo = isFollowed ? 'it follows, if the account is ours' : 'change it there';
+  const todo = isFollowed ? 'Gangway changes it, if it made the account' : 'Change it in the tool';
   return {
     key: `address_changed ${membership} ${address}`,
     alert: 'address_changed',
     fields: { membership },
     message: isKnown
-      ? `A member has another address in the tool than their work email is now: ${todo}`
-      : 'The account of a member shows an address that was never theirs: a look checks whether the account is still theirs',
+      ? `The email of a member in the tool is not their current work email. ${todo}`
+      : 'The account of a member shows an email that was never theirs. Gangway checks whether the account is still theirs',
   };
 }

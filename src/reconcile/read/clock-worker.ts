@@ -75,7 +75,7 @@ export async function mendAfterSetBack(ctx: Context, latestMs: number): Promise<
   alerts.raise(
     'clock_set_back',
     { aheadSeconds: Math.round(aheadMs / 1000) },
-    'The clock was ahead and has been set back: stored times are cut back to now, and every install is read before anything older is acted on',
+    'The clock was ahead and was set back. Gangway cut stored times back to now, and reads every install before it acts on anything older',
   );
   return true;
 }

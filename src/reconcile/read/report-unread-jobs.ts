@@ -9,7 +9,7 @@ export function reportUnreadJobs({ alerts }: Context, install: string, unreadLin
     alerts.raise(
       'job_unread',
       { install, job, reason: maskText(message) },
-      'The contracts of a job cannot be read: nobody is removed because of it, and nobody new gets in. See that the job belongs to the account of the token, or take its link away with "gangway links remove"',
+      'Gangway cannot read the contracts of a job, so nobody new gets in. Nobody is removed because of it. Check that the job belongs to the account of the token, or remove its link with "gangway links remove"',
     );
   }
   alerts.observe(

@@ -118,10 +118,10 @@ async function listAndAdd(ctx: Context, install: string, beganAt: string, signal
   });
   // An event names one of several people.
   const isUnanswered = (await findUnreadContracts(ctx, install, ids)).length > 0;
-  if (isUnanswered) throw new AppError('conflict', 'It was not answered who is on an active contract');
+  if (isUnanswered) throw new AppError('conflict', 'The marketplace did not say who is on an active contract');
   const listed = new Set(contracts.map(({ id }) => id));
   const isUnread = (await listOpenReads(ctx, install)).some((id) => !listed.has(id));
-  if (isUnread) throw new AppError('conflict', 'The list of active contracts leaves out one that was announced');
+  if (isUnread) throw new AppError('conflict', 'The list of active contracts lacks one that an event announced');
 }
 
 /** One listing if they fit into one, else one for each link. */

@@ -174,7 +174,7 @@ export function findApi({ sources }: Context, install: string): SourceReader {
 function reportFailure({ alerts, logger }: Context, install: string, error: AppError): void {
   logger.warn({ err: error, install }, 'An install could not be read');
   if (error.code === 'conflict') {
-    const message = 'The token of an install belongs to another customer: nothing is read or changed with it';
+    const message = 'The token of an install belongs to another customer. Gangway reads and changes nothing with it';
     alerts.raise('other_customer', { install, reason: error.message }, message);
     return;
   }
@@ -182,12 +182,12 @@ function reportFailure({ alerts, logger }: Context, install: string, error: AppE
   alerts.raise(
     'marketplace_refuses',
     { install, status: error.status },
-    'The marketplace refuses the token of an install: nothing is read, and no member is removed because of it',
+    'The marketplace refuses the token of an install. Gangway reads nothing, and removes nobody because of it',
   );
 }
 
 const suspectMessage =
-  'A contract is no longer listed, and nothing says that it ended: its people keep access until "gangway contracts end"';
+  'A contract is no longer listed, but not reported as ended. Its people keep their access until "gangway contracts end"';
 
 const alertAfterMs = 24 * 3_600_000;
 /** If more are new, one alert is about all of the install. */
@@ -245,6 +245,6 @@ async function reportClock({ database, alerts, clock }: Context, driftMs: number
   alerts.raise(
     'clock_drift',
     { machine, driftSeconds },
-    "This machine's clock and the marketplace's differ: deliveries are refused over 300 s",
+    "This machine's clock differs from the marketplace's. Webhooks are refused beyond 300 s",
   );
 }

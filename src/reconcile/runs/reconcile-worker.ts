@@ -57,7 +57,7 @@ async function endIfDone(
   if (trigger === 'command' && ageMs < commandMs) return;
   if (readAt === null) {
     const isBeingRead = leasedUntil !== null && leasedUntil > now;
-    if (ageMs >= readMs && !isBeingRead) await failRun(ctx, id, 'Cut off while it was being read', now);
+    if (ageMs >= readMs && !isBeingRead) await failRun(ctx, id, 'Interrupted during the reading', now);
     return;
   }
   // First, so that what is derived in between is counted below.

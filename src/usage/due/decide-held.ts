@@ -29,7 +29,7 @@ export async function decideHeld(ctx: Context, by: By, id: string, contractId: s
       const contract = held.contracts.find((one) => one.contractId === contractId);
       if (contractId !== null && contract === undefined) {
         const known = held.contracts.map((one) => one.contractId).join(', ') || 'none';
-        throw new AppError('invalid', `It cannot be of that contract; it may be of: ${known}`);
+        throw new AppError('invalid', `The work cannot belong to this contract. Possible contracts: ${known}`);
       }
       const decision = { contract: contract ?? null, reason: held.reason };
       const of = { key: held.work, trainerId: held.trainerId };
@@ -41,7 +41,7 @@ export async function decideHeld(ctx: Context, by: By, id: string, contractId: s
         const { reason } = after ?? (await findHeld(tx, heldIdOf(wholeKey(held.work)))) ?? held;
         throw new AppError(
           'conflict',
-          `Nothing was changed, as it would be held all the same: ${describeHeld[reason]}`,
+          `Nothing was changed, because the work would still be held: ${describeHeld[reason]}`,
         );
       }
       const decided = contractId === null ? 'discarded' : `assigned to ${contractId}`;

@@ -65,7 +65,7 @@ export async function prepareImport(
       progress.onProgress(`${chunk.at(-1)?.line} lines read, ${tally.sums.get('refused')?.lines ?? 0} of them wrong`);
     }
     const summary = await summariseImport(ctx.database.kysely, id);
-    if (summary.lines === 0 && tally.sums.size === 0) refuse(tally, 1, 'nothing in the file says what was done');
+    if (summary.lines === 0 && tally.sums.size === 0) refuse(tally, 1, 'the file has no work in it');
     const isRefused = tally.sums.size > 0;
     if (isRefused) await dropImport(ctx, id);
     else {
@@ -122,7 +122,7 @@ async function writeChunk(
     if ('fault' in one) faults.push(one);
     else if (!added.has(one.line)) {
       const first = await findSameLine(ctx, id, one);
-      faults.push({ line: one.line, fault: `is of the same person and day as line ${first}` });
+      faults.push({ line: one.line, fault: `has the same person and day as line ${first}` });
     }
   }
   return faults;
@@ -131,7 +131,7 @@ async function writeChunk(
 /** Extends the time of an import. @throws AppError `conflict` where another process has dropped it */
 async function keepWriting({ clock }: Context, tx: Transaction, id: number, summary?: ImportSummary): Promise<void> {
   const isKept = await changeImport(tx, id, 'writing', { ...summary, keptUntil: instantIn(clock, keptMs) });
-  if (!isKept) throw new AppError('conflict', 'The import took too long and was dropped: begin it again');
+  if (!isKept) throw new AppError('conflict', 'The import took too long and was dropped. Start it again');
 }
 
 /**
@@ -168,11 +168,14 @@ export async function findUndoable(ctx: Context, id: number): Promise<ListedImpo
   const days = await listDismissedDays(ctx.database.kysely, id, mostDaysNamed + 1);
   if (days.length === 0) return found;
   const named = days.slice(0, mostDaysNamed).join(', ') + (days.length > mostDaysNamed ? ' and more' : '');
-  throw new AppError('conflict', `The import ${id} cannot be undone: an operator dismissed a later change of ${named}`);
+  throw new AppError(
+    'conflict',
+    `Import ${id} cannot be undone, because an operator dismissed a later change of ${named}`,
+  );
 }
 
 function alreadyUndone(id: number): AppError {
-  return new AppError('conflict', `The import ${id} is already undone`);
+  return new AppError('conflict', `Import ${id} is already undone`);
 }
 
 /**

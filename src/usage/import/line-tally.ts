@@ -76,7 +76,7 @@ export async function closeTally(ctx: Context, install: string, tally: Tally): P
   const isReported = reportedOf(ctx, [install]).length > 0;
   const settle = (outcome: FoundOutcome, reason: string | null): Pick<PreviewedLine, 'outcome' | 'reason'> => {
     if (outcome !== 'lowered' && outcome !== 'sent') return { outcome, reason };
-    if (!isReported) return { outcome: 'held', reason: `the marketplace of ${install} takes no reports` };
+    if (!isReported) return { outcome: 'held', reason: `the marketplace of ${install} accepts no reports` };
     return outcome === 'lowered' && isHeld ? { outcome: 'held', reason: loweredTooMuch } : { outcome: 'sent', reason };
   };
   const outcomes = { sent: noLines, held: noLines, unchanged: noLines, refused: noLines };

@@ -118,11 +118,11 @@ interface DayChange extends FoundChange {
 const unchanged: FoundChange = { outcome: 'unchanged', reason: null };
 const sentForTheLastTime: FoundChange = {
   outcome: 'held',
-  reason: 'its day was sent for the last time: "gangway usage held" lists it, to be sent or dismissed',
+  reason: 'its day had its last report: send or dismiss it with "gangway usage held"',
 };
 const refusedBefore: FoundChange = {
   outcome: 'held',
-  reason: 'the marketplace refused the same counts before: it is sent again a day later',
+  reason: 'the marketplace refused the same counts before, so it is sent again a day later',
 };
 
 /** By the keys of the days. */
@@ -152,7 +152,7 @@ async function findChanges(
 
 function changeWithoutPlan({ day, timeZone, counts }: DueDay, answered: Counts, now: Date): FoundChange {
   if (day <= dayIn(now, timeZone) || isSame(counts, answered)) return unchanged;
-  return { outcome: 'sent', reason: `as soon as its day has begun in ${timeZone}` };
+  return { outcome: 'sent', reason: `as soon as its day has started in ${timeZone}` };
 }
 
 function changeOfEntry({ counts, before, isBraked, heldSince }: PlannedEntry): FoundChange {

@@ -34,18 +34,18 @@ function readHeader(text: string): Header | { fault: string } {
   // No column's name holds either of them.
   const delimiter = text.includes(';') ? ';' : ',';
   const names = splitCsvLine(text, delimiter)?.map((name) => name.trim());
-  if (names === undefined) return { fault: 'has quotes that are wrong' };
+  if (names === undefined) return { fault: 'has invalid quotes' };
   const columns = names.map(toImportColumn);
   const stranger = columns.indexOf(undefined);
   if (stranger !== -1) {
     const named = describeUnknownColumn(names[stranger] ?? '', stranger + 1);
-    return { fault: `is the header, and ${named} is none of ${importColumns.join(', ')}` };
+    return { fault: `is the header, but ${named} is not one of ${importColumns.join(', ')}` };
   }
   const known = columns.filter((column) => column !== undefined);
   const twice = known.find((column, index) => known.indexOf(column) !== index);
-  if (twice !== undefined) return { fault: `is the header, and has ${twice} twice` };
+  if (twice !== undefined) return { fault: `is the header, but has ${twice} twice` };
   const missing = findMissing(known);
-  return missing === undefined ? { columns: known, delimiter } : { fault: `is the header, and has no ${missing}` };
+  return missing === undefined ? { columns: known, delimiter } : { fault: `is the header, but has no ${missing}` };
 }
 
 function findMissing(columns: readonly ImportColumn[]): string | undefined {
@@ -58,9 +58,9 @@ function findMissing(columns: readonly ImportColumn[]): string | undefined {
 
 function readRow(text: string, { columns, delimiter }: Header): ReadValues {
   const fields = splitCsvLine(text, delimiter);
-  if (fields === null) return { fault: 'has quotes that are wrong' };
+  if (fields === null) return { fault: 'has invalid quotes' };
   if (fields.length !== columns.length) {
-    return { fault: `has ${fields.length} columns, and the header ${columns.length}` };
+    return { fault: `has ${fields.length} columns, but the header has ${columns.length}` };
   }
   const values: LineValues = {};
   for (const [index, column] of columns.entries()) {

@@ -51,7 +51,7 @@ function readJsonLine(line: Line): ReadValues {
   for (const [name, value] of Object.entries(json)) {
     const column = toImportColumn(name);
     if (column === undefined) {
-      return { fault: `${describeUnknownColumn(name)} is none of ${importColumns.join(', ')}` };
+      return { fault: `${describeUnknownColumn(name)} is not one of ${importColumns.join(', ')}` };
     }
     if (value !== null) values[column] = value;
   }

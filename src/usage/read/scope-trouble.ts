@@ -44,12 +44,12 @@ export function sayScopeTrouble(
   const since = (instant: string | null) => now.getTime() - Date.parse(instant ?? '');
   if (failingSince === null || since(alertedAt) < dayMs) return null;
   if (goneSince !== null && since(goneSince) > 0)
-    return 'The tool says that a linked work scope does not exist: no work is read in it';
+    return 'The tool says that a linked project does not exist, so no work is read in it';
   if (readBeganAt === null)
     return since(failingSince) >= firstReadMs
-      ? 'The work in a linked scope could never be read: none of it is reported'
+      ? 'The work in a linked project could not be read yet, so none of it is reported'
       : null;
   return since(readBeganAt) >= dayMs
-    ? 'The work in a scope could not be read for a day: no new work of it is reported'
+    ? 'The work in a project could not be read for a day, so no new work of it is reported'
     : null;
 }

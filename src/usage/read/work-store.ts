@@ -260,7 +260,7 @@ export async function refuseLost(tx: Transaction, claim: ScopeClaim, now: string
     .where('leaseToken', '=', claim.token)
     .where('leasedUntil', '>', now)
     .executeTakeFirst();
-  if (row === undefined) throw new AppError('unavailable', 'The reading took so long that another has begun');
+  if (row === undefined) throw new AppError('unavailable', 'The reading took so long that another one started');
 }
 
 async function saveItems(tx: Transaction, key: MemberKey, before: MemberWork, after: MemberWork): Promise<void> {

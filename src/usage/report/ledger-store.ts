@@ -296,5 +296,5 @@ async function insertNew(database: Database, tx: Transaction, rows: readonly Row
   if (rows.length === 0) return;
   const { numAffectedRows } = await insert(database, rows, sql`do nothing`).execute(tx);
   if (numAffectedRows === BigInt(rows.length)) return;
-  throw new AppError('unavailable', 'Another sender has begun to send the same usage');
+  throw new AppError('unavailable', 'Another process is sending the same usage');
 }

@@ -84,5 +84,4 @@ async function recountTonight(ctx: Context, day: string, signal: AbortSignal, be
   ctx.alerts.raise('usage_miscounted', { trainers: wrong.length, days }, miscounted);
 }
 
-const miscounted =
-  'What was stored as due was not what follows from the readings, and was mended: see "gangway usage check"';
+const miscounted = 'Stored work did not match the readings. Gangway corrected it: see "gangway usage check"';

@@ -37,7 +37,7 @@ describe.each(surroundings)('a subscription whose endpoint cannot be changed, %s
     expect(both).toMatchObject([{ endpointId: world.endpointId }, { secret: expect.stringMatching(/^whsec_/) }]);
     expect(new Set(both.map(({ secret }) => secret)).size).toBe(2);
     expect(await world.takeReadWanted()).toBe(true);
-    expect(world.alerts()).toEqual([expect.stringMatching(/^endpoint_disabled: .*: another one takes over from it/)]);
+    expect(world.alerts()).toEqual([expect.stringMatching(/^endpoint_disabled: .*\. Another endpoint replaces it/)]);
     world.clock.advance(minute);
     await world.check();
     const [left, ...others] = await world.endpoints();

@@ -24,7 +24,7 @@ describe('a new token may do', () => {
 
   it('never more than the old one, nor nothing', () => {
     expect(() => planScopes(source, needed, ['payments:write'])).toThrow('The token lacks payments:write');
-    expect(() => planScopes(source, ['team:read'], [])).toThrow('none of the scopes');
+    expect(() => planScopes(source, ['team:read'], [])).toThrow('none of the needed scopes');
   });
 });
 

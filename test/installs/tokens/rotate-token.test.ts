@@ -70,7 +70,7 @@ describeEachDatabase('a token', (openFresh) => {
     expect(world.active()).toHaveLength(2);
     const platform = await world.open({ configured: { own: 'ot_ptk_1' }, source: 'platform' });
     const failure = await failureOf(platform.rotate());
-    expect(failure.message).toContain('Only the token of an account of your own can be rotated');
+    expect(failure.message).toContain('Only the token of your own account can be rotated');
   });
 
   it('that several installs have is replaced for all of them, and for no other', async () => {
@@ -234,7 +234,7 @@ describeEachDatabase('a token', (openFresh) => {
       },
     };
     const failure = await failureOf(rotateToken({ ...ctx, database }, registry, 'own', wishOf(), signal));
-    expect(failure.message).toContain('Another process has rotated the token of own meanwhile');
+    expect(failure.message).toContain('Another process rotated the token of own in the meantime');
     expect(await (await world.open()).tokenId()).toBe(overtaken);
     expect(world.tokens().map(({ status }) => status)).toEqual(['active', 'revoked', 'active']);
   });

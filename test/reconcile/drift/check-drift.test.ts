@@ -121,7 +121,7 @@ describeAnyDatabase('drift', (openFresh) => {
     expect(incident.removals()).toEqual([]);
   });
 
-  it('flags a managed address without a reason once, and keeps it', async () => {
+  it('flags a managed email without an active contract once, and keeps it', async () => {
     await hire('cmu1');
     tool.seed(group, 'x1', 'Stray@OpenTrain.work');
     await check();

@@ -229,7 +229,7 @@ describe('an act by the API', () => {
     const there = { tool: 'list', projects: ['night-*'] };
     const refusals = [
       [{ token }, 'with --employer'],
-      [{ token, jobs }, 'for your own account alone'],
+      [{ token, jobs }, 'Jobs can be named only for your own account'],
       [{ token: sandbox.createInstall().token, source: 'employer' }, 'without --employer'],
       [{ token, source: 'employer', jobs: [{ job, project: 'day-1' }] }, 'is not one of the projects of night'],
       [{ token, source: 'employer', jobs: [{ job: 'job_gone', project: 'night-1' }] }, 'There is no such job'],

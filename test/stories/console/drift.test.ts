@@ -57,7 +57,7 @@ describe('the page of drift', () => {
     await read();
     const [first = ''] = rowsOf((await otto.visit('/drift')).text, 'ann@elsewhere.example');
     expect(first).toMatch(
-      /^ann@elsewhere\.example, id s1 \| street-signs list \| belongs to no known trainer \| .* \| nothing: strangers are left alone$/,
+      /^ann@elsewhere\.example, id s1 \| street-signs list \| not a known trainer \| .* \| nothing: Gangway leaves strangers alone$/,
     );
     const page = await vera.visit('/drift');
     expect(page.body).not.toContain('ann@elsewhere.example');
@@ -78,8 +78,8 @@ describe('the page of drift', () => {
     await read();
     const page = await vera.visit('/drift?side=missing');
     expect(page.html.querySelector('td a')?.getAttribute('href')).toBe(`/trainers/${trainerId}`);
-    expect(rowsOf(page.text, 'not in the tool although they should be')).toEqual([
-      expect.stringMatching(/ \| Active \| they are looked for, and added back if they are not found$/),
+    expect(rowsOf(page.text, 'should be in the tool, but is not')).toEqual([
+      expect.stringMatching(/ \| Active \| Gangway checks again, and adds them back if they are not found$/),
     ]);
     expect(tool.members('street-signs')).toEqual([memberId]);
   });

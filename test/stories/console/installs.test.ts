@@ -75,7 +75,7 @@ describe('the installs', () => {
     await visitor.signIn('otto');
     const typed = { ...fields, token, jobs: `${job}=beta-1, ${job}=beta-2` };
     const refused = await visitor.press(await visitor.visit('/connect'), 'Connect', typed);
-    expect(refused.text).toContain('for your own account alone');
+    expect(refused.text).toContain('Jobs can be named only for your own account');
     expect(refused.body).toContain(`${job}=beta-1, ${job}=beta-2`);
     const page = await visitor.press(await visitor.visit('/connect'), 'Connect', { ...typed, source: 'employer' });
     expect(page).toMatchObject({ status: 200, path: expect.stringMatching(/^\/started\//) });

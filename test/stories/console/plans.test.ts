@@ -117,13 +117,13 @@ describe('a plan', () => {
     await customer.link('street-signs');
     await quiet();
     const now = await visitor.visit('/plans/1');
-    expect(now.text.match(/\| they are to be in by now/g)).toHaveLength(4);
+    expect(now.text.match(/\| they are wanted again/g)).toHaveLength(4);
     expect(boxesIn(now)).toEqual([]);
     // The page was opened before, and is sent now.
     const outcome = await outcomeOf(held, await approve(visitor, seen, 'Approve selected', { membership: ids }));
     expect(outcome.text).toContain('Approved 0 removals.');
     const notice = outcome.html.querySelector('main [role=status]')?.text;
-    expect(notice?.match(/they are to be in by now/g)).toHaveLength(4);
+    expect(notice?.match(/they are wanted again/g)).toHaveLength(4);
     await quiet();
     expect(held.size()).toBe(4);
   });
@@ -153,7 +153,7 @@ describe('a plan', () => {
     const plan = await visitor.visit('/plans/1');
     sandbox.setFaults(undefined, { unauthenticated: 1 });
     const after = await approve(visitor, plan, 'Approve all 4');
-    expect(after.text).toContain('Plan 1 was not approved, as acme could not be read');
+    expect(after.text).toContain('Plan 1 was not approved, because acme could not be read');
     expect((await visitor.visit('/plans/1')).text).toContain('Open');
     const unknown = await visitor.visit('/started/0123456789abcdef');
     expect([unknown.status, unknown.text]).toEqual([200, expect.stringContaining('does not know this act')]);

@@ -34,7 +34,7 @@ it('the token of a platform is not, and a viewer replaces none', async () => {
   await operator.signIn('otto');
   expect((await operator.visit('/installs/acme')).text).not.toContain('Rotate the token');
   const refused = await operator.press(await operator.visit('/do/tokenRotate?install=acme'), 'Rotate');
-  expect(refused.text).toContain('Only the token of an account of your own can be rotated');
+  expect(refused.text).toContain('Only the token of your own account can be rotated');
   const { consoleUrl } = await openEmployerJourney(sqlite);
   const viewer = createVisitor(consoleUrl);
   await viewer.signIn('vera');

@@ -49,7 +49,7 @@ describeAnyDialect('a configuration that no longer leads to people', (dialect) =
       const start = (installs: Configuration, acceptsOrphans = false) =>
         site.start({ installs, tools: { studio: tool.adapter }, acceptsOrphans });
 
-      await expect(start(changed)).rejects.toThrow(`no longer leads to ${lost}`);
+      await expect(start(changed)).rejects.toThrow(`no longer covers ${lost}`);
       await expect(start(changed)).rejects.toThrow('--accept-orphans');
       expect(tool.calls).toEqual([]);
 
@@ -77,7 +77,7 @@ describeAnyDialect('a configuration that no longer leads to people', (dialect) =
       tools: { atelier: tool.adapter },
     };
     const all = '3 memberships (2 of install acme, tool studio; 1 of install globex, tool studio)';
-    await expect(site.start(renamed)).rejects.toThrow(`no longer leads to ${all}`);
+    await expect(site.start(renamed)).rejects.toThrow(`no longer covers ${all}`);
     expect(tool.calls).toEqual([]);
 
     const accepting = await site.start({ ...renamed, acceptsOrphans: true });

@@ -125,7 +125,9 @@ describeAnyDialect('a trainer who signed up by the link that serves all trainers
     await until('they are out', look, (said) => said.at(-1)?.[0] === 'remove removed');
     expect((await messages(journey)).at(-1)).toEqual([
       'remove removed',
-      expect.stringMatching(/^The trainer's work could not be read before the removal, from .*may not be reported$/),
+      expect.stringMatching(
+        /^Gangway could not read the trainer's work before the removal, since .*may not be reported$/,
+      ),
     ]);
   });
 });

@@ -226,7 +226,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
   });
 
-  it('never removes a trainer because the configuration no longer leads to them', async () => {
+  it('never removes a trainer because the configuration no longer covers them', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
     routes = () => undefined;

@@ -149,7 +149,7 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
     expect(await engine.rows('run')).toMatchObject([{ endedAt: null }]);
     engine.clock.advance(installLeaseMs);
     await endRuns(engine);
-    expect(await engine.rows('run')).toMatchObject([{ failure: expect.stringMatching(/^Cut off/) }]);
+    expect(await engine.rows('run')).toMatchObject([{ failure: expect.stringMatching(/^Interrupted/) }]);
   });
 
   it('is not taken for a loop that hangs', async () => {

@@ -115,7 +115,7 @@ describeAnyDatabase('held work', (openFresh) => {
       for (const seconds of [3000, 500]) {
         await expect(decide(contractId, seconds)).rejects.toMatchObject({
           code: 'conflict',
-          message: staysHeld('two sources count it'),
+          message: staysHeld('counted by two sources'),
         });
       }
       expect([(await held()).sort(), await readAndReport()]).toMatchObject([both, { sent: 0, held: 2 }]);
@@ -202,7 +202,7 @@ describeAnyDatabase('held work', (openFresh) => {
 });
 
 function staysHeld(why: string) {
-  return expect.stringContaining(`it would be held all the same: ${why}`);
+  return expect.stringContaining(`the work would still be held: ${why}`);
 }
 
 async function importSeconds({ ctx, contractId }: OneWorker, day: string, seconds: number): Promise<void> {

@@ -18,8 +18,8 @@ const wrong: [line: string, fault: string][] = [
   [',lamps,,x@opentrain.work,60,', 'no trainer is known by this workEmail'],
   [',lamps,,cmu1@opentrain.work,60,', 'the trainer with this workEmail is not on the project'],
   ['cmc1,,,,-1,', 'totalSeconds is negative'],
-  ['cmc1,,,,60', 'has 6 columns, and the header 7'],
-  ['"cmc1,,,,60,', 'has quotes that are wrong'],
+  ['cmc1,,,,60', 'has 6 columns, but the header has 7'],
+  ['"cmc1,,,,60,', 'has invalid quotes'],
 ];
 
 const right = ['cmc1,,,,60,', 'cmc2,,cmu3,,,7', ',lamps,,cmu2@opentrain.work,60,0', '"cmc1",,,,5,5'];
@@ -62,8 +62,8 @@ describeAnyDatabase('a file with faults', (openFresh) => {
     const lines = days.map((day) => `${day},cmc1,60`);
     const { preview } = await world.prepare([...lines, lines[0] ?? '', '', `${lines[599]}0`]);
     expect(refusedIn(preview)).toEqual([
-      '602 is of the same person and day as line 2',
-      '604 is of the same person and day as line 601',
+      '602 has the same person and day as line 2',
+      '604 has the same person and day as line 601',
     ]);
   });
 
@@ -79,7 +79,7 @@ describeAnyDatabase('a file with faults', (openFresh) => {
     const world = await openImportWorld(openFresh);
     for (const options of [{}, { header: '' }]) {
       const { preview } = await world.prepare([], options);
-      expect(refusedIn(preview)).toEqual(['1 nothing in the file says what was done']);
+      expect(refusedIn(preview)).toEqual(['1 the file has no work in it']);
     }
   });
 

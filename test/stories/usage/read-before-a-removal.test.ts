@@ -102,7 +102,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     expect(await isCleared()).toBe(false);
     engine.clock.advance(1);
     expect(await isCleared()).toBe(true);
-    expect(await take()).toMatch(/could not be read before.* in signs \(The export broke off\):/);
+    expect(await take()).toMatch(/could not read the trainer's work before.* in signs \(The export broke off\)\. /);
   });
 
   it('nothing is said of work that was read after that, but before they were out', async () => {
@@ -157,7 +157,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     expect(await isCleared()).toBe(false);
     engine.clock.advance(5 * minuteMs);
     expect(await isCleared()).toBe(true);
-    expect(await take()).toMatch(/ in lamps \(There is no lamps\):/);
+    expect(await take()).toMatch(/ in lamps \(There is no lamps\)\. /);
   });
 
   it('a project that was read when nothing could count there any more is not waited for', async () => {

@@ -87,7 +87,7 @@ describeEachDatabase('an import', (openFresh) => {
     const world = await openImportWorld(openFresh);
     const id = await world.take(['2026-03-13,cmc1,60']);
     await world.undo(id);
-    await expect(world.undo(id)).rejects.toThrow('The import 1 is already undone');
+    await expect(world.undo(id)).rejects.toThrow('Import 1 is already undone');
     await world.prepare(['2026-03-13,cmc1,60']);
     await expect(world.undo(2)).rejects.toThrow('There is no import 2');
   });

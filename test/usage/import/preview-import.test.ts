@@ -40,9 +40,9 @@ describeEachDatabase('the preview of an import', (openFresh) => {
       '2 sent cmc1 null → 60',
       '3 unchanged cmc1 60 → 60',
       '4 sent cmc1 50 → 90',
-      '5 held cmc1 null → 60, the marketplace refused the same counts before: it is sent again a day later',
+      '5 held cmc1 null → 60, the marketplace refused the same counts before, so it is sent again a day later',
       '6 unchanged cmc1 60 → 60',
-      '7 held cmc1 60 → 70, its day was sent for the last time: "gangway usage held" lists it, to be sent or dismissed',
+      '7 held cmc1 60 → 70, its day had its last report: send or dismiss it with "gangway usage held"',
       '8 sent cmc1 null → 60',
     ]);
     expect(found.sums).toEqual(['sent 3: 160', 'held 2: 70', 'unchanged 2: 0', 'refused 0: null']);
@@ -70,9 +70,9 @@ describeEachDatabase('the preview of an import', (openFresh) => {
       '2026-03-14,,lamps,cmu2,70',
     ];
     const found = await preview(world, lines, { header });
-    const both = 'two sources count it: a tool and an import, or two imports';
+    const both = 'counted by two sources: a tool and an import, or two imports';
     expect(found.lines).toEqual([
-      '2 held null null → 60, done before the contract began',
+      '2 held null null → 60, done before the contract started',
       '3 sent cmc1 null → 60',
       `4 held null null → 60, ${both}`,
       `5 held null null → 70, ${both}`,
@@ -119,7 +119,7 @@ describeEachDatabase('the preview of an import', (openFresh) => {
     const world = await openImportWorld(openFresh);
     const ctx = { ...world.ctx, sources: new Map() };
     const found = (await prepareLines(ctx, ['2026-03-14,cmc1,60'])).preview;
-    expect(found.listed.map(toText)).toEqual(['2 held cmc1 null → 60, the marketplace of acme takes no reports']);
+    expect(found.listed.map(toText)).toEqual(['2 held cmc1 null → 60, the marketplace of acme accepts no reports']);
     expect(found.outcomes.held).toMatchObject({ lines: 1, counts: { seconds: 60 } });
   });
 
@@ -129,7 +129,7 @@ describeEachDatabase('the preview of an import', (openFresh) => {
     const links = new Map([['street-signs', { timeZone: 'America/Los_Angeles' }]]);
     const ctx = { ...world.ctx, config: { ...world.ctx.config, links } };
     const found = (await prepareLines(ctx, ['2026-03-15,cmc1,60'])).preview;
-    const once = 'as soon as its day has begun in America/Los_Angeles';
+    const once = 'as soon as its day has started in America/Los_Angeles';
     expect(found.listed.map(toText)).toEqual([`2 sent cmc1 null → 60, ${once}`]);
   });
 

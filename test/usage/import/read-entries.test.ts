@@ -28,9 +28,9 @@ const entry = {
 describe('a CSV file of work', () => {
   it('is read with a byte order mark, Windows line ends, quotes, spaces and empty lines', async () => {
     const text = '\ufeff"workDate", contractId ,totalSeconds\r\n\r\n"2026-03-14",  "cmc1",60\r\n2026-03-14,cmc1,"60"';
-    // A quote after a space is none of CSV's.
+    // A quote after a space is not one of CSV's.
     expect(await read(text)).toEqual([
-      { line: 3, fault: 'has quotes that are wrong' },
+      { line: 3, fault: 'has invalid quotes' },
       { line: 4, entry },
     ]);
   });
@@ -108,9 +108,9 @@ describe('a CSV file of work', () => {
     ['contractId,totalSeconds', 'no workDate'],
     ['workDate,totalSeconds', 'no contractId and no externalProjectId'],
     ['workDate,contractId,totalSeconds,totalSeconds', 'totalSeconds twice'],
-    ['workDate,contractId,seconds', '"seconds" is none of workDate, contractId'],
-    ['2026-03-14,amara@opentrain.work,60', '"2026-03-14" is none of'],
-    ['amara@opentrain.work,60', 'column 1 is none of'],
+    ['workDate,contractId,seconds', '"seconds" is not one of workDate, contractId'],
+    ['2026-03-14,amara@opentrain.work,60', '"2026-03-14" is not one of'],
+    ['amara@opentrain.work,60', 'column 1 is not one of'],
   ])('is refused for its header %s', async (header, fault) => {
     const all = await read(`${header}\n2026-03-14,cmc1,60\n`);
     expect(all).toEqual([{ line: 1, fault: expect.stringContaining(fault) as string }]);
@@ -141,8 +141,8 @@ describe('an NDJSON file of work', () => {
     [{ contractId: 7 }, 'contractId is not text of up to 320 characters'],
     [{ contractId: '' }, 'contractId is not text of up to 320 characters'],
     [{ workDate: 20_260_314 }, 'workDate is not a day like 2026-03-15'],
-    [{ seconds: 60 }, '"seconds" is none of workDate, contractId'],
-    [{ 'amara@opentrain.work': 60 }, 'one of its names is none of'],
+    [{ seconds: 60 }, '"seconds" is not one of workDate, contractId'],
+    [{ 'amara@opentrain.work': 60 }, 'one of its names is not one of'],
   ])('is refused for %j', async (change, fault) => {
     const work = { workDate: '2026-03-14', contractId: 'cmc1', totalSeconds: 60, ...change };
     const [first] = await readJson(work);

@@ -164,7 +164,7 @@ describeEachDatabase('work from a file', (openFresh) => {
     await decideLate(ctx, by, late?.id ?? '', false);
     await expect(undo(second)).rejects.toMatchObject({
       code: 'conflict',
-      message: `The import ${second} cannot be undone: an operator dismissed a later change of 2026-01-10`,
+      message: `Import ${second} cannot be undone, because an operator dismissed a later change of 2026-01-10`,
     });
     engine.clock.advance(hourMs);
     await report();
