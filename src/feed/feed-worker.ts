@@ -112,7 +112,7 @@ export async function readFeed(
   const { install } = claimed;
   try {
     const readUpdates = sources.get(install)?.readUpdates;
-    if (readUpdates === undefined) throw new AppError('not_found', `The install ${install} has no feed any more`);
+    if (readUpdates === undefined) throw new AppError('not_found', `Install ${install} no longer has a feed`);
     const deferral = await ports.wouldDefer(install);
     if (deferral !== undefined) {
       const message = `The feed waits while nothing more may be stored for ${install}`;

@@ -61,4 +61,4 @@ async function readLabels(
 }
 
 const noLabels =
-  'doccano counts no labels in a project with labels of a person who is no member of it any more: add them again, or delete those labels';
+  'doccano counts no labels in a project that has labels of a former member: add the member again, or delete those labels';

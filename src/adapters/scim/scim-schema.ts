@@ -20,7 +20,7 @@ export const ScimSettings = z
     createGroups: z.boolean().default(false),
     offboarding: z.enum(['deactivate', 'group'], {
       error:
-        'say what a removal does: "deactivate" ends the account when nothing in the tool is wanted for it any more, "group" takes out of the group and leaves the account active',
+        'say what a removal does: "deactivate" ends the account when its last membership in the tool ends, "group" takes out of the group and leaves the account active',
     }),
     contentType: z.enum(['application/scim+json', 'application/json']).default('application/scim+json'),
     ifMatch: z.boolean().default(false),
