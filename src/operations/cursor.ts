@@ -18,7 +18,7 @@ export function readCursor<Key extends CursorKey>(list: string, cursor: string, 
   const [of, ...parts] = toList(Buffer.from(cursor, 'base64url').toString());
   const { data: key } = schema.safeParse(parts);
   if (of !== list || key === undefined || !key.every(canBeStored) || writeCursor(list, key) !== cursor) {
-    throw new AppError('invalid', 'This cursor is not one that this list has given: begin without one');
+    throw new AppError('invalid', 'This cursor does not belong to this list. Start without one');
   }
   return key;
 }

@@ -13,7 +13,7 @@ describe('a cursor', () => {
         const cursor = writeCursor('a', key);
         expect(cursor).toMatch(/^[\w-]+$/);
         expect(readCursor('a', cursor, anyKey)).toEqual(key);
-        expect(() => readCursor('b', cursor, anyKey)).toThrow('not one that this list has given');
+        expect(() => readCursor('b', cursor, anyKey)).toThrow('This cursor does not belong to this list');
       }),
     );
   });
@@ -21,16 +21,16 @@ describe('a cursor', () => {
   it('is refused where it is anything else', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.base64String(), fc.json()), (text) => {
-        expect(() => readCursor('a', text, anyKey)).toThrow('not one that this list has given');
+        expect(() => readCursor('a', text, anyKey)).toThrow('This cursor does not belong to this list');
         const hidden = Buffer.from(text).toString('base64url');
-        expect(() => readCursor('a', `${hidden}==`, anyKey)).toThrow('not one that this list has given');
+        expect(() => readCursor('a', `${hidden}==`, anyKey)).toThrow('This cursor does not belong to this list');
       }),
     );
   });
 
   it.each(['a\0', '\ud800'])('is refused where it holds a text that PostgreSQL does not take: %j', (part) => {
     const cursor = writeCursor('a', [part]);
-    expect(() => readCursor('a', cursor, anyKey)).toThrow('not one that this list has given');
+    expect(() => readCursor('a', cursor, anyKey)).toThrow('This cursor does not belong to this list');
   });
 });
 
@@ -45,7 +45,7 @@ describe('a page', () => {
     expect(second).toEqual({ items: rows.slice(2), next: null });
     expect(await pageById('rows', {}, find)).toEqual({ items: rows, next: null });
     const other = { limit: 2, cursor: writeCursor('rows', ['5']) };
-    await expect(pageById('rows', other, find)).rejects.toThrow('not one that this list has given');
+    await expect(pageById('rows', other, find)).rejects.toThrow('This cursor does not belong to this list');
   });
 
   it('of a list that is ordered by texts begins after the last row too', async () => {
@@ -57,6 +57,6 @@ describe('a page', () => {
     const cursor = first.next ?? '';
     expect(await pageBy('rows', key, { cursor }, find)).toEqual({ items: rows.slice(4), next: null });
     const longer = pageBy('rows', { ...key, id: z.int() }, { cursor }, async () => rows);
-    await expect(longer).rejects.toThrow('not one that');
+    await expect(longer).rejects.toThrow('This cursor does not belong to this list');
   });
 });

@@ -75,7 +75,7 @@ function settleDestination(
   const [before, tools] = [installs.get(install), [...config.tools.keys()]];
   const tool = wanted.tool ?? before?.tool ?? onlyOf(tools);
   if (!tools.includes(tool)) {
-    throw new AppError('invalid', `There is no tool "${tool}". Choose one of: ${tools.join(', ')}`);
+    throw new AppError('invalid', `There is no tool "${tool}"; there are: ${tools.join(', ')}`);
   }
   const projects = wanted.projects ?? (before?.tool === tool ? before.projects : undefined);
   if (projects !== undefined) return { tool, projects };
