@@ -10,7 +10,7 @@ export const lists: readonly View[] = [
     path: '/access',
     title: 'Access',
     asks: 'accessSearch',
-    filter: ['q', 'state', 'install', 'tool', 'project', 'leaving'],
+    filter: ['q', 'state', 'install', 'tool', 'leaving'],
   },
   {
     path: '/contracts',
