@@ -115,7 +115,7 @@ describeAnyDatabase('an invitation of CVAT with an unknown outcome', (openFresh)
     expect(await membership('cmu1')).toMatchObject({
       state: 'failed',
       wanted: false,
-      failure: `The trainer may still be in, as one of these accounts, because the tool never said which account it made for the trainer: ${id}. Remove the trainer's account in studio; put the ids of the others into tools.studio.protected`,
+      failure: `The trainer may still be in as one of these accounts, because the tool never said which account it made for them: ${id}. Remove the trainer's account in studio, and put the ids of the others into tools.studio.protected`,
     });
     await incident.pass(hours);
     const held = await membership('cmu1');
