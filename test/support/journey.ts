@@ -11,7 +11,7 @@ import { Config } from '../../src/config/config-schema.ts';
 import { createSignInLink } from '../../src/console/sign-in/sign-in-link.ts';
 import { type Database, inTransaction, type Transaction } from '../../src/db/database.ts';
 import type { Row } from '../../src/db/schema.ts';
-import { writeSetting } from '../../src/db/setting-store.ts';
+import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
 import { platformEventTypes } from '../../src/domain/event.ts';
 import { isHeldBack } from '../../src/memberships/membership-store.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
@@ -309,6 +309,8 @@ async function listUnfinished({ database }: OpenStorage, clock: FakeClock): Prom
   return await inTransaction(database, async (tx) => {
     // All steps at one moment: work that leaves a late step for an earlier one would be in neither.
     if (database.dialect === 'postgres') await sql`set transaction isolation level repeatable read`.execute(tx);
+    // A schedule that is first looked at after hours have passed begins there, and misses them.
+    if ((await readSetting(tx, 'usage_tick')) === undefined) return [{ scheduleToBegin: 'usage' }];
     return await firstUnfinished(tx, now);
   });
 }

@@ -132,7 +132,7 @@ describeAnyDatabase('an invitation of CVAT with an unknown outcome', (openFresh)
     expect(explainMembership(held, circumstances)).toMatchObject({
       holds: false,
       comesFirst: true,
-      says: expect.stringContaining('The trainer may still be in, as one of these accounts'),
+      says: expect.stringContaining('The trainer may still be in as one of these accounts'),
     });
 
     cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
