@@ -120,24 +120,25 @@ export async function listContracts(
   // The status follows from the registers and is stored in no column.
   for (let rows = await pageContracts(ctx, wanted, after); ; rows = await pageContracts(ctx, wanted, rows.at(-1))) {
     const since = new Map((await suspectsAmong(ctx, rows)).map((one) => [keyOf(one), one.since]));
-    const trainers = Map.groupBy(await listParticipants(ctx, rows), keyOf);
-    const found = rows.map((row) => toListed(row, since.get(keyOf(row)) ?? null, trainers.get(keyOf(row)) ?? []));
+    const found = rows.map((row) => toListed(row, since.get(keyOf(row)) ?? null));
     listed.push(...found.filter(isAskedFor));
-    if (rows.length < pageSize || listed.length >= limit) return listed.slice(0, limit);
+    if (rows.length < pageSize || listed.length >= limit) break;
   }
+  const shown = listed.slice(0, limit);
+  const trainers = Map.groupBy(await listParticipants(ctx, shown), keyOf);
+  return shown.map((one) => ({ ...one, trainers: trainers.get(keyOf(one)) ?? [] }));
 }
 
 function keyOf({ install, contractId }: ContractKey): string {
   return JSON.stringify([install, contractId]);
 }
 
-function toListed(row: FundedContract, suspectSince: string | null, trainers: ListedContract['trainers']) {
+function toListed(row: FundedContract, suspectSince: string | null) {
   const status = shownStatusOf(row);
   const heard = [row.startedEventAt, row.endedEventAt, row.activeReadAt, row.endedReadAt];
   return {
     ...row,
     status,
-    trainers,
     suspectSince,
     heardAt: heard.reduce((a, b) => ((b ?? '') > (a ?? '') ? b : a), null),
     // What the marketplace lists as ended stays so.

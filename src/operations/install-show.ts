@@ -4,6 +4,7 @@ import type { Install as Connected } from '../domain/install.ts';
 import { membershipStates } from '../domain/membership.ts';
 import { liveLinksOf } from '../evidence/link-store.ts';
 import { takesGuidelines } from '../guidelines/read-targets.ts';
+import { findSubscription } from '../installs/subscription/subscription-store.ts';
 import { sayInFull, type Trouble } from '../lib/troubles.ts';
 import { countByState } from '../memberships/membership-list-store.ts';
 import { outsideOf } from '../memberships/wall.ts';
@@ -11,7 +12,7 @@ import { explainCrossing } from '../operator/explain-crossing.ts';
 import { listTroubles, type Watched } from '../operator/list-troubles.ts';
 import { listInstallStates } from '../reconcile/read/install-state-store.ts';
 import { Endpoint, endpointOf } from './endpoint.ts';
-import { read } from './operation.ts';
+import { type OperationContext, read } from './operation.ts';
 import { type Columns, record } from './show.ts';
 import { formatList } from './text-table.ts';
 import { count, maybeInstant, maybeText, oneInstall, text } from './values.ts';
@@ -104,9 +105,15 @@ export const showInstall = read(
   {
     asks: 'marketplace',
     args: ['install'],
-    in: z.strictObject({ install: text.describe('Its name.') }),
+    in: z.strictObject({
+      install: text.describe('Its name.'),
+      stored: z
+        .boolean()
+        .default(false)
+        .describe('Only what is stored here: do not ask the marketplace about the token and the endpoint.'),
+    }),
     out: InstallInFull,
-    async run({ install: named }, ctx, call) {
+    async run({ install: named, stored }, ctx, call) {
       const install = oneInstall(ctx, named);
       const signal = AbortSignal.any([call.signal, AbortSignal.timeout(askedForMs)]);
       const known = ctx.installs.get(install);
@@ -114,8 +121,8 @@ export const showInstall = read(
       const links = (await liveLinksOf(ctx, install)).filter((link) => statusOfLink(link) === 'live');
       const source = ctx.sources.get(install);
       const [endpoint, grant] = await Promise.all([
-        ctx.config.receiver.publicUrl === undefined ? null : endpointOf(ctx, install, signal),
-        source?.readGrant(signal).catch(() => undefined),
+        findEndpoint(ctx, install, stored, signal),
+        stored ? undefined : source?.readGrant(signal).catch(() => undefined),
       ]);
       return {
         ...listed,
@@ -141,3 +148,11 @@ export const showInstall = read(
       ].join('\n\n'),
   },
 );
+
+/** Of what is stored, only when it was last checked, and what was wrong then. */
+async function findEndpoint(ctx: OperationContext, install: string, stored: boolean, signal: AbortSignal) {
+  if (ctx.config.receiver.publicUrl === undefined) return null;
+  if (!stored) return await endpointOf(ctx, install, signal);
+  const { checkedAt, trouble } = await findSubscription(ctx, install);
+  return { install, checkedAt, trouble: trouble?.says ?? null, action: trouble?.action ?? null, failure: null };
+}

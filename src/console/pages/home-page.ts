@@ -23,7 +23,7 @@ async function showHome(request: PageRequest, ctx: ConsoleContext): Promise<Page
     times,
     instances,
     installs: customers,
-  } = await ask<Status>(request, ctx, 'statusShow');
+  } = await ask<Status>(request, ctx, 'statusShow', { since: '0s' });
   const alive = instances.filter(({ state }) => state === 'running').length;
   return {
     title: 'Home',

@@ -17,22 +17,22 @@ async function showInstall(request: PageRequest, ctx: ConsoleContext): Promise<P
   const { install } = request.params;
   // An address that is easily typed; a customer may be called so too.
   if (install === 'connect' && !ctx.installs.has('connect')) return { redirect: '/connect' };
-  const found = await ask<InstallInFull>(request, ctx, 'installsShow', { install });
+  const isLive = request.query.has('live');
+  const found = await ask<InstallInFull>(request, ctx, 'installsShow', { install, stored: !isLive });
   const { tool, projects, livesIn, readAt, troubles, people, links, endpoint, scopes, isOwnAccount } = found;
   const given = { install: found.install };
   return {
     title: found.install,
     note: stateBadge(healthOf(found)),
     acts: actButton(request, 'reconcileNow', given, { label: 'Sync now' }),
-    // The marketplace is asked for it.
-    isStill: true,
+    isStill: isLive,
     body: html`
       ${troubles.map((says) => html`<p class="bad">${says}</p>`)}
       ${sheetOf([
         ['tool', `${tool}, projects ${projects.join(', ')}`],
         ['source', livesIn],
         ['last read', instantOf(readAt) || 'not yet'],
-        ['token scopes', scopes?.join(', ') ?? 'The marketplace did not say.'],
+        ['token scopes', isLive && (scopes?.join(', ') ?? 'The marketplace did not say.')],
       ])}
       ${panelOf('People', tableOf('People by state', people, peopleColumns, 'Nobody is in a tool by this customer yet.'), html`<a href="/access?${new URLSearchParams(given)}">All of them</a>`)}
       ${panelOf(
@@ -43,6 +43,7 @@ async function showInstall(request: PageRequest, ctx: ConsoleContext): Promise<P
       ${found.hasGuidelines && (await guidelinesOf(request, ctx, given))}
       ${panelOf('Webhook endpoint', endpointOf(endpoint), endpoint === null ? '' : askLink(request, 'endpointRotate', given, 'Rotate the secret'))}
       <p class="acts">
+        ${!isLive && html`<a href="${request.path}?live=true">Ask the marketplace about token and endpoint</a>`}
         ${isOwnAccount && askLink(request, 'tokenRotate', given, 'Rotate the token')}
         ${livesIn === 'database' && askLink(request, 'installsRemove', given, 'Remove this customer', '/installs')}
       </p>
