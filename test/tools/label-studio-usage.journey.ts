@@ -235,7 +235,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     await holds(ada, { [day(0)]: '112/4/8', [day(1)]: '11/0/0', [day(2)]: '25/1/1' });
 
     expect(await report()).toMatchObject({ status: 3, installs: [{ sent: 0, held: 3 }] });
-    const { status, installs } = await report('--dry-run');
+    const { status, installs } = await stage.ask<Reported>('usage', 'preview');
     const held = installs.flatMap((one) => one.heldLowered ?? []);
     expect([status, held.map((one) => `${one.contractId} ${one.day}`).sort()]).toEqual([
       3,
