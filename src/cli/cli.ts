@@ -42,7 +42,7 @@ const versionCommand = defineCommand({
 const completionCommand = defineCommand({
   name: 'completion',
   description: 'Print what makes a shell complete the commands and options',
-  arguments: { shell: oneOf('<shell>', 'the shell that reads it', ['bash', 'zsh', 'fish']) },
+  arguments: { shell: oneOf('<shell>', 'The shell', ['bash', 'zsh', 'fish']) },
   notes: `bash, in ~/.bashrc:                    source <(gangway completion bash)
 zsh, in ~/.zshrc, after compinit:      source <(gangway completion zsh)
 fish, in ~/.config/fish/config.fish:   gangway completion fish | source`,

@@ -14,7 +14,7 @@ import type { Storage } from '../keys/storage.ts';
 import { systemClock } from '../lib/clock.ts';
 import { retry } from '../lib/retry.ts';
 import { adviceOfTrouble } from '../lib/troubles.ts';
-import { type Check, checkChannels, failure, ok, warning } from '../operator/doctor-checks.ts';
+import { type Check, checkChannels, checkConfiguration, failure, ok, warning } from '../operator/doctor-checks.ts';
 import { examine } from '../operator/examine.ts';
 import { examineTools } from '../operator/examine-bridge.ts';
 import { examineMarketplace } from '../operator/examine-marketplace.ts';
@@ -58,7 +58,7 @@ async function runChecks(options: DoctorOptions, session: Session): Promise<Chec
     const loaded = loadCommandConfig(session);
     subject = { loaded, adapters: await loadAdapters(loaded.config) };
   } catch (error) {
-    return [failure('configuration', error, 'mend it, then run this again')];
+    return [failure('configuration', error, 'Fix it, then run this again')];
   }
   const stored = await checkStorage(subject);
   try {
@@ -75,27 +75,20 @@ async function checkAll(
   signal: AbortSignal,
 ): Promise<Check[]> {
   const { adapters } = subject;
-  const { config } = subject.loaded;
-  const { receiver, reconcile } = config;
+  const { config, warnings } = subject.loaded;
+  const { receiver, reconcile, notifications } = config;
+  const configuration = checkConfiguration(config, warnings);
   // Without the right key, the results of further checks would be wrong.
-  if (stored.isShut) return [...checkConfiguration(subject.loaded), ...stored.checks];
+  if (stored.isShut) return [...configuration, ...stored.checks];
   const sources = stored.sources ?? openSources(config);
   const asked = { sources, publicUrl: receiver.publicUrl, schedule: reconcile.schedule };
   return [
-    ...checkConfiguration(subject.loaded),
-    ...checkChannels(subject.loaded.config.notifications),
-    ...(await examineTools(stored.storage, { config: subject.loaded.config, adapters }, signal)),
+    ...configuration,
+    ...checkChannels(notifications),
+    ...(await examineTools(stored.storage, { config, adapters }, signal)),
     ...(await examineMarketplace(asked, signal)),
     ...(options.rehearse ? [await rehearseIn(adapters, options, signal)] : []),
     ...stored.checks,
-  ];
-}
-
-function checkConfiguration({ config, warnings }: LoadedConfig): Check[] {
-  const size = `installs in it: ${config.installs.size}, tools: ${config.tools.size}`;
-  return [
-    ok('configuration', size),
-    ...warnings.map((line) => warning('configuration', line, 'mend it if it is not meant')),
   ];
 }
 
@@ -107,8 +100,8 @@ async function rehearseIn(
   const adapter = adapters.get(tool);
   if (adapter !== undefined) return await rehearse({ tool, adapter, group, emailDomain }, signal);
   const known = [...adapters.keys()].join(', ');
-  const error = new AppError('not_found', `there is no tool "${tool}"; there is: ${known}`);
-  return failure('rehearsal', error, 'name one of these with --tool');
+  const error = new AppError('not_found', `There is no tool "${tool}"; there is: ${known}`);
+  return failure('rehearsal', error, 'Name one of these with --tool');
 }
 
 interface Stored {
@@ -130,8 +123,8 @@ async function checkStorage(subject: Subject): Promise<Stored> {
   const missing = missingFile(url);
   if (missing !== undefined) {
     const isFirst = config.installs.size === 0;
-    const says = `there is none at ${missing} yet: the first ${isFirst ? 'customer' : 'start'} makes it`;
-    const action = isFirst ? adviceOfTrouble('no_customer') : 'start once: gangway start';
+    const says = `There is none at ${missing} yet: the first ${isFirst ? 'customer' : 'start'} makes it`;
+    const action = isFirst ? adviceOfTrouble('no_customer') : 'Start once: gangway start';
     return { checks: [warning('database', says, action)] };
   }
   let database: Database | undefined;
@@ -139,7 +132,7 @@ async function checkStorage(subject: Subject): Promise<Stored> {
     database = openDatabase(url);
     return { ...(await checkOpened(database, subject)), database };
   } catch (error) {
-    const action = 'see that it runs, and that database.url leads to it';
+    const action = 'Check that it runs, and that database.url leads to it';
     return { checks: [failure('database', error, action)], database };
   }
 }
@@ -152,11 +145,11 @@ function missingFile(url: string): string | undefined {
 async function checkOpened(database: Database, subject: Subject): Promise<Stored> {
   const pending = await inTransaction(database, (tx) => listPending(database.dialect, tx));
   if (pending.length > 0) {
-    const says = `migrations that are not run yet: ${pending.join(', ')}`;
-    return { checks: [warning('database', says, 'run them with "gangway migrate", or start')] };
+    const says = `Migrations that have not run yet: ${pending.join(', ')}`;
+    return { checks: [warning('database', says, 'Run them with "gangway migrate", or start')] };
   }
   await inTransaction(database, refuseNewer);
-  const answers = ok('database', 'answers, and is up to date');
+  const answers = ok('database', 'It answers, and is up to date');
   const { adapters, loaded } = subject;
   const { config } = loaded;
   const { key, box } = await examineKey(database, loaded);
@@ -168,7 +161,7 @@ async function checkOpened(database: Database, subject: Subject): Promise<Stored
   } catch (error) {
     // Orphans are not looked for: the members of an install that could not be loaded would be among them.
     const isTwice = toAppError(error).code === 'conflict';
-    const action = isTwice ? 'let only one of the two have each install' : restoring;
+    const action = isTwice ? 'Let only one of the two have each install' : restoring;
     const checks = [answers, key, failure('installs', error, action)];
     return isTwice ? { checks } : { checks, isShut: true };
   }
@@ -177,16 +170,16 @@ async function checkOpened(database: Database, subject: Subject): Promise<Stored
   return { checks: [answers, key, ...(await examine(examined))], storage, sources };
 }
 
-const restoring = 'restore database and key from backups that belong together';
+const restoring = 'Restore database and key from backups that belong together';
 
 async function examineKey(database: Database, loaded: LoadedConfig): Promise<{ key: Check; box?: SecretBox }> {
   try {
     const { url } = loaded.config.database;
     const box = createSecretBox(findKey(url, secretKeyOf(loaded)));
     await checkKey(database, box);
-    return { key: ok('key', `the database opens with the key ${box.fingerprint}`), box };
+    return { key: ok('key', `The database opens with the key ${box.fingerprint}`), box };
   } catch (error) {
-    return { key: failure('key', error, 'do that, then run this again') };
+    return { key: failure('key', error, 'Do that, then run this again') };
   }
 }
 
@@ -213,14 +206,14 @@ export async function rehearse(
     return ok(
       name,
       isIn
-        ? `a made-up person was in ${group}, and is out again`
-        : `a made-up person would be invited to ${group}; they are in it once they accept`,
+        ? `A made-up person was in ${group}, and is out again`
+        : `A made-up person would be invited to ${group}; they are in it once they accept`,
     );
   } catch (error) {
     const left = await canaries.sweep(adapter, [group]);
-    const remedy = `see what the token of tools.${tool} may do`;
+    const remedy = `Check what the token of tools.${tool} may do`;
     const action =
-      left === 0 ? remedy : `take ${canaries.prefix}-1 out of ${group} by hand, who may still be in; then ${remedy}`;
+      left === 0 ? remedy : `Remove ${canaries.prefix}-1 from ${group} by hand, who may still be in. ${remedy}`;
     return failure(name, error, action);
   }
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { AppError } from '../domain/errors.ts';
+import { urlOf } from '../lib/http-server.ts';
 import type { Printed } from './define-command.ts';
 import type { Session } from './session.ts';
 import { loadCommandConfig, toQuery } from './with-storage.ts';
@@ -17,12 +18,6 @@ export async function runOpen({ json }: { json: boolean }, session: Session): Pr
   const isForPerson = !json && (session.terminal.stdout as { isTTY?: boolean }).isTTY === true;
   const isOpened = isForPerson && (await openBrowser(url, toQuery(session).env));
   return { data: { url, isOpened }, text: () => url };
-}
-
-/** A listener on every address is reached by that of this machine. */
-function urlOf({ host, port }: { host: string; port: number }): string {
-  const reached = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
-  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
 }
 
 /** @returns whether there is a program that opens browsers here */

@@ -1,7 +1,6 @@
 import { stripControl } from '../lib/strip-control.ts';
-import { writeCsv } from '../lib/write-csv.ts';
+import { toCsv } from '../operations/csv.ts';
 import type { ExitStatus, Operation } from '../operations/operation.ts';
-import type { TableShow } from '../operations/show.ts';
 import { formatList, withoutMilliseconds } from '../operations/text-table.ts';
 import { printError, type Terminal } from './terminal.ts';
 
@@ -21,22 +20,13 @@ export function printAnswer(
   if (isJson) stdout.write(`${JSON.stringify(answer)}\n`);
   else if (typeof show === 'function') stdout.write(`${withoutMilliseconds(show(answer))}\n`);
   else if ('bytes' in show) stdout.write(show.bytes(answer));
-  else stdout.write(output === 'csv' ? toCsv(show, answer) : `${toTable(show, answer)}\n`);
+  else {
+    const { rowsOf, columns, whenEmpty } = show;
+    const rows = rowsOf(answer);
+    stdout.write(output === 'csv' ? toCsv(rows, columns) : `${formatList(rows, columns, whenEmpty)}\n`);
+  }
   for (const message of problems(answer)) printError(terminal, { message, code: 'failed' }, isJson);
   return status(answer, input);
-}
-
-function toTable({ rowsOf, columns, whenEmpty }: TableShow<object>, answer: object): string {
-  return formatList(rowsOf(answer), columns, whenEmpty);
-}
-
-function toCsv({ rowsOf, columns }: TableShow<object>, answer: object): string {
-  const rows = rowsOf(answer).map((row) => columns.map(([, cell]) => toText(cell(row))));
-  return writeCsv([columns.map(([title]) => title), ...rows]);
-}
-
-function toText(cell: string | number | null | undefined): string | null {
-  return cell == null ? null : String(cell);
 }
 
 /** Nothing that a stranger wrote can break a line, move the cursor or colour the terminal. */

@@ -10,7 +10,7 @@ import type { StartedAct } from './started-acts.ts';
 import { fieldOf } from './view/filter.ts';
 import { instantOf } from './view/instant.ts';
 import { labelOf } from './view/label.ts';
-import { secretSheet } from './view/sheet.ts';
+import { secretSheet, sheetOf } from './view/sheet.ts';
 import { tableOf } from './view/table.ts';
 
 /** Acts of the console: each is an operation, asked for by a form. */
@@ -18,17 +18,9 @@ import { tableOf } from './view/table.ts';
 /** What the console offers, by the operation's id. */
 const offered = [
   ...['reconcileNow', 'membersConverge', 'membersInvitation', 'membersRenew', 'contractsEnd', 'contractsReopen'],
-  ...[
-    'plansApprove',
-    'plansReject',
-    'linksAdd',
-    'linksRemove',
-    'guidelinesSync',
-    'endpointRotate',
-    'endpointRedeliver',
-  ],
-  ...['tokenRotate', 'installsRemove', 'usageAssign', 'usageDiscard', 'usageTakeBack', 'usageSend', 'usageDismiss'],
-  ...['usageReport', 'deliveriesReplay', 'doctorRun', 'notificationsTest'],
+  ...['plansApprove', 'plansReject', 'linksAdd', 'linksRemove', 'guidelinesSync', 'installsRemove', 'tokenRotate'],
+  ...['endpointRotate', 'endpointRedeliver', 'deliveriesReplay', 'doctorRun', 'notificationsTest'],
+  ...['usageReport', 'usageAssign', 'usageDiscard', 'usageTakeBack', 'usageSend', 'usageDismiss'],
 ];
 
 type Given = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -150,7 +142,7 @@ function askFirst(request: PageRequest, id: string): Page {
   return {
     title: operation.summary,
     body: html`
-      <dl class="sheet">${given.map(([name]) => html`<dt>${labelOf(name)}</dt><dd>${query.get(name)}</dd>`)}</dl>
+      ${sheetOf(given.map(([name]) => [name, query.get(name)]))}
       ${
         operator.role === 'operator'
           ? formOf(

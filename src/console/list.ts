@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import { operationOf } from '../operations/all.ts';
 import { toCsv } from '../operations/csv.ts';
 import { fieldsOf } from '../operations/input.ts';
+import type { Operation } from '../operations/operation.ts';
 import type { Columns, TableShow } from '../operations/show.ts';
 import { longestPage } from '../operations/values.ts';
 import { ask, inputIn } from './ask.ts';
@@ -48,7 +49,7 @@ async function showList(list: List, request: PageRequest, ctx: ConsoleContext): 
   const { columns, whenEmpty, rowsOf } = operation.show as TableShow<object>;
   const answer = await ask<Partial<Found>>(request, ctx, list.asks, inputIn(operation, request.query));
   const rows = rowsOf(answer);
-  const fields = filterOf(list, request, ctx);
+  const fields = filterOf(operation, request, ctx, list.filter);
   const more = (rowActs?.(request) ?? []) as readonly HtmlColumn<object>[];
   return {
     title,
@@ -65,10 +66,16 @@ async function showList(list: List, request: PageRequest, ctx: ConsoleContext): 
   };
 }
 
-function filterOf({ asks, filter }: List, { query }: PageRequest, { installs, config }: ConsoleContext): FormField[] {
-  const fields = fieldsOf(operationOf(asks).in);
-  const names = filter ?? [...fields.keys()].filter((name) => name !== 'limit' && name !== 'cursor');
-  return names.flatMap((name) => {
+/** The fields of the filter of a page, and what is in them. @param names in this order; all but those of paging by default */
+export function filterOf(
+  operation: Operation,
+  { query }: PageRequest,
+  { installs, config }: ConsoleContext,
+  names?: readonly string[],
+): FormField[] {
+  const fields = fieldsOf(operation.in);
+  const chosen = names ?? [...fields.keys()].filter((name) => name !== 'limit' && name !== 'cursor');
+  return chosen.flatMap((name) => {
     const field = fields.get(name);
     if (field === undefined) return [];
     const known = { install: installs, tool: config.tools }[name];

@@ -59,9 +59,8 @@ export function createHttpServer({
   return {
     async start() {
       await listen(server, { host, port, section });
-      const { address, family, port: bound } = server.address() as AddressInfo;
-      const reached = { '0.0.0.0': '127.0.0.1', '::': '::1' }[address] ?? address;
-      return `http://${family === 'IPv6' ? `[${reached}]` : reached}:${bound}`;
+      const { address, port: bound } = server.address() as AddressInfo;
+      return urlOf({ host: address, port: bound });
     },
     async drain(forMs) {
       isDraining = true;
@@ -122,4 +121,10 @@ function makeRoom(server: Server, open: ReadonlySet<Socket>, maxConnections: num
   for (const socket of staying.slice(0, Math.max(0, staying.length - maxConnections))) {
     socket.destroy();
   }
+}
+
+/** Where a listener is reached on this machine. One on every address is reached at the loopback. */
+export function urlOf({ host, port }: { host: string; port: number }): string {
+  const reached = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
 }

@@ -8,7 +8,7 @@ import { listAccess } from '../memberships/access-list-store.ts';
 import { type LeavingKey, leavingKeyOf } from '../memberships/membership-list-store.ts';
 import { type PageWish, pageBy, pageById } from './cursor.ts';
 import { group, read } from './operation.ts';
-import { contractPath, trainerPath } from './paths.ts';
+import { contractPath, membershipPath, trainerPath } from './paths.ts';
 import { type Columns, table } from './show.ts';
 import { instant, maybeInstant, maybeText, ofInstall, ofTool, page, paging, rowNumber, text } from './values.ts';
 
@@ -88,7 +88,7 @@ const stretchColumns: Columns<z.output<typeof Stretch>> = [
   [
     'membership',
     ({ membershipId }) => membershipId,
-    { align: 'right', to: ({ membershipId }) => `/memberships/${membershipId}` },
+    { align: 'right', to: ({ membershipId }) => membershipPath(membershipId) },
   ],
 ];
 
@@ -97,7 +97,7 @@ export const accessColumns: Columns<Access> = [
   ['project', (access) => projectsOf(access).join('; ')],
   ['tool', ({ tool }) => tool, { isBeneath: true }],
   ['install', ({ install }) => install, { isBeneath: true }],
-  ['state', ({ state }) => state, { as: 'state', to: ({ id }) => `/memberships/${id}` }],
+  ['state', ({ state }) => state, { as: 'state', to: ({ id }) => membershipPath(id) }],
   ['since', ({ updatedAt }) => updatedAt, { as: 'age' }],
   ['reason', reasonOf, { to: ({ reasons: [first] }) => first && contractPath(first.contractId) }],
   ['problem', problemOf],

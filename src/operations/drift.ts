@@ -8,7 +8,7 @@ import {
 } from '../reconcile/drift/finding-store.ts';
 import { pageBy } from './cursor.ts';
 import { group, read } from './operation.ts';
-import { trainerPath } from './paths.ts';
+import { membershipPath, trainerPath } from './paths.ts';
 import { type Columns, table } from './show.ts';
 import { count, instant, maybeInstant, maybeText, ofTool, page, paging, text } from './values.ts';
 
@@ -95,7 +95,7 @@ const columns: Columns<z.output<typeof Finding>> = [
   [
     'now',
     ({ member }) => member?.state,
-    { as: 'state', to: ({ membershipId }) => (membershipId === null ? null : `/memberships/${membershipId}`) },
+    { as: 'state', to: ({ membershipId }) => (membershipId === null ? null : membershipPath(membershipId)) },
   ],
   ['next', ({ next }) => next],
 ];

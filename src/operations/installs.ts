@@ -77,7 +77,7 @@ export const installs = group('installs', {
         acceptOrphans: z
           .boolean()
           .default(false)
-          .describe('Go on although the configuration no longer leads to people who are in a tool: they are kept.'),
+          .describe('Go on although the configuration no longer covers people who are in a tool: they are kept.'),
         acceptOtherCustomer: z
           .boolean()
           .default(false)

@@ -19,6 +19,7 @@ import { pageBy } from './cursor.ts';
 import { Explanation, sayExplanation, sayTimeline, Timeline } from './explain.ts';
 import { adopt, release } from './member-decisions.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
+import { membershipPath } from './paths.ts';
 import { type Columns, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { maybeInstant, maybeText, ofInstall, ofTool, page, paging, rowNumber } from './values.ts';
@@ -52,7 +53,7 @@ const personColumns: Columns<Listed> = [
   ...trainerColumns,
   ['group', ({ groupId }) => groupId],
   ['tool', ({ tool }) => tool, { isBeneath: true }],
-  ['state', ({ state }) => state, { as: 'state', to: ({ id }) => `/memberships/${id}` }],
+  ['state', ({ state }) => state, { as: 'state', to: ({ id }) => membershipPath(id) }],
 ];
 
 const sinceColumns: Columns<Listed> = [

@@ -8,6 +8,10 @@ export function contractPath(contractId: string): string {
   return `/contracts/${encodeURIComponent(contractId)}`;
 }
 
+export function membershipPath(membershipId: number): string {
+  return `/memberships/${membershipId}`;
+}
+
 export function installPath(install: string): string {
   return `/installs/${encodeURIComponent(install)}`;
 }

@@ -5,7 +5,7 @@ import type { Columns } from './show.ts';
 import { formatList } from './text-table.ts';
 import { count, maybeText, ofTool, refuseUnknown, text } from './values.ts';
 
-/** Who is in a tool although the configuration no longer leads there. */
+/** Who is in a tool although the configuration no longer covers them. */
 
 const Orphan = z
   .object({

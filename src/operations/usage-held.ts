@@ -16,7 +16,7 @@ import { instant, maybeText, text } from './values.ts';
 
 const LateDay = z
   .object({ ...dayKey, displayName: maybeText, id: z.string(), from: Counts, to: Counts })
-  .meta({ id: 'LateDay', description: 'A day that changed after it was sent for the last time.' });
+  .meta({ id: 'LateDay', description: 'A day that changed after its last report.' });
 
 const Lowering = z
   .object({
@@ -100,7 +100,7 @@ export const held = read('GET /usage/held', 'List work that is not reported, lat
     const list = decided
       ? formatList(work, decidedColumns, 'No work was discarded or assigned.')
       : formatList(work, heldColumns, 'No work is held.');
-    const lateList = `Days that changed after they were sent for the last time:\n${formatList(late, lateColumns, '')}`;
+    const lateList = `Days that changed after their last report:\n${formatList(late, lateColumns, '')}`;
     const lowered = `Days with less than was reported:\n${formatList(lowerings, loweringColumns, '')}`;
     const advice = 'To report what waits: "gangway usage report --accept-lowered", for all or with --contract <id>.';
     return [

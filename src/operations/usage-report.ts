@@ -33,7 +33,7 @@ const Plan = z
     heldLowered: z.array(PlannedDay).describe('What would be held, because it lowers too much.'),
     late: z
       .array(DueDay.extend({ before: Counts }).meta({ id: 'LateDueDay' }))
-      .describe('Days that changed after they were sent for the last time. An operator decides about them.'),
+      .describe('Days that changed after their last report. An operator decides about them.'),
     parked: z.array(DueDay).describe('Refused before, and not changed since.'),
     held: z.array(HeldWork),
   })

@@ -41,8 +41,8 @@ const lookEveryMs = 100;
  * work.
  *
  * @param clock the clock of `ctx`
- * @param acceptsOrphans whether to go on although the configuration no longer leads to some members
- * @throws AppError `conflict` where the configuration no longer leads to members in a tool
+ * @param acceptsOrphans whether to go on although the configuration no longer covers some members
+ * @throws AppError `conflict` where the configuration no longer covers members in a tool
  */
 export async function reconcileNow(
   ctx: Context,

@@ -122,14 +122,14 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     const { status, stdout, stderr } = await run();
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toBe(
-      ' ok   configuration: installs in it: 1, tools: 1\n' +
+      ' ok   configuration: 1 tool; 1 install\n' +
         ' ok   tool list: Reachable, settings valid\n' +
         ' ok   install acme: Token valid, all scopes granted, work emails shared\n' +
         ' ok   webhooks: No webhooks without receiver.publicUrl; installs are read on the schedule "0 0 29 2 *"\n' +
         " ok   marketplace clock: This machine's clock is 0 s ahead of that of the marketplace\n" +
         ' ok   marketplace API: The marketplace has every endpoint Gangway uses\n' +
-        `warn  database: there is none at ${path.join(workspace.folder, 'gangway.db')} yet: the first start makes it\n` +
-        '      → start once: gangway start\n',
+        `warn  database: There is none at ${path.join(workspace.folder, 'gangway.db')} yet: the first start makes it\n` +
+        '      → Start once: gangway start\n',
     );
     expect(listFolder()).toEqual(before);
     writeInFolder('gangway.db', '');
@@ -189,8 +189,8 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     const trouble = await findTrouble();
     const said = trouble.filter(({ name }) => name !== 'install acme' && name !== 'marketplace API');
     expect(said).toMatchObject([
-      { name: 'configuration', says: expect.stringContaining('installs.acme.token') },
-      { name: 'configuration', says: expect.stringContaining('webhookSecrets') },
+      { name: 'configuration (2)', says: expect.stringContaining('installs.acme.token') },
+      { name: 'configuration (3)', says: expect.stringContaining('webhookSecrets') },
       { name: 'database' },
     ]);
   });
@@ -211,7 +211,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
       {
         name: 'configuration',
         status: 'failure',
-        action: 'mend it, then run this again',
+        action: 'Fix it, then run this again',
         says: expect.stringContaining('unheard'),
       },
     ]);
@@ -265,7 +265,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
         name: 'key',
         status: 'failure',
         says: expect.stringContaining('another secret key'),
-        action: 'do that, then run this again',
+        action: 'Do that, then run this again',
       },
     ]);
     expect(await digestTables()).toBe(tables);
@@ -327,8 +327,8 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
       {
         name: 'database',
         status: 'warning',
-        says: expect.stringContaining('migrations that are not run yet: 0001-initial'),
-        action: 'run them with "gangway migrate", or start',
+        says: expect.stringContaining('Migrations that have not run yet: 0001-initial'),
+        action: 'Run them with "gangway migrate", or start',
       },
     ]);
     expect(await findTrouble()).toHaveLength(1);
@@ -398,7 +398,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
       name: 'rehearsal in list',
       status: 'ok',
       action: null,
-      says: 'a made-up person was in signs, and is out again',
+      says: 'A made-up person was in signs, and is out again',
     });
     expect(readRoster(workspace.rosterFile)).toEqual({ signs: [] });
     expect(listFolder()).not.toContain('gangway.db');
@@ -422,7 +422,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
       name: 'rehearsal in web',
       status: 'failure',
       says: 'The made-up person is still in after the removal',
-      action: expect.stringMatching(/^take gangway-canary-\w+-1 out of signs by hand/),
+      action: expect.stringMatching(/^Remove gangway-canary-\w+-1 from signs by hand/),
     });
   });
 
@@ -431,8 +431,8 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(failed).toEqual({
       name: 'rehearsal',
       status: 'failure',
-      says: 'there is no tool "other"; there is: list',
-      action: 'name one of these with --tool',
+      says: 'There is no tool "other"; there is: list',
+      action: 'Name one of these with --tool',
     });
   });
 

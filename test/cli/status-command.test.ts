@@ -58,7 +58,7 @@ describe('gangway status', () => {
     expect(status).toBe(1);
     expect(stderr).toContain(`There is no database ${file} yet: set database.url to the one that is meant`);
     const doctor = await runCommand('doctor', '--config', workspace.configFile);
-    expect(doctor.stdout).toContain(`database: there is none at ${file} yet`);
+    expect(doctor.stdout).toContain(`database: There is none at ${file} yet`);
     expect(existsSync(file)).toBe(false);
   });
 

@@ -161,7 +161,7 @@ describe('what an operator decides about work', { timeout: 60_000 }, () => {
       },
     ]);
     const [{ id }] = said.late;
-    expect((await print('usage', 'held')).stdout).toMatch(/sent for the last time:\n(.*\n)+.*60 → 90/);
+    expect((await print('usage', 'held')).stdout).toMatch(/after their last report:\n(.*\n)+.*60 → 90/);
     expect((await run('status')).said.troubles).toContainEqual(
       expect.objectContaining({ kind: 'usage_late', install: 'acme', count: 1 }),
     );

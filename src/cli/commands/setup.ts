@@ -54,7 +54,7 @@ export const connectCommand = defineCommand({
     projects: option('<patterns>', 'The projects of the customer: ids or prefix*, separated by commas', toPatterns),
     yes: flag('Link projects again without asking'),
     move: flag('Have events delivered here that are delivered elsewhere now'),
-    acceptOrphans: flag('Go on although the configuration no longer leads to people who are in a tool: they are kept'),
+    acceptOrphans: flag('Go on although the configuration no longer covers people who are in a tool: they are kept'),
     acceptOtherCustomer: flag(
       'Go on although the install belonged to another customer, whose people are then removed after a grace period',
     ),
@@ -79,7 +79,7 @@ export const startCommand = defineCommand({
   name: 'start',
   description: 'Receive deliveries and keep the tools in line, until stopped',
   options: {
-    acceptOrphans: flag('Start although the configuration no longer leads to people who are in a tool: they are kept'),
+    acceptOrphans: flag('Start although the configuration no longer covers people who are in a tool: they are kept'),
     restored: flag('The database comes from a backup: read the marketplace before acting on what is stored'),
   },
   json: 'Print the addresses as one JSON object on stdout',

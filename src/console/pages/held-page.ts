@@ -7,13 +7,10 @@ import { describeHeld } from '../../usage/due/describe-due.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
 import type { ConsoleContext, Html, Page, PageRequest, View } from '../page.ts';
-import { type HtmlColumn, tableOf } from '../view/table.ts';
+import { shortTableOf } from '../view/table.ts';
 
 /** What an operator decides about work: held work, late changes, and what was decided. */
 export const heldViews: readonly View[] = [{ path: '/work/held', show: showHeld }];
-
-/** The most rows of each kind that a page lists. */
-const mostListed = 200;
 
 async function showHeld(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const { held, late, lowerings } = await ask<HeldList>(request, ctx, 'usageHeld');
@@ -24,13 +21,8 @@ async function showHeld(request: PageRequest, ctx: ConsoleContext): Promise<Page
     rows: readonly Row[],
     columns: Columns<Row>,
     whenEmpty: string,
-    act?: (row: Row) => Html,
-  ) => {
-    const more: HtmlColumn<Row>[] = act !== undefined && mayAct ? [['to do', act]] : [];
-    const left = rows.length - mostListed;
-    return html`${tableOf(caption, rows.slice(0, mostListed), columns, whenEmpty, more)}
-      ${left > 0 && html`<p class="quiet">${left} more are not listed.</p>`}`;
-  };
+    act: (row: Row) => Html,
+  ) => shortTableOf(caption, rows, columns, whenEmpty, mayAct ? [['to do', act]] : []);
   return {
     title: 'Held work',
     body: html`
@@ -38,7 +30,7 @@ async function showHeld(request: PageRequest, ctx: ConsoleContext): Promise<Page
       ${listOf('Work that is held, the oldest first', held, heldColumns, noneHeld, (one) => decisionsOf(request, one))}
       <h2>Late changes</h2>
       ${listOf(
-        'Days that changed after they were sent for the last time',
+        'Days that changed after their last report',
         late,
         changedColumns,
         'None.',

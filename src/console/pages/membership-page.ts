@@ -5,7 +5,7 @@ import type { ListedContract } from '../../operations/contracts.ts';
 import { contractColumns } from '../../operations/contracts.ts';
 import type { ExplainedSubject, Explanation, Timeline, TimelineStep } from '../../operations/explain.ts';
 import type { MembershipInFull } from '../../operations/members.ts';
-import { contractPath, installPath, trainerPath } from '../../operations/paths.ts';
+import { contractPath, installPath, membershipPath, trainerPath } from '../../operations/paths.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
 import type { ConsoleContext, Html, Page, PageRequest, View } from '../page.ts';
@@ -157,5 +157,7 @@ function timelineOf(timeline: Timeline | null): Html {
 function seeOf({ deliveryId, membershipId, actId }: TimelineStep): Html | string {
   if (deliveryId !== undefined) return html` <a href="/deliveries/${deliveryId}">delivery ${deliveryId}</a>`;
   if (actId !== undefined) return html` <a href="/acts/${actId}">act ${actId}</a>`;
-  return membershipId === undefined ? '' : html` <a href="/memberships/${membershipId}">membership ${membershipId}</a>`;
+  return membershipId === undefined
+    ? ''
+    : html` <a href="${membershipPath(membershipId)}">membership ${membershipId}</a>`;
 }

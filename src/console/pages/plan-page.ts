@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
 import { sayCount } from '../../lib/say-count.ts';
+import { membershipPath } from '../../operations/paths.ts';
 import { type PlanInFull, type PlanItem, whoColumns } from '../../operations/plans.ts';
 import type { Columns } from '../../operations/show.ts';
 import { actButton } from '../act.ts';
@@ -19,7 +20,7 @@ import {
 import { stateBadge } from '../view/badge.ts';
 import { pager, toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
-import { type HtmlColumn, tableOf } from '../view/table.ts';
+import { type HtmlColumn, shortTableOf, tableOf } from '../view/table.ts';
 import { numberIn } from './records.ts';
 
 /** One plan: who would go, why, what they would lose, and what an operator decides about each of them. */
@@ -43,8 +44,6 @@ export const planActs: readonly Act[] = [
 ];
 
 const perPage = 200;
-/** The most people that a list without boxes to tick names. */
-const mostNamed = 200;
 
 async function load(request: PageRequest, ctx: ConsoleContext): Promise<PlanInFull> {
   return await ask<PlanInFull>(request, ctx, 'plansShow', { plan: numberIn(request, 'plan') });
@@ -70,15 +69,15 @@ function planPage(request: PageRequest, plan: PlanInFull, problem?: string): Pag
       ${waiting.length === 0 ? html`<p class="empty">No removal is waiting for a decision.</p>` : choicesOf(request, id, waiting, shown)}
       ${pager(request, onward.length > perPage ? (shown.at(-1)?.membershipId ?? null) : null)}
       <h2>Changed since</h2>
-      ${listed(
+      ${shortTableOf(
         'People who stay for now',
         items.filter(({ isStale }) => isStale),
         staleColumns,
         'Nothing has changed for them.',
       )}
-      ${listed('Others who are due to leave', others, otherColumns, 'Nobody else of this customer is due to leave.')}
+      ${shortTableOf('Others who are due to leave', others, otherColumns, 'Nobody else of this customer is due to leave.')}
       <h2>Decided</h2>
-      ${listed('Removals that were approved or rejected', items.filter(isDecided), decidedColumns, 'Nothing was decided yet.')}
+      ${shortTableOf('Removals that were approved or rejected', items.filter(isDecided), decidedColumns, 'Nothing was decided yet.')}
     `,
   };
 }
@@ -89,12 +88,6 @@ function isWaiting({ outcome, isStale }: PlanItem): boolean {
 
 function isDecided({ outcome }: PlanItem): boolean {
   return outcome === 'approved' || outcome === 'rejected';
-}
-
-function listed<Row>(caption: string, rows: readonly Row[], columns: Columns<Row>, whenEmpty: string): Html {
-  const left = rows.length - mostNamed;
-  return html`${tableOf(caption, rows.slice(0, mostNamed), columns, whenEmpty)}
-    ${left > 0 && html`<p class="quiet">${left} more are not listed.</p>`}`;
 }
 
 /** The people by the reason why they would go. One form has all of them, so that several reasons are decided at once. */
@@ -140,7 +133,7 @@ const itemColumns: Columns<PlanItem> = [
   ...whoColumns,
   ['contracts', ({ contractIds }) => contractIds.join(', ')],
   ['loses', ({ loses, keeps }) => (keeps === 0 ? loses : `${loses}; stays in ${sayCount(keeps, 'other project')}`)],
-  ['why', () => 'Why', { to: ({ membershipId }) => `/memberships/${membershipId}` }],
+  ['why', () => 'Why', { to: ({ membershipId }) => membershipPath(membershipId) }],
 ];
 
 const staleColumns: Columns<PlanItem> = [...whoColumns, ['stays because', ({ staysBecause }) => staysBecause]];
@@ -148,7 +141,7 @@ const staleColumns: Columns<PlanItem> = [...whoColumns, ['stays because', ({ sta
 const decidedColumns: Columns<PlanItem> = [
   ...whoColumns,
   ['decision', ({ outcome }) => outcome],
-  ['now', ({ current }) => current.state, { as: 'state', to: ({ membershipId }) => `/memberships/${membershipId}` }],
+  ['now', ({ current }) => current.state, { as: 'state', to: ({ membershipId }) => membershipPath(membershipId) }],
 ];
 
 const otherColumns: Columns<PlanInFull['others'][number]> = [

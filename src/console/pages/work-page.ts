@@ -3,7 +3,6 @@ import { addDays } from '../../lib/add-days.ts';
 import { sayCount } from '../../lib/say-count.ts';
 import { trainerColumns } from '../../operations/access.ts';
 import { operationOf } from '../../operations/all.ts';
-import { fieldsOf } from '../../operations/input.ts';
 import type { Columns } from '../../operations/show.ts';
 import {
   type CheckedDay,
@@ -16,7 +15,7 @@ import {
 import { sayCounts, workPath } from '../../operations/usage-values.ts';
 import { actButton } from '../act.ts';
 import { ask, inputIn } from '../ask.ts';
-import { fileOf } from '../list.ts';
+import { fileOf, filterOf } from '../list.ts';
 import type { ConsoleContext, Download, Html, Page, PageRequest, View } from '../page.ts';
 import { filterForm, pager, toRowId } from '../view/filter.ts';
 import { tableOf } from '../view/table.ts';
@@ -34,24 +33,20 @@ const mostRows = 100_000;
 
 async function showWork(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const { query, path } = withSpan(request, ctx);
-  const wanted = inputIn(operationOf('usageCheck'), query);
+  const operation = operationOf('usageCheck');
+  const wanted = inputIn(operation, query);
   const checked = await ask<CheckedWork>(request, ctx, 'usageCheck', wanted);
   const { sums, days, left } = checked;
   const skipped = toRowId(query.get('cursor')) ?? 0;
   const shown = days.slice(skipped, skipped + pageSize);
   const end = skipped + shown.length;
-  const fields = fieldsOf(operationOf('usageCheck').in);
-  const formFields = ['install', 'contract', 'from', 'to', 'all'].flatMap((name) => {
-    const field = fields.get(name);
-    const choices = name === 'install' ? [...ctx.installs.keys()].sort() : undefined;
-    return field === undefined ? [] : [{ ...field, choices, name, value: query.get(name) ?? '' }];
-  });
+  const fields = filterOf(operation, { ...request, query }, ctx, ['install', 'contract', 'from', 'to', 'all']);
   return {
     title: 'Work',
     acts: days.length > 0 ? html`<a class="button" href="/work.csv?${query}">Export CSV</a>` : '',
     isStill: true,
     body: html`
-      ${filterForm(request, formFields)}
+      ${filterForm(request, fields)}
       ${olderOf(checked, query)}
       ${tableOf('Sums of each customer', sums, sumColumns, `No work is known of these days. It is read in the tools and reported by the schedule “${ctx.config.usage.schedule}” (UTC).`)}
       <h2>${query.has('all') ? 'Days' : 'Days that differ'}</h2>

@@ -60,6 +60,22 @@ export function tableOf<Row>(
   </div>`;
 }
 
+/** The most rows of a list that has no pages. */
+const mostListed = 200;
+
+/** The first rows of a list that has no pages, and how many are left out. */
+export function shortTableOf<Row>(
+  caption: string,
+  rows: readonly Row[],
+  columns: Columns<Row>,
+  whenEmpty: string,
+  more: readonly HtmlColumn<Row>[] = [],
+): Html {
+  const left = rows.length - mostListed;
+  return html`${tableOf(caption, rows.slice(0, mostListed), columns, whenEmpty, more)}
+    ${left > 0 && html`<p class="quiet">${left} more are not listed.</p>`}`;
+}
+
 function toShown<Row>(columns: Columns<Row>): Shown<Row>[] {
   const groups: [main: Column<Row>, ...beneath: Column<Row>[]][] = [];
   for (const column of columns) {
