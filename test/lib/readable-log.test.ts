@@ -35,8 +35,6 @@ it.each([
   [true, { NO_COLOR: '1' }, false],
   [false, {}, false],
 ])('with a terminal (%s) and %j has colours: %s', (isTTY, variables, has) => {
-  for (const name of ['NO_COLOR', 'FORCE_COLOR', 'NODE_DISABLE_COLORS']) vi.stubEnv(name, undefined);
-  vi.stubEnv('TERM', 'xterm');
   for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
   onTestFinished(() => void vi.unstubAllEnvs());
   const written = write('text', (logger) => logger.warn('The clock is off'), { isTTY });

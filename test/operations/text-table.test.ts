@@ -110,7 +110,6 @@ describe('formatTable', () => {
       onTestFinished(() => void Object.assign(process.stdout, { isTTY, getColorDepth: undefined }));
       const getColorDepth = WriteStream.prototype.getColorDepth;
       Object.assign(process.stdout, { isTTY: true, getColorDepth });
-      vi.stubEnv('COLORTERM', 'truecolor');
       expect(states()).not.toBe(plain);
       vi.stubEnv('NO_COLOR', '1');
       expect(states()).toBe(plain);
