@@ -52,7 +52,7 @@ function explainUnseen({ answered }: LedgerDay, decided: HeldState | undefined):
 
 function explainDifference(due: ExplainedDue, sent: LedgerDay): WhyDifferent | null {
   const { answered, state, closedAt } = sent;
-  if (isNothing(differenceOf(due.counts, answered))) return null;
+  if (isNothing(differenceOf(due.counts, answered))) return hasUnseen(due.counts, answered) ? 'unseen' : null;
   if (state !== 'answered') return state;
   if (isLoweringHeld(due, sent)) return 'lowering_held';
   // While other work of the day is held, nothing of it is lowered.
@@ -65,6 +65,11 @@ function explainUnsent({ counts, day, timeZone }: ExplainedDue, now: Date): WhyD
   if (isNothing(counts)) return null;
   const hasBegun = day <= dayIn(now, 'UTC') && day <= dayIn(now, timeZone);
   return hasBegun ? 'not_sent' : 'not_begun';
+}
+
+/** Whether no source has a count any more that was reported. */
+function hasUnseen(due: Counts, answered: Counts): boolean {
+  return countNames.some((name) => due[name] === null && (answered[name] ?? 0) > 0);
 }
 
 /** What is due beyond what was answered. A count that no source has is not compared. */

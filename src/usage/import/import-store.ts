@@ -74,7 +74,11 @@ export function layerEntries(entries: readonly ImportedEntry[]): Observation[] {
       counts[name] === null && undone.some((one) => one[name] !== null) ? 0 : null,
     );
     return [
-      ...toObservations(counted, counts),
+      // An operator may have given all of it to a contract that gets nothing by itself.
+      ...toObservations(
+        counted,
+        toCounts((name) => counts[name] ?? takenBack[name]),
+      ),
       ...toObservations(undone, takenBack).map((one) => ({ ...one, isTakenBack: true })),
     ];
   });

@@ -70,10 +70,15 @@ function addDay(plan: ReportPlan, day: PlannedDay, ledger: LedgerDay | undefined
   if (hasRisen(day, ledger)) plan.risen.push(day);
 }
 
-/** A day is not lowered where the reason may be that other work of the day is held. */
+/**
+ * A day is not lowered where the reason may be that other work of the day is held. A count that no source has any more
+ * is sent again where it is in doubt: otherwise nobody would know whether the marketplace has it.
+ */
 function atLeast<T extends DueCounts>(day: T, ledger: LedgerDay | undefined): T {
-  if (!day.isPartial || ledger === undefined) return day;
-  return { ...day, counts: maxCounts(day.counts, mayHold(ledger)) };
+  if (ledger === undefined) return day;
+  const held = mayHold(ledger);
+  if (day.isPartial) return { ...day, counts: maxCounts(day.counts, held) };
+  return isUncertain(ledger) ? { ...day, counts: toCounts((name) => day.counts[name] ?? held[name]) } : day;
 }
 
 /** The last day that has begun both in a zone and in UTC. */
@@ -125,8 +130,12 @@ function toEntry(day: PlannedDay, ledger: LedgerDay | undefined, cause: SendCaus
   return { ...day, cause, before, lowers, isBraked, heldSince: ledger?.heldSince ?? null, closes };
 }
 
-function mayHold({ answered, tried, state }: LedgerDay): Counts {
-  return state === 'in_doubt' ? maxCounts(answered, tried) : answered;
+function mayHold(ledger: LedgerDay): Counts {
+  return isUncertain(ledger) ? maxCounts(ledger.answered, ledger.tried) : ledger.answered;
+}
+
+function isUncertain(ledger: LedgerDay): boolean {
+  return ledger.state === 'in_doubt' || isDoubted(ledger);
 }
 
 /** Counts that were sent and may not have arrived were released before, as were those that an operator chose. */

@@ -71,6 +71,17 @@ describeAnyDatabase('a check', (openFresh) => {
     expect(await rows()).toEqual([`${day} null 3000 unseen!`]);
   });
 
+  it('names a count that was paid and that no source has any more, beside others that are right', async () => {
+    const { ctx, trainerId, report, rows, check } = await openWork();
+    const header = 'workDate,externalProjectId,opentrainUserId,totalSeconds';
+    const { id } = await prepareLines(ctx, [`2026-04-01,signs,${trainerId},3600`], { header });
+    await countImport(ctx, { actor: 'ada', at: '' }, id ?? 0);
+    await report();
+    await ctx.database.kysely.updateTable('usageLedger').set({ tasks: 18 }).execute();
+    expect(await rows()).toEqual(['2026-04-01 3600 3600 unseen!']);
+    expect(await check()).toMatchObject([{ difference: { seconds: 0, tasks: -18 } }]);
+  });
+
   it('names a day that has not begun in UTC, and finds nothing open in that', async () => {
     const { setClock, work, read, rows } = await openWork({ timeZone: 'Pacific/Kiritimati' });
     setClock('2026-04-01T12:00:00.000Z');

@@ -40,9 +40,9 @@ describe('entries of one trainer, work and day', () => {
       entry(2, { seconds: 20, tasks: 2, isUndone: true }),
       entry(3, { seconds: 30, labels: 3, isUndone: true }),
     ];
-    expect(layered(...all)).toEqual(['import:1 10/null/null', 'import:3 null/0/0 back']);
+    expect(layered(...all)).toEqual(['import:1 10/0/0', 'import:3 null/0/0 back']);
     expect(layered(...all.slice(1))).toEqual(['import:3 0/0/0 back']);
-    expect(layered(...all.slice(0, 2))).toEqual(['import:1 10/null/null', 'import:2 null/0/null back']);
+    expect(layered(...all.slice(0, 2))).toEqual(['import:1 10/0/null', 'import:2 null/0/null back']);
   });
 
   it('are of the later import by its number where two began to count at one instant', () => {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { decideLate } from '../../../src/usage/due/decide-held.ts';
+import { decideHeld, decideLate } from '../../../src/usage/due/decide-held.ts';
 import { differenceOf } from '../../../src/usage/due/explain-day.ts';
+import { listHeld } from '../../../src/usage/due/held-store.ts';
 import { listLate } from '../../../src/usage/due/list-late.ts';
 import { countImport, undoImport } from '../../../src/usage/import/import-file.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
@@ -129,6 +130,19 @@ describeEachDatabase('work from a file', (openFresh) => {
     await undo(second);
     expect(await report()).toMatchObject({ sent: 2, lowered: 2 });
     expect(consumed()).toEqual({ seconds: 1000, tasks: 0, labels: 0 });
+  });
+
+  it('is taken back from the contract that an operator gave it to, of which the day is not', async () => {
+    const { ctx, contractId, take, undo, report, consumed } = await openWork();
+    const first = await take('2025-12-20 841,');
+    await take('2025-12-20 ,18');
+    const [held] = await listHeld(ctx);
+    await decideHeld(ctx, by, held?.id ?? '', contractId);
+    await report();
+    expect(consumed()).toMatchObject({ seconds: 841, tasks: 18 });
+    await undo(first);
+    await report();
+    expect(consumed()).toMatchObject({ seconds: 0, tasks: 18 });
   });
 
   it('is taken back from a day that was sent for the last time', async () => {

@@ -79,6 +79,37 @@ it('plans a day again whose request the client repeated, once the first try can 
   expect([plan(day, settledMinutesAgo(9)), plan(day, settledMinutesAgo(10))]).toEqual(['nothing', 'again']);
 });
 
+describe('a count whose request was not answered, and whose source was undone since', () => {
+  const sent = { seconds: 841, tasks: 18, labels: null };
+  const left = due({ counts: { ...sent, seconds: null } });
+  const unheard = ledger({ tried: sent, answered: unknown, state: 'in_doubt' });
+
+  it.each([
+    ['is sent again', left, unheard],
+    ['is sent again beside held work', { ...left, isPartial: true }, unheard],
+    ['is not forgotten by a retry that was refused', left, settle(unheard, 'unsent')],
+    ['is not forgotten by a retry beside held work', { ...left, isPartial: true }, settle(unheard, 'unsent')],
+  ])('%s, so that the ledger has what the marketplace may have', (_, day, known) => {
+    const [entry] = planReport([day], () => known, { now, lookbackMs }).entries;
+    expect(entry?.counts).toEqual(sent);
+  });
+
+  it('is sent no more once the marketplace has answered', () => {
+    expect(plan(left, settle(unheard, 'answered'))).toBe('nothing');
+  });
+
+  /** After a retry of what is planned. */
+  function settle(known: LedgerDay, state: 'answered' | 'unsent'): LedgerDay {
+    const [entry] = planReport([left], () => known, { now, lookbackMs }).entries;
+    const [day, at] = [
+      { trainerId: 't1', day: left.day, counts: entry?.counts ?? unknown, closes: false },
+      now.toISOString(),
+    ];
+    const answer = { state, status: null, requestId: null, message: null, isRepeated: false };
+    return settleDay(beginDay(known, day, at), day, answer, at);
+  }
+});
+
 describe('a day that leaves the look-back', () => {
   const old = { day: '2026-02-28' };
   const closedAt = '2026-03-15T11:00:00.000Z';

@@ -69,7 +69,7 @@ function judgeDay(week: Week, one: JudgedDay, rows: CheckedDay[], isSettled: boo
   const why = row?.why ?? null;
   const reasons = trueReasons(week, one, isSettled);
   const isListed = held.some(({ state, contracts }) => state !== 'assigned' && contracts.length === 1);
-  const isUnnamed = why === null && (isDifferent || isListed);
+  const isUnnamed = why === null && (isDifferent || isListed || hasUnseen(one));
   const faults = [
     isOther(row?.due, due) && `is due ${show(row?.due)}`,
     !isInDoubt(told) && isOther(row?.answered, has) && `is answered ${show(row?.answered)}`,
@@ -95,9 +95,15 @@ function trueReasons(week: Week, one: JudgedDay, isSettled: boolean): Set<Why> {
     isRefused && told?.last === 'refused' && 'refused',
     isRefused && told?.last === 'unsent' && 'unsent',
     isDifferent && due === undefined && states.size === 0 && 'unseen',
+    hasUnseen(one) && 'unseen',
     ...(isDifferent && due !== undefined ? reasonsOfDue(week, { ...one, due }, isSettled) : []),
   ];
   return new Set(all.filter((reason) => reason !== false));
+}
+
+/** Whether the marketplace has a count that no source has any more. */
+function hasUnseen({ due, has }: JudgedDay): boolean {
+  return due !== undefined && names.some((name) => due[name] === null && has[name]);
 }
 
 /** What may be said of a day of which something else is due than the marketplace has. */

@@ -65,7 +65,8 @@ function layer(latestFirst: readonly LineOf[], contracts: readonly ContractFact[
   const back = mapCounts((name) => {
     return counts[name] === null && undone.some((one) => one.counts[name] !== null) ? 0 : null;
   });
-  return [...toSeen(counting, counts, contracts, false), ...toSeen(undone, back, contracts, true)];
+  const decidable = mapCounts((name) => counts[name] ?? back[name]);
+  return [...toSeen(counting, decidable, contracts, false), ...toSeen(undone, back, contracts, true)];
 }
 
 /** By the latest line that has one of the counts. */
