@@ -132,9 +132,9 @@ function giveShares(tally: Tally, seen: Seen, decisions: Decisions): void {
   for (const [contract, counts] of shares) give(tally, seen, contract, counts);
   const isWhole = shares.size === 0;
   const name = isWhole ? seen.name : `${seen.name} rest`;
-  const decided = isWhole ? undefined : decisions.get(name);
-  const chosen = decided ? [decided] : [];
   const isLeft = rest !== null && !isNothing(rest);
+  const decided = isWhole || !isLeft ? undefined : decisions.get(name);
+  const chosen = decided ? [decided] : [];
   if (!(isLeft && isWhole)) giveZeros(tally, seen, [...shares.keys(), ...chosen], chosen.length > 0);
   if (!isLeft) return;
   for (const contract of chosen) give(tally, seen, contract, rest);
