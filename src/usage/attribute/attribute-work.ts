@@ -141,7 +141,11 @@ function tallyDecided(
     return;
   }
   if (!observation.isTakenBack) tally.held.push({ ...work, reason, state: stateOf({ contract }) });
-  if (contract === null) return;
+  if (contract === null) {
+    // It may have been reported before it was discarded.
+    if (observation.isTakenBack) addShares(tally, observation, begunBy(observation.day, candidates), []);
+    return;
+  }
   const share = { candidate: candidateOf(candidates, contract), counts: observation.counts };
   addShares(tally, observation, candidates, [share]);
 }

@@ -143,6 +143,13 @@ it('does what an operator has decided, and lists it', () => {
   });
 });
 
+it('takes back from a contract what was reported of it, then discarded, and then undone', () => {
+  const undone = { ...seen('2026-03-11', { seconds: 0, tasks: 0, labels: 0 }, 'import:1'), isTakenBack: true };
+  const { due, held } = decide(undone, { ...decided, contract: null });
+  expect(due).toMatchObject([{ contractId: 'c1', counts: undone.counts }]);
+  expect(held).toEqual([]);
+});
+
 it('gives nothing to a contract that had not begun, once what was assigned to it is assigned to another', () => {
   const observation = seen('2026-03-01');
   const { due } = attributeWork([observation], {
