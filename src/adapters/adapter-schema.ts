@@ -3,7 +3,7 @@ import type { Adapter } from './adapter.ts';
 
 /** What code of others must be to be an adapter, and what its calls must answer. */
 
-export interface CallRule {
+interface CallRule {
   isOptional?: boolean;
   /** `now` is a plain value, `later` a promise, `each` an async iterable. */
   answers: 'now' | 'later' | 'each';
@@ -52,7 +52,22 @@ const adapterCalls = {
   writeGuidelines: { isOptional: true, answers: 'later' },
 } satisfies Record<Exclude<keyof Adapter, 'capabilities'>, CallRule>;
 
-export const callRules: readonly [name: string, rule: CallRule][] = Object.entries(adapterCalls);
+const callRules: readonly [name: string, rule: CallRule][] = Object.entries(adapterCalls);
+
+// biome-ignore lint/suspicious/noExplicitAny: the calls of the port take and answer different things.
+export type AdapterCall = (...args: any[]) => any;
+
+/** The adapter with each of its calls as `wrap` makes it. The signal is the last argument of every call that waits. */
+export function wrapCalls(
+  adapter: Adapter,
+  wrap: (call: AdapterCall, name: string, rule: CallRule) => AdapterCall,
+): Adapter {
+  const calls = callRules.flatMap(([name, rule]) => {
+    const call = adapter[name as keyof Adapter] as AdapterCall | undefined;
+    return call === undefined ? [] : [[name, wrap(call.bind(adapter), name, rule)]];
+  });
+  return { ...Object.fromEntries(calls), capabilities: adapter.capabilities };
+}
 
 const removalFault = 'no capabilities.removal: {effect: "locks_out"} or {effect: "membership_only", reason: "…"}';
 

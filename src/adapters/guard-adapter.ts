@@ -1,67 +1,50 @@
 import { AppError } from '../domain/errors.ts';
 import type { Adapter } from './adapter.ts';
-import { type CallRule, callRules } from './adapter-schema.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: what code of others takes and answers is not known.
-type ForeignCall = (...args: any[]) => any;
-
-interface Guarded {
-  name: string;
-  call: ForeignCall;
-  answer: CallRule['answer'];
-}
+import { wrapCalls } from './adapter-schema.ts';
 
 /**
  * An adapter that others wrote. Its answers are checked against the port. Of its errors only the line
  * of the code is kept, because their text may contain secrets.
  */
 export function guardAdapter(adapter: Adapter): Adapter {
-  const calls = callRules.flatMap(([name, { answers, answer }]) => {
-    const call = adapter[name as keyof Adapter] as ForeignCall | undefined;
-    return call === undefined ? [] : [[name, guards[answers]({ name, call: call.bind(adapter), answer })]];
-  });
-  return { ...Object.fromEntries(calls), capabilities: adapter.capabilities };
-}
-
-/** A signal is the last argument of every call that waits. */
-const guards: Record<CallRule['answers'], (guarded: Guarded) => ForeignCall> = {
-  now: (guarded) => (argument) => {
-    try {
-      return toChecked(guarded, guarded.call(argument));
-    } catch (error) {
-      throw toGuarded(error, guarded.name);
+  return wrapCalls(adapter, (call, name, { answers, answer }) => {
+    function toChecked(value: unknown): unknown {
+      if (answer === undefined) return value;
+      const { data, error } = answer.safeParse(value);
+      if (error === undefined) return data;
+      throw new AppError('internal', `The adapter's ${name} answered ${error.issues[0]?.message}`);
     }
-  },
 
-  later:
-    (guarded) =>
-    async (...args) => {
+    function now(argument: unknown): unknown {
+      try {
+        return toChecked(call(argument));
+      } catch (error) {
+        throw toGuarded(error, name);
+      }
+    }
+
+    async function later(...args: unknown[]): Promise<unknown> {
       const signal = args.at(-1) as AbortSignal;
       try {
         signal.throwIfAborted();
-        return toChecked(guarded, await guarded.call(...args));
+        return toChecked(await call(...args));
       } catch (error) {
-        throw toGuarded(error, guarded.name, signal);
+        throw toGuarded(error, name, signal);
       }
-    },
+    }
 
-  each: (guarded) =>
-    async function* (...args) {
+    async function* each(...args: unknown[]): AsyncGenerator<unknown> {
       const signal = args.at(-1) as AbortSignal;
       try {
         signal.throwIfAborted();
-        for await (const item of guarded.call(...args)) yield toChecked(guarded, item);
+        for await (const item of call(...args)) yield toChecked(item);
       } catch (error) {
-        throw toGuarded(error, guarded.name, signal);
+        throw toGuarded(error, name, signal);
       }
-    },
-};
+    }
 
-function toChecked({ name, answer }: Guarded, value: unknown): unknown {
-  if (answer === undefined) return value;
-  const { data, error } = answer.safeParse(value);
-  if (error === undefined) return data;
-  throw new AppError('internal', `The adapter's ${name} answered ${error.issues[0]?.message}`);
+    return { now, later, each }[answers];
+  });
 }
 
 /** The cause is not kept, because a log would show it. */

@@ -41,13 +41,9 @@ function capabilitiesOf(
 }
 
 /** Whether a removed member can be added again, as far as is known. */
-export function canBeReadded(adapter: Adapter | undefined, mayChange: boolean): boolean {
-  return adapter === undefined || capabilitiesOf(adapter, mayChange).readding !== 'no';
-}
-
-/** The same for a tool as it is configured. */
 export function canReturn(ctx: Context, tool: string): boolean {
-  return canBeReadded(ctx.adapters.get(tool), mayChange(ctx, tool));
+  const adapter = ctx.adapters.get(tool);
+  return adapter === undefined || capabilitiesOf(adapter, mayChange(ctx, tool)).readding !== 'no';
 }
 
 /** A tool in which no account is ended or changed because several installs share it. */

@@ -1,4 +1,5 @@
 import type { Adapter } from '../adapters/adapter.ts';
+import { wrapCalls } from '../adapters/adapter-schema.ts';
 import type { Context } from '../context.ts';
 import { isOtherServer, type Server } from '../domain/binding.ts';
 import { AppError } from '../domain/errors.ts';
@@ -116,56 +117,27 @@ export function locationOf(settings: object): string | null {
   return typeof path === 'string' ? path : null;
 }
 
-type Verify = (signal: AbortSignal) => Promise<void>;
-
-/** Wraps the calls that ask or change the tool. The other members of an adapter are pure. */
-function withFirst(adapter: Adapter, verify: Verify): Adapter {
-  const { findAccount, findAccountById, endAssignments, removeAccount, updateEmail } = adapter;
-  const { listMembers, listNewcomers, renewInvitation, resetInvitations, readUsage } = adapter;
-  const { readGuidelines, writeGuidelines } = adapter;
-  const first = beginWith(verify);
-  const firstOfAll = beginListWith(verify);
-  return {
-    ...adapter,
-    async check(signal) {
-      // If the tool does not answer, the error of its own check explains that best.
-      const findings = await adapter.check(signal);
-      await verify(signal);
-      return findings;
-    },
-    findMember: first(adapter.findMember.bind(adapter)),
-    addMember: first(adapter.addMember.bind(adapter)),
-    removeMember: first(adapter.removeMember.bind(adapter)),
-    ...(findAccount && { findAccount: first(findAccount.bind(adapter)) }),
-    ...(findAccountById && { findAccountById: first(findAccountById.bind(adapter)) }),
-    ...(endAssignments && { endAssignments: first(endAssignments.bind(adapter)) }),
-    ...(removeAccount && { removeAccount: first(removeAccount.bind(adapter)) }),
-    ...(updateEmail && { updateEmail: first(updateEmail.bind(adapter)) }),
-    ...(renewInvitation && { renewInvitation: first(renewInvitation.bind(adapter)) }),
-    ...(resetInvitations && { resetInvitations: first(resetInvitations.bind(adapter)) }),
-    ...(readGuidelines && { readGuidelines: first(readGuidelines.bind(adapter)) }),
-    ...(writeGuidelines && { writeGuidelines: first(writeGuidelines.bind(adapter)) }),
-    ...(listMembers && { listMembers: firstOfAll(listMembers.bind(adapter)) }),
-    ...(listNewcomers && { listNewcomers: firstOfAll(listNewcomers.bind(adapter)) }),
-    ...(readUsage && { readUsage: firstOfAll(readUsage.bind(adapter)) }),
-  };
-}
-
-/** The signal is the last argument of every call of the port. */
-type Args = [...unknown[], AbortSignal];
-
-function beginWith(verify: Verify) {
-  return <A extends Args, T>(call: (...args: A) => Promise<T>) =>
-    async (...args: A): Promise<T> => {
-      await verify(args.at(-1) as AbortSignal);
-      return await call(...args);
+/** Verifies before each call that asks or changes the tool. */
+function withFirst(adapter: Adapter, verify: (signal: AbortSignal) => Promise<void>): Adapter {
+  return wrapCalls(adapter, (call, name, { answers }) => {
+    if (answers === 'now' || name === 'identify') return call;
+    if (name === 'check') {
+      return async (signal) => {
+        // If the tool does not answer, the error of its own check explains that best.
+        const findings = await call(signal);
+        await verify(signal);
+        return findings;
+      };
+    }
+    if (answers === 'later') {
+      return async (...args) => {
+        await verify(args.at(-1));
+        return await call(...args);
+      };
+    }
+    return async function* (...args) {
+      await verify(args.at(-1));
+      yield* call(...args);
     };
-}
-
-function beginListWith(verify: Verify) {
-  return <A extends Args, T>(list: (...args: A) => AsyncIterable<T>) =>
-    async function* (...args: A): AsyncGenerator<T> {
-      await verify(args.at(-1) as AbortSignal);
-      yield* list(...args);
-    };
+  });
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { Context } from '../../src/context.ts';
 import {
-  canBeReadded,
+  canReturn,
   describeSharedAccounts,
   findSharedAccounts,
   mayChangeAccounts,
@@ -33,7 +34,10 @@ describe('changing accounts', () => {
   });
 
   it('makes a removal final where the account has to stay and no trainer can be added again', () => {
-    expect([canBeReadded(adapter, true), canBeReadded(adapter, false)]).toEqual([true, false]);
+    const adapters = new Map([['studio', adapter]]);
+    const config = { marketplace: { managedDomains: [] } };
+    const [own, ofSeveral] = [alone, shared].map((installs) => ({ adapters, installs, config }) as unknown as Context);
+    expect([canReturn(own as Context, 'studio'), canReturn(ofSeveral as Context, 'studio')]).toEqual([true, false]);
   });
 
   it('is reported where it is refused, with what that means', () => {
