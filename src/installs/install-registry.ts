@@ -2,9 +2,9 @@ import type { Config } from '../config/config-schema.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Install } from '../domain/install.ts';
 import type { Storage } from '../keys/storage.ts';
+import type { RestToken } from '../lib/rest-client.ts';
 import { fixedLinks } from '../sources/job-links.ts';
 import type { Grant, Source } from '../sources/source.ts';
-import type { Token } from '../sources/token.ts';
 import { checkBinding } from './binding-store.ts';
 import { createSource } from './create-source.ts';
 import { listEndpoints, type StoredEndpoint } from './endpoint-store.ts';
@@ -40,7 +40,7 @@ export function createInstallRegistry(ctx: Storage, config: Config): InstallRegi
   const { marketplace } = config;
   const installs = new Map<string, Install>();
   const sources = new Map<string, Source>();
-  const open = (name: string, { source, jobs }: Pick<Install, 'source' | 'jobs'>, token: Token) =>
+  const open = (name: string, { source, jobs }: Pick<Install, 'source' | 'jobs'>, token: RestToken) =>
     createSource(marketplace, { source, token }, createJobLinks(database, name, jobs));
   const openBound = (name: string, install: Install) =>
     bindSource(

@@ -112,6 +112,7 @@ const UpdateFields = z
   .catch({ id: null, createdAt: null });
 
 export const UpdatePage = pageOf('events', Update);
+export type UpdatePage = z.infer<typeof UpdatePage>;
 
 // --- Webhooks (part A sections 2.10 and 4.9)
 

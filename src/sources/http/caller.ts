@@ -1,17 +1,16 @@
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { isPathSegment, pathSegment } from '../../lib/path-segment.ts';
-import { createRestClient, type RestCall, type Schema } from '../../lib/rest-client.ts';
+import { createRestClient, type RestCall, type RestToken, type Schema } from '../../lib/rest-client.ts';
 import { retry } from '../../lib/retry.ts';
 import { withSpan } from '../../lib/tracing.ts';
 import type { CallNotes } from '../source.ts';
-import type { Token } from '../token.ts';
 import { createPacer, type Pacer, type Pacing } from './pacer.ts';
 
 export interface CallOptions {
   /** Without a slash at its end, such as `https://app.opentrain.ai/api/partner/v1`. */
   baseUrl: string;
-  token: Token;
+  token: RestToken;
   /** How long one request may take. */
   timeoutMs?: number;
   pacing?: Pacing;

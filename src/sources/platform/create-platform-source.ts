@@ -1,20 +1,9 @@
-import type { AppError } from '../../domain/errors.ts';
 import { platformEventTypes } from '../../domain/event.ts';
-import type { Endpoint } from '../endpoint.ts';
 import { type Call, type CallOptions, createCaller, pathOf } from '../http/caller.ts';
 import { findDeviations } from '../http/compare-openapi.ts';
 import { listWhole, readPages } from '../http/read-pages.ts';
 import { Budget, UsageAnswer } from '../record-schema.ts';
-import type {
-  CallNotes,
-  ContractFilter,
-  ContractPage as Contracts,
-  Link,
-  NewLink,
-  Participant,
-  Source,
-  UsageEntry,
-} from '../source.ts';
+import type { Link, NewLink, Source } from '../source.ts';
 import { neededScopes } from './needed-scopes.ts';
 import {
   ContractPage,
@@ -43,20 +32,98 @@ export function createPlatformSource(options: CallOptions): PlatformSource {
     hasSilentEnds: false,
     readGrant: (signal) =>
       call({ path: '/installs/current', purpose: 'read the install', answer: GrantAnswer, signal }),
+    ...linkCalls(call),
+    ...contractCalls(call),
+    ...endpointCalls(call),
+    findDeviations: (signal) => findDeviations(call, reliedOperations, signal),
+    clockDriftMs,
+  };
+}
 
-    listLinks: (signal) => listLinks(call, signal),
+function linkCalls(call: Call) {
+  async function listLinks(signal: AbortSignal): Promise<Link[]> {
+    const operation = { path: '/project-links', purpose: 'list the project links', answer: LinkPage };
+    return await listWhole(call, { ...operation, signal }, ({ id }) => id);
+  }
+
+  return {
+    listLinks,
     readLink: async (id, signal) =>
       await call({ path: toLinkPath(id), purpose: 'read a project link', answer: LinkAnswer, signal }),
-    createLink: (wanted, signal) => createLink(call, wanted, signal),
+    createLink: async (wanted, signal) =>
+      await call({
+        method: 'POST',
+        path: '/project-links',
+        body: wanted,
+        purpose: 'create a project link',
+        answer: LinkAnswer,
+        doneBefore: {
+          code: 'conflict',
+          /** The link may exist since an attempt whose answer was lost. */
+          async answer(refusal) {
+            const link = (await listLinks(signal)).find((one) => isAs(one, wanted));
+            if (link === undefined) throw refusal;
+            return link;
+          },
+        },
+        signal,
+      }),
     deleteLink: async (id, signal) => await remove(call, toLinkPath(id), 'delete a project link', signal),
+  } satisfies Partial<Source>;
+}
 
-    listContracts: (filter, signal) => listContracts(call, filter, signal),
-    listParticipants: (contractId, signal) => listParticipants(call, contractId, signal),
-    readBudget: (contractId, signal) => readBudget(call, contractId, signal),
-    reportUsage: (contractId, entries, signal, notes) => reportUsage(call, contractId, entries, signal, notes),
+const pageLimit = 200;
 
+function contractCalls(call: Call) {
+  return {
+    async listContracts({ status, projectLinkId, wantsMore, keep = (all) => all }, signal) {
+      const query = { status, limit: String(pageLimit), projectLinkId };
+      const operation = { path: '/contracts', purpose: 'list the contracts', answer: ContractPage, signal };
+      const { records: contracts, isComplete } = await readPages(
+        async (cursor) => {
+          const page = await call({ ...operation, query: { ...query, cursor } });
+          return { ...page, records: page.records.map(keep) };
+        },
+        { keyOf: ({ id }) => id, limit: pageLimit, wantsMore },
+      );
+      return { contracts, isComplete };
+    },
+
+    async listParticipants(contractId, signal) {
+      const path = pathOf`/contracts/${contractId}/participants`;
+      const purpose = 'list the participants of a contract';
+      const isAbout = (page: ParticipantPage) => (page.contractId ?? contractId) === contractId;
+      const operation = { path, purpose, answer: ParticipantPage, isAbout, signal };
+      return await listWhole(call, operation, ({ opentrainUserId }) => opentrainUserId);
+    },
+
+    async readBudget(contractId, signal) {
+      const path = pathOf`/contracts/${contractId}/budget`;
+      const isAbout = (budget: Budget) => budget.contractId === contractId;
+      return await call({ path, purpose: 'read the budget of a contract', answer: Budget, isAbout, signal });
+    },
+
+    reportUsage: async (contractId, entries, signal, notes = {}) =>
+      await call({
+        method: 'POST',
+        path: pathOf`/contracts/${contractId}/usage`,
+        body: { entries },
+        purpose: 'report the usage of a contract',
+        answer: UsageAnswer,
+        isAbout: (answer) => answer.contractId === contractId,
+        notes,
+        signal,
+      }),
+  } satisfies Partial<Source>;
+}
+
+function endpointCalls(call: Call) {
+  return {
     listEventTypes: async () => platformEventTypes,
-    listEndpoints: (signal) => listEndpoints(call, signal),
+    async listEndpoints(signal) {
+      const operation = { path: '/webhook-endpoints', purpose: 'list the webhook endpoints', answer: EndpointPage };
+      return await listWhole(call, { ...operation, signal }, ({ id }) => id);
+    },
     readEndpoint: async (id, signal) =>
       await call({ path: toEndpointPath(id), purpose: 'read a webhook endpoint', answer: EndpointAnswer, signal }),
     createEndpoint: (body, signal) =>
@@ -78,14 +145,8 @@ export function createPlatformSource(options: CallOptions): PlatformSource {
       const [path, purpose] = [`${toEndpointPath(id)}/redeliver`, 'ask for deliveries to be sent again'];
       return await call({ method: 'POST', path, body: { deliveryId }, purpose, answer: RedeliverAnswer, signal });
     },
-
-    findDeviations: (signal) => findDeviations(call, reliedOperations, signal),
-    clockDriftMs,
-  };
+  } satisfies Partial<Source>;
 }
-
-const toLinkPath = (linkId: string) => pathOf`/project-links/${linkId}`;
-const toEndpointPath = (endpointId: string) => pathOf`/webhook-endpoints/${endpointId}`;
 
 /** What is gone after an attempt whose answer was lost is deleted. */
 async function remove(call: Call, path: string, purpose: string, signal: AbortSignal): Promise<void> {
@@ -93,28 +154,8 @@ async function remove(call: Call, path: string, purpose: string, signal: AbortSi
   await call({ method: 'DELETE', path, purpose, answer: DeletedAnswer, doneBefore, signal });
 }
 
-async function listLinks(call: Call, signal: AbortSignal): Promise<Link[]> {
-  const operation = { path: '/project-links', purpose: 'list the project links', answer: LinkPage };
-  return await listWhole(call, { ...operation, signal }, ({ id }) => id);
-}
-
-async function createLink(call: Call, wanted: NewLink, signal: AbortSignal): Promise<Link> {
-  /** The link may exist since an attempt whose answer was lost. */
-  async function findCreated(refusal: AppError): Promise<Link> {
-    const link = (await listLinks(call, signal)).find((one) => isAs(one, wanted));
-    if (link === undefined) throw refusal;
-    return link;
-  }
-  return await call({
-    method: 'POST',
-    path: '/project-links',
-    body: wanted,
-    purpose: 'create a project link',
-    answer: LinkAnswer,
-    doneBefore: { code: 'conflict', answer: findCreated },
-    signal,
-  });
-}
+const toLinkPath = (linkId: string) => pathOf`/project-links/${linkId}`;
+const toEndpointPath = (endpointId: string) => pathOf`/webhook-endpoints/${endpointId}`;
 
 /** Whether the existing link may be the result of this request. */
 function isAs(link: Link, wanted: NewLink): boolean {
@@ -124,61 +165,4 @@ function isAs(link: Link, wanted: NewLink): boolean {
     (link.jobId ?? null) === jobId &&
     link.provisioningMode === provisioningMode
   );
-}
-
-const pageLimit = 200;
-
-async function listContracts(
-  call: Call,
-  { status, projectLinkId, wantsMore, keep = (all) => all }: ContractFilter,
-  signal: AbortSignal,
-): Promise<Contracts> {
-  const query = { status, limit: String(pageLimit), projectLinkId };
-  const operation = { path: '/contracts', purpose: 'list the contracts', answer: ContractPage, signal };
-  const { records: contracts, isComplete } = await readPages(
-    async (cursor) => {
-      const page = await call({ ...operation, query: { ...query, cursor } });
-      return { ...page, records: page.records.map(keep) };
-    },
-    { keyOf: ({ id }) => id, limit: pageLimit, wantsMore },
-  );
-  return { contracts, isComplete };
-}
-
-async function listParticipants(call: Call, contractId: string, signal: AbortSignal): Promise<Participant[]> {
-  const path = pathOf`/contracts/${contractId}/participants`;
-  const purpose = 'list the participants of a contract';
-  const isAbout = (page: ParticipantPage) => (page.contractId ?? contractId) === contractId;
-  const operation = { path, purpose, answer: ParticipantPage, isAbout, signal };
-  return await listWhole(call, operation, ({ opentrainUserId }) => opentrainUserId);
-}
-
-async function readBudget(call: Call, contractId: string, signal: AbortSignal): Promise<Budget> {
-  const path = pathOf`/contracts/${contractId}/budget`;
-  const isAbout = (budget: Budget) => budget.contractId === contractId;
-  return await call({ path, purpose: 'read the budget of a contract', answer: Budget, isAbout, signal });
-}
-
-async function reportUsage(
-  call: Call,
-  contractId: string,
-  entries: readonly UsageEntry[],
-  signal: AbortSignal,
-  notes: CallNotes = {},
-): Promise<UsageAnswer> {
-  return await call({
-    method: 'POST',
-    path: pathOf`/contracts/${contractId}/usage`,
-    body: { entries },
-    purpose: 'report the usage of a contract',
-    answer: UsageAnswer,
-    isAbout: (answer) => answer.contractId === contractId,
-    notes,
-    signal,
-  });
-}
-
-async function listEndpoints(call: Call, signal: AbortSignal): Promise<Endpoint[]> {
-  const operation = { path: '/webhook-endpoints', purpose: 'list the webhook endpoints', answer: EndpointPage };
-  return await listWhole(call, { ...operation, signal }, ({ id }) => id);
 }
