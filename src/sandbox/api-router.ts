@@ -14,8 +14,6 @@ export interface ApiRoute<Caller extends ApiCaller> {
   operation: Operation;
   /** One of these is needed; any valid token is enough without. */
   scopes?: readonly string[];
-  operationId?: string;
-  summary?: string;
   query?: RecordSchema;
   body?: RequestSchema<unknown>;
   /** Without it the body is required, where there is one. */

@@ -1,5 +1,5 @@
-import type { Budget } from './platform-answer-schema.ts';
-import type { BudgetWarning, PaymentType, SandboxContract } from './sandbox-state.ts';
+import type { Budget, PaymentType } from './platform-answer-schema.ts';
+import type { BudgetWarning, SandboxContract } from './sandbox-state.ts';
 
 const thresholds: readonly { warning: BudgetWarning; fraction: number }[] = [
   { warning: 'LOW', fraction: 0.8 },

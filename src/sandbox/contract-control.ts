@@ -4,16 +4,9 @@ import { budgetOf } from './budget.ts';
 import type { End, Funding, Hire, HiredTrainer, NewJob, Replacement } from './control-request-schema.ts';
 import { raiseBudgetNews, raiseFeed, raiseMilestoneNews } from './employer/raise-feed.ts';
 import type { Marketplace } from './marketplace.ts';
+import type { Milestone } from './platform-answer-schema.ts';
 import { raiseContractEvents, raiseMilestoneEvents } from './raise-events.ts';
-import {
-  accountOf,
-  findIn,
-  type Job,
-  type Milestone,
-  type SandboxContract,
-  type SandboxState,
-  type Trainer,
-} from './sandbox-state.ts';
+import { accountOf, findIn, type Job, type SandboxContract, type SandboxState, type Trainer } from './sandbox-state.ts';
 
 /** What employers do: they offer a job, hire, fund, replace a trainer and end a contract. */
 

@@ -14,8 +14,6 @@ export const contractRoutes: PlatformRoute[] = [
   {
     operation: 'GET /contracts',
     scopes: ['contracts:read'],
-    operationId: 'listContracts',
-    summary: 'Contracts on linked jobs, newest first',
     query: ContractQuery,
     answer: Contracts,
     page: ContractPage,
@@ -24,24 +22,18 @@ export const contractRoutes: PlatformRoute[] = [
   {
     operation: 'GET /contracts/{id}/participants',
     scopes: ['participants:read'],
-    operationId: 'listParticipants',
-    summary: 'Those who work on a contract',
     answer: Participants,
     run: listParticipants,
   },
   {
     operation: 'GET /contracts/{id}/budget',
     scopes: ['contracts:read'],
-    operationId: 'getBudget',
-    summary: 'What is funded and consumed',
     answer: Budget,
     run: (call) => budgetOf(findLinkedContract(call)),
   },
   {
     operation: 'POST /contracts/{id}/usage',
     scopes: ['usage:write'],
-    operationId: 'reportUsage',
-    summary: 'Totals per worker and day',
     body: UsageReport,
     answer: ReportedUsage,
     refusals: [409],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { audiences, bindingKinds, employerEventTypes, employerScopes } from './employer/account.ts';
-import { paymentTypes, provisioningModes, scopes } from './sandbox-state.ts';
+import { audiences, bindingKinds, employerEventTypes, employerScopes } from './employer/employer-answer-schema.ts';
+import { paymentTypes, provisioningModes, scopes } from './platform-answer-schema.ts';
 
 /** The requests of the controls. Unknown keys are refused, because they are typing errors. */
 

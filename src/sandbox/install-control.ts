@@ -2,8 +2,9 @@ import { AppError } from '../domain/errors.ts';
 import { toInstant } from '../lib/clock.ts';
 import type { NewInstall } from './control-request-schema.ts';
 import type { Marketplace } from './marketplace.ts';
+import { scopes } from './platform-answer-schema.ts';
 import { raiseRevokedEvent } from './raise-events.ts';
-import { findIn, type SandboxInstall, scopes } from './sandbox-state.ts';
+import { findIn, type SandboxInstall } from './sandbox-state.ts';
 
 /** What customers do with an install: they connect, give consent, disconnect and connect again. */
 

@@ -35,8 +35,6 @@ export function describeEmployerApi(hasCursors: boolean) {
 }
 
 const itself = {
-  operationId: 'getOpenApi',
-  summary: 'This document, without authentication',
   security: [],
   responses: { 200: { description: 'OK', content: { 'application/json': { schema: { type: 'object' } } } } },
 };
@@ -53,7 +51,7 @@ function describeRoutes(routes: readonly DescribedRoute[], hasCursors: boolean, 
 }
 
 function describeRoute(route: DescribedRoute, hasCursors: boolean, schemas: Described, token: string | undefined) {
-  const { operationId, summary, scopes = [], query, body, isBodyOptional, status = 200, accepted, page } = route;
+  const { scopes = [], query, body, isBodyOptional, status = 200, accepted, page } = route;
   const answer = (hasCursors && page) || route.answer;
   const sent = page !== undefined && !hasCursors ? query?.omit({ cursor: true }) : query;
   const inPath = [...route.operation.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
@@ -64,8 +62,6 @@ function describeRoute(route: DescribedRoute, hasCursors: boolean, schemas: Desc
   if (accepted !== undefined) responses.push([202, 'A person must confirm it', accepted]);
   if (token !== undefined) responses.push(...listRefusals(route));
   return {
-    operationId,
-    summary,
     ...(token !== undefined && { security: [{ [token]: scopes }] }),
     parameters: [
       ...inPath.map((name): Parameter => ({ name, in: 'path', required: true, schema: { type: 'string' } })),

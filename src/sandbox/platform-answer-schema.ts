@@ -1,7 +1,33 @@
 import { z } from 'zod';
-import { paymentTypes, provisioningModes, sandboxEventTypes, scopes } from './sandbox-state.ts';
 
 /** The answers of the platform API, as its `openapi.json` describes them. Nothing is cut from an answer by them. */
+
+export const scopes = [
+  'project-links:read',
+  'project-links:write',
+  'contracts:read',
+  'participants:read',
+  'participants:email',
+  'usage:write',
+  'webhooks:manage',
+] as const;
+
+export const sandboxEventTypes = [
+  'contract.started',
+  'contract.ended',
+  'project_link.created',
+  'project_link.removed',
+  'install.revoked',
+  'milestone.funded',
+  'milestone.budget_low',
+  'milestone.budget_depleted',
+] as const;
+export type SandboxEventType = (typeof sandboxEventTypes)[number];
+
+export const paymentTypes = ['PAY_PER_HOUR', 'PAY_PER_LABEL', 'FIXED_PRICE'] as const;
+export type PaymentType = (typeof paymentTypes)[number];
+
+export const provisioningModes = ['PARTNER_WEBHOOK', 'MANAGED_ADAPTER'] as const;
 
 const Count = z.int().min(0);
 const Instant = z.iso.datetime();
@@ -23,6 +49,7 @@ const Install = z.object({
   partnerApp: z.object({ id: z.string(), slug: z.string(), name: z.string() }),
   token: z.object({ id: z.string(), name: z.string(), scopes: z.array(z.enum(scopes)) }),
 });
+export type Install = z.infer<typeof Install>;
 export const CurrentInstall = z.object({ install: Install });
 
 const ProjectLink = z.object({
@@ -34,6 +61,7 @@ const ProjectLink = z.object({
   provisioningMode: z.enum(provisioningModes),
   createdAt: Instant,
 });
+export type ProjectLink = z.infer<typeof ProjectLink>;
 export const OneProjectLink = z.object({ projectLink: ProjectLink });
 export const DeletedProjectLink = OneProjectLink.extend({ deleted: z.boolean() });
 export const ProjectLinks = z.object({ projectLinks: z.array(ProjectLink) });
@@ -48,6 +76,7 @@ const Contract = z.object({
   createdAt: Instant,
   projectLinkIds: z.array(z.string()),
 });
+export type Contract = z.infer<typeof Contract>;
 export const Contracts = z.object({ contracts: z.array(Contract) });
 export const ContractPage = Contracts.extend({ nextCursor: z.string().nullable() });
 
@@ -58,6 +87,7 @@ const Participant = z.object({
   profileUrl: z.string(),
   workEmail: z.email().optional(),
 });
+export type Participant = z.infer<typeof Participant>;
 export const Participants = z.object({ contractId: z.string(), participants: z.array(Participant) });
 
 const Milestone = z.object({
@@ -65,8 +95,9 @@ const Milestone = z.object({
   name: z.string(),
   amountUsd: z.number(),
   volume: z.number(),
-  status: z.string(),
+  status: z.enum(['ACTIVE_FUNDED', 'COMPLETED']),
 });
+export type Milestone = z.infer<typeof Milestone>;
 
 export const Budget = z.object({
   contractId: z.string(),
@@ -94,6 +125,7 @@ const WebhookEndpoint = z.object({
   disabledAt: Instant.nullable(),
   disabledReason: z.string().nullable(),
 });
+export type WebhookEndpoint = z.infer<typeof WebhookEndpoint>;
 export const OneEndpoint = z.object({ webhookEndpoint: WebhookEndpoint });
 export const Endpoints = z.object({ webhookEndpoints: z.array(WebhookEndpoint) });
 export const CreatedEndpoint = OneEndpoint.extend({ secret: z.string(), message: z.string() });

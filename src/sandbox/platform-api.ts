@@ -10,8 +10,6 @@ import { webhookEndpointRoutes } from './webhook-endpoint-route.ts';
 
 const installRoute: PlatformRoute = {
   operation: 'GET /installs/current',
-  operationId: 'getCurrentInstall',
-  summary: 'The install of this token',
   answer: CurrentInstall,
   run: ({ install }) => ({ install: toPublicInstall(install) }),
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Refusal } from './error-response.ts';
-import { provisioningModes, sandboxEventTypes } from './sandbox-state.ts';
+import { provisioningModes, sandboxEventTypes } from './platform-answer-schema.ts';
 
 /** The requests of the platform API. Unknown keys are ignored, as the real marketplace does. */
 

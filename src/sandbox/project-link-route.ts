@@ -14,19 +14,10 @@ import { findIn, linksOfInstall, type SandboxInstall, type SandboxLink, type San
 const one = (link: SandboxLink) => ({ projectLink: toPublicLink(link) });
 
 export const projectLinkRoutes: PlatformRoute[] = [
-  {
-    operation: 'GET /project-links',
-    scopes: ['project-links:read'],
-    operationId: 'listProjectLinks',
-    summary: 'All links, newest first',
-    answer: ProjectLinks,
-    run: listLinks,
-  },
+  { operation: 'GET /project-links', scopes: ['project-links:read'], answer: ProjectLinks, run: listLinks },
   {
     operation: 'POST /project-links',
     scopes: ['project-links:write'],
-    operationId: 'createProjectLink',
-    summary: 'Link a project to a job',
     body: CreateProjectLink,
     status: 201,
     answer: OneProjectLink,
@@ -36,16 +27,12 @@ export const projectLinkRoutes: PlatformRoute[] = [
   {
     operation: 'GET /project-links/{id}',
     scopes: ['project-links:read'],
-    operationId: 'getProjectLink',
-    summary: 'One link',
     answer: OneProjectLink,
     run: (call) => one(findLink(call)),
   },
   {
     operation: 'DELETE /project-links/{id}',
     scopes: ['project-links:write'],
-    operationId: 'deleteProjectLink',
-    summary: 'Delete a link for good',
     answer: DeletedProjectLink,
     run: removeLink,
   },

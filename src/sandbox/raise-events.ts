@@ -3,13 +3,13 @@ import { budgetOf } from './budget.ts';
 import { queueDelivery } from './dispatcher.ts';
 import { planSending } from './faults/delivery-faults.ts';
 import type { Marketplace } from './marketplace.ts';
+import type { SandboxEventType } from './platform-answer-schema.ts';
 import { toParticipant, toPublicContract, toPublicLink } from './public-shapes.ts';
 import {
   type Delivery,
   endpointsOfInstall,
   liveLinksOfJob,
   type SandboxContract,
-  type SandboxEventType,
   type SandboxInstall,
   type SandboxLink,
 } from './sandbox-state.ts';

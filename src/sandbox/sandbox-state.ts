@@ -1,44 +1,21 @@
 import { AppError } from '../domain/errors.ts';
-import type { EmployerEventType, SandboxAccount } from './employer/account.ts';
+import type { SandboxAccount } from './employer/account.ts';
+import type { EmployerEventType } from './employer/employer-answer-schema.ts';
+import type {
+  Contract,
+  Install,
+  Milestone,
+  Participant,
+  PaymentType,
+  ProjectLink,
+  SandboxEventType,
+  WebhookEndpoint,
+} from './platform-answer-schema.ts';
 
 /** All that the marketplace knows, as plain records. Maps keep the order of creation. */
 
-export const scopes = [
-  'project-links:read',
-  'project-links:write',
-  'contracts:read',
-  'participants:read',
-  'participants:email',
-  'usage:write',
-  'webhooks:manage',
-] as const;
-export type Scope = (typeof scopes)[number];
-
-export const sandboxEventTypes = [
-  'contract.started',
-  'contract.ended',
-  'project_link.created',
-  'project_link.removed',
-  'install.revoked',
-  'milestone.funded',
-  'milestone.budget_low',
-  'milestone.budget_depleted',
-] as const;
-export type SandboxEventType = (typeof sandboxEventTypes)[number];
-
-export const paymentTypes = ['PAY_PER_HOUR', 'PAY_PER_LABEL', 'FIXED_PRICE'] as const;
-export type PaymentType = (typeof paymentTypes)[number];
-
-export const provisioningModes = ['PARTNER_WEBHOOK', 'MANAGED_ADAPTER'] as const;
-
-export interface SandboxInstall {
-  id: string;
-  status: 'ACTIVE' | 'REVOKED';
-  organizationId: string;
-  scopes: Scope[];
-  piiConsent: boolean;
-  createdAt: string;
-  token: { id: string; name: string; value: string; scopes: Scope[]; isRevoked: boolean };
+export interface SandboxInstall extends Omit<Install, 'partnerApp' | 'token'> {
+  token: Install['token'] & { value: string; isRevoked: boolean };
 }
 
 /** It belongs to the employer, so it can be linked again after a reconnect. */
@@ -49,32 +26,13 @@ export interface Job {
   paymentType: PaymentType | null;
 }
 
-export interface SandboxLink {
-  id: string;
+export interface SandboxLink extends ProjectLink {
   installId: string;
-  jobId: string | null;
-  externalProjectId: string;
-  externalProjectName: string | null;
-  externalProjectUrl: string | null;
-  provisioningMode: (typeof provisioningModes)[number];
-  createdAt: string;
 }
 
-export interface Trainer {
-  opentrainUserId: string;
-  displayName: string;
-  country: string;
-  profileUrl: string;
+export interface Trainer extends Omit<Participant, 'workEmail'> {
   /** Null until the marketplace has made the managed address. */
   workEmail: string | null;
-}
-
-export interface Milestone {
-  id: string;
-  name: string;
-  amountUsd: number;
-  volume: number;
-  status: 'ACTIVE_FUNDED' | 'COMPLETED';
 }
 
 export interface WorkTotals {
@@ -85,14 +43,8 @@ export interface WorkTotals {
 
 export type BudgetWarning = 'LOW' | 'DEPLETED';
 
-export interface SandboxContract {
-  id: string;
-  status: 'active' | 'ended';
+export interface SandboxContract extends Omit<Contract, 'jobId' | 'projectLinkIds'> {
   job: Job;
-  title: string;
-  startDate: string;
-  endDate: string | null;
-  createdAt: string;
   participants: Trainer[];
   milestones: Milestone[];
   /** By trainer and day, such as `usr_1 2026-03-15`. */
@@ -103,20 +55,13 @@ export interface SandboxContract {
 }
 
 /** It receives what happens to an install or to an employer's account. */
-export interface SandboxEndpoint {
-  id: string;
+export interface SandboxEndpoint extends Omit<WebhookEndpoint, 'eventTypes'> {
   /** The id of the install or of the account. */
   installId: string;
   /** Which of the two APIs it was made with: they sign alike, and give up differently. */
   audience: 'platform' | 'employer';
-  url: string;
   eventTypes: (SandboxEventType | EmployerEventType)[];
-  status: 'ACTIVE' | 'DISABLED';
   secret: string;
-  createdAt: string;
-  consecutiveFailures: number;
-  disabledAt: string | null;
-  disabledReason: string | null;
 }
 
 export interface Attempt {

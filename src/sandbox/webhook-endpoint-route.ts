@@ -19,19 +19,10 @@ const scopes = ['webhooks:manage'];
 const one = (endpoint: SandboxEndpoint) => ({ webhookEndpoint: toPublicEndpoint(endpoint) });
 
 export const webhookEndpointRoutes: PlatformRoute[] = [
-  {
-    operation: 'GET /webhook-endpoints',
-    scopes,
-    operationId: 'listWebhookEndpoints',
-    summary: 'All endpoints of the install',
-    answer: Endpoints,
-    run: listEndpoints,
-  },
+  { operation: 'GET /webhook-endpoints', scopes, answer: Endpoints, run: listEndpoints },
   {
     operation: 'POST /webhook-endpoints',
     scopes,
-    operationId: 'createWebhookEndpoint',
-    summary: 'Register; the secret is shown once',
     body: CreateWebhookEndpoint,
     status: 201,
     answer: CreatedEndpoint,
@@ -41,16 +32,12 @@ export const webhookEndpointRoutes: PlatformRoute[] = [
   {
     operation: 'GET /webhook-endpoints/{id}',
     scopes,
-    operationId: 'getWebhookEndpoint',
-    summary: 'One endpoint',
     answer: OneEndpoint,
     run: (call) => one(findEndpoint(call)),
   },
   {
     operation: 'PATCH /webhook-endpoints/{id}',
     scopes,
-    operationId: 'updateWebhookEndpoint',
-    summary: 'Change or re-enable',
     body: UpdateWebhookEndpoint,
     answer: OneEndpoint,
     run: updateEndpoint,
@@ -58,16 +45,12 @@ export const webhookEndpointRoutes: PlatformRoute[] = [
   {
     operation: 'DELETE /webhook-endpoints/{id}',
     scopes,
-    operationId: 'deleteWebhookEndpoint',
-    summary: 'Delete; pending ones are discarded',
     answer: DeletedEndpoint,
     run: removeEndpoint,
   },
   {
     operation: 'POST /webhook-endpoints/{id}/redeliver',
     scopes,
-    operationId: 'redeliver',
-    summary: 'Queue all FAILED deliveries again, or one',
     body: Redeliver,
     answer: Redelivery,
     run: redeliver,

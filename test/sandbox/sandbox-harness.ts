@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { sandboxEventTypes } from '../../src/sandbox/platform-answer-schema.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { sandboxEventTypes } from '../../src/sandbox/sandbox-state.ts';
 
 export const minuteMs = 60_000;
 

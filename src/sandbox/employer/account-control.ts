@@ -4,13 +4,8 @@ import { endContract, fundMilestone } from '../contract-control.ts';
 import type { Bill, FeedNews, NewAccount, Settle, WorkEmail } from '../control-request-schema.ts';
 import type { Marketplace } from '../marketplace.ts';
 import { accountOf, findIn } from '../sandbox-state.ts';
-import {
-  type Approval,
-  employerScopes,
-  type PendingPayment,
-  type PersonalToken,
-  type SandboxAccount,
-} from './account.ts';
+import type { Approval, PendingPayment, PersonalToken, SandboxAccount } from './account.ts';
+import { employerScopes } from './employer-answer-schema.ts';
 import { raiseFeed } from './raise-feed.ts';
 
 /** What people do with an employer's account at the marketplace itself. */

@@ -1,42 +1,9 @@
+import type { Audience, Binding, FeedEvent, TokenRecord } from './employer-answer-schema.ts';
+
 /** An employer's own account, as its personal tokens see it (spec: part A). Plain records. */
 
-export const employerScopes = [
-  'jobs:read',
-  'jobs:write',
-  'proposals:read',
-  'messages:read',
-  'payments:read',
-  'payments:write',
-  'team:read',
-  'webhooks:manage',
-  'participant_work_email:read',
-  'instructions:read',
-] as const;
-export type EmployerScope = (typeof employerScopes)[number];
-
-/** The scope that each event needs, in the feed and for a webhook (spec: part A section 6). */
-export const scopeOfEvent = {
-  'contract.created': 'payments:read',
-  'milestone.status_changed': 'payments:read',
-  'payment.pending': 'payments:read',
-  'approval.confirmed': 'payments:read',
-  'contract.budget_state_changed': 'payments:read',
-  'proposal.received': 'proposals:read',
-  'proposal.status_changed': 'proposals:read',
-  'message.received': 'messages:read',
-} as const satisfies Record<string, EmployerScope>;
-export type EmployerEventType = keyof typeof scopeOfEvent;
-export const employerEventTypes = Object.keys(scopeOfEvent) as EmployerEventType[];
-
-export interface PersonalToken {
-  id: string;
-  name: string;
+export interface PersonalToken extends Omit<TokenRecord, 'preview' | 'status' | 'organizationId'> {
   value: string;
-  scopes: EmployerScope[];
-  createdAt: string;
-  lastUsedAt: string | null;
-  expiresAt: string | null;
-  revokedAt: string | null;
   /** How many calls were refused because it had expired or was revoked. */
   refused: number;
 }
@@ -63,17 +30,6 @@ export interface PendingPayment {
   paymentUrl?: string;
 }
 
-/** An event of the feed, as its webhook deliveries have it too. */
-export interface FeedEvent {
-  id: string;
-  type: EmployerEventType;
-  apiVersion: 'v1';
-  createdAt: string;
-  resourceId: string;
-  jobId: string | null;
-  data: Record<string, unknown>;
-}
-
 export interface SandboxAccount {
   /** The id of its organization: its jobs and contracts have it. */
   id: string;
@@ -87,19 +43,6 @@ export interface SandboxAccount {
   payments: PendingPayment[];
   feed: FeedEvent[];
   manuals: Manual[];
-}
-
-/** Of the instruction manuals (spec: part B section 2.1). */
-export const audiences = ['ADMIN', 'CONTRIBUTOR', 'REVIEWER', 'WORKER'] as const;
-export type Audience = (typeof audiences)[number];
-
-export const bindingKinds = ['JOB', 'FOLDER', 'WORK_PROJECT'] as const;
-
-/** Among manuals that are bound alike, the lower precedence wins. */
-export interface Binding {
-  kind: (typeof bindingKinds)[number];
-  targetId: string;
-  precedence: number;
 }
 
 export interface ManualPage {

@@ -3,7 +3,8 @@ import { isGranted } from '../api-router.ts';
 import { budgetOf } from '../budget.ts';
 import { endContract } from '../contract-control.ts';
 import { Refusal } from '../error-response.ts';
-import { accountOf, type Milestone, type SandboxContract } from '../sandbox-state.ts';
+import type { Milestone } from '../platform-answer-schema.ts';
+import { accountOf, type SandboxContract } from '../sandbox-state.ts';
 import type { Approval } from './account.ts';
 import { expireApprovals, requestEnd } from './account-control.ts';
 import {

@@ -1,9 +1,41 @@
 import { z } from 'zod';
-import { Budget } from '../platform-answer-schema.ts';
-import { paymentTypes } from '../sandbox-state.ts';
-import { audiences, bindingKinds, employerEventTypes, employerScopes } from './account.ts';
+import { Budget, paymentTypes } from '../platform-answer-schema.ts';
 
 /** The answers of the employers' API, as its `openapi.json` describes them. Nothing is cut from an answer by them. */
+
+export const employerScopes = [
+  'jobs:read',
+  'jobs:write',
+  'proposals:read',
+  'messages:read',
+  'payments:read',
+  'payments:write',
+  'team:read',
+  'webhooks:manage',
+  'participant_work_email:read',
+  'instructions:read',
+] as const;
+export type EmployerScope = (typeof employerScopes)[number];
+
+/** The scope that each event needs, in the feed and for a webhook (spec: part A section 6). */
+export const scopeOfEvent = {
+  'contract.created': 'payments:read',
+  'milestone.status_changed': 'payments:read',
+  'payment.pending': 'payments:read',
+  'approval.confirmed': 'payments:read',
+  'contract.budget_state_changed': 'payments:read',
+  'proposal.received': 'proposals:read',
+  'proposal.status_changed': 'proposals:read',
+  'message.received': 'messages:read',
+} as const satisfies Record<string, EmployerScope>;
+export type EmployerEventType = keyof typeof scopeOfEvent;
+export const employerEventTypes = Object.keys(scopeOfEvent) as EmployerEventType[];
+
+/** Of the instruction manuals (spec: part B section 2.1). */
+export const audiences = ['ADMIN', 'CONTRIBUTOR', 'REVIEWER', 'WORKER'] as const;
+export type Audience = (typeof audiences)[number];
+
+export const bindingKinds = ['JOB', 'FOLDER', 'WORK_PROJECT'] as const;
 
 const Text = z.string();
 const NullableText = z.string().nullable();
@@ -33,6 +65,7 @@ const Token = z.object({
   expiresAt: NullableText,
   revokedAt: NullableText,
 });
+export type TokenRecord = z.infer<typeof Token>;
 export const Tokens = z.object({ tokens: z.array(Token) });
 export const CreatedToken = z.object({ token: Text, tokenType: z.enum(['bearer']), metadata: Token });
 export const RevokedToken = z.object({ token: Token });
@@ -141,15 +174,21 @@ const FeedEvent = z.object({
   jobId: NullableText,
   data: AnyRecord,
 });
+/** An event of the feed, as its webhook deliveries have it too. */
+export type FeedEvent = z.infer<typeof FeedEvent>;
 export const Updates = z.object({ events: z.array(FeedEvent), ...paged, hasMore: z.boolean() });
 
 export const Workspaces = z.object({ workspaces: z.array(z.object({ id: Text, name: Text })), ...paged });
+
+const Binding = z.object({ kind: z.enum(bindingKinds), targetId: Text, precedence: z.number() });
+/** Among manuals that are bound alike, the lower precedence wins. */
+export type Binding = z.infer<typeof Binding>;
 
 const Manual = z.object({
   id: Text,
   title: Text,
   audience: z.enum(audiences),
-  bindings: z.array(z.object({ kind: z.enum(bindingKinds), targetId: Text, precedence: z.number() })),
+  bindings: z.array(Binding),
   head: z.object({ revisionNumber: Count }),
 });
 export const OneManual = z.object({ manual: Manual });

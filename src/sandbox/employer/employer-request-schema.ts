@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EndpointUrl, toEventTypes, WholeNumber } from '../platform-request-schema.ts';
-import { audiences, employerEventTypes } from './account.ts';
+import { audiences, employerEventTypes } from './employer-answer-schema.ts';
 
 /** The requests of the employers' API (spec: part A section 4, part B section 4.1). Unknown keys are ignored. */
 

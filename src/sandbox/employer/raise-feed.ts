@@ -1,10 +1,11 @@
 import { toInstant } from '../../lib/clock.ts';
 import { budgetOf } from '../budget.ts';
 import type { Marketplace } from '../marketplace.ts';
-import type { Budget } from '../platform-answer-schema.ts';
+import type { Budget, Milestone } from '../platform-answer-schema.ts';
 import { deliverEvent } from '../raise-events.ts';
-import { accountOf, type Milestone, type SandboxContract } from '../sandbox-state.ts';
-import type { EmployerEventType, FeedEvent, SandboxAccount } from './account.ts';
+import { accountOf, type SandboxContract } from '../sandbox-state.ts';
+import type { SandboxAccount } from './account.ts';
+import type { EmployerEventType, FeedEvent } from './employer-answer-schema.ts';
 
 /** Adds an event to the feed of an account, and delivers it to each webhook that is subscribed to it. */
 export function raiseFeed(

@@ -1,9 +1,16 @@
 import { toInstant } from '../../lib/clock.ts';
 import { isGranted } from '../api-router.ts';
 import { Refusal } from '../error-response.ts';
-import { type EmployerScope, employerScopes, type PersonalToken, type SandboxAccount } from './account.ts';
+import type { PersonalToken, SandboxAccount } from './account.ts';
 import { addToken } from './account-control.ts';
-import { CreatedToken, CurrentAccount, RevokedToken, Tokens } from './employer-answer-schema.ts';
+import {
+  CreatedToken,
+  CurrentAccount,
+  type EmployerScope,
+  employerScopes,
+  RevokedToken,
+  Tokens,
+} from './employer-answer-schema.ts';
 import { NewToken } from './employer-request-schema.ts';
 import { type EmployerCall, type EmployerRoute, parseFields } from './employer-route.ts';
 

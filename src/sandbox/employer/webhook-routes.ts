@@ -2,8 +2,15 @@ import { isGranted } from '../api-router.ts';
 import { createEndpoint, deleteEndpoint } from '../delivery-rules.ts';
 import { Refusal } from '../error-response.ts';
 import { endpointsOfInstall, type SandboxEndpoint } from '../sandbox-state.ts';
-import { employerEventTypes, type FeedEvent, scopeOfEvent } from './account.ts';
-import { CreatedWebhook, OneWebhook, Updates, Webhooks } from './employer-answer-schema.ts';
+import {
+  CreatedWebhook,
+  employerEventTypes,
+  type FeedEvent,
+  OneWebhook,
+  scopeOfEvent,
+  Updates,
+  Webhooks,
+} from './employer-answer-schema.ts';
 import { NewWebhook, UpdatesQuery } from './employer-request-schema.ts';
 import { type EmployerCall, type EmployerRoute, parseFields } from './employer-route.ts';
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Scope, sandboxEventTypes } from '../../../src/sandbox/sandbox-state.ts';
+import { sandboxEventTypes, type scopes } from '../../../src/sandbox/platform-answer-schema.ts';
 import { createPlatformSource, type PlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
 import type { NewLink } from '../../../src/sources/source.ts';
 import { clock, openWorld, today, type World } from '../../sandbox/sandbox-harness.ts';
@@ -15,7 +15,11 @@ interface Ready extends World {
 }
 
 /** Every operation that needs a token, as it succeeds; the spec says what scope it needs. */
-const operations: [keyof PlatformSource, Scope | null, (api: PlatformSource, at: Ready) => Promise<unknown>][] = [
+const operations: [
+  keyof PlatformSource,
+  (typeof scopes)[number] | null,
+  (api: PlatformSource, at: Ready) => Promise<unknown>,
+][] = [
   ['readGrant', null, (api) => api.readGrant(signal)],
   ['createLink', 'project-links:write', (api) => api.createLink({ externalProjectId: 'another' }, signal)],
   ['listLinks', 'project-links:read', (api) => api.listLinks(signal)],
