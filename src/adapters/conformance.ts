@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Adapter } from './adapter.ts';
 import { accountCases } from './conformance/account-cases.ts';
 import { faultCases } from './conformance/fault-cases.ts';
-import { type ConformanceCase, type ConformanceHarness, NotAccepted, signalOf } from './conformance/harness.ts';
+import { type ConformanceCase, type ConformanceHarness, NotAccepted, toCase } from './conformance/harness.ts';
 import { listCases } from './conformance/list-cases.ts';
 import { membershipCases } from './conformance/membership-cases.ts';
 import { strangerCases } from './conformance/stranger-cases.ts';
@@ -18,13 +18,31 @@ export type { ConformanceHarness };
  * is in use.
  */
 export const conformanceCases: readonly ConformanceCase[] = [
-  { name: 'says what it can do', run: declaresItself },
-  { name: 'checks its tool', run: checks, isNeeded: true },
+  toCase('says what it can do', async ({ adapter: { capabilities } }) => {
+    const { removal, readding, exclusive } = capabilities;
+    if (removal.effect === 'membership_only') assert.notEqual(removal.reason.trim(), '');
+    else assert.equal(removal.effect, 'locks_out');
+    assert.ok(['yes', 'new_account', 'no'].includes(readding));
+    assert.ok(['membership', 'group', 'tool'].includes(exclusive));
+  }),
   {
-    name: 'identifies its installation the same way every time',
-    skip: ({ adapter }) => (adapter.identify === undefined ? 'the adapter identifies no installation' : null),
-    run: identifies,
+    ...toCase('checks its tool', async ({ adapter, signal }) => {
+      for (const { says, action } of await adapter.check(signal())) {
+        assert.notEqual(says.trim(), '');
+        assert.notEqual(action.trim(), '');
+      }
+    }),
+    isNeeded: true,
   },
+  toCase(
+    'identifies its installation the same way every time',
+    async ({ adapter, signal }) => {
+      const [first, again] = [await adapter.identify?.(signal()), await adapter.identify?.(signal())];
+      assert.equal(again, first);
+      if (first !== null) assert.notEqual(first?.trim(), '');
+    },
+    ({ adapter }) => adapter.identify === undefined && 'the adapter identifies no installation',
+  ),
   ...membershipCases,
   ...listCases,
   ...accountCases,
@@ -66,27 +84,4 @@ async function runCase(harness: ConformanceHarness, { name, skip, run }: Conform
     const outcome = error instanceof NotAccepted ? 'skipped' : 'failed';
     return { name, outcome, reason: error instanceof Error ? error.message : 'failed' };
   }
-}
-
-async function declaresItself({ adapter: { capabilities } }: ConformanceHarness): Promise<void> {
-  const { removal, readding, exclusive } = capabilities;
-  if (removal.effect === 'membership_only') assert.notEqual(removal.reason.trim(), '');
-  else assert.equal(removal.effect, 'locks_out');
-  assert.ok(['yes', 'new_account', 'no'].includes(readding));
-  assert.ok(['membership', 'group', 'tool'].includes(exclusive));
-}
-
-async function checks(harness: ConformanceHarness): Promise<void> {
-  const findings = await harness.adapter.check(signalOf(harness));
-  for (const { says, action } of findings) {
-    assert.notEqual(says.trim(), '');
-    assert.notEqual(action.trim(), '');
-  }
-}
-
-async function identifies(harness: ConformanceHarness): Promise<void> {
-  const { adapter } = harness;
-  const [first, again] = [await adapter.identify?.(signalOf(harness)), await adapter.identify?.(signalOf(harness))];
-  assert.equal(again, first);
-  if (first !== null) assert.notEqual(first?.trim(), '');
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Adapter, AdapterLink, Added, Member, Person } from '../adapter.ts';
+import type { Adapter, Added, Member, Person } from '../adapter.ts';
 
 /** What every case uses: the tool it is run against, and calls with a time-out. */
 
@@ -68,82 +68,71 @@ export type ToolFault =
 
 export const aborted = AbortSignal.abort();
 
-/** Each call has a time-out of its own, so that no call can hang the suite. */
-export function signalOf({ timeoutMs = 30_000 }: ConformanceHarness): AbortSignal {
-  return AbortSignal.timeout(timeoutMs);
+/** @param skip says why the case cannot be run against an adapter; nothing if it can */
+export function toCase(
+  name: string,
+  test: (bench: Bench) => Promise<void>,
+  skip: (harness: ConformanceHarness) => string | false = () => false,
+): ConformanceCase {
+  return { name, skip: (harness) => skip(harness) || null, run: (harness) => test(createBench(harness)) };
 }
 
-export function toLink(externalProjectId: string): AdapterLink {
-  return { externalProjectId, externalProjectName: null };
-}
+export type Bench = ReturnType<typeof createBench>;
 
-/** Adds a person to the first group while `work` runs. */
-export async function withMember(
-  harness: ConformanceHarness,
-  person: Person,
-  work: (member: Member) => Promise<void>,
-): Promise<void> {
-  const member = await add(harness, person);
-  try {
-    await work(member);
-  } finally {
-    await cleanUp(harness, member);
+/** The calls of the cases, to the first group by default. Each has a time-out of its own, so that none can hang. */
+export function createBench(harness: ConformanceHarness) {
+  const { adapter, groups, timeoutMs = 30_000 } = harness;
+  const [firstGroup] = groups;
+  const signal = () => AbortSignal.timeout(timeoutMs);
+  const find = (person: Person, group = firstGroup) => adapter.findMember(group, person, signal());
+  const findAccount = async (person: Person) => await adapter.findAccount?.(person, signal());
+  const remove = (member: Member, group = firstGroup) => adapter.removeMember(group, member, signal());
+
+  async function add(person: Person, group = firstGroup): Promise<Member> {
+    const added = await adapter.addMember(group, person, signal());
+    if (!added.isUnlisted) return added;
+    if (harness.accept === undefined) throw new NotAccepted();
+    await harness.accept(person, added);
+    const member = await find({ ...person, memberId: added.id }, group);
+    assert.ok(member, 'a person who accepted is found');
+    return member;
   }
-}
 
-export async function find(
-  harness: ConformanceHarness,
-  person: Person,
-  group = harness.groups[0],
-): Promise<Member | null> {
-  return await harness.adapter.findMember(group, person, signalOf(harness));
-}
+  /**
+   * Removes a member that the suite added. If a removed member could never be added again, their account is
+   * ended too, so that the suite can be run again.
+   */
+  async function cleanUp(member: Member): Promise<void> {
+    const isForGood = adapter.capabilities.keepingAccount?.readding === 'no';
+    if (isForGood && adapter.removeAccount) await adapter.removeAccount(firstGroup, member, signal());
+    else await remove(member);
+  }
 
-export async function add(harness: ConformanceHarness, person: Person, group = harness.groups[0]): Promise<Member> {
-  const added = await harness.adapter.addMember(group, person, signalOf(harness));
-  if (!added.isUnlisted) return added;
-  if (harness.accept === undefined) throw new NotAccepted();
-  await harness.accept(person, added);
-  const member = await find(harness, { ...person, memberId: added.id }, group);
-  assert.ok(member, 'a person who accepted is found');
-  return member;
+  /** Adds a person while `work` runs. */
+  async function withMember(person: Person, work: (member: Member) => Promise<void>): Promise<void> {
+    const member = await add(person);
+    try {
+      await work(member);
+    } finally {
+      await cleanUp(member);
+    }
+  }
+
+  /** Empty if the adapter has no list. */
+  const list = (given = signal()) => Array.fromAsync(adapter.listMembers?.(firstGroup, given) ?? []);
+
+  async function assertListed(id: string, times: number): Promise<void> {
+    if (adapter.listMembers === undefined) return;
+    const ids = (await list()).map((member) => member.id);
+    assert.equal(ids.filter((listed) => listed === id).length, times, 'how often it is listed');
+  }
+
+  const toPerson = (index: number) => harness.person(index);
+  const calls = { toPerson, signal, find, findAccount, add, remove, cleanUp, withMember, list, assertListed };
+  return { harness, adapter, groups, firstGroup, ...calls };
 }
 
 /** Ends a case that needs a member, if people can only sign up themselves. */
 export class NotAccepted extends Error {
   override readonly message = 'people sign up by a link, and the suite cannot follow it here';
-}
-
-export async function remove(harness: ConformanceHarness, member: Member, group = harness.groups[0]): Promise<void> {
-  await harness.adapter.removeMember(group, member, signalOf(harness));
-}
-
-/**
- * Removes a member that the suite added. If a removed member could never be added again, their account is
- * ended too, so that the suite can be run again.
- */
-export async function cleanUp(harness: ConformanceHarness, member: Member): Promise<void> {
-  const { adapter, groups } = harness;
-  const { removeAccount, capabilities } = adapter;
-  const isForGood = capabilities.keepingAccount?.readding === 'no';
-  if (!isForGood || removeAccount === undefined) return await remove(harness, member);
-  await removeAccount.call(adapter, groups[0], member, signalOf(harness));
-}
-
-/** Empty if the adapter has no list. */
-export async function list(harness: ConformanceHarness, signal = signalOf(harness)): Promise<Member[]> {
-  const { adapter, groups } = harness;
-  const members: Member[] = [];
-  for await (const member of adapter.listMembers?.(groups[0], signal) ?? []) members.push(member);
-  return members;
-}
-
-export async function assertListed(harness: ConformanceHarness, id: string, times: number): Promise<void> {
-  if (harness.adapter.listMembers === undefined) return;
-  const ids = (await list(harness)).map((member) => member.id);
-  assert.equal(ids.filter((listed) => listed === id).length, times, 'how often it is listed');
-}
-
-export function skipsWithoutList({ adapter }: ConformanceHarness): string | null {
-  return adapter.listMembers === undefined ? 'the adapter has no list' : null;
 }

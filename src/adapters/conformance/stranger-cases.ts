@@ -1,33 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Person } from '../adapter.ts';
-import {
-  add,
-  type ConformanceCase,
-  type ConformanceHarness,
-  cleanUp,
-  find,
-  remove,
-  toLink,
-  withMember,
-} from './harness.ts';
-
-/** Texts that strangers choose: names, addresses, project ids. */
-export const strangerCases: readonly ConformanceCase[] = [
-  { name: 'maps a link to the same group every time', run: mapsPurely },
-  {
-    name: 'knows one form of a project id, and the same every time',
-    skip: ({ adapter }) => (adapter.canonicalGroup === undefined ? 'the adapter knows no form of ids' : null),
-    run: knowsOneForm,
-  },
-  { name: 'accepts every name', run: acceptsNames },
-  { name: 'does not confuse people with similar addresses', run: keepsSimilarApart },
-  { name: 'accepts every address, or refuses it', run: acceptsAddresses },
-  {
-    name: 'accepts every project id, or refuses it',
-    skip: ({ hasEveryGroup }) => (hasEveryGroup ? null : 'its groups are made elsewhere'),
-    run: acceptsProjects,
-  },
-];
+import type { AdapterLink, Person } from '../adapter.ts';
+import { type ConformanceCase, toCase } from './harness.ts';
 
 const hostileNames = [
   '__proto__',
@@ -58,86 +31,101 @@ const hostileProjects = [
 
 const hostileMailboxes = ['plus+tag.', "o'neil.", 'a&b=c.', 'per%40cent.', 'under_score.', '{email}.'];
 
-async function mapsPurely({ adapter }: ConformanceHarness): Promise<void> {
-  for (const externalProjectId of ['street-signs', ...hostileProjects]) {
-    const first = adapter.groupFor(toLink(externalProjectId));
-    assert.equal(typeof first, 'string');
-    assert.equal(adapter.groupFor(toLink(externalProjectId)), first);
-    const renamed = { externalProjectId, externalProjectName: 'another name' };
-    assert.equal(adapter.groupFor(renamed), first, 'a name is for showing only');
-  }
-}
+/** Texts that strangers choose: names, addresses, project ids. */
+export const strangerCases: readonly ConformanceCase[] = [
+  toCase('maps a link to the same group every time', async ({ adapter }) => {
+    for (const externalProjectId of ['street-signs', ...hostileProjects]) {
+      const first = adapter.groupFor(toLink(externalProjectId));
+      assert.equal(typeof first, 'string');
+      assert.equal(adapter.groupFor(toLink(externalProjectId)), first);
+      const renamed = { externalProjectId, externalProjectName: 'another name' };
+      assert.equal(adapter.groupFor(renamed), first, 'a name is for showing only');
+    }
+  }),
 
-async function knowsOneForm({ adapter, groups }: ConformanceHarness): Promise<void> {
-  for (const project of ['street-signs', '1', '01', '+1', ' 1', ...groups, ...hostileProjects]) {
-    const form = adapter.canonicalGroup?.(project);
-    assert.ok(typeof form === 'string' || form === null, `a text or null: ${project}`);
-    assert.equal(adapter.canonicalGroup?.(project), form, `another form at another time: ${project}`);
-    if (form === null) continue;
-    assert.notEqual(form, '');
-    assert.equal(adapter.canonicalGroup?.(form), form, `the form of a form: ${project}`);
-    const group = adapter.groupFor(toLink(form));
-    assert.equal(typeof group, 'string', `a group for the form: ${project}`);
-  }
-}
+  toCase(
+    'knows one form of a project id, and the same every time',
+    async ({ adapter, groups }) => {
+      for (const project of ['street-signs', '1', '01', '+1', ' 1', ...groups, ...hostileProjects]) {
+        const form = adapter.canonicalGroup?.(project);
+        assert.ok(typeof form === 'string' || form === null, `a text or null: ${project}`);
+        assert.equal(adapter.canonicalGroup?.(project), form, `another form at another time: ${project}`);
+        if (form === null) continue;
+        assert.notEqual(form, '');
+        assert.equal(adapter.canonicalGroup?.(form), form, `the form of a form: ${project}`);
+        const group = adapter.groupFor(toLink(form));
+        assert.equal(typeof group, 'string', `a group for the form: ${project}`);
+      }
+    },
+    ({ adapter }) => adapter.canonicalGroup === undefined && 'the adapter knows no form of ids',
+  ),
 
-async function acceptsNames(harness: ConformanceHarness): Promise<void> {
-  for (const [index, displayName] of [...hostileNames, null].entries()) {
-    const person = { ...harness.person(20 + index), displayName };
-    await withMember(harness, person, async (member) => {
-      assert.equal((await find(harness, person))?.id, member.id, `named ${displayName}`);
+  toCase('accepts every name', async ({ toPerson, withMember, find }) => {
+    for (const [index, displayName] of [...hostileNames, null].entries()) {
+      const person = { ...toPerson(20 + index), displayName };
+      await withMember(person, async ({ id }) => {
+        assert.equal((await find(person))?.id, id, `named ${displayName}`);
+      });
+      assert.equal(await find(person), null);
+    }
+  }),
+
+  // Part of an address, or an address with a wildcard, must not find another person.
+  toCase('does not confuse people with similar addresses', async ({ toPerson, withMember, find }) => {
+    const person = toPerson(37);
+    const withEmail = (email: string): Person => ({ ...toPerson(38), email });
+    const longer = withEmail(`x${person.email}`);
+    const alike = [`${person.email}.example`, person.email.slice(1), person.email.replace('.', '_')];
+    await withMember(person, async ({ id }) => {
+      for (const email of [longer.email, ...alike, person.email.replace(/^./, '%')]) {
+        assert.equal(await refusable(find(withEmail(email))), null, email);
+      }
+      assert.equal((await find(person))?.id, id);
     });
-    assert.equal(await find(harness, person), null);
-  }
-}
+    await withMember(longer, async () => {
+      assert.equal(await find(person), null, 'a longer address with the same end is another');
+    });
+  }),
 
-/** A tool may refuse an odd id, but must not put the person into another group. */
-async function acceptsProjects(harness: ConformanceHarness): Promise<void> {
-  const person = harness.person(13);
-  for (const project of hostileProjects) {
-    const group = harness.adapter.groupFor(toLink(project));
-    assert.equal(await refusable(find(harness, person, group)), null, `before: ${project}`);
-    const member = await refusable(add(harness, person, group));
-    assert.equal(await find(harness, person), null, `elsewhere: ${project}`);
-    if (member === null) continue;
-    assert.equal((await find(harness, person, group))?.id, member.id, `added: ${project}`);
-    await remove(harness, member, group);
-    assert.equal(await find(harness, person, group), null, `removed: ${project}`);
-  }
-}
-
-/** Part of an address, or an address with a wildcard, must not find another person. */
-async function keepsSimilarApart(harness: ConformanceHarness): Promise<void> {
-  const person = harness.person(37);
-  const withEmail = (email: string): Person => ({ ...harness.person(38), email });
-  const longer = withEmail(`x${person.email}`);
-  const alike = [`${person.email}.example`, person.email.slice(1), person.email.replace('.', '_')];
-  await withMember(harness, person, async (member) => {
-    for (const email of [longer.email, ...alike, person.email.replace(/^./, '%')]) {
-      assert.equal(await refusable(find(harness, withEmail(email))), null, email);
+  // A tool may refuse an odd address, but must not confuse it with another one.
+  toCase('accepts every address, or refuses it', async ({ toPerson, add, find, cleanUp }) => {
+    for (const [index, mailbox] of hostileMailboxes.entries()) {
+      const person = toPerson(40 + index);
+      const odd = { ...toPerson(70 + index), email: `${mailbox}${person.email}` };
+      const member = await refusable(add(odd));
+      assert.equal(await find(person), null, `taken for ${odd.email}`);
+      if (member === null) continue;
+      try {
+        assert.equal((await find(odd))?.id, member.id, odd.email);
+      } finally {
+        await cleanUp(member);
+      }
+      assert.equal(await find(odd), null, odd.email);
     }
-    assert.equal((await find(harness, person))?.id, member.id);
-  });
-  await withMember(harness, longer, async () => {
-    assert.equal(await find(harness, person), null, 'a longer address with the same end is another');
-  });
-}
+  }),
 
-/** A tool may refuse an odd address, but must not confuse it with another one. */
-async function acceptsAddresses(harness: ConformanceHarness): Promise<void> {
-  for (const [index, mailbox] of hostileMailboxes.entries()) {
-    const person = harness.person(40 + index);
-    const odd = { ...harness.person(70 + index), email: `${mailbox}${person.email}` };
-    const member = await refusable(add(harness, odd));
-    assert.equal(await find(harness, person), null, `taken for ${odd.email}`);
-    if (member === null) continue;
-    try {
-      assert.equal((await find(harness, odd))?.id, member.id, odd.email);
-    } finally {
-      await cleanUp(harness, member);
-    }
-    assert.equal(await find(harness, odd), null, odd.email);
-  }
+  // A tool may refuse an odd id, but must not put the person into another group.
+  toCase(
+    'accepts every project id, or refuses it',
+    async ({ adapter, toPerson, add, find, remove }) => {
+      const person = toPerson(13);
+      for (const project of hostileProjects) {
+        const group = adapter.groupFor(toLink(project));
+        assert.equal(await refusable(find(person, group)), null, `before: ${project}`);
+        const member = await refusable(add(person, group));
+        assert.equal(await find(person), null, `elsewhere: ${project}`);
+        if (member === null) continue;
+        assert.equal((await find(person, group))?.id, member.id, `added: ${project}`);
+        await remove(member, group);
+        assert.equal(await find(person, group), null, `removed: ${project}`);
+      }
+    },
+    ({ hasEveryGroup }) => !hasEveryGroup && 'its groups are made elsewhere',
+  ),
+];
+
+function toLink(externalProjectId: string): AdapterLink {
+  return { externalProjectId, externalProjectName: null };
 }
 
 /** Null if the tool or the adapter refuses the call. */
