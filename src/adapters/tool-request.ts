@@ -46,16 +46,12 @@ export function reworded(error: AppError, message: string): AppError {
 }
 
 /** The answer of a call. An error says what to do about it, if that is known. */
-export async function withRemedy<T>(
-  call: Promise<T>,
-  remedyOf: (error: AppError) => string | undefined,
-  separator = '; ',
-): Promise<T> {
+export async function withRemedy<T>(call: Promise<T>, remedyOf: (error: AppError) => string | undefined): Promise<T> {
   try {
     return await call;
   } catch (error) {
     const remedy = error instanceof AppError ? remedyOf(error) : undefined;
     if (!(error instanceof AppError) || remedy === undefined) throw error;
-    throw reworded(error, `${error.message.replace(/\.$/, '')}${separator}${remedy}`);
+    throw reworded(error, `${error.message.replace(/\.$/, '')}; ${remedy}`);
   }
 }

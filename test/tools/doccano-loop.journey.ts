@@ -97,7 +97,7 @@ describe(`the whole loop with doccano ${doccanoVersion}`, () => {
 });
 
 describe(`gangway doctor with doccano ${doccanoVersion}`, () => {
-  const root = 'is "url" the root of doccano, without "/v1", and with https where it asks for it?';
+  const root = 'is "url" the root of doccano, without "/v1"?';
   const credentials = 'is the token (or the username and password) one of this doccano, and "url" its root?';
   const inOrder = [
     'ok Reachable, settings valid',

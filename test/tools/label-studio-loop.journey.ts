@@ -245,15 +245,15 @@ describe.skipIf(server === null)(`gangway doctor with Label Studio ${server?.ver
   it.each([
     [
       ...(['no server listens', async () => `http://127.0.0.1:${await freePort()}`] as const),
-      'Could not read its version: ECONNREFUSED. Does it run, and is "url" right?',
+      'Could not read its version: ECONNREFUSED; does it run, and is "url" right?',
     ],
     [
       ...(['it is below the root', async () => `${site.url}/projects`] as const),
-      `Could not ask whose token it is: answered 404. ${root}`,
+      `Could not ask whose token it is: answered 404; ${root}`,
     ],
     [
       ...(['something else answers with pages', openPages] as const),
-      `Could not read its version: the answer is not JSON. ${root}`,
+      `Could not read its version: the answer is not JSON; ${root}`,
     ],
   ])('says what is wrong with the address where %s', async (_where, toUrl, says) => {
     const [url, token] = [await toUrl(), site.owner.legacyToken];
@@ -263,10 +263,10 @@ describe.skipIf(server === null)(`gangway doctor with Label Studio ${server?.ver
   it('says what is wrong with the token', async () => {
     const forged = (await site.personalToken()).replace(/[^.]+$/, 'forged');
     expect(await examine({ token: forged })).toEqual([
-      `failure Could not get access with the personal access token: answered 401: Token is invalid. The personal access token is wrong, revoked, or switched off under Organization > Access Token Settings ${mend}`,
+      `failure Could not get access with the personal access token: answered 401: Token is invalid; the personal access token is wrong, revoked, or switched off under Organization > Access Token Settings ${mend}`,
     ]);
     expect(await examine({ token: 'f'.repeat(40) })).toEqual([
-      `failure Could not ask whose token it is: answered 401: Invalid token. A legacy token must be switched on under Organization > Access Token Settings; better make a personal access token under Account & Settings ${mend}`,
+      `failure Could not ask whose token it is: answered 401: Invalid token; a legacy token must be switched on under Organization > Access Token Settings; better make a personal access token under Account & Settings ${mend}`,
     ]);
   });
 

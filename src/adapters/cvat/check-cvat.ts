@@ -1,5 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Finding } from '../adapter.ts';
+import { findingsOfExpiry, remedyFrom } from '../check-tool.ts';
 import { unless, withRemedy } from '../tool-request.ts';
 import { type Cvat, withQuery } from './cvat-api.ts';
 import { About, AccessToken, type CvatSettings, Memberships, Organizations, Plugins } from './cvat-schema.ts';
@@ -8,7 +9,11 @@ import { About, AccessToken, type CvatSettings, Memberships, Organizations, Plug
 const oldest = [2, 54] as const;
 const newest = [2, 73] as const;
 
-const noticeMs = 14 * 86_400_000;
+const remedyOf = remedyFrom({
+  url: '"url" must be where CVAT is opened in a browser',
+  token:
+    'the token is wrong, has expired, was revoked, or was not used for half a year: make a new one in CVAT (Profile, Security), not read-only',
+});
 
 /**
  * Checks the address, the version, and the rights of the token.
@@ -18,10 +23,10 @@ const noticeMs = 14 * 86_400_000;
 export async function checkCvat(cvat: Cvat, signal: AbortSignal): Promise<Finding[]> {
   const { api, settings } = cvat;
   const about = { path: '/api/server/about', purpose: 'ask for the version of CVAT', answer: About, signal };
-  const { version } = await withRemedy(api.call(about), remedyOfAddress);
+  const { version } = await withRemedy(api.call(about), remedyOf);
   const findings = findingsOfVersion(version);
   const self = { path: '/api/auth/access_tokens/self', purpose: 'check the token', answer: AccessToken, signal };
-  const token = await withRemedy(api.call(self), ({ code }) => (code === 'unauthenticated' ? tokenRemedy : undefined));
+  const token = await withRemedy(api.call(self), remedyOf);
   if (token.read_only) {
     throw new AppError(
       'forbidden',
@@ -30,7 +35,7 @@ export async function checkCvat(cvat: Cvat, signal: AbortSignal): Promise<Findin
   }
   await withRemedy(checkRole(cvat, token.owner.username, signal), (error) => remedyOfRole(settings, error));
   const isCounted = !settings.analytics || (await hasAnalytics(cvat, signal));
-  return [...findings, ...(isCounted ? [] : [noAnalytics]), ...findingsOfExpiry(token.expiry_date ?? null)];
+  return [...findings, ...(isCounted ? [] : [noAnalytics]), ...findingsOfExpiry(Date.parse(token.expiry_date ?? ''))];
 }
 
 const noAnalytics: Finding = {
@@ -45,18 +50,6 @@ export async function hasAnalytics({ api }: Cvat, signal: AbortSignal): Promise<
   const plugins = await unless([404], api.call({ ...call, answer: Plugins }));
   return plugins?.ANALYTICS !== false;
 }
-
-function remedyOfAddress({ code, status }: AppError): string | undefined {
-  if (status === undefined && code === 'unavailable') {
-    return 'is "url" right, and is CVAT up? A certificate of an authority of your own is trusted with NODE_EXTRA_CA_CERTS';
-  }
-  if (code === 'unauthenticated') return tokenRemedy;
-  const isElsewhere = code === 'invalid' || code === 'not_found';
-  return isElsewhere ? '"url" must be where CVAT is opened in a browser' : undefined;
-}
-
-const tokenRemedy =
-  'the token is wrong, has expired, was revoked, or was not used for half a year: make a new one in CVAT (Profile, Security), not read-only';
 
 async function checkRole({ api, settings }: Cvat, username: string, signal: AbortSignal): Promise<void> {
   const { organization, role } = settings;
@@ -89,13 +82,6 @@ function findingsOfVersion(version: string): Finding[] {
   if (known[1] <= newest[1]) return [];
   const says = `CVAT ${shown} is newer than what Gangway knows (${newest.join('.')}).`;
   return [{ says, action: 'Run "gangway adapter test" against it once.', isFailure: false }];
-}
-
-function findingsOfExpiry(expiry: string | null): Finding[] {
-  const leftMs = expiry === null ? Number.NaN : Date.parse(expiry) - Date.now();
-  if (expiry === null || Number.isNaN(leftMs) || leftMs > noticeMs) return [];
-  const says = `The token for CVAT ends on ${new Date(expiry).toISOString().slice(0, 10)}.`;
-  return [{ says, action: 'Make a new one, and put it into "token".', isFailure: false }];
 }
 
 /** Two servers may have an organization with the same name, but not made at the same time. */

@@ -1,6 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import type { RestClient } from '../../lib/rest-client.ts';
 import type { Finding } from '../adapter.ts';
+import { remedyFrom } from '../check-tool.ts';
 import { unless, withRemedy } from '../tool-request.ts';
 import { findRole, listRows, readMe } from './doccano-members.ts';
 import { type DoccanoSettings, ProjectPage } from './doccano-schema.ts';
@@ -35,20 +36,12 @@ async function isAdminSomewhere(api: RestClient, signal: AbortSignal): Promise<b
   return count > results.length;
 }
 
-const mendUrl = 'is "url" the root of doccano, without "/v1", and with https where it asks for it?';
-const mendCredentials = 'is the token (or the username and password) one of this doccano, and "url" its root?';
-const remedies: Partial<Record<AppError['code'], string>> = {
-  invalid: mendUrl,
-  not_found: mendUrl,
-  unauthenticated: mendCredentials,
-  forbidden: mendCredentials,
-};
-
-function remedyOf({ code, status }: AppError): string | undefined {
-  // No server answered at all. A server that did may only be busy.
-  const isSilent = code === 'unavailable' && status === undefined;
-  return isSilent ? 'does it run, and is "url" right?' : remedies[code];
-}
+const credentials = 'is the token (or the username and password) one of this doccano, and "url" its root?';
+const remedyOf = remedyFrom({
+  url: 'is "url" the root of doccano, without "/v1"?',
+  token: credentials,
+  rights: credentials,
+});
 
 const nothingAssigned: Finding = {
   says: 'From doccano 1.8.5 on, a new member sees no examples until they are assigned',

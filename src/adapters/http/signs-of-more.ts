@@ -5,61 +5,13 @@ import { nextLinkOf } from './pages.ts';
 
 /** Finds signs in an answer that it is not complete, by names that are common in tools. Pure. */
 
-const nextNames = new Set([
-  'next',
-  'nextpage',
-  'nextlink',
-  'nexturl',
-  'nexturi',
-  'nexthref',
-  'nextpageurl',
-  'nextcursor',
-  'nexttoken',
-  'nextpagetoken',
-  'nextoffset',
-  'nextmarker',
-  'continuation',
-  'continuationtoken',
-  'istruncated',
-  'hasmore',
-  'hasnext',
-  'hasnextpage',
-  'more',
-  'moreresults',
-  'morepages',
-]);
-const totalNames = new Set([
-  'total',
-  'count',
-  'totalcount',
-  'totalresults',
-  'totalitems',
-  'totalrecords',
-  'totalelements',
-  'totalhits',
-  'totalsize',
-  'totalentries',
-  'totalmembers',
-  'totalusers',
-]);
-const pageCountNames = new Set(['totalpages', 'pagecount', 'numpages', 'lastpage']);
+const nextNames = /^next(page|link|url|uri|href|pageurl|cursor|token|pagetoken|offset|marker)?$/;
+const moreNames = /^(continuation(token)?|istruncated|has(more|next|nextpage)|more(results|pages)?)$/;
+const totalNames = /^(count|total(count|results|items|records|elements|hits|size|entries|members|users)?)$/;
+const pageCountNames = /^(totalpages|pagecount|numpages|lastpage)$/;
 /** Objects beside a list that are about the list. */
-const aboutNames = new Set([
-  'meta',
-  'metadata',
-  'links',
-  'link',
-  'page',
-  'pages',
-  'paging',
-  'pagination',
-  'pageinfo',
-  'paginator',
-  'cursor',
-  'cursors',
-  'responsemetadata',
-  'resultinfo',
-]);
+const aboutNames =
+  /^(meta(data)?|links?|pages?|paging|pagination|pageinfo|paginator|cursors?|responsemetadata|resultinfo)$/;
 const totalHeaders = ['x-total-count', 'x-total'];
 
 /**
@@ -84,9 +36,9 @@ type Field = [path: string, value: unknown];
 
 function signOf([path, value]: Field, count: number): string | null {
   const name = toPlainName(path.split('.').at(-1) ?? '');
-  if (nextNames.has(name) && leadsOn(value)) return `"${path}" names a next page`;
-  if (totalNames.has(name) && isOver(value, count)) return `"${path}" is over ${count}`;
-  if (pageCountNames.has(name) && isOver(value, 1)) return `"${path}" is over 1`;
+  if ((nextNames.test(name) || moreNames.test(name)) && leadsOn(value)) return `"${path}" names a next page`;
+  if (totalNames.test(name) && isOver(value, count)) return `"${path}" is over ${count}`;
+  if (pageCountNames.test(name) && isOver(value, 1)) return `"${path}" is over 1`;
   return null;
 }
 
@@ -98,7 +50,7 @@ function fieldsAbout(body: unknown, itemsPath: string): Field[] {
     return fieldsOf(before, pick(body, before))
       .filter(([path]) => path !== (before === '' ? key : `${before}.${key}`))
       .flatMap(([path, value]): Field[] => {
-        const isAbout = aboutNames.has(toPlainName(path.split('.').at(-1) ?? ''));
+        const isAbout = aboutNames.test(toPlainName(path.split('.').at(-1) ?? ''));
         return [[path, value], ...(isAbout ? fieldsOf(path, value) : [])];
       });
   });

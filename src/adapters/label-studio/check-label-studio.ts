@@ -1,8 +1,9 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Finding } from '../adapter.ts';
+import { remedyFrom } from '../check-tool.ts';
 import { withRemedy } from '../tool-request.ts';
 import { isPersonalToken, type LabelStudio, readInviteToken, readMe, readOrganization } from './label-studio-api.ts';
-import { type LabelStudioSettings, Version } from './label-studio-schema.ts';
+import { Version } from './label-studio-schema.ts';
 import { isSignUpOpen } from './sign-up.ts';
 
 /** The first and the last version that the adapter was tried with: major and minor. */
@@ -14,9 +15,9 @@ export async function checkLabelStudio(studio: LabelStudio, signal: AbortSignal)
   const { settings, api } = studio;
   // Without the token, which a server at a wrong address must not get.
   const call = { path: '/api/version', purpose: 'read its version', isAnonymous: true };
-  const version = await withRemedy(api.call({ ...call, answer: Version, signal }), remedyForAddress, '. ');
+  const version = await withRemedy(api.call({ ...call, answer: Version, signal }), remedyOf(settings.token));
   const tried = judgeVersion(version);
-  const me = await withRemedy(readMe(api, signal), (failed) => remedyForToken(settings, failed), '. ');
+  const me = await withRemedy(readMe(api, signal), remedyOf(settings.token));
   if (me.active_organization !== Number(settings.organization)) {
     throw new AppError(
       'invalid',
@@ -72,22 +73,12 @@ function judgeVersion({ release, edition }: Version): Finding[] {
   return [{ says, action: `Update it to ${newest.join('.')}, where only the owner may`, isFailure: false }];
 }
 
-function remedyForAddress({ code, status, message }: AppError): string | undefined {
-  if (/CERT|SIGNED|SIGNATURE|SSL|TLS/.test(message)) {
-    return 'The encryption fails: is "url" https on the right port? Name a certificate authority of your own in NODE_EXTRA_CA_CERTS';
-  }
-  if (code === 'unavailable' && status === undefined) return 'Does it run, and is "url" right?';
-  if (status !== undefined && status >= 300 && status < 400) {
-    return '"url" leads elsewhere: give the address it ends at';
-  }
-  const isElsewhere = status === 404 || (code === 'invalid' && status === undefined);
-  return isElsewhere ? '"url" must be the root of Label Studio, such as https://labels.example.com' : undefined;
-}
-
-function remedyForToken({ token }: LabelStudioSettings, error: AppError): string | undefined {
-  // Label Studio also answers its version below its root, so only here a wrong path is noticed.
-  if (error.code !== 'unauthenticated') return remedyForAddress(error);
-  return isPersonalToken(token)
-    ? 'The personal access token is wrong, revoked, or switched off under Organization > Access Token Settings'
-    : 'A legacy token must be switched on under Organization > Access Token Settings; better make a personal access token under Account & Settings';
+/** Label Studio also answers its version below its root, so a wrong path may be noticed only with the token. */
+function remedyOf(token: string): (error: AppError) => string | undefined {
+  return remedyFrom({
+    url: '"url" must be the root of Label Studio, such as https://labels.example.com',
+    token: isPersonalToken(token)
+      ? 'the personal access token is wrong, revoked, or switched off under Organization > Access Token Settings'
+      : 'a legacy token must be switched on under Organization > Access Token Settings; better make a personal access token under Account & Settings',
+  });
 }

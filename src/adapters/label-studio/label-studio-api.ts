@@ -4,16 +4,8 @@ import { createRestClient, type RestClient } from '../../lib/rest-client.ts';
 import { type SharedReading, shareReading } from '../../lib/share-reading.ts';
 import { createLogin, type LoggedIn } from '../login.ts';
 import { unless } from '../tool-request.ts';
-import {
-  AccessToken,
-  Invite,
-  type LabelStudioSettings,
-  Me,
-  Organization,
-  TokenClaims,
-  User,
-  Users,
-} from './label-studio-schema.ts';
+import { claimsOf } from '../values.ts';
+import { AccessToken, Invite, type LabelStudioSettings, Me, Organization, User, Users } from './label-studio-schema.ts';
 
 /** What every call to Label Studio needs. */
 export interface LabelStudio {
@@ -99,17 +91,7 @@ async function exchangeToken(api: RestClient, token: string, signal: AbortSignal
     signal,
   });
   // The time from issue to expiry, because the clocks of the two machines may differ.
-  const { exp = 0, iat = 0 } = claimsOf(access) ?? {};
-  return { token: access, validForMs: Math.max(exp - iat, 0) * 1000 * usedShare };
-}
-
-function claimsOf(token: string): TokenClaims | undefined {
-  const parts = token.split('.');
-  if (parts.length !== 3) return undefined;
-  try {
-    const payload: unknown = JSON.parse(Buffer.from(parts[1] ?? '', 'base64url').toString());
-    return TokenClaims.safeParse(payload).data;
-  } catch {
-    return undefined;
-  }
+  const { exp, iat } = claimsOf(access) ?? {};
+  const livesForS = typeof exp === 'number' && typeof iat === 'number' ? exp - iat : 0;
+  return { token: access, validForMs: livesForS * 1000 * usedShare };
 }

@@ -64,14 +64,6 @@ export const Instructions = z.object({ expert_instruction: z.string().nullish() 
 
 export const AccessToken = z.object({ access: z.string().min(1) });
 
-/** The readable part of a JSON Web Token. Instants in seconds. */
-export const TokenClaims = z.object({
-  token_type: z.string().optional(),
-  exp: z.number().optional(),
-  iat: z.number().optional(),
-});
-export type TokenClaims = z.output<typeof TokenClaims>;
-
 const completedBy = z.union([z.int(), z.object({ id: z.int() }).transform(({ id }) => id)]).nullable();
 
 export const Annotation = z.object({

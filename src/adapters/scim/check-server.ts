@@ -1,57 +1,38 @@
-import type { AppError } from '../../domain/errors.ts';
 import type { Finding } from '../adapter.ts';
+import { findingsOfExpiry, remedyFrom } from '../check-tool.ts';
 import { unless, withRemedy } from '../tool-request.ts';
-import { isObject } from '../values.ts';
+import { claimsOf, isObject } from '../values.ts';
 import { findGroup } from './groups.ts';
 import { type Dialect, refreshDialect, type Scim, scimGet } from './scim-api.ts';
 import type { ScimSettings } from './scim-schema.ts';
 import { probe } from './search.ts';
 
-const soonMs = 14 * 86_400_000;
+const remedyOf = remedyFrom({
+  url: '"url" must be the root of SCIM, such as https://host/scim/v2',
+  token: 'the token is wrong or has expired, or is for another API than SCIM: make a new one and put it into "token"',
+  rights: 'the token needs the right to read and change users and groups',
+});
 
 /** Checks whether Gangway can work with the server, and what is unusual about it. Only reads. */
 export async function checkServer(scim: Scim, signal: AbortSignal): Promise<Finding[]> {
-  return await withRemedy(findOut(scim, signal), remedyOf);
-}
-
-async function findOut(scim: Scim, signal: AbortSignal): Promise<Finding[]> {
   const { settings } = scim;
-  const dialect = await refreshDialect(scim, signal);
-  await probe(scim, 'Users', { purpose: 'list the accounts', signal });
-  if (settings.group !== null) await probe(scim, 'Groups', { purpose: 'list the groups', signal });
+  const dialect = await withRemedy(tryToRead(scim, signal), remedyOf);
   const findings = [
-    tokenFinding(settings),
     patchFinding(settings, dialect),
     await filterFinding(scim, dialect, signal),
     await groupFinding(scim, signal),
   ];
-  return findings.filter((finding) => finding !== null);
+  // Some tools give a token that says when it ends.
+  const { exp } = claimsOf(settings.token) ?? {};
+  const expiry = typeof exp === 'number' ? exp * 1000 : Number.NaN;
+  return [...findingsOfExpiry(expiry), ...findings.filter((finding) => finding !== null)];
 }
 
-function tokenFinding({ token }: ScimSettings): Finding | null {
-  const expiry = tokenExpiry(token);
-  if (expiry === null || expiry.getTime() - Date.now() > soonMs) return null;
-  return {
-    says: `The token ends at ${expiry.toISOString()}`,
-    action: 'Make a new one before then, and put it into "token"',
-    isFailure: false,
-  };
-}
-
-/**
- * When a token expires that is a JWT, as in some tools. Pure; it verifies nothing.
- *
- * @returns null for a token without that, or of another kind
- */
-export function tokenExpiry(token: string): Date | null {
-  const [, payload, signature] = token.split('.');
-  if (payload === undefined || signature === undefined) return null;
-  try {
-    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { exp?: unknown };
-    return Number.isSafeInteger(claims.exp) ? new Date(Number(claims.exp) * 1000) : null;
-  } catch {
-    return null;
-  }
+async function tryToRead(scim: Scim, signal: AbortSignal): Promise<Dialect> {
+  const dialect = await refreshDialect(scim, signal);
+  await probe(scim, 'Users', { purpose: 'list the accounts', signal });
+  if (scim.settings.group !== null) await probe(scim, 'Groups', { purpose: 'list the groups', signal });
+  return dialect;
 }
 
 function patchFinding({ group, ifMatch }: ScimSettings, { hasPatch }: Dialect): Finding | null {
@@ -87,45 +68,4 @@ async function groupFinding(scim: Scim, signal: AbortSignal): Promise<Finding | 
     action: 'Create it there, or set "createGroups": true',
     isFailure: true,
   };
-}
-
-const unreachable = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH']);
-
-/** What an operator can do about an error that the check met. Pure. */
-export function remedyOf(error: AppError): string | undefined {
-  const { code, status = 0 } = error;
-  if (code === 'unauthenticated') {
-    return 'the token is wrong or has expired, or is for another API than SCIM: make a new one and put it into "token"';
-  }
-  if (code === 'forbidden') return 'the token needs the right to read and change users and groups';
-  if (code === 'not_found') {
-    return 'there is no SCIM at this address: "url" is its root, such as https://host/scim/v2';
-  }
-  if (status >= 300 && status < 400) return '"url" must be the address that it leads to';
-  if (code === 'invalid' && status === 0) {
-    return 'what answers there is a web page or another API: "url" is the root of SCIM, such as https://host/scim/v2';
-  }
-  return code === 'unavailable' && status === 0 ? remedyOfConnection(codeOf(error)) : undefined;
-}
-
-function remedyOfConnection(code: string): string | undefined {
-  if (unreachable.has(code)) return 'nothing answers there: see that "url" names the right host';
-  if (/^ERR_SSL|^EPROTO/.test(code)) {
-    return 'what answers there does not speak TLS: see that "url" has the right port';
-  }
-  if (/CERT|SELF_SIGNED|UNABLE_TO/.test(code)) {
-    return 'its certificate is not trusted: renew it, or name the authority that signed it in NODE_EXTRA_CA_CERTS';
-  }
-  return undefined;
-}
-
-/** `fetch` hides why a connection failed in the cause of what it throws. */
-function codeOf(error: Error): string {
-  let cause: unknown = error.cause;
-  for (let depth = 0; depth < 5 && cause instanceof Error; depth += 1) {
-    const { code } = cause as NodeJS.ErrnoException;
-    if (typeof code === 'string') return code;
-    cause = cause.cause;
-  }
-  return '';
 }

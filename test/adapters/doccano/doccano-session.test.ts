@@ -74,17 +74,22 @@ describe('the login of the adapter doccano', () => {
 });
 
 describe('a check of another server than doccano', () => {
+  const root = 'is "url" the root of doccano, without "/v1"?';
+
   it.each([
-    ['a page', { status: 200, body: '<!doctype html>' }, 'the answer is not JSON'],
-    ['another API', { status: 200, body: { ok: true } }, 'not what was expected'],
-    ['a redirect', { status: 302, headers: { location: '/' } }, 'answered 302'],
-    ['nothing there', { status: 404, body: { detail: 'Not found.' } }, 'answered 404'],
+    ['a page', { status: 200, body: '<!doctype html>' }, `the answer is not JSON; ${root}`],
+    ['another API', { status: 200, body: { ok: true } }, `not what was expected; ${root}`],
+    [
+      'a redirect',
+      { status: 302, headers: { location: '/' } },
+      'answered 302; "url" must be the address that it leads to',
+    ],
+    ['nothing there', { status: 404, body: { detail: 'Not found.' } }, `answered 404: Not found; ${root}`],
   ])('says so: %s', async (_what, answer, says) => {
     const { fake, adapter } = await openLogins();
     fake.answerWith('GET /me', answer);
     const error = await adapter.check(signal).catch((one: unknown) => one as Error);
     expect(error).toMatchObject({ message: expect.stringContaining(says) as string });
-    expect((error as Error).message).toContain('is "url" the root of doccano, without "/v1"');
   });
 
   it.each([

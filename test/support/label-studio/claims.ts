@@ -300,10 +300,10 @@ function describeTokens(open: () => Promise<LabelStudioSite>): void {
     const forged = createLabelStudio(site, { token: token.replace(/[^.]+$/, 'forged') });
     await expect(forged.check(signal)).rejects.toMatchObject({
       code: 'unauthenticated',
-      message: expect.stringContaining('The personal access token is wrong, revoked'),
+      message: expect.stringContaining('the personal access token is wrong, revoked'),
     });
     await expect(createLabelStudio(site, { token: 'f'.repeat(40) }).check(signal)).rejects.toThrow(
-      'A legacy token must be switched on under Organization > Access Token Settings',
+      'a legacy token must be switched on under Organization > Access Token Settings',
     );
   });
 
