@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import type { FaultsInForce } from '../sandbox/fault-control.ts';
+import type { FaultsInForce } from '../sandbox/controls.ts';
 import type { Fault, Faults } from '../sandbox/faults/faults-schema.ts';
 import type { Snapshot } from '../sandbox/snapshot.ts';
 import type { Printed } from './define-command.ts';

@@ -1,20 +1,25 @@
+import express, { type Request, type RequestHandler, type Router } from 'express';
+import { AppError } from '../domain/errors.ts';
 import * as contracts from './contract-control.ts';
 import * as wants from './control-request-schema.ts';
 import { advance, idle } from './dispatcher.ts';
 import * as accounts from './employer/account-control.ts';
+import { employerRoutes } from './employer/employer-api.ts';
 import * as manuals from './employer/manual-control.ts';
-import { setFaults } from './fault-control.ts';
+import { type Fault, type Faults, SetFaults, type WantedFaults } from './faults/faults-schema.ts';
 import * as installs from './install-control.ts';
 import type { Marketplace } from './marketplace.ts';
+import { platformRoutes } from './platform-api.ts';
 import { parseRequest, type RequestSchema } from './platform-request-schema.ts';
 import { removeLiveLink, replaceLiveLink } from './project-link-route.ts';
+import { findIn } from './sandbox-state.ts';
 import { takeDeliverySnapshots, takeSnapshot } from './snapshot.ts';
 
 /**
  * What customers and employers do at the marketplace, and how its time is moved. Each control is a method of the
  * sandbox, and a POST below `/sandbox` that answers what the method returns.
  */
-export const controls = {
+const controls = {
   createInstall: control('/installs', installs.createInstall, wants.NewInstall),
   setPiiConsent: control('/installs/:id/consent', installs.setPiiConsent, wants.Consent),
   revokeInstall: control('/installs/:id/revoke', installs.revokeInstall),
@@ -59,7 +64,7 @@ function control<Wanted, Does extends Act<Wanted>>(path: string, act: Does, sche
 }
 
 /** What a POST to the path of a control answers. @throws AppError */
-export async function answerControl(
+async function answerControl(
   marketplace: Marketplace,
   { path, act, schema }: { path: string; act: (...all: never[]) => object; schema: RequestSchema<unknown> },
   id: string,
@@ -93,4 +98,75 @@ export function createControl(marketplace: Marketplace): Control {
     snapshot: () => takeSnapshot(marketplace),
     listDeliveries: () => takeDeliverySnapshots(marketplace),
   };
+}
+
+export interface FaultsInForce {
+  /** Null for all installs. */
+  installId: string | null;
+  faults: Faults;
+}
+
+/**
+ * Replaces what was set before, for one install, for one employer's account, or for all. Without `wanted` nothing goes
+ * wrong any more.
+ */
+function setFaults(
+  { state, dice }: Marketplace,
+  installId: string | undefined,
+  wanted: WantedFaults = {},
+): FaultsInForce {
+  const { faults = {} } = parseRequest(SetFaults, { faults: wanted });
+  if (installId !== undefined && !state.accounts.has(installId)) findIn(state.installs, 'install', installId);
+  requireOperations(faults);
+  dice.setFaults(installId, faults);
+  return { installId: installId ?? null, faults };
+}
+
+/** A fault of an unknown operation would never happen, and nothing would say why. */
+function requireOperations(faults: Faults): void {
+  const known: string[] = [...new Set([...platformRoutes, ...employerRoutes].map(({ operation }) => operation))];
+  const all: [string, Fault | undefined][] = Object.entries(faults);
+  for (const [kind, fault] of all) {
+    const unknown = fault?.operations?.find((operation) => !known.includes(operation));
+    if (unknown === undefined) continue;
+    const problem = `no operation "${unknown}"; there are ${known.join(', ')}`;
+    throw new AppError('invalid', `faults.${kind}.operations: ${problem}`);
+  }
+}
+
+/** The controls by HTTP. They need no token, so they answer only programs on this machine. */
+export function createControlRouter(marketplace: Marketplace): Router {
+  const router = express.Router();
+  router.use(refuseRemote, express.json({ type: () => true }));
+  for (const control of Object.values(controls)) {
+    router.post(control.path, async ({ params, body }, response) => {
+      response.json(await answerControl(marketplace, control, String(params['id'] ?? ''), body ?? {}));
+    });
+  }
+  router.post('/faults', ({ body }, response) => {
+    const { installId, faults } = parseRequest(SetFaults, body ?? {});
+    response.json(setFaults(marketplace, installId, faults));
+  });
+  router.get('/state', (_request, response) => {
+    response.json(takeSnapshot(marketplace));
+  });
+  router.get('/deliveries', (_request, response) => {
+    response.json({ deliveries: takeDeliverySnapshots(marketplace) });
+  });
+  router.use(() => {
+    throw new AppError('not_found', 'The sandbox has no such control');
+  });
+  return router;
+}
+
+/** The sandbox may listen to the network. A page in a browser is refused too: it may be from anywhere. */
+const refuseRemote: RequestHandler = (request, _response, next) => {
+  if (!isLoopback(request) || request.headers.origin !== undefined) {
+    throw new AppError('forbidden', 'The controls answer only programs on this machine');
+  }
+  next();
+};
+
+function isLoopback({ socket: { remoteAddress = '' } }: Request): boolean {
+  return remoteAddress === '::1' || /^(::ffff:)?127\./.test(remoteAddress);
 }

@@ -1,10 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createFaultDice, type FaultDice } from './faults/fault-dice.ts';
-import { createIds, type Ids } from './ids.ts';
 import { createSandboxState, type Delivery, type SandboxState } from './sandbox-state.ts';
 import type { HeaderPrefix } from './send-delivery.ts';
-import { createTimeline, type Timeline } from './timeline.ts';
 
 export interface MarketplaceOptions {
   /** The same seed gives the same ids, tokens and secrets, and the same faults. */
@@ -29,10 +27,10 @@ export interface MarketplaceOptions {
 export interface Marketplace {
   options: MarketplaceOptions;
   state: SandboxState;
-  ids: Ids;
+  ids: ReturnType<typeof createIds>;
   clock: Clock;
   dice: FaultDice;
-  timeline: Timeline;
+  timeline: ReturnType<typeof createTimeline>;
   /** The deliveries that are not settled. */
   open: Set<Delivery>;
   /** The attempts that have no outcome yet. */
@@ -56,5 +54,61 @@ export function createMarketplace(options: MarketplaceOptions): Marketplace {
     inFlight: new Map(),
     running: undefined,
     cancelTimer: () => {},
+  };
+}
+
+/**
+ * Above 2^53, and the tenth id after it has one digit more. A client that compares event ids as numbers
+ * or as text gets their order wrong.
+ */
+const firstEventId = 9_999_999_999_999_990n;
+
+/** The ids and credentials of the marketplace. The same seed gives the same ones. */
+function createIds(seed: string) {
+  const counts = new Map<string, number>();
+  let eventId = firstEventId;
+
+  /** Counted per prefix, so that one more id of one kind does not change the ids of the other kinds. */
+  function nextDigest(prefix: string): string {
+    const count = (counts.get(prefix) ?? 0) + 1;
+    counts.set(prefix, count);
+    return createHash('sha256').update(`${seed}:${prefix}:${count}`).digest('hex');
+  }
+
+  return {
+    /** An opaque id such as `ctr_5f0c…`. */
+    next: (prefix: string) => `${prefix}_${nextDigest(prefix).slice(0, 12)}`,
+    /** A token or a webhook secret. */
+    nextCredential: (prefix: string) => `${prefix}_${nextDigest(prefix).slice(0, 40)}`,
+    nextEventId: () => (eventId++).toString(),
+  };
+}
+
+/** The longest wait of setTimeout. For a later time `wake` is called early, and has to wait again. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/**
+ * The time on which the marketplace waits before its next attempt. It runs `scale` times as fast as
+ * real time, and can be moved forward; at scale 0 it only moves so. Time-outs, signatures and timestamps
+ * use real time.
+ */
+function createTimeline(scale: number) {
+  const startedAtMs = performance.now();
+  let movedMs = 0;
+  const nowMs = (): number => (performance.now() - startedAtMs) * scale + movedMs;
+
+  return {
+    nowMs,
+    /** Moves forward to `atMs`, never back. */
+    moveTo(atMs: number): void {
+      movedMs += Math.max(0, atMs - nowMs());
+    },
+    /** Calls `wake` once at `atMs` or earlier, never at scale 0. @returns how to cancel */
+    wakeAt(atMs: number, wake: () => void): () => void {
+      if (scale === 0) return () => {};
+      const delayMs = Math.ceil(Math.max(0, atMs - nowMs()) / scale);
+      const timer = setTimeout(wake, Math.min(delayMs, longestTimerMs));
+      return () => clearTimeout(timer);
+    },
   };
 }

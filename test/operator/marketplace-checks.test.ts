@@ -5,7 +5,7 @@ import { endpointUrlOf } from '../../src/installs/subscription/endpoint-url.ts';
 import { checkContract, checkDrift, checkEndpoints } from '../../src/operator/examine-marketplace.ts';
 import { checkGrant, checkJobs, checkUnanswered } from '../../src/operator/install-checks.ts';
 import { neededScopes } from '../../src/sources/platform/needed-scopes.ts';
-import { remedies } from '../../src/sources/platform/remedies.ts';
+import { remedies } from '../../src/sources/platform/create-platform-source.ts';
 import { Endpoint, Grant, Link } from '../../src/sources/record-schema.ts';
 
 const platform = { neededScopes, remedies };

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
 import { createEmployerSource } from '../../src/sources/employer/create-employer-source.ts';
 import { reliedOperations as ofEmployer } from '../../src/sources/employer/relied-on.ts';
-import type { ReliedOperation, Shape } from '../../src/sources/http/relied-operation.ts';
+import type { ReliedOperation, Shape } from '../../src/sources/http/compare-openapi.ts';
 import { fixedLinks } from '../../src/sources/job-links.ts';
 import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import { reliedOperations as ofPlatform } from '../../src/sources/platform/relied-on.ts';

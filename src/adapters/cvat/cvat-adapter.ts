@@ -1,9 +1,9 @@
+import { AppError } from '../../domain/errors.ts';
 import type { Adapter, Capabilities } from '../adapter.ts';
 import { checkCvat, identifyCvat } from './check-cvat.ts';
-import { createCvat } from './cvat-api.ts';
-import { readGuide, writeGuide } from './cvat-guidelines.ts';
+import { type Cvat, createCvat, isExactly, listAll, withQuery } from './cvat-api.ts';
 import { findCvatMember, isNewcomer, listCvatMembers, removeMember, toMember } from './cvat-members.ts';
-import type { CvatSettings } from './cvat-schema.ts';
+import { type CvatSettings, Guide, GuidedPage, toProjectId } from './cvat-schema.ts';
 import { endAssignments, type Position } from './end-assignments.ts';
 import { inviteMember, renewInvitation } from './invite-member.ts';
 import { readEventUsage, readJobUsage } from './read-usage.ts';
@@ -65,4 +65,40 @@ function toCapabilities({ analytics }: CvatSettings): Capabilities {
       : { counts: ['tasks'], outlivesRemoval: false },
     guidelines: 'markdown',
   };
+}
+
+/** The guide of a project, which every job of the project shows. A project has none until one is made. */
+
+async function readGuide(cvat: Cvat, project: string, signal: AbortSignal): Promise<string> {
+  const purpose = 'read the guide';
+  const id = await findGuide(cvat, project, purpose, signal);
+  if (id === null) return '';
+  return (await cvat.api.call({ path: `/api/guides/${id}`, purpose, answer: Guide, signal })).markdown;
+}
+
+async function writeGuide(cvat: Cvat, project: string, text: string, signal: AbortSignal): Promise<void> {
+  const purpose = 'write the guide';
+  const id = await findGuide(cvat, project, purpose, signal);
+  // CVAT takes this form for one of the guide's own images, and breaks down where there is none.
+  const markdown = text.replaceAll('(/api/assets/', '(\\/api/assets/');
+  if (id !== null) {
+    await cvat.api.call({ method: 'PATCH', path: `/api/guides/${id}`, body: { markdown }, purpose, signal });
+  } else if (markdown !== '') {
+    const path = withQuery('/api/guides', { org: cvat.settings.organization });
+    await cvat.api.call({ method: 'POST', path, body: { project_id: Number(project), markdown }, purpose, signal });
+  }
+}
+
+/**
+ * By the list of the organization, because CVAT also answers about a project of another organization in which the
+ * token may do the same.
+ *
+ * @returns null for a project without a guide
+ * @throws AppError `invalid` for an id that is no number
+ */
+async function findGuide(cvat: Cvat, project: string, purpose: string, signal: AbortSignal): Promise<number | null> {
+  const filters = [isExactly('id', Number(toProjectId(project)))];
+  const call = { path: '/api/projects', query: { org: cvat.settings.organization }, filters, purpose, signal };
+  for await (const { guide_id: guideId } of listAll(cvat, GuidedPage, call)) return guideId ?? null;
+  throw new AppError('not_found', `Could not ${purpose}: the organization has no such project`);
 }

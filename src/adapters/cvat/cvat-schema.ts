@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
 import { allowHttp, credential, isTransportAllowed, plainHttp, rootUrl } from '../settings-schema.ts';
+import { isNumericId } from '../values.ts';
 
 /** The settings of a tool with the adapter `cvat`, which the README explains; and the answers of CVAT. */
 
@@ -88,6 +89,15 @@ const Guided = z.object({ id, guide_id: id.nullish() });
 export const GuidedPage = pageOf(Guided);
 export const Guide = z.object({ markdown: z.string() });
 export const StartedExport = z.object({ rq_id: z.string().min(1) });
+
+/** @throws AppError `invalid` for a text that is no number */
+export function toProjectId(project: string): string {
+  if (isNumericId(project)) return project;
+  throw new AppError(
+    'invalid',
+    'The id of a CVAT project is a number: link the job to the number in the address of the project in CVAT',
+  );
+}
 
 /**
  * The id of an organization for a query. An empty one would mean "outside of all organizations".

@@ -5,10 +5,9 @@ import { pathSegment } from '../../lib/path-segment.ts';
 import { readCsv } from '../../lib/read-csv.ts';
 import type { RestClient } from '../../lib/rest-client.ts';
 import type { UsageObservation, UsageRequest } from '../adapter.ts';
-import { isNumericId } from '../values.ts';
 import { hasAnalytics } from './check-cvat.ts';
 import { type Cvat, listAll, withQuery } from './cvat-api.ts';
-import { AssignedPage, Export, StartedExport } from './cvat-schema.ts';
+import { AssignedPage, Export, StartedExport, toProjectId } from './cvat-schema.ts';
 import { eventColumns, tallyEvents } from './tally-events.ts';
 
 const dayMs = 86_400_000;
@@ -69,14 +68,6 @@ function firstDayOf({ firstDay, changedSince, timeZone }: UsageRequest): string 
   if (changedSince === null) return firstDay;
   const changed = dayIn(new Date(Date.parse(changedSince) - dayMs), timeZone);
   return changed > firstDay ? changed : firstDay;
-}
-
-function toProjectId(project: string): string {
-  if (isNumericId(project)) return project;
-  throw new AppError(
-    'invalid',
-    'The id of a CVAT project is a number: link the job to the number in the address of the project in CVAT',
-  );
 }
 
 /** @returns the URL of the file; null if the export failed or has no file */

@@ -1,9 +1,19 @@
 import type { Adapter, Added, Capabilities } from '../adapter.ts';
 import { isNumericId } from '../values.ts';
-import { createAccount, findAccount, recogniseAccount } from './doccano-accounts.ts';
 import { createDoccanoApi, projectPath } from './doccano-api.ts';
 import { checkDoccano } from './doccano-check.ts';
-import { addRow, findRole, findRow, listRows, readProject, removeRow, toMember } from './doccano-members.ts';
+import {
+  addRow,
+  createAccount,
+  findAccount,
+  findRole,
+  findRow,
+  listRows,
+  readProject,
+  recogniseAccount,
+  removeRow,
+  toMember,
+} from './doccano-members.ts';
 import { type DoccanoSettings, Project } from './doccano-schema.ts';
 import { readDoccanoUsage } from './doccano-usage.ts';
 

@@ -3,8 +3,7 @@ import type { HttpAnswer } from '../../lib/http-client.ts';
 import { requestTool } from '../tool-request.ts';
 import { pick } from './answer.ts';
 import type { HttpSettings, ListRequest } from './http-schema.ts';
-import { type AnswerPage, firstPage, type NextPage, nextPage } from './pages.ts';
-import { findSignOfMore } from './signs-of-more.ts';
+import { type AnswerPage, findSignOfMore, firstPage, type NextPage, nextPage } from './pages.ts';
 import { expandJson, expandPath, expandText, type JsonTemplate, type TemplateValues } from './template.ts';
 
 /** Makes the requests of the settings, each with a time-out and a size limit. */

@@ -1,12 +1,11 @@
 import { AppError } from '../../domain/errors.ts';
 import type { RestClient } from '../../lib/rest-client.ts';
 import type { Adapter, Capabilities, Member } from '../adapter.ts';
-import { isNumericId } from '../values.ts';
 import { checkLabelStudio } from './check-label-studio.ts';
-import { createLabelStudio, readOrganization } from './label-studio-api.ts';
+import { createLabelStudio, readOrganization, requireProject } from './label-studio-api.ts';
 import { Instructions, type LabelStudioSettings } from './label-studio-schema.ts';
 import { deleteUser, endMembership, findUser, findUserById, isMember, toMember } from './members.ts';
-import { invite, readInvitation, signUp } from './onboard.ts';
+import { invite, readInvitation, signUp } from './sign-up.ts';
 import { readWork } from './work.ts';
 
 /**
@@ -84,20 +83,16 @@ export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter
 }
 
 async function readInstructions(api: RestClient, project: string, signal: AbortSignal): Promise<string> {
-  const call = { path: projectPath(project), purpose: 'read the instructions', signal };
+  const path = `/api/projects/${requireProject(project)}/`;
+  const call = { path, purpose: 'read the instructions', signal };
   return (await api.call({ ...call, answer: Instructions })).expert_instruction ?? '';
 }
 
 /** Shows them too, before people begin. */
 async function writeInstructions(api: RestClient, project: string, html: string, signal: AbortSignal): Promise<void> {
   const body = { expert_instruction: html, show_instruction: true };
-  await api.call({ method: 'PATCH', path: projectPath(project), body, purpose: 'write the instructions', signal });
-}
-
-/** @throws AppError `invalid` for an id that is no number */
-function projectPath(project: string): string {
-  if (isNumericId(project)) return `/api/projects/${project}/`;
-  throw new AppError('invalid', 'A project is a number in Label Studio');
+  const path = `/api/projects/${requireProject(project)}/`;
+  await api.call({ method: 'PATCH', path, body, purpose: 'write the instructions', signal });
 }
 
 const removals = {

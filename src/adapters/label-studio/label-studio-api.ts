@@ -4,7 +4,7 @@ import { createRestClient, type RestClient } from '../../lib/rest-client.ts';
 import { type SharedReading, shareReading } from '../../lib/share-reading.ts';
 import { createLogin, type LoggedIn } from '../login.ts';
 import { unless } from '../tool-request.ts';
-import { claimsOf } from '../values.ts';
+import { claimsOf, isNumericId } from '../values.ts';
 import { AccessToken, Invite, type LabelStudioSettings, Me, Organization, User, Users } from './label-studio-schema.ts';
 
 /** What every call to Label Studio needs. */
@@ -67,6 +67,12 @@ export async function* listUsers(api: RestClient, signal: AbortSignal): AsyncGen
 /** The token in the one link for all people. */
 export async function readInviteToken(api: RestClient, signal: AbortSignal): Promise<string> {
   return (await api.call({ path: '/api/invite', purpose: 'read the invite link', answer: Invite, signal })).token;
+}
+
+/** @throws AppError `invalid` for an id that is no number */
+export function requireProject(project: string): string {
+  if (isNumericId(project)) return project;
+  throw new AppError('invalid', 'A project is a number in Label Studio');
 }
 
 /** An access token is renewed after this share of its life. */

@@ -1,8 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import type { RestClient } from '../../lib/rest-client.ts';
 import type { UsageNote, UsageObservation, UsageRequest } from '../adapter.ts';
-import { isNumericId } from '../values.ts';
-import { listUsers } from './label-studio-api.ts';
+import { listUsers, requireProject } from './label-studio-api.ts';
 import { type Annotation, TaskPage } from './label-studio-schema.ts';
 import { isMember, toMember } from './members.ts';
 
@@ -28,9 +27,7 @@ export async function* readWork(
   request: UsageRequest,
   signal: AbortSignal,
 ): AsyncGenerator<UsageObservation | UsageNote> {
-  if (!isNumericId(project)) {
-    throw new AppError('invalid', 'Could not read the work: a project is a number in Label Studio');
-  }
+  requireProject(project);
   const addressOf = createAddressBook(api, signal);
   for await (const { id, annotations } of readTasks(api, project, sinceOf(request), signal)) {
     yield { of: 'task', taskId: String(id), isWhole: true };

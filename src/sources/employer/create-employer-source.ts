@@ -6,7 +6,7 @@ import { findDeviations } from '../http/compare-openapi.ts';
 import { listWhole } from '../http/read-pages.ts';
 import type { JobLinks } from '../job-links.ts';
 import type { PendingPayment } from '../pending-payment.ts';
-import type { EndApproval, Grant, Link, Source, UpdatesPage } from '../source.ts';
+import type { EndApproval, Grant, Link, Remedies, Source, UpdatesPage } from '../source.ts';
 import type { TokenRecord } from '../token-record.ts';
 import { listContracts, listParticipants, readBudget } from './contract-calls.ts';
 import {
@@ -25,10 +25,9 @@ import {
   WebhookAnswer,
   WebhookPage,
 } from './employer-schema.ts';
-import { eventTypesOf, neededScopes, optionalScopes } from './needed-scopes.ts';
+import { allNeeded, eventTypesOf, neededScopes, optionalScopes } from './needed-scopes.ts';
 import { readPublications } from './read-publications.ts';
 import { reliedOperations } from './relied-on.ts';
-import { remedies } from './remedies.ts';
 
 /** An employer's own account, with a personal token `ot_pat_…` (spec: employer-api.md). */
 export function createEmployerSource({ links, ...options }: CallOptions & { links: JobLinks }): Source {
@@ -218,3 +217,16 @@ function toRecord({ status, ...token }: Token, now: Date): TokenRecord {
   const works = status === 'active' ? 'active' : 'revoked';
   return { ...token, status: status !== 'revoked' && hasExpired ? 'expired' : works };
 }
+
+/** The account and its tokens are the operator's own, so they can mend it themselves. */
+const remedies: Remedies = {
+  tokenRefused: (install) =>
+    `Make a new token in the settings of your account at the marketplace, then run gangway connect ${install} --employer (or put it into installs.${install}.token if the install is in the configuration). The old one expired or was revoked, perhaps by a rotation after the backup that the database was restored from`,
+  accessRefused:
+    'Check the scopes of the token and the rights of your account at the marketplace: its message says which is missing',
+  unreachable: 'Check marketplace.employerBaseUrl, and that this machine can reach it',
+  scopeMissing: `Make a token with ${allNeeded} in the settings of your account at the marketplace`,
+  grantInactive: 'Check whether your account at the marketplace is still open',
+  addressesUnshared:
+    'Give the token the scopes messages:read and participant_work_email:read. A trainer with no work email yet gets one from the marketplace after their hire',
+};

@@ -1,4 +1,4 @@
-import { type Fields, maybe, type ReliedOperation, reliedBudget, words } from '../http/relied-operation.ts';
+import { type Fields, maybe, type ReliedOperation, reliedBudget, words } from '../http/compare-openapi.ts';
 
 const account: Fields = {
   actor: { userId: 'id' },

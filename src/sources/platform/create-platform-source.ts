@@ -3,7 +3,7 @@ import { type Call, type CallOptions, createCaller, pathOf } from '../http/calle
 import { findDeviations } from '../http/compare-openapi.ts';
 import { listWhole, readPages } from '../http/read-pages.ts';
 import { Budget, UsageAnswer } from '../record-schema.ts';
-import type { Link, NewLink, Source } from '../source.ts';
+import type { Link, NewLink, Remedies, Source } from '../source.ts';
 import { neededScopes } from './needed-scopes.ts';
 import {
   ContractPage,
@@ -18,7 +18,6 @@ import {
   RedeliverAnswer,
 } from './platform-schema.ts';
 import { reliedOperations } from './relied-on.ts';
-import { remedies } from './remedies.ts';
 
 type Capability = 'createLink' | 'deleteLink' | 'reportUsage' | 'updateEndpoint' | 'redeliver';
 export type PlatformSource = Source & Required<Pick<Source, Capability>>;
@@ -166,3 +165,15 @@ function isAs(link: Link, wanted: NewLink): boolean {
     link.provisioningMode === provisioningMode
   );
 }
+
+/** A platform's token and its scopes are the customer's to give, so the customer has to be asked. */
+export const remedies: Remedies = {
+  tokenRefused: (install) => `Ask the customer for a new token, then run gangway connect ${install}`,
+  accessRefused:
+    "Ask the customer, then the marketplace: the install, your app or the feature of the customer's account is not active",
+  unreachable: 'Check marketplace.baseUrl, and that this machine can reach it',
+  scopeMissing: 'Have the customer connect again and grant it',
+  grantInactive: 'Ask the customer to reconnect. Otherwise their people are removed after a grace period',
+  addressesUnshared:
+    'Ask the customer to consent to sharing personal data, in the settings of the connection at the marketplace',
+};

@@ -1,5 +1,5 @@
 import { platformEventTypes } from '../../domain/event.ts';
-import { type Fields, maybe, type ReliedOperation, reliedBudget, type Shape, words } from '../http/relied-operation.ts';
+import { type Fields, maybe, type ReliedOperation, reliedBudget, type Shape, words } from '../http/compare-openapi.ts';
 
 const install: Fields = {
   id: 'id',
