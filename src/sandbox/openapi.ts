@@ -9,29 +9,19 @@ type DescribedRoute = Omit<ApiRoute<never>, 'run'>;
 
 /** What `/openapi.json` of the platform API answers. */
 export function describePlatformApi(hasCursors: boolean) {
-  const { paths, schemas } = describeRoutes(platformRoutes, hasCursors, 'platformToken');
+  const title = 'Annotation-platform API (Gangway sandbox)';
+  const api = describeApi(title, '/api/partner/v1', platformRoutes, hasCursors, 'platformToken');
+  const platformToken = { type: 'http', scheme: 'bearer', description: 'A token ot_ptk_…' };
   return {
-    openapi: '3.1.0',
-    info: { title: 'Annotation-platform API (Gangway sandbox)', version: 'v1' },
-    servers: [{ url: '/api/partner/v1' }],
-    paths: { '/openapi.json': { get: itself }, ...paths },
-    components: {
-      schemas,
-      securitySchemes: { platformToken: { type: 'http', scheme: 'bearer', description: 'A token ot_ptk_…' } },
-    },
+    ...api,
+    paths: { '/openapi.json': { get: itself }, ...api.paths },
+    components: { ...api.components, securitySchemes: { platformToken } },
   };
 }
 
 /** What `/openapi.json` of the employers' API answers. */
 export function describeEmployerApi(hasCursors: boolean) {
-  const { paths, schemas } = describeRoutes(employerRoutes, hasCursors);
-  return {
-    openapi: '3.1.0',
-    info: { title: 'API for employers (Gangway sandbox)', version: 'v1' },
-    servers: [{ url: '/api/public/v1' }],
-    paths,
-    components: { schemas },
-  };
+  return describeApi('API for employers (Gangway sandbox)', '/api/public/v1', employerRoutes, hasCursors);
 }
 
 const itself = {
@@ -40,14 +30,20 @@ const itself = {
 };
 
 /** @param token its security scheme, where scopes and refusals are described too */
-function describeRoutes(routes: readonly DescribedRoute[], hasCursors: boolean, token?: string) {
+function describeApi(
+  title: string,
+  url: string,
+  routes: readonly DescribedRoute[],
+  hasCursors: boolean,
+  token?: string,
+) {
   const schemas: Described = {};
   const paths: Record<string, Record<string, ReturnType<typeof describeRoute>>> = {};
   for (const route of routes) {
     const { method, path } = splitOperation(route.operation);
     paths[path] = { ...paths[path], [method]: describeRoute(route, hasCursors, schemas, token) };
   }
-  return { paths, schemas };
+  return { openapi: '3.1.0', info: { title, version: 'v1' }, servers: [{ url }], paths, components: { schemas } };
 }
 
 function describeRoute(route: DescribedRoute, hasCursors: boolean, schemas: Described, token: string | undefined) {

@@ -3,7 +3,7 @@ import type { AddressMissing } from '../../domain/evidence.ts';
 import { type Call, pathOf } from '../http/caller.ts';
 import { type Listing, readPages } from '../http/read-pages.ts';
 import { isGranted } from '../scopes.ts';
-import type { Budget, Contract, ContractFilter, ContractPage, Link, Participant } from '../source.ts';
+import type { Budget, Contract, ContractFilter, ContractPage, Link, Participant, UnreadLink } from '../source.ts';
 import {
   BudgetAnswer,
   ContractList,
@@ -28,64 +28,48 @@ export async function listContracts(
 ): Promise<ContractPage> {
   const links = allLinks.filter(({ jobId }) => typeof jobId === 'string');
   const asked = projectLinkId === undefined ? links : links.filter(({ id }) => id === projectLinkId);
-  const page = createPage(links);
+  const linksOfJob = Map.groupBy(links, ({ jobId }) => jobId);
+  const listings: (Listing<Contract> & { jobId: string })[] = [];
+  const unreadLinks: UnreadLink[] = [];
   for (const [jobId, ofJob] of Map.groupBy(asked, (link) => link.jobId as string)) {
-    try {
-      page.add(jobId, await listOfJob(call, jobId, listed, signal));
-    } catch (error) {
-      if (!(error instanceof AppError) || !refusalsOfJob.has(error.code)) throw error;
-      page.refuse(ofJob, error);
+    const listing = await listOfJob(call, jobId, listed, signal);
+    if (!(listing instanceof AppError)) listings.push({ ...listing, jobId });
+    else unreadLinks.push(...ofJob.map(({ id: linkId }) => ({ linkId, jobId, refusal: listing })));
+  }
+  // Where every job is refused, the account is, and nothing was read.
+  const [unread] = unreadLinks;
+  if (unread !== undefined && listings.length === 0) throw unread.refusal;
+  const contracts = new Map<string, Contract>();
+  for (const { jobId, records } of listings) {
+    for (const contract of records) {
+      // Should the marketplace ignore the filter, people of another job must not get into this one's project.
+      const onLinks = linksOfJob.get(contract.jobId ?? jobId) ?? [];
+      contracts.set(contract.id, { ...contract, projectLinkIds: onLinks.map(({ id }) => id) });
     }
   }
-  return page.end();
+  return { contracts: [...contracts.values()], isComplete: listings.every((one) => one.isComplete), unreadLinks };
 }
 
+/** @returns the refusal, where it is about this job alone */
 async function listOfJob(
   call: Call,
   jobId: string,
   { status, wantsMore, keep = (all) => all }: Omit<ContractFilter, 'projectLinkId'>,
   signal: AbortSignal,
-): Promise<Listing<Contract>> {
-  const purpose = `list the contracts of the job ${jobId}`;
-  return await readPages(
-    async (cursor) => {
-      const query = { jobId, status, cursor };
-      const page = await call({ path: '/contracts', query, purpose, answer: ContractList, signal });
-      return { ...page, records: page.records.map(keep) };
-    },
-    { keyOf: ({ id }) => id, wantsMore },
-  );
-}
-
-/** Collects the contracts of several jobs, each on the links of its job. */
-function createPage(links: readonly Link[]) {
-  const linkIdsOf = new Map(
-    [...Map.groupBy(links, ({ jobId }) => jobId)].map(([job, of]) => [job, of.map(({ id }) => id)]),
-  );
-  const contracts = new Map<string, Contract>();
-  const unreadLinks: ContractPage['unreadLinks'] = [];
-  let isComplete = true;
-  let isAnyRead = false;
-  return {
-    add(jobId: string, listed: Listing<Contract>): void {
-      isAnyRead = true;
-      isComplete &&= listed.isComplete;
-      for (const contract of listed.records) {
-        // Should the marketplace ignore the filter, people of another job must not get into this one's project.
-        const projectLinkIds = linkIdsOf.get(contract.jobId ?? jobId) ?? [];
-        contracts.set(contract.id, { ...contract, projectLinkIds });
-      }
-    },
-    refuse(ofJob: readonly Link[], refusal: AppError): void {
-      for (const { id, jobId } of ofJob) unreadLinks.push({ linkId: id, jobId: jobId ?? '', refusal });
-    },
-    /** Where every job is refused, the account is, and nothing was read. */
-    end(): ContractPage {
-      const [first] = unreadLinks;
-      if (first !== undefined && !isAnyRead) throw first.refusal;
-      return { contracts: [...contracts.values()], isComplete, unreadLinks };
-    },
-  };
+): Promise<Listing<Contract> | AppError> {
+  const operation = { path: '/contracts', purpose: `list the contracts of the job ${jobId}`, answer: ContractList };
+  try {
+    return await readPages(
+      async (cursor) => {
+        const page = await call({ ...operation, query: { jobId, status, cursor }, signal });
+        return { ...page, records: page.records.map(keep) };
+      },
+      { keyOf: ({ id }) => id, wantsMore },
+    );
+  } catch (error) {
+    if (error instanceof AppError && refusalsOfJob.has(error.code)) return error;
+    throw error;
+  }
 }
 
 export async function readBudget(call: Call, contractId: string, signal: AbortSignal): Promise<Budget> {

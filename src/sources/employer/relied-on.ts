@@ -1,4 +1,13 @@
-import { type Fields, maybe, type ReliedOperation, reliedBudget, words } from '../http/compare-openapi.ts';
+import {
+  contractStatus,
+  type Fields,
+  maybe,
+  type ReliedOperation,
+  reliedBudget,
+  reliedContract,
+  reliedEndpoint,
+  words,
+} from '../http/compare-openapi.ts';
 
 const account: Fields = {
   actor: { userId: 'id' },
@@ -6,27 +15,11 @@ const account: Fields = {
   account: maybe('id', 'organizationId', 'ownerUserId'),
 };
 
-const contractStatus = words('active', 'ended');
-const contract: Fields = {
-  id: 'id',
-  status: contractStatus,
-  ...maybe('id', 'jobId'),
-  ...maybe('text', 'title', 'startDate', 'endDate', 'createdAt'),
-};
-
 const contractInFull: Fields = {
   id: 'id',
   'freelancer?': { userId: 'id', 'displayName?': 'text' },
   'jobDmConversationId?': 'id',
   'budget?': reliedBudget,
-};
-
-const webhook: Fields = {
-  id: 'id',
-  url: 'text',
-  status: words('ACTIVE', 'DISABLED'),
-  eventTypes: ['text'],
-  ...maybe('text', 'createdAt', 'disabledAt', 'disabledReason'),
 };
 
 const token: Fields = {
@@ -100,7 +93,11 @@ export const reliedOperations: readonly ReliedOperation[] = [
     answer: { token: 'text', metadata: token },
   },
   { operation: 'DELETE /tokens/{id}', answer: { token } },
-  { operation: 'GET /contracts', query: { status: contractStatus, jobId: 'id' }, answer: { contracts: [contract] } },
+  {
+    operation: 'GET /contracts',
+    query: { status: contractStatus, jobId: 'id' },
+    answer: { contracts: [reliedContract] },
+  },
   { operation: 'GET /contracts/{id}', answer: { contract: contractInFull } },
   {
     operation: 'GET /messaging/management/messaging_management.members.get',
@@ -112,9 +109,13 @@ export const reliedOperations: readonly ReliedOperation[] = [
     query: { cursor: 'id', limit: 'number' },
     answer: { events: [update], 'nextCursor?': 'text', 'hasMore?': 'flag' },
   },
-  { operation: 'GET /webhooks', answer: { webhooks: [webhook] } },
-  { operation: 'POST /webhooks', body: { url: 'text', eventTypes: ['text'] }, answer: { webhook, secret: 'text' } },
-  { operation: 'GET /webhooks/{id}', answer: { webhook } },
+  { operation: 'GET /webhooks', answer: { webhooks: [reliedEndpoint] } },
+  {
+    operation: 'POST /webhooks',
+    body: { url: 'text', eventTypes: ['text'] },
+    answer: { webhook: reliedEndpoint, secret: 'text' },
+  },
+  { operation: 'GET /webhooks/{id}', answer: { webhook: reliedEndpoint } },
   { operation: 'DELETE /webhooks/{id}', answer: {} },
   ...beside.map((one) => ({ ...one, isBeside: true })),
 ];

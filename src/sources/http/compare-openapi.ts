@@ -29,7 +29,25 @@ export const words = (...all: string[]): Shape => new Set(all);
 export const maybe = (shape: Shape, ...names: string[]): Fields =>
   Object.fromEntries(names.map((name) => [`${name}?`, shape]));
 
-/** Both APIs of the marketplace have the same one. */
+// What both APIs of the marketplace answer alike.
+
+export const contractStatus = words('active', 'ended');
+export const reliedContract: Fields = {
+  id: 'id',
+  status: contractStatus,
+  'jobId?': 'id',
+  ...maybe('text', 'title', 'startDate', 'endDate', 'createdAt'),
+};
+
+export const endpointStatus = words('ACTIVE', 'DISABLED');
+export const reliedEndpoint: Fields = {
+  id: 'id',
+  url: 'text',
+  status: endpointStatus,
+  eventTypes: ['text'],
+  ...maybe('text', 'createdAt', 'disabledAt', 'disabledReason'),
+};
+
 export const reliedBudget: Fields = {
   contractId: 'id',
   state: words('OK', 'LOW', 'DEPLETED'),

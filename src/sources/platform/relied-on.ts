@@ -1,5 +1,16 @@
 import { platformEventTypes } from '../../domain/event.ts';
-import { type Fields, maybe, type ReliedOperation, reliedBudget, type Shape, words } from '../http/compare-openapi.ts';
+import {
+  contractStatus,
+  endpointStatus,
+  type Fields,
+  maybe,
+  type ReliedOperation,
+  reliedBudget,
+  reliedContract,
+  reliedEndpoint,
+  type Shape,
+  words,
+} from '../http/compare-openapi.ts';
 
 const install: Fields = {
   id: 'id',
@@ -28,14 +39,7 @@ const link: Fields = {
   'createdAt?': 'text',
 };
 
-const contractStatus = words('active', 'ended');
-const contract: Fields = {
-  id: 'id',
-  status: contractStatus,
-  projectLinkIds: ['id'],
-  'jobId?': 'id',
-  ...maybe('text', 'title', 'startDate', 'endDate', 'createdAt'),
-};
+const contract: Fields = { ...reliedContract, projectLinkIds: ['id'] };
 
 const participant: Fields = { opentrainUserId: 'id', workEmail: 'text', 'displayName?': 'text' };
 
@@ -48,17 +52,9 @@ const usageEntry: Fields = {
   ...maybe('id', 'workerOpentrainUserId', 'externalReportId'),
 };
 
-const endpointStatus = words('ACTIVE', 'DISABLED');
 const subscribed: Shape = [words(...platformEventTypes)];
 const endpointChanges: Fields = { 'url?': 'text', 'eventTypes?': subscribed, 'status?': endpointStatus };
-const endpoint: Fields = {
-  id: 'id',
-  url: 'text',
-  status: endpointStatus,
-  eventTypes: ['text'],
-  'consecutiveFailures?': 'number',
-  ...maybe('text', 'createdAt', 'disabledAt', 'disabledReason'),
-};
+const endpoint: Fields = { ...reliedEndpoint, 'consecutiveFailures?': 'number' };
 
 /** All 15 operations. A test compares this with the calls and with what is read from the answers. */
 export const reliedOperations: readonly ReliedOperation[] = [
