@@ -1,26 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { inTransaction } from '../db/database.ts';
+import { createInstallLanes, type LaneHold } from '../db/install-lanes.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { revokedGrant, statusOfLink } from '../domain/evidence-status.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { chunksOf } from '../lib/chunks.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
+import type { Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Source } from '../sources/source.ts';
 import { countBudgetsByState, type DueBudget, postponeBudget } from './budget-store.ts';
 import { type Judgement, judgeContract, type SweptContract } from './judge-contract.ts';
 import { keepBudget } from './keep-budget.ts';
-import {
-  claimBudgetReader,
-  hasBudgetDue,
-  holdBudgetReader,
-  type ReaderClaim,
-  releaseBudgetReader,
-  restBudgetReader,
-} from './reader-store.ts';
+import { installsWithBudgetsDue, keepBudgetReader, listDueBudgets } from './reader-store.ts';
 import { endBudget, linksOfSweptContracts, listGrants, pageSweptContracts, wantBudgets } from './sweep-store.ts';
 
 /** How often the evidence is searched for contracts whose budget is to be read. */
@@ -35,28 +29,23 @@ const stallMs = 5 * 60_000;
  * beats an earlier one. Nothing here changes memberships or reports.
  */
 export function createBudgetWorker(ctx: Context): Loop {
-  const { sources, logger, clock } = ctx;
+  const { sources, clock } = ctx;
   let sweptAt = Number.NEGATIVE_INFINITY;
-  return createLoop({
+  return createInstallLanes(ctx, {
     name: 'budget',
-    pollMs: ctx.pollMs,
-    logger,
-    clock,
     stallMs,
-    async run(signal, beat) {
+    leaseMs,
+    atOnce: installsAtOnce,
+    async due() {
       const now = clock.now();
       if (now.getTime() - sweptAt >= sweepEveryMs) {
-        await sweepContracts(ctx, signal);
+        await sweepContracts(ctx);
         await showCounts(ctx);
         sweptAt = now.getTime();
       }
-      if (!(await hasBudgetDue(ctx, toInstant(now), [...sources.keys()]))) return 'idle';
-      const readAll = async () => {
-        while (!signal.aborted && (await readNextInstall(ctx, signal))) beat();
-      };
-      await Promise.all(Array.from({ length: installsAtOnce }, readAll));
-      return 'idle';
+      return await installsWithBudgetsDue(ctx, [...sources.keys()], toInstant(now));
     },
+    work: (install, signal, hold) => readBudgets(ctx, install, signal, hold),
   });
 }
 
@@ -71,11 +60,10 @@ const pageSize = 500;
 const writeSize = 100;
 
 /** Searches the evidence for budgets to read, page by page, so that others are not blocked. */
-export async function sweepContracts(ctx: Context, signal: AbortSignal): Promise<void> {
+export async function sweepContracts(ctx: Context): Promise<void> {
   const grants = Map.groupBy(await listGrants(ctx), ({ install }) => install);
   const isGranted = (install: string) => revokedGrant(grants.get(install) ?? []) === null;
-  let after: ContractKey | null = null;
-  while (!signal.aborted) {
+  for (let after: ContractKey | null = null; ; ) {
     const page = await pageSweptContracts(ctx, after, pageSize);
     await judgePage(ctx, page, isGranted);
     const last = page.at(-1);
@@ -123,45 +111,25 @@ const dayMs = 24 * 3_600_000;
 /** A refused token may be replaced in the meantime. */
 const refusedRestMs = 15 * 60_000;
 
-/**
- * Reads the due budgets of one install, one request after the other.
- *
- * @returns false where nothing is due, or all that is due is being read
- */
-export async function readNextInstall(ctx: Context, signal: AbortSignal): Promise<boolean> {
+/** Reads the due budgets of one install, one request after the other. */
+export async function readBudgets(ctx: Context, install: string, signal: AbortSignal, hold: LaneHold): Promise<void> {
   const { sources, clock } = ctx;
-  const claim = await claimBudgetReader(ctx, {
-    now: toInstant(clock.now()),
-    leasedUntil: instantIn(clock, leaseMs),
-    installs: [...sources.keys()],
-    limit: batchSize,
-  });
-  if (claim === null) return false;
-  const { hasAnswered, failure } = await readDue(ctx, claim, signal);
-  if (failure === null) await releaseBudgetReader(ctx, claim, hasAnswered);
-  else await rest(ctx, hasAnswered ? { ...claim, attempts: 0 } : claim, failure);
-  return true;
-}
-
-interface Answered {
-  hasAnswered: boolean;
-  /** Why the install is not asked any more for now. */
-  failure: AppError | null;
-}
-
-async function readDue(ctx: Context, claim: ReaderClaim, signal: AbortSignal): Promise<Answered> {
-  const { sources, clock } = ctx;
-  const source = sources.get(claim.install);
+  const source = sources.get(install);
+  if (source === undefined) return;
+  const due = await listDueBudgets(ctx, install, toInstant(clock.now()), batchSize);
+  let rests = due[0]?.rests ?? 0;
   let hasAnswered = false;
-  for (const due of claim.due) {
-    const mayAsk = !signal.aborted && (await holdBudgetReader(ctx, claim, instantIn(clock, leaseMs)));
-    if (source === undefined || !mayAsk) break;
-    const failure = await readOne(ctx, source, due, signal);
-    if (signal.aborted) break;
-    if (failure !== null && concernsInstall(failure)) return { hasAnswered, failure };
-    hasAnswered ||= failure === null || failure.code === 'not_found';
+  for (const one of due) {
+    await hold.renew();
+    hold.beat();
+    const failure = await readOne(ctx, source, one, signal);
+    if (signal.aborted) return;
+    if (failure !== null && concernsInstall(failure)) return await rest(ctx, install, rests, failure);
+    if (failure !== null && failure.code !== 'not_found') continue;
+    rests = 0;
+    hasAnswered = true;
   }
-  return { hasAnswered, failure: null };
+  if (hasAnswered) await keepBudgetReader(ctx, { install, attempts: 0, failure: null, restUntil: null });
 }
 
 /** @returns why the budget is not known now */
@@ -194,9 +162,12 @@ async function putOff(ctx: Context, due: DueBudget, askedAt: string, error: AppE
   await postponeBudget(ctx, due, { askedAt, failure, nextReadAt, isNotFound });
 }
 
-async function rest(ctx: Context, claim: ReaderClaim, error: AppError): Promise<void> {
-  const waitMs = isRefused(error) ? refusedRestMs : backoffMs(claim.attempts + 1, error.retryAfterMs);
-  await restBudgetReader(ctx, claim, maskText(error.message), instantIn(ctx.clock, waitMs));
+/** @param rests how often in a row the install was left to rest before */
+async function rest(ctx: Context, install: string, rests: number, error: AppError): Promise<void> {
+  const attempts = rests + 1;
+  const waitMs = isRefused(error) ? refusedRestMs : backoffMs(attempts, error.retryAfterMs);
+  const restUntil = instantIn(ctx.clock, waitMs);
+  await keepBudgetReader(ctx, { install, attempts, failure: maskText(error.message), restUntil });
 }
 
 /** Whether the other contracts of the install need not be asked about now. */

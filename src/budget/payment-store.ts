@@ -1,20 +1,13 @@
 import { sql } from 'kysely';
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { isFree } from '../db/lease.ts';
 import type { Row } from '../db/schema.ts';
 import type { Storage } from '../keys/storage.ts';
 import type { PendingPayment } from '../sources/pending-payment.ts';
 import { type TakenPayments, takePayments } from './take-payments.ts';
 
-// The only SQL of what waits for money, and of the leases for reading it: one row per install.
+// The only SQL of what waits for money, and of when it is read: one row per install.
 
-export interface PaymentClaim {
-  install: string;
-  leasedUntil: string;
-  /** How many events have asked since the last list. */
-  asks: number;
-  attempts: number;
-}
+export type PaymentReader = Row<'paymentReader'>;
 
 export interface PaymentList {
   payments: readonly PendingPayment[];
@@ -28,7 +21,7 @@ export async function wantPaymentsRead(tx: Transaction, installs: readonly strin
   if (installs.length === 0) return;
   await tx
     .insertInto('paymentReader')
-    .values(installs.map((install) => ({ install, nextReadAt: now, asks: 1, leasedUntil: null, failure: null })))
+    .values(installs.map((install) => ({ install, nextReadAt: now, asks: 1 })))
     .onConflict((conflict) =>
       conflict
         .column('install')
@@ -44,89 +37,51 @@ export async function dropPayments(tx: Transaction, install: string): Promise<vo
   await tx.deleteFrom('paymentReader').where('install', '=', install).execute();
 }
 
-/** Those of these installs whose list is to be read. */
-export async function installsWithPaymentsDue(
-  ctx: Storage,
-  installs: readonly string[],
-  now: string,
-): Promise<string[]> {
-  if (installs.length === 0) return [];
-  const rows = await ctx.database.kysely
-    .selectFrom('paymentReader')
-    .select(['install', 'nextReadAt'])
-    .select((eb) => eb.or([eb('nextReadAt', '>', now), eb.not(isFree('paymentReader', now))]).as('rests'))
-    .where('install', 'in', installs)
-    .orderBy('nextReadAt')
-    .execute();
-  const known = new Set(rows.map(({ install }) => install));
-  const due = rows.filter(({ rests }) => !rests).map(({ install }) => install);
-  return [...installs.filter((install) => !known.has(install)), ...due];
+/** When each of these installs is read next, with what its last readings came to. */
+export function listPaymentReaders(ctx: Storage, installs: readonly string[]): Promise<PaymentReader[]> {
+  if (installs.length === 0) return Promise.resolve([]);
+  return ctx.database.kysely.selectFrom('paymentReader').selectAll().where('install', 'in', installs).execute();
 }
 
-/** @returns undefined if another process has just claimed it */
-export async function claimPayments(
-  ctx: Storage,
-  install: string,
-  now: string,
-  leasedUntil: string,
-): Promise<PaymentClaim | undefined> {
-  const claimed = await inTransaction(ctx.database, (tx) =>
-    tx
-      .insertInto('paymentReader')
-      .values({ install, nextReadAt: now, leasedUntil, failure: null })
-      .onConflict((conflict) =>
-        conflict
-          .column('install')
-          .doUpdateSet({ leasedUntil })
-          .where('paymentReader.nextReadAt', '<=', now)
-          .where(isFree('paymentReader', now)),
-      )
-      .returning(['asks', 'attempts'])
-      .executeTakeFirst(),
-  );
-  return claimed && { install, leasedUntil, ...claimed };
-}
-
-/**
- * Stores what follows from a list. The install stays due if an event has asked for a reading meanwhile.
- *
- * @returns null, and nothing is stored, if the claim ran out and another process has the install
- */
+/** Stores what follows from a list. The install stays due if an event has asked for a reading meanwhile. */
 export async function keepPayments(
   ctx: Storage,
-  claim: PaymentClaim,
+  { install, asks }: Pick<PaymentReader, 'install' | 'asks'>,
   { payments, askedAt, nextReadAt }: PaymentList,
-): Promise<TakenPayments | null> {
-  const { install, asks } = claim;
+): Promise<TakenPayments> {
   return await inTransaction(ctx.database, async (tx) => {
-    const held = await ofClaim(tx, claim)
-      .set({ leasedUntil: null, attempts: 0, failure: null, asks: sql<number>`asks - ${asks}` })
-      .returning('asks')
-      .executeTakeFirst();
-    if (held === undefined) return null;
     const known = await tx.selectFrom('pendingPayment').selectAll().where('install', '=', install).execute();
     const taken = takePayments(known, payments, askedAt);
     await write(tx, install, taken, askedAt);
-    if (held.asks === 0) {
-      const next = { nextReadAt: nextReadAt(taken) };
-      await tx.updateTable('paymentReader').set(next).where('install', '=', install).execute();
-    }
+    const read = { nextReadAt: nextReadAt(taken), attempts: 0, failure: null };
+    await tx
+      .insertInto('paymentReader')
+      .values({ install, ...read })
+      .onConflict((conflict) =>
+        conflict.column('install').doUpdateSet({
+          ...read,
+          asks: sql<number>`payment_reader.asks - ${asks}`,
+          nextReadAt: sql<string>`case when payment_reader.asks = ${asks} then excluded.next_read_at
+            else payment_reader.next_read_at end`,
+        }),
+      )
+      .execute();
     return taken;
   });
 }
 
-export function postponePayments(
+export async function postponePayments(
   ctx: Storage,
-  claim: PaymentClaim,
-  failure: string,
-  nextReadAt: string,
+  install: string,
+  postponed: Pick<PaymentReader, 'failure' | 'nextReadAt' | 'attempts'>,
 ): Promise<void> {
-  return update(ctx, claim, { failure, nextReadAt, attempts: claim.attempts + 1 });
-}
-
-/** Ends a claim. */
-export function releasePayments(ctx: Storage, claim: PaymentClaim): Promise<void> {
-  return update(ctx, claim, {});
+  await inTransaction(ctx.database, (tx) =>
+    tx
+      .insertInto('paymentReader')
+      .values({ install, ...postponed })
+      .onConflict((conflict) => conflict.column('install').doUpdateSet(postponed))
+      .execute(),
+  );
 }
 
 /** Those that wait, the longest first. */
@@ -150,18 +105,6 @@ export function listFailingPayments(ctx: Storage, times: number): Promise<{ inst
     .$narrowType<{ failure: string }>()
     .orderBy('install')
     .execute();
-}
-
-async function update(
-  ctx: Storage,
-  claim: PaymentClaim,
-  changes: { attempts?: number; failure?: string; nextReadAt?: string },
-) {
-  await inTransaction(ctx.database, (tx) =>
-    ofClaim(tx, claim)
-      .set({ ...changes, leasedUntil: null })
-      .execute(),
-  );
 }
 
 async function write(tx: Transaction, install: string, { listed, missed, over }: TakenPayments, seenAt: string) {
@@ -191,8 +134,4 @@ async function write(tx: Transaction, install: string, { listed, missed, over }:
   }
   if (over.length === 0) return;
   await tx.deleteFrom('pendingPayment').where('install', '=', install).where('paymentId', 'in', over).execute();
-}
-
-function ofClaim(tx: Transaction, { install, leasedUntil }: PaymentClaim) {
-  return tx.updateTable('paymentReader').where('install', '=', install).where('leasedUntil', '=', leasedUntil);
 }

@@ -1,20 +1,12 @@
 import type { Context } from '../context.ts';
+import { createInstallLanes, type LaneHold } from '../db/install-lanes.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
-import { createLanes } from '../lib/lanes.ts';
 import type { Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
-import { createTurns } from '../lib/turns.ts';
 import type { PendingPayment } from '../sources/pending-payment.ts';
-import {
-  claimPayments,
-  installsWithPaymentsDue,
-  keepPayments,
-  type PaymentClaim,
-  postponePayments,
-  releasePayments,
-} from './payment-store.ts';
+import { keepPayments, listPaymentReaders, postponePayments } from './payment-store.ts';
 import type { TakenPayments } from './take-payments.ts';
 
 /** How many lists are read at the same time. */
@@ -28,45 +20,56 @@ const stallMs = 5 * 60_000;
  * the event is believed.
  */
 export function createPaymentWorker(ctx: Context): Loop {
-  const { sources, logger, clock, pollMs } = ctx;
-  const turns = createTurns();
-  return createLanes({
+  const { sources } = ctx;
+  return createInstallLanes(ctx, {
     name: 'payments',
-    pollMs,
-    logger,
-    clock,
     stallMs,
+    leaseMs,
     atOnce: listsAtOnce,
-    async next(underway, signal) {
+    async due() {
       const having = [...sources].flatMap(([install, one]) => (one.listPendingPayments === undefined ? [] : [install]));
-      const free = having.filter((install) => !underway.has(install));
-      for (const install of turns.inOrder(await installsWithPaymentsDue(ctx, free, toInstant(clock.now())))) {
-        const claim = await claimPayments(ctx, install, toInstant(clock.now()), instantIn(clock, leaseMs));
-        if (claim === undefined) continue;
-        turns.served(install);
-        return { name: install, work: () => readPayments(ctx, claim, signal) };
-      }
-      return null;
+      return await dueAmong(ctx, having);
     },
+    work: (install, signal, hold) => readPayments(ctx, install, signal, hold),
   });
 }
 
-export async function readPayments(ctx: Context, claim: PaymentClaim, signal: AbortSignal): Promise<void> {
+async function dueAmong(ctx: Context, installs: readonly string[]): Promise<string[]> {
+  const now = toInstant(ctx.clock.now());
+  const readers = await listPaymentReaders(ctx, installs);
+  const resting = new Set(readers.filter(({ nextReadAt }) => nextReadAt > now).map(({ install }) => install));
+  return installs.filter((install) => !resting.has(install));
+}
+
+/** @returns false if the list is not due */
+export async function readPayments(
+  ctx: Context,
+  install: string,
+  signal: AbortSignal,
+  hold: Pick<LaneHold, 'renew'>,
+): Promise<boolean> {
   const { sources, logger, clock } = ctx;
-  const { install } = claim;
   const list = sources.get(install)?.listPendingPayments;
-  if (list === undefined) return await releasePayments(ctx, claim);
+  if (list === undefined || (await dueAmong(ctx, [install])).length === 0) return false;
+  const [{ asks, attempts } = { asks: 0, attempts: 0 }] = await listPaymentReaders(ctx, [install]);
+  const askedAt = toInstant(clock.now());
+  let payments: PendingPayment[];
   try {
-    const askedAt = toInstant(clock.now());
-    const nextReadAt = (taken: TakenPayments) => instantIn(clock, restAfter(taken, claim));
-    const taken = await keepPayments(ctx, claim, { payments: await list(signal), askedAt, nextReadAt });
-    if (taken !== null) raise(ctx, install, taken.listed);
+    payments = await list(signal);
   } catch (thrown) {
+    if (signal.aborted) return true;
     const error = toAppError(thrown);
-    if (signal.aborted) return await releasePayments(ctx, claim);
     logger.warn({ err: error, install }, 'What waits for money could not be read');
-    await postponePayments(ctx, claim, maskText(error.message), instantIn(clock, restAfterFailure(error, claim)));
+    const nextReadAt = instantIn(clock, restAfterFailure(error, attempts));
+    await postponePayments(ctx, install, { failure: maskText(error.message), nextReadAt, attempts: attempts + 1 });
+    return true;
   }
+  // What another process has read meanwhile is newer.
+  await hold.renew();
+  const nextReadAt = (taken: TakenPayments) => instantIn(clock, restAfter(taken, asks));
+  const { listed } = await keepPayments(ctx, { install, asks }, { payments, askedAt, nextReadAt });
+  raise(ctx, install, listed);
+  return true;
 }
 
 const minuteMs = 60_000;
@@ -78,13 +81,13 @@ const dayMs = 24 * hourMs;
  * Soon where a second list must prove that something is over, and after an event, as the list may show later what the
  * event spoke of. Hourly while anything waits. Daily else: events ask sooner.
  */
-function restAfter({ listed, missed }: TakenPayments, { asks }: PaymentClaim): number {
+function restAfter({ listed, missed }: TakenPayments, asks: number): number {
   if (missed.length > 0 || asks > 0) return soonMs;
   return listed.length > 0 ? hourMs : dayMs;
 }
 
 /** People come and go without it, so there is no hurry. */
-function restAfterFailure({ code, retryAfterMs }: AppError, { attempts }: PaymentClaim): number {
+function restAfterFailure({ code, retryAfterMs }: AppError, attempts: number): number {
   const isRefused = code === 'unauthenticated' || code === 'forbidden' || code === 'not_found';
   return isRefused ? hourMs : Math.max(minuteMs, backoffMs(attempts + 1, retryAfterMs));
 }

@@ -7,16 +7,7 @@ import type { Database, Transaction } from './database.ts';
  * transaction ends; on SQLite the transaction itself holds the only write lock.
  */
 
-type LeasedTable =
-  | 'budgetReader'
-  | 'feed'
-  | 'guidelineReading'
-  | 'installState'
-  | 'membership'
-  | 'paymentReader'
-  | 'readRequest'
-  | 'subscription'
-  | 'usageScope';
+type LeasedTable = 'installState' | 'membership' | 'readRequest' | 'usageScope';
 
 /** Whether no worker holds the row. */
 export function isFree(table: LeasedTable, now: string): RawBuilder<SqlBool> {

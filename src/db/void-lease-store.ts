@@ -4,15 +4,10 @@ import type { Transaction } from './database.ts';
 /** The SQL that ends the leases of dead processes. */
 
 const leases = {
-  budget_reader: 'leased_until',
-  feed: 'leased_until',
-  guideline_reading: 'leased_until',
   install_state: 'leased_until',
   membership: 'leased_until',
   named_lock: 'leased_until',
-  payment_reader: 'leased_until',
   read_request: 'leased_until',
-  subscription: 'leased_until',
   usage_scope: 'leased_until',
 } as const;
 

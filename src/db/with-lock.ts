@@ -15,11 +15,14 @@ export interface Hold {
   renew(): Promise<void>;
 }
 
-interface HoldOptions {
+interface LockOptions {
   /** The name of the lock, and what it keeps for one holder, for errors. */
   name: string;
   what: string;
   leaseMs: number;
+}
+
+interface HoldOptions extends LockOptions {
   /** How long to wait while another process has it. */
   patienceMs: number;
   signal: AbortSignal;
@@ -29,25 +32,32 @@ const retryEveryMs = 200;
 
 /** @returns null if another process has it until the patience ends */
 export async function withLock<T>(
-  { database, clock }: { database: Database; clock: Clock },
-  { name, what, leaseMs, patienceMs, signal }: HoldOptions,
+  ctx: { database: Database; clock: Clock },
+  { patienceMs, signal, ...options }: HoldOptions,
   work: (hold: Hold) => Promise<T>,
 ): Promise<T | null> {
-  const token = randomUUID();
-  const take = () => holdLock(database, name, token, toInstant(clock.now()), instantIn(clock, leaseMs));
   const deadline = performance.now() + patienceMs;
-  while (!(await take())) {
+  for (;;) {
+    const lock = await takeLock(ctx, options);
+    if (lock !== null) return await work(lock).finally(lock.release);
     if (signal.aborted || performance.now() >= deadline) return null;
     await wait(retryEveryMs, undefined, { signal }).catch(() => undefined);
   }
-  try {
-    return await work({
-      async renew() {
-        if (await take()) return;
-        throw new AppError('unavailable', `${what} was held for too long, and another process holds it now`);
-      },
-    });
-  } finally {
-    await releaseLock(database, name, token);
-  }
+}
+
+/** @returns null if another process has it */
+export async function takeLock(
+  { database, clock }: { database: Database; clock: Clock },
+  { name, what, leaseMs }: LockOptions,
+): Promise<(Hold & { release(): Promise<void> }) | null> {
+  const token = randomUUID();
+  const take = () => holdLock(database, name, token, toInstant(clock.now()), instantIn(clock, leaseMs));
+  if (!(await take())) return null;
+  return {
+    async renew() {
+      if (await take()) return;
+      throw new AppError('unavailable', `${what} was held for too long, and another process holds it now`);
+    },
+    release: () => releaseLock(database, name, token),
+  };
 }

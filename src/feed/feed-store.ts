@@ -1,18 +1,17 @@
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { isFree } from '../db/lease.ts';
 import type { Row } from '../db/schema.ts';
 import type { Storage } from '../keys/storage.ts';
 
 // The only SQL about how far the feeds were read.
 
-export interface FeedName {
+/** The feed of the account that an install is bound to. */
+export interface Feed {
   install: string;
   /** The account. */
   grantId: string;
-}
-
-export interface ClaimedFeed extends FeedName {
+  /** Null before the first reading, as the other times. */
   cursor: string | null;
+  readAt: string | null;
   failures: number;
   failingSince: string | null;
 }
@@ -22,80 +21,42 @@ export async function dropFeed(tx: Transaction, install: string): Promise<void> 
   await tx.deleteFrom('feed').where('install', '=', install).execute();
 }
 
-/** The feeds of these installs that are due, the longest first. An install is known once it was bound to an account. */
-export async function listDueFeeds(ctx: Storage, installs: readonly string[], now: string): Promise<FeedName[]> {
+/** Those of these installs whose feed is due. An install is known once it was bound to an account. */
+export async function installsWithFeedsDue(ctx: Storage, installs: readonly string[], now: string): Promise<string[]> {
   if (installs.length === 0) return [];
-  return await ctx.database.kysely
-    .selectFrom('installBinding')
-    .leftJoin('feed', (join) =>
-      join.onRef('feed.install', '=', 'installBinding.install').onRef('feed.grantId', '=', 'installBinding.grantId'),
-    )
-    .select(['installBinding.install', 'installBinding.grantId'])
-    .where('installBinding.install', 'in', installs)
-    .where((eb) => eb.or([eb('feed.nextReadAt', 'is', null), eb('feed.nextReadAt', '<=', now)]))
-    .where(isFree('feed', now))
-    .orderBy((eb) => eb.fn.coalesce('feed.nextReadAt', eb.val('')))
-    .orderBy('installBinding.install')
-    .execute();
+  return (await selectDue(ctx, installs, now).execute()).map(({ install }) => install);
 }
 
-/** @returns undefined if another process has just claimed it */
-export async function claimFeed(
-  ctx: Storage,
-  { install, grantId }: FeedName,
-  now: string,
-  leasedUntil: string,
-): Promise<ClaimedFeed | undefined> {
-  const unread = { cursor: null, readAt: null, failures: 0, failure: null, failingSince: null };
-  const first = { install, grantId, nextReadAt: now, leasedUntil, ...unread };
-  return await inTransaction(ctx.database, (tx) =>
-    tx
-      .insertInto('feed')
-      .values(first)
-      .onConflict((conflict) =>
-        conflict
-          .columns(['install', 'grantId'])
-          .doUpdateSet({ leasedUntil })
-          .where('feed.nextReadAt', '<=', now)
-          .where(isFree('feed', now)),
-      )
-      .returning(['install', 'grantId', 'cursor', 'failures', 'failingSince'])
-      .executeTakeFirst(),
-  );
+/** @returns undefined if it is not due */
+export async function findDueFeed(ctx: Storage, install: string, now: string): Promise<Feed | undefined> {
+  const row = await selectDue(ctx, [install], now).executeTakeFirst();
+  return row && { ...row, failures: row.failures ?? 0 };
 }
 
 /**
- * Every event up to `to` is stored. Of two that read the same page, one moves it.
+ * Stores the result of a reading. Of two that read the same page, one moves the cursor.
  *
  * @returns false if another process has moved it meanwhile
  */
-export function moveFeed(
+export async function keepFeed(
   ctx: Storage,
-  claimed: ClaimedFeed,
-  cursor: string | null,
-  at: { readAt: string; nextReadAt: string },
+  { install, grantId, cursor }: Feed,
+  changes: Omit<Row<'feed'>, 'install' | 'grantId'>,
 ): Promise<boolean> {
-  const answered = { failures: 0, failure: null, failingSince: null };
-  return updateFeed(ctx, claimed, { ...at, ...answered, cursor, leasedUntil: null });
-}
-
-export async function postponeFeed(
-  ctx: Storage,
-  claimed: ClaimedFeed,
-  failure: string,
-  at: { failingSince: string; nextReadAt: string },
-): Promise<void> {
-  await updateFeed(ctx, claimed, { ...at, failure, failures: claimed.failures + 1, leasedUntil: null });
-}
-
-/** The cursor is not known to the marketplace (any more): the next reading begins with the first event. */
-export async function startFeedOver(ctx: Storage, claimed: ClaimedFeed): Promise<void> {
-  await updateFeed(ctx, claimed, { cursor: null });
-}
-
-/** Ends a claim. */
-export async function releaseFeed(ctx: Storage, claimed: ClaimedFeed): Promise<void> {
-  await updateFeed(ctx, claimed, { leasedUntil: null });
+  const kept = await inTransaction(ctx.database, (tx) =>
+    tx
+      .insertInto('feed')
+      .values({ install, grantId, ...changes })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['install', 'grantId'])
+          .doUpdateSet(changes)
+          .where('feed.cursor', 'is not distinct from', cursor),
+      )
+      .returning('install')
+      .executeTakeFirst(),
+  );
+  return kept !== undefined;
 }
 
 /** Makes the feed of an install due, unless its readings fail. */
@@ -111,19 +72,13 @@ export async function wantFeedRead(ctx: Storage, install: string, now: string): 
   );
 }
 
-function updateFeed(
-  ctx: Storage,
-  { install, grantId, cursor }: ClaimedFeed,
-  changes: Partial<Row<'feed'>>,
-): Promise<boolean> {
-  return inTransaction(ctx.database, async (tx) => {
-    const updated = await tx
-      .updateTable('feed')
-      .set(changes)
-      .where('install', '=', install)
-      .where('grantId', '=', grantId)
-      .where('cursor', cursor === null ? 'is' : '=', cursor)
-      .executeTakeFirst();
-    return updated.numUpdatedRows > 0n;
-  });
+function selectDue(ctx: Storage, installs: readonly string[], now: string) {
+  return ctx.database.kysely
+    .selectFrom('installBinding')
+    .leftJoin('feed', (join) =>
+      join.onRef('feed.install', '=', 'installBinding.install').onRef('feed.grantId', '=', 'installBinding.grantId'),
+    )
+    .select(['installBinding.install', 'installBinding.grantId', 'cursor', 'readAt', 'failures', 'failingSince'])
+    .where('installBinding.install', 'in', installs)
+    .where((eb) => eb.or([eb('nextReadAt', 'is', null), eb('nextReadAt', '<=', now)]));
 }

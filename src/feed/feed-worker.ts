@@ -1,25 +1,14 @@
 import type { Context } from '../context.ts';
+import { createInstallLanes } from '../db/install-lanes.ts';
 import type { NewDelivery } from '../domain/delivery.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
-import { createLanes } from '../lib/lanes.ts';
 import type { Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
-import { createTurns } from '../lib/turns.ts';
 import type { Update } from '../sources/source.ts';
-import {
-  type ClaimedFeed,
-  claimFeed,
-  type FeedName,
-  listDueFeeds,
-  moveFeed,
-  postponeFeed,
-  releaseFeed,
-  startFeedOver,
-  wantFeedRead,
-} from './feed-store.ts';
+import { type Feed, findDueFeed, installsWithFeedsDue, keepFeed, wantFeedRead } from './feed-store.ts';
 
 /**
  * Reads the feeds of the sources that have one. The feed is the ledger, and a delivery is the doorbell: what was
@@ -46,47 +35,22 @@ const deferredMs = 60_000;
 const alertAfterMs = 3_600_000;
 
 export function createFeedWorker(ctx: Context, ports: FeedPorts): FeedWorker {
-  const { sources, logger, clock } = ctx;
-  const turns = createTurns();
+  const { sources, clock } = ctx;
   const rung = new Set<string>();
-
-  async function answerRings(): Promise<void> {
-    for (const install of rung) {
-      rung.delete(install);
-      await wantFeedRead(ctx, install, toInstant(clock.now()));
-    }
-  }
-
-  async function listDue(underway: ReadonlySet<string>): Promise<Map<string, FeedName>> {
-    const having = [...sources].flatMap(([install, { readUpdates }]) => (readUpdates === undefined ? [] : [install]));
-    const free = having.filter((install) => !underway.has(install));
-    const due = await listDueFeeds(ctx, free, toInstant(clock.now()));
-    return new Map(due.map((name) => [name.install, name]));
-  }
-
-  const loop = createLanes({
+  const loop = createInstallLanes(ctx, {
     name: 'feed',
-    pollMs: ctx.pollMs,
-    logger,
-    clock,
     stallMs,
+    leaseMs,
     atOnce: feedsAtOnce,
-    async next(underway, signal) {
-      await answerRings();
-      const due = await listDue(underway);
-      for (const install of turns.inOrder([...due.keys()])) {
-        const claimed = await claimFeed(
-          ctx,
-          due.get(install) as FeedName,
-          toInstant(clock.now()),
-          instantIn(clock, leaseMs),
-        );
-        if (claimed === undefined) continue;
-        turns.served(install);
-        return { name: install, work: () => readFeed(ctx, ports, claimed, signal) };
+    async due() {
+      for (const install of rung) {
+        rung.delete(install);
+        await wantFeedRead(ctx, install, toInstant(clock.now()));
       }
-      return null;
+      const having = [...sources].flatMap(([install, { readUpdates }]) => (readUpdates === undefined ? [] : [install]));
+      return await installsWithFeedsDue(ctx, having, toInstant(clock.now()));
     },
+    work: (install, signal) => readFeed(ctx, ports, install, signal),
   });
   return {
     ...loop,
@@ -99,17 +63,15 @@ export function createFeedWorker(ctx: Context, ports: FeedPorts): FeedWorker {
 }
 
 /**
- * Reads one page of a claimed feed. It stores the page, and only then moves the cursor: after a crash between the two
- * the page is read again, and each of its events is known by its digest.
+ * Reads one page of a feed. It stores the page, and only then moves the cursor: after a crash between the two the page
+ * is read again, and each of its events is known by its digest.
+ *
+ * @returns false if the feed is not due
  */
-export async function readFeed(
-  ctx: Context,
-  ports: FeedPorts,
-  claimed: ClaimedFeed,
-  signal: AbortSignal,
-): Promise<void> {
+export async function readFeed(ctx: Context, ports: FeedPorts, install: string, signal: AbortSignal): Promise<boolean> {
   const { sources, clock } = ctx;
-  const { install } = claimed;
+  const feed = await findDueFeed(ctx, install, toInstant(clock.now()));
+  if (feed === undefined) return false;
   try {
     const readUpdates = sources.get(install)?.readUpdates;
     if (readUpdates === undefined) throw new AppError('not_found', `Install ${install} no longer has a feed`);
@@ -119,40 +81,37 @@ export async function readFeed(
       throw new AppError('rate_limited', message, { retryAfterMs: deferredMs });
     }
     const readAt = toInstant(clock.now());
-    const { updates, cursor, hasMore } = await readUpdates(claimed.cursor, signal);
+    const { updates, cursor, hasMore } = await readUpdates(feed.cursor, signal);
     await store(ctx, ports, install, updates, readAt);
     const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, ctx.config.feed.everyMs);
-    await moveFeed(ctx, claimed, cursor, { readAt, nextReadAt });
+    await keepFeed(ctx, feed, { cursor, readAt, nextReadAt, failures: 0, failure: null, failingSince: null });
   } catch (thrown) {
-    const error = toAppError(thrown);
-    if (signal.aborted) return await releaseFeed(ctx, claimed);
-    await postpone(ctx, claimed, error);
-    if (isRefusedCursor(claimed, error)) await startFeedOver(ctx, claimed);
+    if (!signal.aborted) await postpone(ctx, feed, toAppError(thrown));
   }
+  return true;
 }
 
-async function postpone(ctx: Context, claimed: ClaimedFeed, error: AppError): Promise<void> {
+async function postpone(ctx: Context, feed: Feed, error: AppError): Promise<void> {
   const { alerts, clock, logger, config } = ctx;
-  const { install, failures } = claimed;
+  const { install, readAt } = feed;
   logger.warn({ err: error, install }, 'The feed could not be read');
-  const failingSince = claimed.failingSince ?? toInstant(clock.now());
+  const failingSince = feed.failingSince ?? toInstant(clock.now());
+  const failure = maskText(error.message);
+  const failures = feed.failures + 1;
   const alertInMs = Date.parse(failingSince) + alertAfterMs - clock.now().getTime();
   if (alertInMs <= 0) {
     const message = 'The feed of an install could not be read for an hour, so news that only the feed has is missing';
-    alerts.raise('feed_unread', { install, reason: maskText(error.message) }, message);
+    alerts.raise('feed_unread', { install, reason: failure }, message);
   }
-  const backoff = Math.min(backoffMs(failures + 1), alertInMs > 0 ? alertInMs : Number.POSITIVE_INFINITY);
+  const backoff = Math.min(backoffMs(failures), alertInMs > 0 ? alertInMs : Number.POSITIVE_INFINITY);
   const nextReadAt = instantIn(clock, Math.max(config.feed.everyMs, backoff, error.retryAfterMs ?? 0));
-  await postponeFeed(ctx, claimed, maskText(error.message), { failingSince, nextReadAt });
+  // What is stored already is known again, so nothing is lost by starting over.
+  const cursor = cursorRefusals.has(error.status) ? null : feed.cursor;
+  await keepFeed(ctx, feed, { cursor, readAt, nextReadAt, failures, failure, failingSince });
 }
 
 /** The statuses by which a server refuses a cursor: it is invalid, or no longer known. */
 const cursorRefusals: ReadonlySet<number | undefined> = new Set([400, 404, 410, 422]);
-
-/** What is stored already is known again, so nothing is lost by starting over. */
-function isRefusedCursor({ cursor }: ClaimedFeed, { status }: AppError): boolean {
-  return cursor !== null && cursorRefusals.has(status);
-}
 
 /** Events that are older than the retention are counted and not stored: what they say may have been undone since. */
 async function store(

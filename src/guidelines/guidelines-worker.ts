@@ -1,20 +1,12 @@
 import type { Context } from '../context.ts';
+import { createInstallLanes, type LaneHold } from '../db/install-lanes.ts';
 import { isTransient, toAppError } from '../domain/errors.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
-import { createLanes } from '../lib/lanes.ts';
 import type { Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
-import { createTurns } from '../lib/turns.ts';
-import {
-  type ClaimedReading,
-  claimManualReading,
-  installsNotDueForManuals,
-  postponeManualReading,
-  releaseManualReading,
-  settleManualReading,
-} from './guideline-reading-store.ts';
-import { type SyncedInstall, syncInstall, worryingLooks } from './sync-install.ts';
+import { findManualReading, keepManualReading, listManualReadings } from './guideline-reading-store.ts';
+import { syncInstall, worryingLooks } from './sync-install.ts';
 
 /**
  * Reads what is published for the jobs of the installs that want it (`installs.<name>.guidelines`), and brings it into
@@ -30,66 +22,54 @@ const leaseMs = 10 * 60_000;
 
 export function createGuidelinesWorker(ctx: Context): Loop {
   const { installs, clock } = ctx;
-  const turns = createTurns();
-  return createLanes({
+  return createInstallLanes(ctx, {
     name: 'guidelines',
-    pollMs: ctx.pollMs,
-    logger: ctx.logger,
-    clock,
     stallMs: leaseMs,
+    leaseMs,
     atOnce: installsAtOnce,
-    async next(underway, signal) {
+    async due() {
       const wanting = [...installs].flatMap(([install, { guidelines }]) => (guidelines ? [install] : []));
-      const free = wanting.filter((install) => !underway.has(install));
-      const notDue = await installsNotDueForManuals(ctx, free, toInstant(clock.now()));
-      for (const install of turns.inOrder(free.filter((one) => !notDue.has(one)))) {
-        const claimed = await claimManualReading(ctx, install, toInstant(clock.now()), instantIn(clock, leaseMs));
-        if (claimed === undefined) continue;
-        turns.served(install);
-        return { name: install, work: (beat) => syncClaimed(ctx, claimed, signal, beat) };
-      }
-      return null;
+      if (wanting.length === 0) return [];
+      const now = toInstant(clock.now());
+      const readings = (await listManualReadings(ctx)).filter(({ nextReadAt }) => nextReadAt > now);
+      return wanting.filter((install) => !readings.some((one) => one.install === install));
     },
+    work: (install, signal, hold) => readManuals(ctx, install, signal, hold),
   });
 }
 
 const by = { actor: 'gangway', origin: 'schedule' };
 
-async function syncClaimed(
-  ctx: Context,
-  claimed: ClaimedReading,
-  signal: AbortSignal,
-  beat: () => void,
-): Promise<void> {
+async function readManuals(ctx: Context, install: string, signal: AbortSignal, { beat }: LaneHold): Promise<void> {
   const { clock, logger, alerts } = ctx;
   const { everyMs } = ctx.config.guidelines;
-  const { install, failures } = claimed;
-  const readAt = toInstant(clock.now());
+  const now = toInstant(clock.now());
+  const last = await findManualReading(ctx, install);
+  if (last !== undefined && last.nextReadAt > now) return;
   const endsAt = clock.now().getTime() + passMs;
   const hasTime = () => {
     beat();
     return clock.now().getTime() < endsAt;
   };
   try {
-    const synced = await syncInstall(ctx, { install, overwrites: false, by }, signal, hasTime);
-    await settleManualReading(ctx, claimed, { readAt, nextReadAt: instantIn(clock, waitAfter(synced, everyMs)) });
+    const { projects } = await syncInstall(ctx, { install, overwrites: false, by }, signal, hasTime);
+    // A tool that asked to be left alone is.
+    const waitMs = Math.max(everyMs, ...projects.map(({ retryAfterMs = 0 }) => retryAfterMs));
+    const nextReadAt = instantIn(clock, waitMs);
+    await keepManualReading(ctx, { install, nextReadAt, readAt: now, failures: 0, failure: null });
   } catch (thrown) {
-    if (signal.aborted) return await releaseManualReading(ctx, claimed);
+    if (signal.aborted) return;
     const error = toAppError(thrown);
-    const reason = maskText(error.message);
+    const failure = maskText(error.message);
+    const failures = (last?.failures ?? 0) + 1;
     logger.warn({ err: error, install }, 'The manuals of an install could not be read');
-    const nextReadAt = instantIn(clock, Math.max(everyMs, backoffMs(failures + 1, error.retryAfterMs)));
-    await postponeManualReading(ctx, claimed, reason, nextReadAt);
-    if (isTransient(error) && failures + 1 < worryingLooks) return;
+    const nextReadAt = instantIn(clock, Math.max(everyMs, backoffMs(failures, error.retryAfterMs)));
+    await keepManualReading(ctx, { install, nextReadAt, readAt: last?.readAt ?? null, failures, failure });
+    if (isTransient(error) && failures < worryingLooks) return;
     alerts.raise(
       'guideline_unwritten',
-      { install, reason },
-      `Gangway cannot read the manuals of an install: ${reason}`,
+      { install, reason: failure },
+      `Gangway cannot read the manuals of an install: ${failure}`,
     );
   }
-}
-
-/** A tool that asked to be left alone is. */
-function waitAfter({ projects }: SyncedInstall, everyMs: number): number {
-  return Math.max(everyMs, ...projects.map(({ retryAfterMs = 0 }) => retryAfterMs));
 }

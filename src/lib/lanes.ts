@@ -1,5 +1,6 @@
 import { toAppError } from '../domain/errors.ts';
 import { createLoop, type Loop, type LoopOptions } from './loop.ts';
+import { createTurns } from './turns.ts';
 
 /** A claimed piece of work. */
 export interface Lane {
@@ -15,6 +16,31 @@ interface LanesOptions extends Omit<LoopOptions, 'run'> {
   atOnce: number;
   /** @returns the next piece of work, whose name is not under way; null if there is none */
   next(underway: ReadonlySet<string>, signal: AbortSignal): Promise<Lane | null>;
+}
+
+interface TurnLanesOptions extends Omit<LanesOptions, 'next'> {
+  /** @returns the names for which work is due */
+  due(): Promise<readonly string[]>;
+  /** @returns the work; null if another process has it */
+  claim(name: string, signal: AbortSignal): Promise<Lane['work'] | null>;
+}
+
+/** Lanes whose names take turns. */
+export function createTurnLanes({ due, claim, ...options }: TurnLanesOptions): Loop {
+  const turns = createTurns();
+  return createLanes({
+    ...options,
+    async next(underway, signal) {
+      const waiting = (await due()).filter((name) => !underway.has(name));
+      for (const name of turns.inOrder(waiting)) {
+        const work = await claim(name, signal);
+        if (work === null) continue;
+        turns.served(name);
+        return { name, work };
+      }
+      return null;
+    },
+  });
 }
 
 /** A loop with pieces of work side by side, so that slow work for one name does not delay the others. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { claimPayments } from '../../src/budget/payment-store.ts';
 import type { Context } from '../../src/context.ts';
-import { instantIn, toInstant } from '../../src/lib/clock.ts';
+import { holdLock } from '../../src/db/lock-store.ts';
+import { instantIn } from '../../src/lib/clock.ts';
 import { openPaymentWorld } from '../support/payment-world.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 import { countTroublesIn, troublesIn } from '../support/troubles.ts';
@@ -108,8 +108,15 @@ describeAnyDatabase('what waits for money', (openFresh) => {
     });
     await read(frozen);
     expect(await waiting()).toHaveLength(1);
-    const now = toInstant(engine.clock.now());
-    expect(await claimPayments(ctx, 'acme', now, instantIn(engine.clock, minuteMs))).toBeUndefined();
+    const late = afterList(ctx, async () => {
+      sandbox.billContract(contractId);
+      engine.clock.advance(2 * minuteMs);
+      const now = engine.clock.now().toISOString();
+      await holdLock(ctx.database, 'payments:acme', 'another', now, instantIn(engine.clock, minuteMs));
+    });
+    engine.clock.advance(dayMs);
+    await expect(read(late)).rejects.toThrow('another process holds it now');
+    expect(await waiting()).toHaveLength(1);
   });
 
   it('is shown with where a person acts; a list that cannot be read is shown after three times', async () => {

@@ -1,13 +1,11 @@
 import { onTestFinished } from 'vitest';
 import type { Context } from '../../src/context.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
-import { claimFeed, listDueFeeds } from '../../src/feed/feed-store.ts';
 import { type FeedPorts, readFeed } from '../../src/feed/feed-worker.ts';
 import { createInbox } from '../../src/inbox/inbox.ts';
 import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { bindInstall } from '../../src/installs/binding-store.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
-import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import type { CreatedAccount } from '../../src/sandbox/employer/account-control.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -75,12 +73,7 @@ export async function openFeedWorld(database: Database, hears?: Alerting['hears'
 
   async function read(changes: Partial<Context & FeedPorts> = {}, signal = usualSignal): Promise<boolean> {
     const given = { ...ctx, ...ports, ...changes };
-    const now = toInstant(clock.now());
-    const [due] = await listDueFeeds(given, [install], now);
-    const claimed = due && (await claimFeed(given, due, now, instantIn(clock, 90_000)));
-    if (claimed === undefined) return false;
-    await readFeed(given, given, claimed, signal);
-    return true;
+    return await readFeed(given, given, install, signal);
   }
 
   return {

@@ -1,15 +1,18 @@
 import { expect, it } from 'vitest';
 import type { Context } from '../../src/context.ts';
+import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import { claimFeed, listDueFeeds, moveFeed, wantFeedRead } from '../../src/feed/feed-store.ts';
+import { findDueFeed, installsWithFeedsDue, keepFeed, wantFeedRead } from '../../src/feed/feed-store.ts';
 import type { FeedPorts } from '../../src/feed/feed-worker.ts';
-import { instantIn } from '../../src/lib/clock.ts';
+import { bindInstall } from '../../src/installs/binding-store.ts';
+import type { Grant } from '../../src/sources/source.ts';
 import { createAlerting } from '../support/alerting.ts';
 import { inStudio } from '../support/engine-harness.ts';
 import { createRandom } from '../support/random.ts';
 import { describeAnyDatabase, tries } from '../support/tries.ts';
 import { type FeedWorld, openFeedWorld } from './feed-harness.ts';
 
+const answered = { cursor: null, readAt: '', nextReadAt: '', failures: 0, failure: null, failingSince: null };
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 describeAnyDatabase('the feed', (openFresh) => {
@@ -72,11 +75,9 @@ describeAnyDatabase('the feed', (openFresh) => {
     raise(3);
     await readAll();
     clock.advance(30_000);
-    const [due] = await listDueFeeds(ctx, ['own'], clock.now().toISOString());
+    const due = await findDueFeed(ctx, 'own', clock.now().toISOString());
     if (due === undefined) throw new Error('it is due');
-    const claimed = await claimFeed(ctx, due, clock.now().toISOString(), clock.now().toISOString());
-    if (claimed === undefined) throw new Error('it is free');
-    await moveFeed(ctx, claimed, 'of another time', { readAt: '', nextReadAt: '' });
+    await keepFeed(ctx, due, { ...answered, cursor: 'of another time' });
     raise(1);
     expect(await read()).toBe(true);
     expect(await row()).toMatchObject({ cursor: null, failures: 1 });
@@ -145,28 +146,11 @@ describeAnyDatabase('the feed', (openFresh) => {
     expect(await stored()).toEqual(upTo(1));
   });
 
-  it('is read by one process at a time, and by another where that one has died', async () => {
-    const { raise, readAll, stored, clock, ctx } = await open();
-    raise(1);
-    const now = () => clock.now().toISOString();
-    const [due] = await listDueFeeds(ctx, ['own'], now());
-    if (due === undefined) throw new Error('it is due');
-    const leasedUntil = instantIn(clock, 1000);
-    expect(await claimFeed(ctx, due, now(), leasedUntil)).toMatchObject({ cursor: null, failures: 0 });
-    expect([await claimFeed(ctx, due, now(), leasedUntil), await listDueFeeds(ctx, ['own'], now())]).toEqual([
-      undefined,
-      [],
-    ]);
-    clock.advance(1000);
-    expect(await readAll()).toBe(1);
-    expect(await stored()).toEqual(upTo(1));
-  });
-
   it('is given back by a process that stops while it reads it', async () => {
     const { raise, read, stored, row } = await open();
     raise(1);
     expect(await read({}, AbortSignal.abort())).toBe(true);
-    expect(await row()).toMatchObject({ failures: 0, failure: null });
+    expect(await row()).toBeUndefined();
     expect(await read()).toBe(true);
     expect(await stored()).toEqual(upTo(1));
   });
@@ -174,13 +158,12 @@ describeAnyDatabase('the feed', (openFresh) => {
   it('is not moved back by a process that comes late', async () => {
     const { raise, readAll, row, clock, ctx } = await open();
     const now = clock.now().toISOString();
-    const [due] = await listDueFeeds(ctx, ['own'], now);
-    const late = due && (await claimFeed(ctx, due, now, now));
+    const late = await findDueFeed(ctx, 'own', now);
     if (late === undefined) throw new Error('it is due');
     raise(2);
     await readAll();
     const { cursor } = (await row()) ?? {};
-    expect(await moveFeed(ctx, late, '0', { readAt: now, nextReadAt: now })).toBe(false);
+    expect(await keepFeed(ctx, late, { ...answered, cursor: '0' })).toBe(false);
     expect(await row()).toMatchObject({ cursor });
   });
 
@@ -188,15 +171,12 @@ describeAnyDatabase('the feed', (openFresh) => {
     const { raise, read, readAll, stored, clock, ctx } = await open();
     raise(1);
     await readAll();
-    const other = await claimFeed(
-      ctx,
-      { install: 'own', grantId: 'org_other' },
-      clock.now().toISOString(),
-      clock.now().toISOString(),
-    );
-    expect(other).toMatchObject({ cursor: null });
-    expect(await listDueFeeds(ctx, ['another'], clock.now().toISOString())).toEqual([]);
-    expect(await read()).toBe(false);
+    const now = clock.now().toISOString();
+    const grant = { id: 'org_other' } as Grant;
+    await inTransaction(ctx.database, (tx) => bindInstall(tx, 'own', grant));
+    expect(await findDueFeed(ctx, 'own', now)).toMatchObject({ grantId: 'org_other', cursor: null });
+    expect(await installsWithFeedsDue(ctx, ['another'], now)).toEqual([]);
+    expect(await read()).toBe(true);
     expect(await stored()).toEqual(upTo(1));
   });
 });

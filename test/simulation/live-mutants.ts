@@ -119,9 +119,9 @@ export const liveMutants: readonly LiveMutant[] = [
   {
     rule: 'The feed is moved on after its page is stored',
     file: 'src/feed/feed-worker.ts',
-    find: '    await store(ctx, ports, install, updates, readAt);\n    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, ctx.config.feed.everyMs);\n    await moveFeed(ctx, claimed, cursor, { readAt, nextReadAt });',
+    find: '    await store(ctx, ports, install, updates, readAt);\n    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, ctx.config.feed.everyMs);\n    await keepFeed(ctx, feed, { cursor, readAt, nextReadAt, failures: 0, failure: null, failingSince: null });',
     replace:
-      '    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, ctx.config.feed.everyMs);\n    await moveFeed(ctx, claimed, cursor, { readAt, nextReadAt });\n    await store(ctx, ports, install, updates, readAt);',
+      '    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, ctx.config.feed.everyMs);\n    await keepFeed(ctx, feed, { cursor, readAt, nextReadAt, failures: 0, failure: null, failingSince: null });\n    await store(ctx, ports, install, updates, readAt);',
     leaning: { often: ['hire', 'events_lost', 'disk_full'] },
   },
   {

@@ -1,4 +1,5 @@
-import { readNextInstall, sweepContracts } from '../../src/budget/budget-worker.ts';
+import { readBudgets, sweepContracts } from '../../src/budget/budget-worker.ts';
+import { installsWithBudgetsDue } from '../../src/budget/reader-store.ts';
 import type { Context } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Row } from '../../src/db/schema.ts';
@@ -91,8 +92,12 @@ export async function openBudgetWorld(database: Database, hears?: Alerting['hear
       await market.api('POST', `/contracts/${contractId}/usage`, { body: { entries } });
     },
     async look(ctx = own) {
-      await sweepContracts(ctx, signal);
-      while (await readNextInstall(ctx, signal));
+      await sweepContracts(ctx);
+      const due = () => installsWithBudgetsDue(ctx, [...ctx.sources.keys()], toInstant(clock.now()));
+      const hold = { renew: async () => undefined, beat: () => undefined };
+      for (let [install] = await due(); install !== undefined; [install] = await due()) {
+        await readBudgets(ctx, install, signal, hold);
+      }
     },
     rows: () => database.kysely.selectFrom('budget').selectAll().orderBy('contractId').execute(),
   };

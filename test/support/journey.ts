@@ -354,8 +354,8 @@ async function firstUnfinished(tx: Transaction, now: string): Promise<object[]> 
       .where((eb) => eb.not(isHeldBack(eb))),
     tx
       .selectFrom('subscription')
-      .select(['install as subscriptionToCheck', 'nextCheckAt', 'leasedUntil'])
-      .where((eb) => eb.or([eb('nextCheckAt', '<=', now), isLeased])),
+      .select(['install as subscriptionToCheck', 'nextCheckAt'])
+      .where('nextCheckAt', '<=', now),
   ];
   for (const step of steps) {
     const unfinished: object[] = await step.execute();

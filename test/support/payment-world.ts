@@ -1,14 +1,10 @@
 import { onTestFinished } from 'vitest';
-import {
-  claimPayments,
-  installsWithPaymentsDue,
-  listPendingPayments,
-  wantPaymentsRead,
-} from '../../src/budget/payment-store.ts';
+import { listPendingPayments, wantPaymentsRead } from '../../src/budget/payment-store.ts';
 import { readPayments } from '../../src/budget/payment-worker.ts';
 import type { Context } from '../../src/context.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
-import { instantIn, toInstant } from '../../src/lib/clock.ts';
+import { withLock } from '../../src/db/with-lock.ts';
+import { toInstant } from '../../src/lib/clock.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createEmployerSource } from '../../src/sources/employer/create-employer-source.ts';
 import { fixedLinks } from '../../src/sources/job-links.ts';
@@ -58,12 +54,9 @@ export async function openPaymentWorld(database: Database, hears?: Alerting['hea
     ctx,
     ask: () => inTransaction(database, (tx) => wantPaymentsRead(tx, [install], toInstant(clock.now()))),
     async read(given = ctx) {
-      const now = toInstant(clock.now());
-      const [due] = await installsWithPaymentsDue(given, [install], now);
-      const claim = due === undefined ? undefined : await claimPayments(given, due, now, instantIn(clock, 90_000));
-      if (claim === undefined) return false;
-      await readPayments(given, claim, new AbortController().signal);
-      return true;
+      const { signal } = new AbortController();
+      const lock = { name: 'payments:acme', what: 'The list', leaseMs: 90_000, patienceMs: 0, signal };
+      return (await withLock(given, lock, (hold) => readPayments(given, install, signal, hold))) ?? false;
     },
     waiting: async () => (await listPendingPayments(engine)).map(({ paymentId }) => paymentId),
   };

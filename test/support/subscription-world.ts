@@ -1,6 +1,7 @@
 import { Config } from '../../src/config/config-schema.ts';
 import type { Context } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
+import { type Hold, withLock } from '../../src/db/with-lock.ts';
 import { platformEventTypes } from '../../src/domain/event.ts';
 import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { endpointsOf, type StoredEndpoint } from '../../src/installs/endpoint-store.ts';
@@ -59,6 +60,16 @@ interface WorldOptions {
 
 const { signal } = new AbortController();
 
+/** As the watch checks it. @returns false while another process has the subscription */
+export async function checkOf(ctx: Context): Promise<boolean> {
+  const lock = { name: 'subscription:acme', what: 'The endpoint', leaseMs: 120_000, patienceMs: 0, signal };
+  const check = async (hold: Hold) => {
+    await checkSubscription(ctx, 'acme', hold, signal);
+    return true;
+  };
+  return (await withLock(ctx, lock, check)) ?? false;
+}
+
 export async function openSubscriptionWorld(
   openMarket: OpenEitherMarket,
   database: Database,
@@ -94,7 +105,7 @@ export async function openSubscriptionWorld(
     ctx,
     clock,
     url,
-    check: () => checkSubscription(ctx, 'acme', signal),
+    check: () => checkOf(ctx),
     async makeByHand(at = url) {
       const { endpoint, secret } = await api.createEndpoint({ url: at, eventTypes: platformEventTypes }, signal);
       return { id: endpoint.id, secret };

@@ -45,12 +45,10 @@ export const budget = {
     },
   ),
 
-  /** The lease for reading the budgets of an install, and until when none are read. */
+  /** How the readings of an install's budgets go, and until when none is read. */
   budgetReader: table(
     {
       install: text(),
-      leaseToken: text().nullable(),
-      leasedUntil: instant('lease').nullable(),
       restUntil: instant().nullable(),
       attempts: integer().default(0),
       failure: text().nullable(),
@@ -76,14 +74,13 @@ export const budget = {
     { key: ['install', 'paymentId'] },
   ),
 
-  /** The lease for reading what waits for money at an install. */
+  /** When what waits for money at an install is read next. */
   paymentReader: table(
     {
       install: text(),
       nextReadAt: instant(),
       /** How many events have asked for a reading since the last. */
       asks: integer().default(0),
-      leasedUntil: instant('lease').nullable(),
       /** How many readings in a row have failed. */
       attempts: integer().default(0),
       failure: text().nullable(),

@@ -39,7 +39,6 @@ export const installs = {
     {
       install: text(),
       nextCheckAt: instant().nullable(),
-      leasedUntil: instant('lease').nullable(),
       checkedAt: instant().nullable(),
       /** What the last check could not repair, as JSON. */
       trouble: text().nullable(),
@@ -98,8 +97,6 @@ export const installs = {
       /** Every event up to it is stored; null before the first. */
       cursor: text().nullable(),
       nextReadAt: instant(),
-      /** While it is being read, when another process may take over. */
-      leasedUntil: instant('lease').nullable(),
       /** When the last reading that was answered began. */
       readAt: instant().nullable(),
       /** How many readings in a row have failed. */

@@ -112,7 +112,6 @@ export const messages = {
     {
       install: text(),
       nextReadAt: instant(),
-      leasedUntil: instant('lease').nullable(),
       /** When the last reading that was answered began. */
       readAt: instant().nullable(),
       failures: integer(),

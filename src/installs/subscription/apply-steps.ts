@@ -1,5 +1,6 @@
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
+import type { Hold } from '../../db/with-lock.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
@@ -7,7 +8,6 @@ import { wantRead as wantInstallRead } from '../../reconcile/read/install-state-
 import type { Endpoint, EndpointChanges } from '../../sources/endpoint.ts';
 import { removeEndpoint, saveEndpoint } from '../endpoint-store.ts';
 import type { StepAbout, SubscriptionStep } from './decide-subscription.ts';
-import type { SubscriptionHold } from './hold-subscription.ts';
 import type { Look } from './look-at-subscription.ts';
 import {
   beginCreatingEndpoint,
@@ -27,7 +27,7 @@ import { toShownHost } from './troubles.ts';
 export async function applySteps(
   ctx: Context,
   look: Look,
-  hold: SubscriptionHold,
+  hold: Hold,
   steps: readonly SubscriptionStep[],
   signal: AbortSignal,
 ): Promise<string | null> {
@@ -87,7 +87,7 @@ async function update(
 async function create(
   ctx: Context,
   look: Look,
-  hold: SubscriptionHold,
+  hold: Hold,
   { replaces, eventTypes: types = look.view.eventTypes }: Omit<Extract<SubscriptionStep, { kind: 'create' }>, 'kind'>,
   signal: AbortSignal,
   onCreated = noteEndpointCreated,
@@ -140,13 +140,7 @@ async function enable(ctx: Context, look: Look, endpointId: string, signal: Abor
 }
 
 /** Counts as enabling. Both secrets are accepted until the watch deletes the first one. */
-async function renew(
-  ctx: Context,
-  look: Look,
-  hold: SubscriptionHold,
-  endpointId: string,
-  signal: AbortSignal,
-): Promise<string> {
+async function renew(ctx: Context, look: Look, hold: Hold, endpointId: string, signal: AbortSignal): Promise<string> {
   await noteEndpointEnabled(ctx, look.install, now(ctx));
   const made = await createBeside(ctx, look, hold, { replaced: [endpointId] }, signal, noteEndpointRenewed);
   raiseDisabled(ctx, look, endpointId, 'Another endpoint replaces it, and Gangway reads the install');
@@ -157,7 +151,7 @@ async function renew(
 export async function createBeside(
   ctx: Context,
   look: Look,
-  hold: SubscriptionHold,
+  hold: Hold,
   { replaced, eventTypes }: { replaced: readonly string[]; eventTypes?: readonly string[] },
   signal: AbortSignal,
   onCreated = noteEndpointCreated,

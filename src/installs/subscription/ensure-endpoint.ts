@@ -1,9 +1,9 @@
 import type { Context } from '../../context.ts';
+import { type Hold, withLock } from '../../db/with-lock.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Endpoint } from '../../sources/endpoint.ts';
 import { applySteps } from './apply-steps.ts';
 import { create, type SubscriptionStep, tidy } from './decide-subscription.ts';
-import { holdSubscription, type SubscriptionHold } from './hold-subscription.ts';
 import { lookAtSubscription } from './look-at-subscription.ts';
 import { type SortedEndpoints, type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { noteSubscriptionCheck } from './subscription-store.ts';
@@ -26,6 +26,8 @@ interface EnsureOptions {
 }
 
 const patienceMs = 30_000;
+/** Longer than any call to the marketplace takes with its retries. */
+export const subscriptionLeaseMs = 120_000;
 
 /**
  * Makes sure that an endpoint with a known secret delivers to this install: it creates, adopts,
@@ -58,10 +60,12 @@ export async function whileHeld<T>(
   ctx: Context,
   install: string,
   signal: AbortSignal,
-  work: (hold: SubscriptionHold) => Promise<T>,
+  work: (hold: Hold) => Promise<T>,
 ): Promise<T> {
+  // The watch takes the same lock.
+  const lock = { name: `subscription:${install}`, what: `The webhook endpoint of ${install}` };
   // In an object, so that a result of null is not taken for "not held".
-  const boxed = await holdSubscription(ctx, install, { patienceMs, signal }, async (hold) => ({
+  const boxed = await withLock(ctx, { ...lock, leaseMs: subscriptionLeaseMs, patienceMs, signal }, async (hold) => ({
     result: await work(hold),
   }));
   if (boxed !== null) return boxed.result;

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../../context.ts';
+import type { Hold } from '../../db/with-lock.ts';
 import { AppError } from '../../domain/errors.ts';
 import { applySteps, createBeside } from './apply-steps.ts';
 import { type SubscriptionStep, overlapMs as usualOverlapMs } from './decide-subscription.ts';
 import { whileHeld } from './ensure-endpoint.ts';
-import type { SubscriptionHold } from './hold-subscription.ts';
 import { type Look, lookAtSubscription } from './look-at-subscription.ts';
 import { sortEndpoints } from './sort-endpoints.ts';
 import { noteSubscriptionCheck } from './subscription-store.ts';
@@ -60,7 +60,7 @@ export async function rotateEndpoint(
 async function makeSecond(
   ctx: Context,
   look: Look,
-  hold: SubscriptionHold,
+  hold: Hold,
   replaced: string[],
   signal: AbortSignal,
 ): Promise<Pick<RotatedEndpoint, 'endpointId' | 'hadGap'>> {
@@ -71,13 +71,7 @@ async function makeSecond(
 }
 
 /** One that cannot be changed delivers everything from its beginning. */
-async function subscribe(
-  ctx: Context,
-  look: Look,
-  hold: SubscriptionHold,
-  endpointId: string,
-  signal: AbortSignal,
-): Promise<void> {
+async function subscribe(ctx: Context, look: Look, hold: Hold, endpointId: string, signal: AbortSignal): Promise<void> {
   const { isChangeable, eventTypes } = look.view;
   if (isChangeable) await applySteps(ctx, look, hold, [{ kind: 'subscribe', endpointId, eventTypes }], signal);
 }

@@ -1,6 +1,5 @@
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { firstIdSince } from '../../db/first-id-since.ts';
-import { claimRows, isFree } from '../../db/lease.ts';
 import type { Row } from '../../db/schema.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { maxEnabled } from './decide-subscription.ts';
@@ -17,9 +16,6 @@ export interface SubscriptionRecord {
   enabledAt: string[];
 }
 
-/** How many are checked at the same time. */
-const claimsAtOnce = 4;
-
 /** Makes a check of these installs due. */
 export async function wantSubscriptionCheck(
   ctx: Storage,
@@ -31,28 +27,15 @@ export async function wantSubscriptionCheck(
   });
 }
 
-/** Claims some of these installs whose check is due. */
-export async function claimSubscriptions(
-  ctx: Storage,
-  installs: readonly string[],
-  now: string,
-  leasedUntil: string,
-): Promise<string[]> {
+/** Those of these installs whose check is due. */
+export async function installsWithChecksDue(ctx: Storage, installs: readonly string[], now: string): Promise<string[]> {
   if (installs.length === 0) return [];
-  const due = await selectDue(ctx.database.kysely, installs, now).execute();
-  if (due.length === 0) return [];
-  return await inTransaction(ctx.database, async (tx) => {
-    const rows = await claimRows(ctx.database, selectDue(tx, installs, now)).execute();
-    const claimed = rows.map(({ install }) => install);
-    if (claimed.length === 0) return [];
-    await tx.updateTable('subscription').set({ leasedUntil }).where('install', 'in', claimed).execute();
-    return claimed;
-  });
-}
-
-/** Ends a claim. */
-export function releaseSubscription(ctx: Storage, install: string, nextCheckAt: string): Promise<void> {
-  return writeSubscription(ctx, install, { nextCheckAt, leasedUntil: null });
+  const due = ctx.database.kysely
+    .selectFrom('subscription')
+    .select('install')
+    .where('install', 'in', installs)
+    .where('nextCheckAt', '<=', now);
+  return (await due.execute()).map(({ install }) => install);
 }
 
 export async function findSubscription(ctx: Storage, install: string): Promise<SubscriptionRecord> {
@@ -155,17 +138,6 @@ export async function lastAcceptedDelivery(ctx: Storage, install: string, since:
     .where('receivedAt', '>=', since)
     .executeTakeFirst();
   return row?.at ?? null;
-}
-
-function selectDue(db: Transaction, installs: readonly string[], now: string) {
-  return db
-    .selectFrom('subscription')
-    .select('install')
-    .where('install', 'in', installs)
-    .where('nextCheckAt', '<=', now)
-    .where(isFree('subscription', now))
-    .orderBy('nextCheckAt')
-    .limit(claimsAtOnce);
 }
 
 async function writeSubscription(

@@ -1,17 +1,18 @@
 import type { Context } from '../../context.ts';
+import { createInstallLanes } from '../../db/install-lanes.ts';
+import type { Hold } from '../../db/with-lock.ts';
 import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import { createLoop, type Loop } from '../../lib/loop.ts';
+import type { Loop } from '../../lib/loop.ts';
 import { applySteps } from './apply-steps.ts';
 import { decideSubscription } from './decide-subscription.ts';
-import { holdSubscription, type SubscriptionHold, subscriptionLeaseMs } from './hold-subscription.ts';
+import { subscriptionLeaseMs } from './ensure-endpoint.ts';
 import { lookAtSubscription } from './look-at-subscription.ts';
 import {
-  claimSubscriptions,
   findSubscription,
+  installsWithChecksDue,
   noteSubscriptionCheck,
   noteUnmatchedSignature,
-  releaseSubscription,
   wantSubscriptionCheck,
 } from './subscription-store.ts';
 import { type Trouble, troubleOfError } from './troubles.ts';
@@ -21,14 +22,16 @@ export interface SubscriptionWorker extends Loop {
   noteUnmatched(install: string): void;
 }
 
-/** The next check after a failure, or while a command holds the subscription. */
-const busyMs = 10_000;
+/** The next check after a failure of the database. */
+const againMs = 10_000;
 /** Long enough for several requests to a slow marketplace, each with its retries. */
 const stallMs = 10 * 60_000;
+/** How many are checked at the same time. */
+const checksAtOnce = 4;
 
 /** Checks the subscription of each install: at the start, when the install is new, and regularly. */
 export function createSubscriptionWorker(ctx: Context): SubscriptionWorker {
-  const { installs, config, logger, clock } = ctx;
+  const { installs, config, clock } = ctx;
   let seen: ReadonlySet<string> = new Set();
   const unmatched = new Map<string, string>();
 
@@ -48,30 +51,25 @@ export function createSubscriptionWorker(ctx: Context): SubscriptionWorker {
     }
   }
 
-  async function check(install: string, signal: AbortSignal): Promise<void> {
-    let restMs = busyMs;
-    try {
-      if (await checkSubscription(ctx, install, signal)) restMs = config.subscription.everyMs;
-    } finally {
-      await releaseSubscription(ctx, install, instantIn(clock, signal.aborted ? 0 : restMs));
-    }
-  }
-
-  const loop = createLoop({
+  const loop = createInstallLanes(ctx, {
     name: 'subscription',
-    pollMs: ctx.pollMs,
-    logger,
-    clock,
     stallMs,
-    async run(signal) {
+    leaseMs: subscriptionLeaseMs,
+    atOnce: checksAtOnce,
+    async due() {
       await writeUnmatched();
       await checkNew();
-      const now = toInstant(clock.now());
-      const claimed = await claimSubscriptions(ctx, [...installs.keys()], now, instantIn(clock, subscriptionLeaseMs));
-      const checks = await Promise.allSettled(claimed.map((install) => check(install, signal)));
-      const failed = checks.find(({ status }) => status === 'rejected');
-      if (failed?.status === 'rejected') throw failed.reason;
-      return claimed.length > 0 ? 'more' : 'idle';
+      return await installsWithChecksDue(ctx, [...installs.keys()], toInstant(clock.now()));
+    },
+    async work(install, signal, hold) {
+      if ((await installsWithChecksDue(ctx, [install], toInstant(clock.now()))).length === 0) return;
+      let restMs = againMs;
+      try {
+        await checkSubscription(ctx, install, hold, signal);
+        restMs = config.subscription.everyMs;
+      } finally {
+        if (!signal.aborted) await wantSubscriptionCheck(ctx, [install], instantIn(clock, restMs));
+      }
     },
   });
   return {
@@ -83,15 +81,8 @@ export function createSubscriptionWorker(ctx: Context): SubscriptionWorker {
 /**
  * Checks whether an install's deliveries can come, repairs what it may, and stores the trouble that
  * is left. A trouble that stays raises no second alert.
- *
- * @returns false if another process holds the subscription now
  */
-export async function checkSubscription(ctx: Context, install: string, signal: AbortSignal): Promise<boolean> {
-  const work = (hold: SubscriptionHold) => check(ctx, install, hold, signal);
-  return (await holdSubscription(ctx, install, { patienceMs: 0, signal }, work)) ?? false;
-}
-
-async function check(ctx: Context, install: string, hold: SubscriptionHold, signal: AbortSignal): Promise<true> {
+export async function checkSubscription(ctx: Context, install: string, hold: Hold, signal: AbortSignal): Promise<void> {
   const { alerts, clock } = ctx;
   const { trouble: before } = await findSubscription(ctx, install);
   try {
@@ -110,7 +101,6 @@ async function check(ctx: Context, install: string, hold: SubscriptionHold, sign
     if (error.code === 'internal') throw error;
     if (!signal.aborted) await report(ctx, install, error, before);
   }
-  return true;
 }
 
 /** A transient error raises no alert, and does not replace a known trouble. */

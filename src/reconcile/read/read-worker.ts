@@ -12,9 +12,8 @@ import {
 import { reportEvidence } from '../../evidence/report-evidence.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import { createLanes } from '../../lib/lanes.ts';
+import { createTurnLanes } from '../../lib/lanes.ts';
 import type { Loop } from '../../lib/loop.ts';
-import { createTurns } from '../../lib/turns.ts';
 import { lockEvidence } from '../../memberships/lock-evidence.ts';
 import type { Contract, ContractPage, Participant, SourceReader } from '../../sources/source.ts';
 import { checkBegan } from './clock-worker.ts';
@@ -36,27 +35,19 @@ const stallMs = 5 * 60_000;
  * so no install waits for another's answers.
  */
 export function createReadWorker(ctx: Context): Loop {
-  const { logger, clock } = ctx;
-  const turns = createTurns();
-  return createLanes({
+  const { logger, clock, pollMs } = ctx;
+  const now = () => toInstant(clock.now());
+  return createTurnLanes({
     name: 'read',
-    pollMs: ctx.pollMs,
+    pollMs,
     logger,
     clock,
     stallMs,
     atOnce: installsAtOnce,
-    async next(underway, signal) {
-      const now = toInstant(clock.now());
-      const due = await installsWithReadsDue(ctx, now);
-      const waiting = due.filter((install) => !underway.has(install));
-      for (const install of turns.inOrder(waiting)) {
-        const leasedUntil = instantIn(clock, leaseMs);
-        const requests = await claimReads(ctx, install, now, leasedUntil, batchSize);
-        if (requests.length === 0) continue;
-        turns.served(install);
-        return { name: install, work: () => answer(ctx, install, requests, signal) };
-      }
-      return null;
+    due: () => installsWithReadsDue(ctx, now()),
+    async claim(install, signal) {
+      const requests = await claimReads(ctx, install, now(), instantIn(clock, leaseMs), batchSize);
+      return requests.length === 0 ? null : () => answer(ctx, install, requests, signal);
     },
   });
 }

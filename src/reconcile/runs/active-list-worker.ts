@@ -5,9 +5,8 @@ import { AppError, toAppError } from '../../domain/errors.ts';
 import { listOpenReads } from '../../evidence/read-request-store.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import { createLanes } from '../../lib/lanes.ts';
+import { createTurnLanes } from '../../lib/lanes.ts';
 import type { Loop } from '../../lib/loop.ts';
-import { createTurns } from '../../lib/turns.ts';
 import type { SourceReader } from '../../sources/source.ts';
 import { contractsAtOnce, toAsked } from '../read/evidence-of-install.ts';
 import { evidenceOfRead } from '../read/evidence-of-read.ts';
@@ -36,25 +35,19 @@ const againMs = 5000;
  * reason, because the start of a renewal may be lost or late. One list serves all ends that wait.
  */
 export function createActiveListWorker(ctx: Context): Loop {
-  const { logger, clock } = ctx;
-  const turns = createTurns();
-  return createLanes({
+  const { logger, clock, pollMs } = ctx;
+  const now = () => toInstant(clock.now());
+  return createTurnLanes({
     name: 'active-list',
-    pollMs: ctx.pollMs,
+    pollMs,
     logger,
     clock,
     stallMs: 2 * longestLookMs,
     atOnce: installsAtOnce,
-    async next(underway, signal) {
-      const now = toInstant(clock.now());
-      const due = await installsWithListsDue(ctx, now);
-      for (const install of turns.inOrder(due.filter((one) => !underway.has(one)))) {
-        const wantedAt = await claimList(ctx, install, now, instantIn(clock, leaseMs));
-        if (wantedAt === null) continue;
-        turns.served(install);
-        return { name: install, work: () => answerList(ctx, install, wantedAt, signal) };
-      }
-      return null;
+    due: () => installsWithListsDue(ctx, now()),
+    async claim(install, signal) {
+      const wantedAt = await claimList(ctx, install, now(), instantIn(clock, leaseMs));
+      return wantedAt === null ? null : () => answerList(ctx, install, wantedAt, signal);
     },
   });
 }

@@ -5,9 +5,8 @@ import {
   beginCreatingEndpoint,
   noteUnmatchedSignature,
 } from '../../../src/installs/subscription/subscription-store.ts';
-import { checkSubscription } from '../../../src/installs/subscription/subscription-worker.ts';
 import { openForTest } from '../../support/databases.ts';
-import { openSubscriptionWorld, surroundings } from '../../support/subscription-world.ts';
+import { checkOf, openSubscriptionWorld, surroundings } from '../../support/subscription-world.ts';
 import { watchQueries } from '../../support/watch-queries.ts';
 
 const { signal } = new AbortController();
@@ -68,7 +67,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     const database = watchQueries(ctx.database, {
       'insert webhookEndpoint': () => Promise.reject(new Error('power cut')),
     });
-    await expect(checkSubscription({ ...ctx, database }, 'acme', signal)).rejects.toThrow('power cut');
+    await expect(checkOf({ ...ctx, database })).rejects.toThrow('power cut');
     expect([await world.endpoints(), await world.stored()]).toMatchObject([[{}], []]);
     await world.check();
     const [made] = await world.endpoints();

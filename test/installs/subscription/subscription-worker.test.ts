@@ -2,11 +2,7 @@ import { once } from 'node:events';
 import { beforeEach, expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import type { Install } from '../../../src/domain/install.ts';
-import {
-  beginCreatingEndpoint,
-  claimSubscriptions,
-  wantSubscriptionCheck,
-} from '../../../src/installs/subscription/subscription-store.ts';
+import { beginCreatingEndpoint, installsWithChecksDue } from '../../../src/installs/subscription/subscription-store.ts';
 import { createSubscriptionWorker } from '../../../src/installs/subscription/subscription-worker.ts';
 import { openSandbox } from '../../support/either-market.ts';
 import { inStudio, startLoops } from '../../support/engine-harness.ts';
@@ -57,7 +53,7 @@ describeAnyDatabase('the watch', (openFresh) => {
     const rows = await database.kysely
       .selectFrom('subscription')
       .select('install')
-      .where((eb) => eb.or([eb('leasedUntil', 'is not', null), eb('nextCheckAt', '<=', now)]))
+      .where('nextCheckAt', '<=', now)
       .execute();
     return rows.length;
   }
@@ -75,23 +71,6 @@ describeAnyDatabase('the watch', (openFresh) => {
     await untilLookedAt('acme', 'acme', 'globex');
   });
 
-  it('is done by one of many instances for each install', async () => {
-    const installs = Array.from({ length: 7 }, (_, index) => `i${index}`);
-    const now = world.clock.now().toISOString();
-    await wantSubscriptionCheck(world.ctx, installs, now);
-    const asked = installs.map(() => claimSubscriptions(world.ctx, installs, now, '2100-01-01T00:00:00.000Z'));
-    expect((await Promise.all(asked)).flat().sort()).toEqual(installs);
-  });
-
-  it('takes up what a dead instance has left', async () => {
-    const { ctx, clock } = world;
-    const at = (ms: number) => new Date(clock.now().getTime() + ms).toISOString();
-    await wantSubscriptionCheck(ctx, ['acme'], at(0));
-    expect(await claimSubscriptions(ctx, ['acme'], at(0), at(60_000))).toEqual(['acme']);
-    expect(await claimSubscriptions(ctx, ['acme'], at(59_999), at(60_000))).toEqual([]);
-    expect(await claimSubscriptions(ctx, ['acme', 'globex'], at(60_000), at(90_000))).toEqual(['acme']);
-  });
-
   it('leaves what it was at to others when it is stopped', async () => {
     const { api, ctx, clock } = world;
     const asked = new AbortController();
@@ -106,9 +85,7 @@ describeAnyDatabase('the watch', (openFresh) => {
     watch.start();
     await once(asked.signal, 'abort');
     await watch.stop();
-    const now = clock.now().toISOString();
-    const leasedUntil = '2100-01-01T00:00:00.000Z';
-    expect(await claimSubscriptions(ctx, ['acme'], now, leasedUntil)).toEqual(['acme']);
+    expect(await installsWithChecksDue(ctx, ['acme'], clock.now().toISOString())).toEqual(['acme']);
     expect(await world.check()).toBe(true);
   });
 

@@ -3,10 +3,9 @@ import { platformEventTypes } from '../../../src/domain/event.ts';
 import { redeliver } from '../../../src/installs/subscription/describe-subscription.ts';
 import { ensureEndpoint } from '../../../src/installs/subscription/ensure-endpoint.ts';
 import { rotateEndpoint } from '../../../src/installs/subscription/rotate-endpoint.ts';
-import { checkSubscription } from '../../../src/installs/subscription/subscription-worker.ts';
 import type { Source } from '../../../src/sources/source.ts';
 import { openForTest } from '../../support/databases.ts';
-import { openSubscriptionWorld, surroundings } from '../../support/subscription-world.ts';
+import { checkOf, openSubscriptionWorld, surroundings } from '../../support/subscription-world.ts';
 
 const { signal } = new AbortController();
 const minute = 60_000;
@@ -19,7 +18,7 @@ describe.each(surroundings)('a subscription whose endpoint cannot be changed, %s
     const world = await openSubscriptionWorld(openMarket, database, options);
     const { updateEndpoint: __, redeliver: ___, ...source } = world.api;
     const ctx = { ...world.ctx, sources: new Map<string, Source>([['acme', source]]) };
-    const check = () => checkSubscription(ctx, 'acme', signal);
+    const check = () => checkOf(ctx);
     const disable = async (endpointId: string) =>
       await world.api.updateEndpoint(endpointId, { status: 'DISABLED' }, signal);
     const { endpointId } = await ensureEndpoint(ctx, 'acme', { mayMove: false, signal });

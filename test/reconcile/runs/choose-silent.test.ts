@@ -23,7 +23,7 @@ describeAnyDatabase('installs whose ends may be silent', (openFresh) => {
   }
 
   async function keep(database: Database, readBeganAt: string, readAt: string): Promise<void> {
-    const ofFeed = { grantId: 'org', cursor: null, leasedUntil: null, failure: null };
+    const ofFeed = { grantId: 'org', cursor: null, failure: null };
     await inTransaction(database, async (tx) => {
       await tx.deleteFrom('installState').execute();
       await tx.deleteFrom('feed').execute();

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { beforeEach, expect, it } from 'vitest';
 import { createBudgetWorker, sweepContracts } from '../../../src/budget/budget-worker.ts';
-import { claimBudgetReader, holdBudgetReader } from '../../../src/budget/reader-store.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import type { Source } from '../../../src/sources/source.ts';
 import { type BudgetWorld, openBudgetWorld } from '../../support/budget-world.ts';
@@ -10,7 +9,6 @@ import { fullEvent } from '../../support/event-bodies.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
-const { signal } = new AbortController();
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
@@ -109,7 +107,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
       world.front.meddle();
       pass(minuteMs);
       await world.tellOf(id);
-      await sweepContracts(world.open(), signal);
+      await sweepContracts(world.open());
       return undefined;
     });
     await world.look();
@@ -186,7 +184,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     await world.look();
     expect(world.front.asked()).toHaveLength(1);
     expect(await world.engine.rows('budgetReader')).toMatchObject([
-      { install: 'acme', failure: expect.stringContaining('read the budget'), leaseToken: null },
+      { install: 'acme', failure: expect.stringContaining('read the budget') },
     ]);
     pass(15 * minuteMs - 1);
     expect(await asked()).toEqual([]);
@@ -267,28 +265,8 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
       { install: 'globex', contractId: 'cmc1', state: null, attempts: 0, failure: null },
       { install: 'acme', contractId: id, state: 'ok' },
     ]);
-    expect(await world.engine.rows('budgetReader')).toEqual(
-      expect.arrayContaining([expect.objectContaining({ install: 'globex', leaseToken: null, restUntil: null })]),
-    );
-  });
-
-  it('is claimed by one of those who are there, and by another when the lease has run out', async () => {
-    const id = await world.hire();
-    const storage = world.open();
-    await sweepContracts(world.open(), signal);
-    const now = world.engine.clock.now().toISOString();
-    const leasedUntil = '2026-03-15T12:01:30.000Z';
-    const order = { now, leasedUntil, installs: ['acme'], limit: 5 };
-    const claims = await Promise.all(Array.from({ length: 5 }, () => claimBudgetReader(storage, order)));
-    const [claim, ...others] = claims.filter((one) => one !== null);
-    expect(others).toEqual([]);
-    expect(claim?.due).toMatchObject([{ contractId: id }]);
-    pass(90_000 - 1);
-    expect(await asked()).toEqual([]);
-    pass(1);
-    expect(await asked()).toEqual([id]);
-    if (claim === undefined) throw new Error('nothing was claimed');
-    expect(await holdBudgetReader(storage, claim, leasedUntil)).toBe(false);
+    expect(await world.engine.rows('namedLock')).toEqual([]);
+    expect(await world.engine.rows('budgetReader')).toMatchObject([{ install: 'acme', failure: null }]);
   });
 
   it('is found to be due among more contracts than one page has', async () => {

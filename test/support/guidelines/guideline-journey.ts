@@ -102,8 +102,7 @@ export async function openGuidelineJourney(
     await until(
       'the manuals were read',
       () => readings.execute(),
-      (rows) =>
-        rows.length > 0 && rows.every(({ leasedUntil, nextReadAt }) => leasedUntil === null && nextReadAt > now),
+      (rows) => rows.length > 0 && rows.every(({ nextReadAt }) => nextReadAt > now),
     );
   }
 
