@@ -1,22 +1,11 @@
-/** Limits how many bytes of requests are in memory at the same time, and shares them between owners. */
-export interface ByteBudget {
-  /** @param owner any text; it is forgotten with its last share */
-  open(owner: string): ByteShare;
-}
-
 /** The bytes that one request holds. */
-export interface ByteShare {
-  /** @returns whether there was room; otherwise nothing is counted */
-  take(bytes: number): boolean;
-  /** Gives all bytes back. It may be called again. */
-  release(): void;
-}
+export type ByteShare = ReturnType<ReturnType<typeof createByteBudget>['open']>;
 
 /**
- * An owner may hold as much as is still free. So one owner gets at most half, two get a third each,
- * and with any number of them something is left for the next one.
+ * Limits how many bytes of requests are in memory at the same time. An owner may hold as much as is still free. So one
+ * owner gets at most half, two get a third each, and with any number of them something is left for the next one.
  */
-export function createByteBudget(maxBytes: number): ByteBudget {
+export function createByteBudget(maxBytes: number) {
   const held = new Map<string, number>();
   let total = 0;
 
@@ -28,17 +17,20 @@ export function createByteBudget(maxBytes: number): ByteBudget {
   }
 
   return {
-    open(owner) {
+    /** @param owner any text; it is forgotten with its last share */
+    open(owner: string) {
       let taken = 0;
       return {
-        take(bytes) {
+        /** @returns whether there was room; otherwise nothing is counted */
+        take(bytes: number): boolean {
           const after = (held.get(owner) ?? 0) + bytes;
           if (after > maxBytes - total - bytes) return false;
           add(owner, bytes);
           taken += bytes;
           return true;
         },
-        release() {
+        /** Gives all bytes back. It may be called again. */
+        release(): void {
           add(owner, -taken);
           taken = 0;
         },

@@ -1,26 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** The marketplace's own headers, by each of the configured prefixes. */
-export interface MarketplaceHeaders {
-  /** In lower case, as in Node. */
-  readonly names: readonly string[];
-  /** The different values of the signature headers: a sender may send the same one under each prefix. */
-  signaturesOf(headers: IncomingHttpHeaders): string[];
-  deliveryIdOf(headers: IncomingHttpHeaders): string | null;
-}
-
 const maxValueLength = 500;
 
-/** @param prefixes such as `X-OpenTrain-` */
-export function createMarketplaceHeaders(prefixes: readonly string[]): MarketplaceHeaders {
+/** The marketplace's own headers, by each of the configured prefixes. @param prefixes such as `X-OpenTrain-` */
+export function createMarketplaceHeaders(prefixes: readonly string[]) {
   const named = (name: string) => prefixes.map((prefix) => `${prefix}${name}`.toLowerCase());
   const signatures = named('Signature');
   const deliveries = named('Delivery');
   const events = named('Event');
   return {
+    /** In lower case, as in Node. */
     names: [...signatures, ...deliveries, ...events, 'user-agent', 'content-type'],
-    signaturesOf: (headers) => [...new Set(signatures.flatMap((name) => headers[name] ?? []))],
-    deliveryIdOf(headers) {
+    /** The different values of the signature headers: a sender may send the same one under each prefix. */
+    signaturesOf: (headers: IncomingHttpHeaders) => [...new Set(signatures.flatMap((name) => headers[name] ?? []))],
+    deliveryIdOf(headers: IncomingHttpHeaders): string | null {
       const [id = ''] = deliveries.flatMap((name) => headers[name] ?? []);
       return id === '' ? null : id.slice(0, maxValueLength);
     },

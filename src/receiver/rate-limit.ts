@@ -1,16 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
 
-/** How fast deliveries of one install may be stored. Each install has its own limit. */
-export interface RateLimit {
-  /**
-   * Takes one delivery and its bytes from the limit of the install.
-   *
-   * @param install one that exists, because it is kept in memory
-   * @returns 0 if it was taken; otherwise how many milliseconds to wait until it can be
-   */
-  take(install: string, bytes: number): number;
-}
-
 export interface Rates {
   deliveriesPerMinute: number;
   bytesPerMinute: number;
@@ -24,8 +13,11 @@ interface Bucket {
 
 const minuteMs = 60_000;
 
-/** Token buckets that hold the limit of a minute, so that the deliveries of a minute may come at once. */
-export function createRateLimit(rates: Rates, clock: Clock): RateLimit {
+/**
+ * How fast deliveries of one install may be stored. Each install has a token bucket that holds the limit of a minute, so
+ * that the deliveries of a minute may come at once.
+ */
+export function createRateLimit(rates: Rates, clock: Clock) {
   const { deliveriesPerMinute, bytesPerMinute } = rates;
   const buckets = new Map<string, Bucket>();
 
@@ -43,7 +35,13 @@ export function createRateLimit(rates: Rates, clock: Clock): RateLimit {
   }
 
   return {
-    take(install, bytes) {
+    /**
+     * Takes one delivery and its bytes from the limit of the install.
+     *
+     * @param install one that exists, because it is kept in memory
+     * @returns 0 if it was taken; otherwise how many milliseconds to wait until it can be
+     */
+    take(install: string, bytes: number): number {
       const bucket = fill(install);
       const missing = Math.max((1 - bucket.deliveries) / deliveriesPerMinute, (bytes - bucket.bytes) / bytesPerMinute);
       if (missing > 0) return missing * minuteMs;

@@ -2,16 +2,7 @@ import { maxBodyBytes, rowOverheadBytes } from '../domain/delivery.ts';
 import type { Clock } from '../lib/clock.ts';
 
 /** Keeps one install from filling the disk of all. */
-export interface StorageGate {
-  /**
-   * Counts the deliveries that it allows, so that it notices a flood between two measurements too.
-   *
-   * @returns why the delivery must not be stored now; undefined if it may
-   */
-  check(install: string, bodyBytes: number): Promise<StorageDeferral | undefined>;
-  /** The same of a delivery of the largest size that does not come: nothing is counted. */
-  wouldDefer(install: string): Promise<StorageDeferral | undefined>;
-}
+export type StorageGate = ReturnType<typeof createStorageGate>;
 
 export type StorageDeferral = 'stored_bytes' | 'disk_reserve';
 
@@ -45,7 +36,7 @@ const timesWritten = 4;
  * stored before does not count, so that an install with much stored is not stopped by a flood from
  * another one.
  */
-export function createStorageGate(deps: StorageGateDeps): StorageGate {
+export function createStorageGate(deps: StorageGateDeps) {
   const { limits, clock, countInstalls } = deps;
   let stored: ReadonlyMap<string, number> = new Map();
   let freeBytes: number | null = null;
@@ -92,13 +83,20 @@ export function createStorageGate(deps: StorageGateDeps): StorageGate {
   }
 
   return {
-    async check(install, bodyBytes) {
+    /**
+     * Counts the deliveries that it allows, so that it notices a flood between two measurements too.
+     *
+     * @returns why the delivery must not be stored now; undefined if it may
+     */
+    async check(install: string, bodyBytes: number): Promise<StorageDeferral | undefined> {
       const bytes = bodyBytes + rowOverheadBytes;
       const deferral = await judge(install, bytes);
       if (deferral === undefined) unseen.add(install, bytes);
       return deferral;
     },
-    wouldDefer: (install) => judge(install, maxBodyBytes + rowOverheadBytes),
+    /** The same of a delivery of the largest size that does not come: nothing is counted. */
+    wouldDefer: (install: string): Promise<StorageDeferral | undefined> =>
+      judge(install, maxBodyBytes + rowOverheadBytes),
   };
 }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import getRawBody from 'raw-body';
@@ -6,20 +7,18 @@ import { AppError } from '../domain/errors.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import { isCompressed } from '../lib/is-compressed.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Metrics } from '../lib/metrics.ts';
 import type { Quiet } from '../lib/quiet.ts';
 import { type OpenSpan, readTraceparent, withSpan } from '../lib/tracing.ts';
-import type { Admission } from './admission.ts';
-import type { ByteBudget, ByteShare } from './byte-budget.ts';
-import type { DeferralLog } from './deferral-log.ts';
+import { type ByteShare, createByteBudget } from './byte-budget.ts';
 import { refuseUnread, sendError } from './error-response.ts';
-import { keepHeaders, type MarketplaceHeaders } from './marketplace-headers.ts';
-import type { RecentIds } from './recent-ids.ts';
-import type { RefusalLog } from './refusal-log.ts';
+import { createMarketplaceHeaders, keepHeaders } from './marketplace-headers.ts';
+import { createRateLimit, type Rates } from './rate-limit.ts';
+import { createRecentIds } from './recent-ids.ts';
+import { createReports, type DeferralReason, type ReportingParts } from './reports.ts';
+import type { StorageGate } from './storage-gate.ts';
 import { isSignedWith, type RefusalReason, readSignature, type Signature } from './verify-signature.ts';
 
-export interface WebhookRouteDeps {
+export interface WebhookParts extends ReportingParts {
   inbox: Inbox;
   /** Called when a delivery was stored, before it is answered. It only writes to memory. */
   onStored?(install: string): void;
@@ -27,25 +26,19 @@ export interface WebhookRouteDeps {
   secretsOf(install: string): readonly string[] | undefined;
   /** Loads the secrets that another process has stored up to now. */
   loadInstalls(signal: AbortSignal): Promise<void>;
-  /** Used instead of the secret of an unknown install. */
-  decoySecret: string;
-  headers: MarketplaceHeaders;
-  /** The bytes of requests that are not answered yet, by the name of the install. */
-  budget: ByteBudget;
-  /** Asked after the signature is verified. */
-  admission: Admission;
-  recentIds: RecentIds;
-  refusals: RefusalLog;
-  deferrals: DeferralLog;
-  quiet: Quiet;
-  metrics: Metrics;
-  logger: Logger;
+  headerPrefixes: readonly string[];
+  /** The bodies of all requests under way together, if they may not be as many as usual. */
+  inFlightBytes?: number | undefined;
+  limits: Rates;
+  storageGate: Pick<StorageGate, 'check'>;
   /** The clock of this machine, which decides whether a signature is too old. */
   clock: Clock;
   /** The clock of the times that are stored. */
   databaseClock: Clock;
 }
 
+/** 256 of the largest. */
+const usualInFlightBytes = 64 * 1024 * 1024;
 const loadTimeoutMs = 1000;
 const route = '/webhooks/{install}';
 /** By then the requests that are in memory now are answered or cut off. */
@@ -55,22 +48,39 @@ const roomAfterMs = 10_000;
  * `POST /webhooks/:install` (docs/design.md, Receiving): first the headers, then raw bytes, signature and
  * meaning. The delivery is durable before the answer, and the answer never waits for a tool.
  */
-export function createWebhookRoute(deps: WebhookRouteDeps): RequestHandler {
+export function createWebhookRoute(parts: WebhookParts, quiet: Quiet): RequestHandler {
+  const desk = openDesk(parts, quiet);
   return async (request, response) => {
     const fault = findFault(request);
     if (fault !== undefined) return refuseUnread(request, response, fault);
     const install = installOf(request);
-    const signatures = deps.headers.signaturesOf(request.headers);
-    const read = readSignature(signatures, Math.floor(deps.clock.now().getTime() / 1000));
+    const signatures = desk.headers.signaturesOf(request.headers);
+    const read = readSignature(signatures, Math.floor(desk.clock.now().getTime() / 1000));
     if (read.outcome === 'refused') {
-      return refuseUnread(request, response, notSigned(deps, install, read.reason));
+      return refuseUnread(request, response, notSigned(desk, install, read.reason));
     }
-    const share = deps.budget.open(install);
+    const share = desk.budget.open(install);
     try {
-      await takeDelivery(deps, { request, response, install, signature: read.signature, share });
+      await takeDelivery(desk, { request, response, install, signature: read.signature, share });
     } finally {
       share.release();
     }
+  };
+}
+
+type Desk = ReturnType<typeof openDesk>;
+
+function openDesk(parts: WebhookParts, quiet: Quiet) {
+  return {
+    ...parts,
+    quiet,
+    /** Used instead of the secret of an unknown install. */
+    decoySecret: randomBytes(32).toString('hex'),
+    headers: createMarketplaceHeaders(parts.headerPrefixes),
+    budget: createByteBudget(parts.inFlightBytes ?? usualInFlightBytes),
+    rates: createRateLimit(parts.limits, parts.clock),
+    recentIds: createRecentIds(),
+    reports: createReports(parts),
   };
 }
 
@@ -83,25 +93,25 @@ interface Exchange {
   share: ByteShare;
 }
 
-async function takeDelivery(deps: WebhookRouteDeps, exchange: Exchange): Promise<void> {
+async function takeDelivery(desk: Desk, exchange: Exchange): Promise<void> {
   const { request, response, install, signature, share } = exchange;
   const beganAt = performance.now();
   const read = await readBody(request, maxBodyBytes, share.take);
   if (read.outcome === 'broken_off') return;
   if (read.outcome === 'too_large') return refuseUnread(request, response, tooLarge());
   if (read.outcome === 'no_room') {
-    return refuseUnread(request, response, noRoom(deps, install));
+    return refuseUnread(request, response, noRoom(desk, install));
   }
   const { body } = read;
   const readAt = performance.now();
-  if (!(await isSigned(deps, install, signature, body))) {
-    return sendError(response, notSigned(deps, install, 'no_secret_matched'));
+  if (!(await isSigned(desk, install, signature, body))) {
+    return sendError(response, notSigned(desk, install, 'no_secret_matched'));
   }
   // Only of what is signed: a stranger must not write into a trace.
   const parent = readTraceparent(request.headers['traceparent']);
   const attributes = { 'http.request.method': 'POST', 'http.route': route, 'gangway.install': install };
   const options = { kind: 'server', parent, attributes, startTime: beganAt } as const;
-  await withSpan(`POST ${route}`, options, (span) => takeSigned(deps, exchange, { body, readAt, span }));
+  await withSpan(`POST ${route}`, options, (span) => takeSigned(desk, exchange, { body, readAt, span }));
 }
 
 interface SignedDelivery {
@@ -112,27 +122,47 @@ interface SignedDelivery {
 }
 
 async function takeSigned(
-  deps: WebhookRouteDeps,
+  desk: Desk,
   { request, response, install }: Exchange,
   { body, readAt, span }: SignedDelivery,
 ): Promise<void> {
-  const deferral = await deps.admission.check(install, body.length);
+  const deferral = await findDeferral(desk, install, body.length);
   if (deferral !== undefined) {
-    const { reason, message, retryAfterMs } = deferral;
     span.set({ 'http.response.status_code': 429 });
-    deps.deferrals.report(install, reason);
-    return sendError(response, new AppError('rate_limited', message, { retryAfterMs }));
+    return sendError(response, deferral);
   }
   const attributes = { 'gangway.install': install };
   const traceContext = span.context();
   const status = await withSpan('store delivery', { attributes }, () =>
-    store(deps, install, request, { body, traceContext }),
+    store(desk, install, request, { body, traceContext }),
   );
-  deps.onStored?.(install);
+  desk.onStored?.(install);
   span.set({ 'http.response.status_code': 200, 'gangway.answer': status });
-  deps.metrics.deliveries.inc({ install, status });
-  deps.metrics.answerSeconds.observe((performance.now() - readAt) / 1000);
+  desk.metrics.deliveries.inc({ install, status });
+  desk.metrics.answerSeconds.observe((performance.now() - readAt) / 1000);
   response.json({ status });
+}
+
+/** The purge runs every ten minutes. */
+const storageFullMs = 600_000;
+
+/**
+ * Keeps one install from using the capacity of the others. It is asked only after the signature was verified, because a
+ * stranger must not use up what an install may have.
+ */
+async function findDeferral(
+  { rates, storageGate, reports }: Desk,
+  install: string,
+  bytes: number,
+): Promise<AppError | undefined> {
+  const defer = (reason: DeferralReason, message: string, retryAfterMs: number) => {
+    reports.deferred(install, reason);
+    return new AppError('rate_limited', message, { retryAfterMs });
+  };
+  const waitMs = rates.take(install, bytes);
+  if (waitMs > 0) return defer('rate', 'There were too many deliveries in a short time', waitMs);
+  const reason = await storageGate.check(install, bytes);
+  return reason && defer(reason, 'No more deliveries can be stored for this install now', storageFullMs);
 }
 
 /**
@@ -140,7 +170,7 @@ async function takeSigned(
  * endpoint and stored its secret a moment ago.
  */
 async function isSigned(
-  { secretsOf, decoySecret, loadInstalls }: WebhookRouteDeps,
+  { secretsOf, decoySecret, loadInstalls }: Desk,
   install: string,
   signature: Signature,
   body: Buffer,
@@ -173,24 +203,24 @@ function tooLarge(): AppError {
   return new AppError('too_large', 'The body is larger than 256 KiB');
 }
 
-function notSigned(deps: WebhookRouteDeps, install: string, reason: RefusalReason): AppError {
-  deps.refusals.report(knownName(deps, install), reason);
+function notSigned(desk: Desk, install: string, reason: RefusalReason): AppError {
+  desk.reports.refused(knownName(desk, install), reason);
   return new AppError('unauthenticated', 'The signature is not valid');
 }
 
-function noRoom(deps: WebhookRouteDeps, install: string): AppError {
-  deps.deferrals.report(knownName(deps, install), 'bytes_in_flight');
+function noRoom(desk: Desk, install: string): AppError {
+  desk.reports.deferred(knownName(desk, install), 'bytes_in_flight');
   const message = 'Too many requests are under way';
   return new AppError('unavailable', message, { retryAfterMs: roomAfterMs });
 }
 
 /** Empty for an unknown install, because a name that a stranger chose is not logged. */
-function knownName({ secretsOf }: WebhookRouteDeps, install: string): string {
+function knownName({ secretsOf }: Desk, install: string): string {
   return secretsOf(install) === undefined ? '' : install;
 }
 
 async function store(
-  { inbox, headers, recentIds, metrics, logger, quiet, databaseClock }: WebhookRouteDeps,
+  { inbox, headers, recentIds, metrics, logger, quiet, databaseClock }: Desk,
   install: string,
   request: Request,
   { body, traceContext }: { body: Buffer; traceContext: string | null },

@@ -11,16 +11,9 @@ import type { Storage } from '../../src/keys/storage.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { createHttpServer, type HttpServer } from '../../src/lib/http-server.ts';
 import { createMetrics, type Metrics } from '../../src/lib/metrics.ts';
-import { createQuiet } from '../../src/lib/quiet.ts';
 import { createReadiness } from '../../src/lib/readiness.ts';
-import { createAdmission } from '../../src/receiver/admission.ts';
-import { createByteBudget } from '../../src/receiver/byte-budget.ts';
-import { createDeferralLog } from '../../src/receiver/deferral-log.ts';
-import { createMarketplaceHeaders } from '../../src/receiver/marketplace-headers.ts';
-import { createRateLimit, type Rates } from '../../src/receiver/rate-limit.ts';
+import type { Rates } from '../../src/receiver/rate-limit.ts';
 import { createReceiverApp } from '../../src/receiver/receiver-app.ts';
-import { createRecentIds } from '../../src/receiver/recent-ids.ts';
-import { createRefusalLog } from '../../src/receiver/refusal-log.ts';
 import { createStorageGate, type StorageGate, type StorageLimits } from '../../src/receiver/storage-gate.ts';
 import type { Alerting } from './alerting.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
@@ -92,13 +85,12 @@ interface ReceiverOptions {
 /** The whole receiving half on a loopback port, over a database of the test's own. */
 export async function openReceiver(database: Database, options: ReceiverOptions = {}): Promise<TestReceiver> {
   const { append, checkStorage = async () => undefined, requestTimeoutMs } = options;
-  const { inFlightBytes = 64 * 1024 * 1024, limits: changed, freeBytes = () => null } = options;
+  const { inFlightBytes, limits: changed, freeBytes = () => null } = options;
   const key = randomBytes(32);
   const storage = { database, box: createSecretBox(key) };
   const clock = createFakeClock();
   const log = createLogLines();
   const metrics = createMetrics();
-  const quiet = createQuiet(clock);
   const { logger } = log;
   const inbox = createInbox({
     append: append?.(storage, key) ?? ((deliveries) => appendDeliveries(storage, deliveries)),
@@ -127,20 +119,12 @@ export async function openReceiver(database: Database, options: ReceiverOptions 
     },
     secretsOf: (install) => secrets.get(install),
     loadInstalls: async () => options.loadInstalls?.(secrets),
-    decoySecret: randomBytes(32).toString('hex'),
-    headers: createMarketplaceHeaders(['X-OpenTrain-', 'X-Service-']),
-    budget: createByteBudget(inFlightBytes),
-    admission: createAdmission(createRateLimit(limits, clock), gate),
-    recentIds: createRecentIds(),
-    deferrals: createDeferralLog({
-      metrics,
-      logger,
-      quiet,
-      alerts: createAlerts(logger, metrics, options.hears?.({ database, clock, logger })),
-      alertQuiet: createQuiet(clock, 3_600_000),
-    }),
-    refusals: createRefusalLog({ metrics, logger, quiet, onUnmatched: () => undefined }),
-    quiet,
+    headerPrefixes: ['X-OpenTrain-', 'X-Service-'],
+    inFlightBytes,
+    limits,
+    storageGate: gate,
+    alerts: createAlerts(logger, metrics, options.hears?.({ database, clock, logger })),
+    onUnmatched: () => undefined,
     readiness: createReadiness(checkStorage, clock),
     metrics,
     logger,

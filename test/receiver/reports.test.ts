@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import { createAlerts } from '../../src/lib/alerts.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
-import { createQuiet } from '../../src/lib/quiet.ts';
-import { createRefusalLog } from '../../src/receiver/refusal-log.ts';
+import { createReports } from '../../src/receiver/reports.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { createLogLines } from '../support/log-lines.ts';
 
@@ -13,12 +13,13 @@ function openRefusalLog() {
     log,
     metrics,
     unmatched,
-    ...createRefusalLog({
-      quiet: createQuiet(clock),
+    report: createReports({
+      clock,
       logger: log.logger,
       metrics,
+      alerts: createAlerts(log.logger, metrics),
       onUnmatched: (install) => void unmatched.push(install),
-    }),
+    }).refused,
   };
 }
 

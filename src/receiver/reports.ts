@@ -1,0 +1,70 @@
+import type { Alerts } from '../lib/alerts.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import { createQuiet } from '../lib/quiet.ts';
+import type { RefusalReason } from './verify-signature.ts';
+
+/** Why a sender is asked to try again later. */
+export type DeferralReason = 'bytes_in_flight' | 'rate' | 'stored_bytes' | 'disk_reserve';
+
+export interface ReportingParts {
+  metrics: Metrics;
+  logger: Logger;
+  alerts: Alerts;
+  clock: Clock;
+  /** Called when no secret made a signature, at most once a minute for each known install. */
+  onUnmatched(install: string): void;
+}
+
+const alertQuietMs = 3_600_000;
+
+const refusalHints: Record<RefusalReason, string> = {
+  missing: 'no signature header came: is something else calling, or a proxy dropping headers?',
+  malformed: 'the signature header is not t=<seconds>,v1=<hex>: is a proxy rewriting headers?',
+  too_old: 'the signature is over 300 s old: is this clock ahead, or a proxy holding requests back?',
+  too_new: 'the signature is over 300 s in the future: is this clock behind?',
+  no_secret_matched:
+    'no configured secret made the signature: was the endpoint re-created, or is a proxy changing the body?',
+};
+
+const deferralHints: Record<DeferralReason, string> = {
+  bytes_in_flight: 'too many request bodies are under way: is this address being flooded?',
+  rate: 'more deliveries came in a minute than receiver.limits allows for one install',
+  stored_bytes: 'it has stored as much as receiver.limits.storedBytes allows for one install',
+  disk_reserve: 'the disk is nearly full, and it has used its share of what is left',
+};
+
+export type Reports = ReturnType<typeof createReports>;
+
+/**
+ * Reports the requests that are refused or deferred: one line a minute for each install and reason, with the number of
+ * requests that it stands for, so that a sender cannot fill the disk with it. The install is empty if it is unknown,
+ * because a stranger chose its name.
+ */
+export function createReports({ metrics, logger, alerts, clock, onUnmatched }: ReportingParts) {
+  const quiet = createQuiet(clock);
+  const alertQuiet = createQuiet(clock, alertQuietMs);
+  return {
+    refused(install: string, reason: RefusalReason): void {
+      metrics.refusals.inc({ install, reason });
+      const alsoRefused = quiet.letThrough(`refused ${install} ${reason}`);
+      if (alsoRefused === null) return;
+      const subject = { install: install || '(unknown)', reason, hint: refusalHints[reason], alsoRefused };
+      logger.warn(subject, 'A request was refused');
+      if (reason === 'no_secret_matched' && install !== '') onUnmatched(install);
+    },
+    /** If an operator must act, it raises one alert an hour too. */
+    deferred(install: string, reason: DeferralReason): void {
+      metrics.deferrals.inc({ install, reason });
+      const alsoDeferred = quiet.letThrough(`deferred ${install} ${reason}`);
+      if (alsoDeferred === null) return;
+      const subject = { install: install || '(unknown)', reason, hint: deferralHints[reason] };
+      logger.warn({ ...subject, alsoDeferred }, 'A request was asked to come again later');
+      if (reason !== 'stored_bytes' && reason !== 'disk_reserve') return;
+      if (alertQuiet.letThrough(`${install} ${reason}`) === null) return;
+      const kind = reason === 'stored_bytes' ? 'storage_used_up' : 'disk_short';
+      alerts.raise(kind, subject, 'Webhooks of an install are not stored');
+    },
+  };
+}
