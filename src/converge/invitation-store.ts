@@ -42,8 +42,8 @@ export async function keepInvitation(
 }
 
 /** Drops the invitation: the member is in, or is no longer wanted. */
-export function dropInvitation(tx: Transaction, membershipId: number): Promise<void> {
-  return dropInvitations(tx, [membershipId]);
+export async function dropInvitation(tx: Transaction, membershipId: number): Promise<void> {
+  await dropInvitations(tx, [membershipId]);
 }
 
 /** The same for a link only. A link is useless once the member is in. */
@@ -67,8 +67,9 @@ export async function wantAllRenewed(tx: Transaction, tool: string, now: string)
   await wantRenewals(tx, waiting, now);
 }
 
-export async function dropInvitations(tx: Transaction, membershipIds: readonly number[]): Promise<void> {
-  await tx.deleteFrom('invitation').where('membershipId', 'in', membershipIds).execute();
+export async function dropInvitations(tx: Transaction, membershipIds: readonly number[]): Promise<number> {
+  const dropped = tx.deleteFrom('invitation').where('membershipId', 'in', membershipIds);
+  return Number((await dropped.executeTakeFirst()).numDeletedRows);
 }
 
 /** An operator tells them: nothing of it is kept. */

@@ -74,11 +74,12 @@ export async function listMetAfter(kysely: Database['kysely'], since: string): P
 }
 
 /** Clears what tools have said, which may quote a name. */
-export async function clearReceiptMessages(tx: Transaction, membershipIds: readonly number[]): Promise<void> {
-  await tx
+export async function clearReceiptMessages(tx: Transaction, membershipIds: readonly number[]): Promise<number> {
+  const { numUpdatedRows } = await tx
     .updateTable('receipt')
     .set({ message: null })
     .where('message', 'is not', null)
     .where('membershipId', 'in', membershipIds)
-    .execute();
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
 }

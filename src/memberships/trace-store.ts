@@ -12,11 +12,15 @@ export async function clearFailures(tx: Transaction, membershipIds: readonly num
     .execute();
 }
 
-/** Messages, and ids in the tool, which may be addresses. */
-export async function clearToolIds(tx: Transaction, membershipIds: readonly number[]): Promise<void> {
-  await tx
+/** Messages, and ids in the tool, which may be addresses. @returns how many memberships had any */
+export async function clearToolIds(tx: Transaction, membershipIds: readonly number[]): Promise<number> {
+  const { numUpdatedRows } = await tx
     .updateTable('membership')
     .set({ memberId: null, doubtedId: null, failure: null })
     .where('id', 'in', membershipIds)
-    .execute();
+    .where((eb) =>
+      eb.or([eb('memberId', 'is not', null), eb('doubtedId', 'is not', null), eb('failure', 'is not', null)]),
+    )
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
 }

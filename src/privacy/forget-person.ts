@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
+import { rollingBack } from '../db/rolling-back.ts';
 import { workEmailContext } from '../db/seal-contexts.ts';
 import { AppError } from '../domain/errors.ts';
 import { openBody, type PagedDelivery, pageDeliveries, removeDeliveries } from '../inbox/inbox-store.ts';
@@ -8,16 +9,9 @@ import type { Storage } from '../keys/storage.ts';
 import { maskEmail } from '../lib/mask.ts';
 import { stripBom } from '../lib/strip-bom.ts';
 import { lockEvidence } from '../memberships/lock-evidence.ts';
-import { clearFindingTraces, countFindingTraces } from '../reconcile/drift/finding-trace-store.ts';
-import { clearWorkTraces, countWorkTraces } from '../usage/read/work-trace-store.ts';
-import {
-  clearToolTraces,
-  countToolTraces,
-  findPeopleByDigest,
-  installsOfPerson,
-  isPersonKnown,
-  peopleOf,
-} from './person-store.ts';
+import { clearFindingTraces } from '../reconcile/drift/finding-trace-store.ts';
+import { clearWorkTraces } from '../usage/read/work-trace-store.ts';
+import { clearToolTraces, findPeopleByDigest, installsOfPerson, isPersonKnown, peopleOf } from './person-store.ts';
 import { type ForgetPlan, type Need, type PersonOnRecord, planForget } from './plan-forget.ts';
 import {
   clearInvitations,
@@ -82,17 +76,16 @@ export async function forgetPerson(
   const scope = await collectNames(ctx, trainerId, { install, ...foreseen });
   const deliveries = await clearDeliveries(ctx, scope, dryRun, signal);
 
-  const cleared = await inTransaction(database, async (tx) => {
+  const { plan, ...counts } = await (dryRun ? rollingBack : inTransaction)(database, async (tx) => {
     // The evidence must not change between the decision and the write.
     await lockEvidence(ctx, tx);
     const known = await loadPerson(tx, trainerId);
     // A trainer who was hired meanwhile must not be half forgotten.
     for (const one of foreseen.cleared) planForget(known, one);
     const plan = planForget(known, install);
-    if (!dryRun) await writeAudit(tx, by, 'forget', `trainer ${trainerId} at ${plan.cleared.join(', ')}`);
-    return { plan, ...(await clearKnown(tx, known, plan, { dryRun, by })) };
+    await writeAudit(tx, by, 'forget', `trainer ${trainerId} at ${plan.cleared.join(', ')}`);
+    return { plan, ...(await clearKnown(tx, known, plan, by.at)) };
   });
-  const { plan, ...counts } = cleared;
   return { trainerId, installs: plan.cleared, neededBy: plan.neededBy, ...counts, ...deliveries };
 }
 
@@ -100,27 +93,23 @@ async function clearKnown(
   tx: Transaction,
   { trainerId, contracts }: PersonOnRecord,
   { cleared, membershipIds, keptMembershipIds }: ForgetPlan,
-  { dryRun, by }: ForgetWish,
+  at: string,
 ): Promise<Pick<Forgotten, 'people' | 'titles' | 'toolTraces'>> {
   const isCleared = ({ install }: { install: string }) => cleared.includes(install);
   const named = (await peopleOf(tx, trainerId)).filter(
     (person) => isCleared(person) && (person.displayName !== null || person.workEmail !== null),
   );
   const titled = contracts.filter((one) => isCleared(one) && one.title !== null);
-  const ofWork = await countWorkTraces(tx, trainerId, keptMembershipIds);
-  const ofListings = await countFindingTraces(tx, trainerId, cleared);
-  const toolTraces = ofWork + ofListings + (await countToolTraces(tx, membershipIds));
-  if (!dryRun) {
-    await clearFindingTraces(tx, trainerId, cleared);
-    await clearPeople(tx, named);
-    await clearTitles(tx, titled);
-    await clearWorkTraces(tx, trainerId, keptMembershipIds);
-    await clearToolTraces(tx, membershipIds);
-    await clearInvitations(tx, membershipIds);
-    const forgotten = cleared.map((install) => ({ install, trainerId }));
-    await forgetPeople(tx, forgotten, by.at);
-  }
-  return { people: named.length, titles: titled.length, toolTraces };
+  // The addresses are cleared after what is found by them.
+  const listed = await clearFindingTraces(tx, trainerId, cleared);
+  await clearPeople(tx, named);
+  await clearTitles(tx, titled);
+  const worked = await clearWorkTraces(tx, trainerId, keptMembershipIds);
+  const told = await clearToolTraces(tx, membershipIds);
+  const invited = await clearInvitations(tx, membershipIds);
+  const forgotten = cleared.map((install) => ({ install, trainerId }));
+  await forgetPeople(tx, forgotten, at);
+  return { people: named.length, titles: titled.length, toolTraces: listed + worked + told + invited };
 }
 
 async function findTrainer(ctx: Storage, who: string, install: string | undefined): Promise<string> {

@@ -54,34 +54,8 @@ export async function installsOfPerson(tx: Transaction, trainerId: string): Prom
   return rows.map(({ install }) => install).sort();
 }
 
-/** Clears what tools have said of members: their ids in the tool, which may be addresses, and messages. */
-export async function clearToolTraces(tx: Transaction, membershipIds: number[]): Promise<void> {
-  if (membershipIds.length === 0) return;
-  await clearToolIds(tx, membershipIds);
-  await clearReceiptMessages(tx, membershipIds);
-}
-
-/** How many rows have any of that, including invitations. */
-export async function countToolTraces(tx: Transaction, membershipIds: number[]): Promise<number> {
+/** Clears what tools have said of members: their ids in the tool, which may be addresses, and messages. @returns how many rows */
+export async function clearToolTraces(tx: Transaction, membershipIds: number[]): Promise<number> {
   if (membershipIds.length === 0) return 0;
-  const memberships = await tx
-    .selectFrom('membership')
-    .select((eb) => eb.fn.countAll<number>().as('n'))
-    .where('id', 'in', membershipIds)
-    .where((eb) =>
-      eb.or([eb('memberId', 'is not', null), eb('doubtedId', 'is not', null), eb('failure', 'is not', null)]),
-    )
-    .executeTakeFirstOrThrow();
-  const receipts = await tx
-    .selectFrom('receipt')
-    .select((eb) => eb.fn.countAll<number>().as('n'))
-    .where('message', 'is not', null)
-    .where('membershipId', 'in', membershipIds)
-    .executeTakeFirstOrThrow();
-  const invitations = await tx
-    .selectFrom('invitation')
-    .select((eb) => eb.fn.countAll<number>().as('n'))
-    .where('membershipId', 'in', membershipIds)
-    .executeTakeFirstOrThrow();
-  return [memberships, receipts, invitations].reduce((sum, { n }) => sum + Number(n), 0);
+  return (await clearToolIds(tx, membershipIds)) + (await clearReceiptMessages(tx, membershipIds));
 }

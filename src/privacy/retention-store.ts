@@ -143,12 +143,12 @@ export async function clearMessages(tx: Transaction, membershipIds: number[]): P
   await clearReceiptMessages(tx, membershipIds);
 }
 
-/** Invitations that will not be handed over any more. */
-export async function clearInvitations(tx: Transaction, membershipIds: number[]): Promise<void> {
-  if (membershipIds.length === 0) return;
+/** Invitations that will not be handed over any more. @returns how many */
+export async function clearInvitations(tx: Transaction, membershipIds: number[]): Promise<number> {
+  if (membershipIds.length === 0) return 0;
   await forgetPasswords(tx, membershipIds);
-  await dropInvitations(tx, membershipIds);
   await forgetMailed(tx, membershipIds);
+  return await dropInvitations(tx, membershipIds);
 }
 
 export async function rememberPeople(tx: Transaction, people: PersonKey[]): Promise<void> {

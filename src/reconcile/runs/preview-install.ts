@@ -1,6 +1,7 @@
 import type { Context } from '../../context.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts } from '../../db/key-in.ts';
+import { rollingBack } from '../../db/rolling-back.ts';
 import type { Row } from '../../db/schema.ts';
 import { applyBrake } from '../../domain/brake.ts';
 import { type Evidence, emptyEvidence } from '../../domain/evidence.ts';
@@ -82,7 +83,7 @@ export async function previewInstall(ctx: Context, install: string, signal: Abor
 async function findTouched(ctx: Context, steps: Evidence[]): Promise<string[]> {
   const touched = new Set<string>();
   for (const step of steps) {
-    const trainerIds = await rollingBack(ctx, async (tx) => {
+    const trainerIds = await lookAhead(ctx, async (tx) => {
       const changed = await mergeEvidence(ctx, tx, step);
       await postponeTouchedTrainers(tx, changed, '');
       return await listPostponedTrainers(tx);
@@ -99,7 +100,7 @@ async function plan(
   steps: Evidence[],
   trainerIds: string[],
 ): Promise<MembershipChange[]> {
-  return await rollingBack(ctx, async (tx) => {
+  return await lookAhead(ctx, async (tx) => {
     const contractIds = await contractsOfTrainers(tx, install, trainerIds);
     await mergeEvidence(ctx, tx, evidenceAbout(steps, trainerIds, contractIds));
     const { managedDomains } = ctx.config.marketplace;
@@ -108,34 +109,11 @@ async function plan(
   });
 }
 
-/** Carries the result out of a transaction that must not be committed. */
-class RolledBack<T> extends Error {
-  readonly found: T;
-
-  constructor(found: T) {
-    super('rolled back on purpose');
-    this.found = found;
-  }
-}
-
-async function rollingBack<T>(ctx: Context, look: (tx: Transaction) => Promise<T>): Promise<T> {
-  const marker: { found?: RolledBack<T> } = {};
-  try {
-    await inTransaction(ctx.database, async (tx) => {
-      await lockEvidence(ctx, tx);
-      marker.found = new RolledBack(await look(tx));
-      throw marker.found;
-    });
-  } catch (error) {
-    if (!isCausedBy(error, marker.found)) throw error;
-  }
-  if (marker.found === undefined) throw new Error('a look ahead found nothing');
-  return marker.found.found;
-}
-
-function isCausedBy(error: unknown, marker: Error | undefined): boolean {
-  if (marker === undefined) return false;
-  return error === marker || (error instanceof Error && error.cause === marker);
+async function lookAhead<T>(ctx: Context, look: (tx: Transaction) => Promise<T>): Promise<T> {
+  return await rollingBack(ctx.database, async (tx) => {
+    await lockEvidence(ctx, tx);
+    return await look(tx);
+  });
 }
 
 interface Ahead {

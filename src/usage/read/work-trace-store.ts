@@ -8,41 +8,24 @@ import { markWorkStale } from '../../memberships/stale-work-store.ts';
  * ids name no person. Work that is read through a membership in `kept` stays too.
  */
 
-/** How many rows there are. */
-export async function countWorkTraces(tx: Transaction, trainerId: string, kept: readonly number[]): Promise<number> {
+/** It lowers nothing that was reported: absence is never zero (docs/design.md, Usage). @returns how many rows it deleted */
+export async function clearWorkTraces(tx: Transaction, trainerId: string, kept: readonly number[]): Promise<number> {
   const items = await tx
-    .selectFrom('usageItem')
-    .where((eb) => isTheirItem(eb, trainerId, kept))
-    .select((eb) => eb.fn.countAll<number>().as('n'))
-    .executeTakeFirstOrThrow();
-  const days = await tx
-    .selectFrom('usageDay')
-    .where('trainerId', '=', trainerId)
-    .where(isForgotten('usageDay', kept))
-    .select((eb) => eb.fn.countAll<number>().as('n'))
-    .executeTakeFirstOrThrow();
-  const people = await tx
-    .selectFrom('usagePerson')
-    .where('trainerId', '=', trainerId)
-    .where(isForgotten('usagePerson', kept))
-    .select((eb) => eb.fn.countAll<number>().as('n'))
-    .executeTakeFirstOrThrow();
-  return [items, days, people].reduce((sum, { n }) => sum + Number(n), 0);
-}
-
-/** It lowers nothing that was reported: absence is never zero (docs/design.md, Usage). */
-export async function clearWorkTraces(tx: Transaction, trainerId: string, kept: readonly number[]): Promise<void> {
-  await tx
     .deleteFrom('usageItem')
     .where((eb) => isTheirItem(eb, trainerId, kept))
-    .execute();
-  await tx.deleteFrom('usageDay').where('trainerId', '=', trainerId).where(isForgotten('usageDay', kept)).execute();
-  await tx
+    .executeTakeFirst();
+  const days = await tx
+    .deleteFrom('usageDay')
+    .where('trainerId', '=', trainerId)
+    .where(isForgotten('usageDay', kept))
+    .executeTakeFirst();
+  const people = await tx
     .deleteFrom('usagePerson')
     .where('trainerId', '=', trainerId)
     .where(isForgotten('usagePerson', kept))
-    .execute();
+    .executeTakeFirst();
   await markWorkStale(tx, [{ trainerId, fromDay: '' }]);
+  return [items, days, people].reduce((sum, { numDeletedRows }) => sum + Number(numDeletedRows), 0);
 }
 
 function isTheirItem(
