@@ -1,4 +1,3 @@
-import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import type { Hold } from '../../db/with-lock.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
@@ -7,114 +6,104 @@ import { maskText } from '../../lib/mask.ts';
 import { wantRead as wantInstallRead } from '../../reconcile/read/install-state-store.ts';
 import type { Endpoint, EndpointChanges } from '../../sources/endpoint.ts';
 import { removeEndpoint, saveEndpoint } from '../endpoint-store.ts';
-import type { StepAbout, SubscriptionStep } from './decide-subscription.ts';
+import type { SubscriptionStep } from './decide-subscription.ts';
 import type { Look } from './look-at-subscription.ts';
-import {
-  beginCreatingEndpoint,
-  giveUpCreatingEndpoint,
-  noteEndpointAdopted,
-  noteEndpointCreated,
-  noteEndpointEnabled,
-  noteEndpointRenewed,
-} from './subscription-store.ts';
+import { beginCreatingEndpoint, noteEndpointEnabled, writeSubscription } from './subscription-store.ts';
 import { toShownHost } from './troubles.ts';
+
+/** A subscription that is held, as it was when it was looked at. */
+export interface HeldLook extends Look {
+  hold: Hold;
+  signal: AbortSignal;
+}
 
 /**
  * Applies the steps in order. A step that may have lost deliveries has the whole install read.
  *
  * @returns the id of the new endpoint, if one was made
  */
-export async function applySteps(
-  ctx: Context,
-  look: Look,
-  hold: Hold,
-  steps: readonly SubscriptionStep[],
-  signal: AbortSignal,
-): Promise<string | null> {
+export async function applySteps(look: HeldLook, steps: readonly SubscriptionStep[]): Promise<string | null> {
   let created: string | null = null;
   for (const step of steps) {
-    await hold.renew();
-    if (step.kind === 'create') created = await create(ctx, look, hold, step, signal);
-    else if (step.kind === 'renew') created = await renew(ctx, look, hold, step.endpointId, signal);
-    else if (step.kind === 'settle') await giveUpCreatingEndpoint(ctx, look.install, null);
-    else await changeEndpoint(ctx, look, step, signal);
-    ctx.logger.info({ install: look.install, ...step }, 'A webhook endpoint was changed');
+    await look.hold.renew();
+    created = (await apply(look, step)) ?? created;
+    look.ctx.logger.info({ install: look.install, ...step }, 'A webhook endpoint was changed');
   }
   return created;
 }
 
-async function changeEndpoint(ctx: Context, look: Look, step: StepAbout, signal: AbortSignal): Promise<void> {
-  const { install } = look;
-  const { endpointId } = step;
+async function apply(look: HeldLook, step: SubscriptionStep): Promise<string | undefined> {
+  const { ctx, install, view } = look;
   switch (step.kind) {
+    case 'create':
+      return await create(look, step.replaces);
+    case 'renew':
+      return await renew(look, step.endpointId);
+    case 'settle':
+      await writeSubscription(ctx, install, { creatingSince: null });
+      return undefined;
     case 'adopt':
-      return await adopt(ctx, install, endpointId);
+      await saveEndpoint(ctx, { install, endpointId: step.endpointId, secret: null, storedAt: now(look) });
+      // The times at which others were enabled do not apply to the one that is watched from now on.
+      await writeSubscription(ctx, install, { enabledAt: '[]' });
+      return undefined;
     case 'move':
-      return await change(ctx, look, endpointId, { url: look.view.url }, signal);
+      return await change(look, step.endpointId, { url: view.url });
     case 'subscribe':
-      return await change(ctx, look, endpointId, { eventTypes: step.eventTypes }, signal);
+      return await change(look, step.endpointId, { eventTypes: step.eventTypes });
     case 'enable':
-      return await enable(ctx, look, endpointId, signal);
+      return await enable(look, step.endpointId);
     case 'delete':
-      return await remove(ctx, look, endpointId, signal);
+      return await remove(look, step.endpointId);
     case 'forget':
-      return await removeEndpoint(ctx, install, endpointId);
+      await removeEndpoint(ctx, install, step.endpointId);
+      return undefined;
   }
 }
 
-async function change(
-  ctx: Context,
-  look: Look,
-  endpointId: string,
-  changes: EndpointChanges,
-  signal: AbortSignal,
-): Promise<void> {
-  await update(look, endpointId, changes, signal);
-  await requestRead(ctx, look.install);
-}
-
-async function update(
-  { source, install }: Look,
-  endpointId: string,
-  changes: EndpointChanges,
-  signal: AbortSignal,
-): Promise<void> {
+async function change(look: HeldLook, endpointId: string, changes: EndpointChanges): Promise<undefined> {
+  const { source, install, signal } = look;
   if (source.updateEndpoint === undefined) throw new AppError('internal', `No endpoint of ${install} can be changed`);
   await source.updateEndpoint(endpointId, changes, signal);
+  await requestRead(look);
 }
+
+/** What is known about earlier endpoints does not apply to a new one. */
+const madeFirst = { creatingSince: null, enabledAt: '[]', unmatchedAt: null };
+/** The same for one that takes over from another, whose count goes on. */
+const madeAgain = { creatingSince: null, unmatchedAt: null };
 
 /** The secret is shown only once, so the beginning is noted before, and the secret is stored at once. */
 async function create(
-  ctx: Context,
-  look: Look,
-  hold: Hold,
-  { replaces, eventTypes: types = look.view.eventTypes }: Omit<Extract<SubscriptionStep, { kind: 'create' }>, 'kind'>,
-  signal: AbortSignal,
-  onCreated = noteEndpointCreated,
+  look: HeldLook,
+  replaces: readonly string[],
+  made: typeof madeFirst | typeof madeAgain = madeFirst,
 ): Promise<string> {
-  const { install, source, view } = look;
-  await beginCreatingEndpoint(ctx, install, now(ctx));
+  const { ctx, install, source, view, hold, signal } = look;
+  await beginCreatingEndpoint(ctx, install, now(look));
   for (const endpointId of replaces) {
     await hold.renew();
-    await remove(ctx, look, endpointId, signal);
+    await remove(look, endpointId);
   }
   await hold.renew();
-  const wanted = { url: view.url, eventTypes: types };
-  const { endpoint, secret } = await source.createEndpoint(wanted, signal).catch(async (thrown: unknown) => {
-    const error = toAppError(thrown);
-    // If endpoints were deleted for it, the next check must still make one.
-    const isRefused = (error.status ?? 500) < 500 && replaces.length === 0;
-    if (isRefused) await giveUpCreatingEndpoint(ctx, install, view.creatingSince);
-    const others = view.listed.filter(({ id }) => !replaces.includes(id));
-    throw error.code === 'conflict' && others.length > 0 ? toTooMany(error, others) : error;
-  });
-  await saveEndpoint(ctx, { install, endpointId: endpoint.id, secret, storedAt: now(ctx) });
-  await onCreated(ctx, install);
-  await requestRead(ctx, install);
+  const { url, eventTypes } = view;
+  const { endpoint, secret } = await source
+    .createEndpoint({ url, eventTypes }, signal)
+    .catch(async (thrown: unknown) => {
+      const error = toAppError(thrown);
+      // If endpoints were deleted for it, the next check must still make one.
+      const isRefused = (error.status ?? 500) < 500 && replaces.length === 0;
+      if (isRefused) await writeSubscription(ctx, install, { creatingSince: view.creatingSince });
+      const others = view.listed.filter(({ id }) => !replaces.includes(id));
+      throw error.code === 'conflict' && others.length > 0 ? toTooMany(error, others) : error;
+    });
+  await saveEndpoint(ctx, { install, endpointId: endpoint.id, secret, storedAt: now(look) });
+  await writeSubscription(ctx, install, made);
+  await requestRead(look);
   return endpoint.id;
 }
 
-/** None but our own is ever deleted, so the operator has to know which there are. */
+/** Gangway deletes only endpoints that it knows, so it lists the others for the operator. */
 function toTooMany(error: AppError, others: readonly Endpoint[]): AppError {
   const { message, status } = error;
   const there = others.map(({ id, url }) => `${id} to ${toShownHost(url)}`).join(', ');
@@ -124,51 +113,41 @@ function toTooMany(error: AppError, others: readonly Endpoint[]): AppError {
   });
 }
 
-async function adopt(ctx: Context, install: string, endpointId: string): Promise<void> {
-  await saveEndpoint(ctx, { install, endpointId, secret: null, storedAt: now(ctx) });
-  await noteEndpointAdopted(ctx, install);
-}
-
 /** Noted before the call, or a process that dies each time would enable it for ever. */
-async function enable(ctx: Context, look: Look, endpointId: string, signal: AbortSignal): Promise<void> {
-  const { install, source } = look;
-  await noteEndpointEnabled(ctx, install, now(ctx));
-  await update(look, endpointId, { status: 'ACTIVE' }, signal);
-  await requestRead(ctx, install);
-  raiseDisabled(ctx, look, endpointId, 'Gangway enabled it again, and requested missed deliveries');
+async function enable(look: HeldLook, endpointId: string): Promise<undefined> {
+  const { ctx, install, source, signal } = look;
+  await noteEndpointEnabled(ctx, install, now(look));
+  await change(look, endpointId, { status: 'ACTIVE' });
+  raiseDisabled(look, endpointId, 'Gangway enabled it again, and requested missed deliveries');
   await source.redeliver?.(endpointId, undefined, signal);
 }
 
 /** Counts as enabling. Both secrets are accepted until the watch deletes the first one. */
-async function renew(ctx: Context, look: Look, hold: Hold, endpointId: string, signal: AbortSignal): Promise<string> {
-  await noteEndpointEnabled(ctx, look.install, now(ctx));
-  const made = await createBeside(ctx, look, hold, { replaced: [endpointId] }, signal, noteEndpointRenewed);
-  raiseDisabled(ctx, look, endpointId, 'Another endpoint replaces it, and Gangway reads the install');
+async function renew(look: HeldLook, endpointId: string): Promise<string> {
+  await noteEndpointEnabled(look.ctx, look.install, now(look));
+  const made = await createBeside(look, [endpointId], madeAgain);
+  raiseDisabled(look, endpointId, 'Another endpoint replaces it, and Gangway reads the install');
   return made.endpointId;
 }
 
 /** Makes an endpoint beside the others. Where there may be no more (409), the replaced ones are deleted first. */
 export async function createBeside(
-  ctx: Context,
-  look: Look,
-  hold: Hold,
-  { replaced, eventTypes }: { replaced: readonly string[]; eventTypes?: readonly string[] },
-  signal: AbortSignal,
-  onCreated = noteEndpointCreated,
+  look: HeldLook,
+  replaced: readonly string[],
+  made?: typeof madeAgain,
 ): Promise<{ endpointId: string; hadGap: boolean }> {
   try {
-    const beside = { replaces: [], ...(eventTypes && { eventTypes }) };
-    return { endpointId: await create(ctx, look, hold, beside, signal, onCreated), hadGap: false };
+    return { endpointId: await create(look, [], made), hadGap: false };
   } catch (error) {
     if (toAppError(error).code !== 'conflict') throw error;
-    return { endpointId: await create(ctx, look, hold, { replaces: replaced }, signal, onCreated), hadGap: true };
+    return { endpointId: await create(look, replaced, made), hadGap: true };
   }
 }
 
-function raiseDisabled({ alerts }: Context, { install, view }: Look, endpointId: string, what: string): void {
+function raiseDisabled({ ctx, install, view }: Look, endpointId: string, what: string): void {
   const { status, disabledReason } = view.listed.find(({ id }) => id === endpointId) ?? {};
   if (status !== 'DISABLED') return;
-  alerts.raise(
+  ctx.alerts.raise(
     'endpoint_disabled',
     { install, endpointId, reason: maskText(disabledReason ?? '') },
     `The marketplace disabled a webhook endpoint. ${what}`,
@@ -176,20 +155,20 @@ function raiseDisabled({ alerts }: Context, { install, view }: Look, endpointId:
 }
 
 /** The marketplace discards what it had still to deliver. */
-async function remove(ctx: Context, { install, source }: Look, endpointId: string, signal: AbortSignal): Promise<void> {
+async function remove(look: HeldLook, endpointId: string): Promise<undefined> {
   try {
-    await source.deleteEndpoint(endpointId, signal);
+    await look.source.deleteEndpoint(endpointId, look.signal);
   } catch (error) {
     if (toAppError(error).code !== 'not_found') throw error;
   }
-  await removeEndpoint(ctx, install, endpointId);
-  await requestRead(ctx, install);
+  await removeEndpoint(look.ctx, look.install, endpointId);
+  await requestRead(look);
 }
 
-async function requestRead(ctx: Context, install: string): Promise<void> {
-  await inTransaction(ctx.database, (tx) => wantInstallRead(tx, [install], now(ctx)));
+async function requestRead(look: Look): Promise<void> {
+  await inTransaction(look.ctx.database, (tx) => wantInstallRead(tx, [look.install], now(look)));
 }
 
-function now({ clock }: Context): string {
-  return toInstant(clock.now());
+function now({ ctx }: Look): string {
+  return toInstant(ctx.clock.now());
 }

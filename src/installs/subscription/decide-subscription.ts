@@ -5,16 +5,13 @@ import { type Trouble, toTroubles } from './troubles.ts';
 
 /** One change at the marketplace, or of what is stored about it. */
 export type SubscriptionStep =
-  /** Deletes the replaced ones first, because the number of endpoints is limited. All event types by default. */
-  | { kind: 'create'; replaces: readonly string[]; eventTypes?: readonly string[] }
+  /** Deletes the replaced ones first, because the number of endpoints is limited. */
+  | { kind: 'create'; replaces: readonly string[] }
   /** Makes another one beside this one, which takes over. The watch deletes this one later. */
   | { kind: 'renew'; endpointId: string }
   /** No endpoint is being created any more. */
   | { kind: 'settle' }
-  | StepAbout;
-
-/** A change of an endpoint that exists or existed. */
-export type StepAbout =
+  /** A change of an endpoint that exists or existed. */
   | { kind: 'adopt' | 'move' | 'enable' | 'delete' | 'forget'; endpointId: string }
   | { kind: 'subscribe'; endpointId: string; eventTypes: readonly string[] };
 

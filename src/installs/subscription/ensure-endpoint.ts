@@ -49,7 +49,7 @@ export async function ensureEndpoint(
   return await whileHeld(ctx, install, signal, async (hold) => {
     const look = await lookAtSubscription(ctx, install, signal);
     const { how, endpointId, steps } = decideEnsured(install, look.view, mayMove);
-    const created = await applySteps(ctx, look, hold, steps, signal);
+    const created = await applySteps({ ...look, hold, signal }, steps);
     await noteSubscriptionCheck(ctx, install, look.view.now, null);
     return { endpointId: endpointId ?? created ?? '', how };
   });

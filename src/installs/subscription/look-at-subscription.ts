@@ -14,6 +14,7 @@ import { findSubscription, lastAcceptedDelivery, type SubscriptionRecord } from 
 
 /** The state of a subscription, and the source to change it at. */
 export interface Look {
+  ctx: Context;
   install: string;
   source: Source;
   view: SubscriptionView;
@@ -50,7 +51,7 @@ export async function lookAtSubscription(ctx: Context, install: string, signal: 
     hasConfiguredSecrets: (ctx.config.installs.get(install)?.webhookSecrets.length ?? 0) > 0,
     now: toInstant(ctx.clock.now()),
   };
-  return { install, source, view };
+  return { ctx, install, source, view };
 }
 
 /** @throws AppError `invalid` if no public address is configured */

@@ -87,26 +87,6 @@ export function beginCreatingEndpoint(ctx: Storage, install: string, now: string
   return writeSubscription(ctx, install, { creatingSince: now }, true);
 }
 
-/** No new endpoint can exist. */
-export function giveUpCreatingEndpoint(ctx: Storage, install: string, before: string | null): Promise<void> {
-  return writeSubscription(ctx, install, { creatingSince: before });
-}
-
-/** The secret is stored. What is known about earlier endpoints does not apply to this one. */
-export function noteEndpointCreated(ctx: Storage, install: string): Promise<void> {
-  return writeSubscription(ctx, install, { creatingSince: null, enabledAt: '[]', unmatchedAt: null });
-}
-
-/** The same for one that takes over from another, whose count goes on. */
-export function noteEndpointRenewed(ctx: Storage, install: string): Promise<void> {
-  return writeSubscription(ctx, install, { creatingSince: null, unmatchedAt: null });
-}
-
-/** The times at which others were enabled do not apply to the one that is watched from now on. */
-export function noteEndpointAdopted(ctx: Storage, install: string): Promise<void> {
-  return writeSubscription(ctx, install, { enabledAt: '[]' });
-}
-
 /** Durable when it resolves, so that it is never enabled more often than is noted. */
 export async function noteEndpointEnabled(ctx: Storage, install: string, at: string): Promise<void> {
   await inTransaction(
@@ -140,7 +120,8 @@ export async function lastAcceptedDelivery(ctx: Storage, install: string, since:
   return row?.at ?? null;
 }
 
-async function writeSubscription(
+/** Changes what is noted about the endpoint of an install. */
+export async function writeSubscription(
   ctx: Storage,
   install: string,
   changes: Partial<Row<'subscription'>>,

@@ -88,7 +88,7 @@ export async function checkSubscription(ctx: Context, install: string, hold: Hol
   try {
     const look = await lookAtSubscription(ctx, install, signal);
     const { steps, trouble } = decideSubscription(install, look.view);
-    await applySteps(ctx, look, hold, steps, signal);
+    await applySteps({ ...look, hold, signal }, steps);
     await noteSubscriptionCheck(ctx, install, toInstant(clock.now()), trouble);
     if (trouble !== null && trouble.says !== before?.says) {
       alerts.raise('endpoint_trouble', { install, action: trouble.action }, trouble.says);
