@@ -1,16 +1,5 @@
 import { AppError, isTransient, toAppError } from '../domain/errors.ts';
 
-/**
- * Commits together everything that arrives while the commit before is under way. A commit waits for
- * the disk, and under load many items share that wait.
- */
-export interface GroupCommit<Item, Result> {
-  /** Resolves when the item is committed. */
-  add(item: Item): Promise<Result>;
-  /** How many items are being committed, or wait for it. */
-  count(): number;
-}
-
 interface GroupCommitOptions<Item, Result> {
   /** Commits all or none. The results are in the order of the items. */
   commit(items: readonly Item[]): Promise<Result[]>;
@@ -27,12 +16,16 @@ interface WaitingItem<Item, Result> {
   reject(error: unknown): void;
 }
 
+/**
+ * Commits together everything that arrives while the commit before is under way. A commit waits for
+ * the disk, and under load many items share that wait.
+ */
 export function createGroupCommit<Item, Result>({
   commit,
   maxGroupSize,
   maxUnderway,
   maxWaiting,
-}: GroupCommitOptions<Item, Result>): GroupCommit<Item, Result> {
+}: GroupCommitOptions<Item, Result>) {
   let waiting: WaitingItem<Item, Result>[] = [];
   let underway = 0;
   let committing = 0;
@@ -84,7 +77,8 @@ export function createGroupCommit<Item, Result>({
   }
 
   return {
-    add(item) {
+    /** Resolves when the item is committed. */
+    add(item: Item): Promise<Result> {
       if (waiting.length >= maxWaiting) {
         return Promise.reject(new AppError('unavailable', 'Too many requests wait for the disk'));
       }
@@ -93,6 +87,7 @@ export function createGroupCommit<Item, Result>({
         commitWaiting();
       });
     },
+    /** How many items are being committed, or wait for it. */
     count: () => committing + waiting.length,
   };
 }

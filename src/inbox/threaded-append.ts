@@ -16,7 +16,7 @@ export type AppendRequest = { id: number; deliveries: readonly NewDelivery[] } |
 export type AppendReply = { id: number } & ({ appended: Appended[] } | { code: ErrorCode; message: string });
 
 export interface ThreadedAppend {
-  /** As `appendDeliveries`. Calls may overlap, and may then share a commit. */
+  /** As `appendDeliveries`. Calls may overlap. */
   append(deliveries: readonly NewDelivery[]): Promise<Appended[]>;
   close(): Promise<void>;
 }
