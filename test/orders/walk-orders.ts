@@ -1,9 +1,9 @@
 import type { Evidence } from '../../src/domain/evidence.ts';
 import { evidenceOfEvent } from '../../src/evidence/evidence-of-event.ts';
 import { readEvent } from '../../src/inbox/event-schema.ts';
-import { evidenceOfInstall } from '../../src/reconcile/read/evidence-of-install.ts';
-import { type KnownInstall, readInstall } from '../../src/reconcile/read/read-install.ts';
+import type { KnownInstall } from '../../src/reconcile/read/read-install.ts';
 import { createPureEngine, type PureEngine } from '../support/pure-engine.ts';
+import { evidenceOfInstall, readInstall } from '../support/read-whole.ts';
 import { type Access, type Arrival, toInstant } from './arrivals.ts';
 
 /**

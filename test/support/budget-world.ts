@@ -5,15 +5,14 @@ import type { Database } from '../../src/db/database.ts';
 import type { Row } from '../../src/db/schema.ts';
 import type { BudgetNotice } from '../../src/domain/notice.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { evidenceOfInstall } from '../../src/reconcile/read/evidence-of-install.ts';
 import { knownOfInstall } from '../../src/reconcile/read/install-state-store.ts';
-import { readInstall } from '../../src/reconcile/read/read-install.ts';
 import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
 import type { Alerting } from './alerting.ts';
 import { createEngine, type Engine } from './engine-harness.ts';
 import { type Front, openFront } from './front.ts';
 import { atOnce, notifying } from './notices.ts';
+import { evidenceOfInstall, readInstall } from './read-whole.ts';
 
 /** The budgets of a bridge over the evidence, and the sandbox behind a front. */
 export interface BudgetWorld {

@@ -6,9 +6,7 @@ import { AppError } from '../../src/domain/errors.ts';
 import type { Counts } from '../../src/domain/usage.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { createLinkRouter } from '../../src/memberships/link-router.ts';
-import { evidenceOfInstall } from '../../src/reconcile/read/evidence-of-install.ts';
 import { knownOfInstall } from '../../src/reconcile/read/install-state-store.ts';
-import { readInstall } from '../../src/reconcile/read/read-install.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import type { CallNotes, UsageEntry } from '../../src/sources/source.ts';
@@ -19,6 +17,7 @@ import { type InstallReport, reportUsage } from '../../src/usage/report/report-u
 import type { OnAnswer } from '../../src/usage/report/send-usage.ts';
 import type { Alerting } from './alerting.ts';
 import { createEngine, type Engine, inStudio } from './engine-harness.ts';
+import { evidenceOfInstall, readInstall } from './read-whole.ts';
 
 /** A tool whose work can be read, the usage side of a bridge, and the sandbox as the marketplace. */
 export interface UsageWorld {

@@ -8,12 +8,17 @@ import {
   toPair,
 } from '../../domain/evidence.ts';
 import { chunksOf } from '../../lib/chunks.ts';
-import type { Contract } from '../../sources/source.ts';
+import type { Contract, SourceReader, UnreadLink } from '../../sources/source.ts';
+import { addDoubts, type Doubts, doubtsOfListing } from './doubts.ts';
 import { evidenceOfRead } from './evidence-of-read.ts';
-import { type InstallRead, type KnownInstall, withoutUnread } from './read-install.ts';
-
-type Participants = InstallRead['participants'];
-type Listing = Omit<InstallRead, 'participants'>;
+import {
+  askParticipants,
+  type KnownInstall,
+  listInstall,
+  type Participants,
+  type ReadLists,
+  withoutUnread,
+} from './read-install.ts';
 
 /** By contract: the known trainers that are missing from an answer which lists other trainers. */
 type Absent = ReadonlyMap<string, string[]>;
@@ -22,28 +27,60 @@ type Absent = ReadonlyMap<string, string[]>;
 export const contractsAtOnce = 50;
 const linksAtOnce = 10;
 
+/** The result of a read. */
+export interface ReadSummary {
+  /** How many contracts were listed. */
+  contracts: number;
+  doubts: Doubts;
+  unreadLinks: readonly UnreadLink[];
+}
+
+export interface ReadStep {
+  evidence: Evidence;
+  /** Those of the lists, and of who was asked for until now. */
+  doubts: Doubts;
+}
+
 /**
- * The evidence of a whole read, as steps in the order in which they are applied. First comes what is
- * there, links before their contracts. Then comes what is gone, so that a trainer who moves has the
- * new access before the old one ends. Last comes that the contracts of a link are known. Absence ends
- * nothing: for links and trainers it is counted (docs/design.md, Evidence), and only if the read
- * could have shown them; a contract that is in no list is no evidence.
+ * Reads an install, and yields its evidence in the order in which it is applied. First comes what is there, links before
+ * their contracts. Then comes what is gone, so that a trainer who moves has the new access before the old one ends. Last
+ * comes that the contracts of a link are known. Absence ends nothing: for links and trainers it is counted
+ * (docs/design.md, Evidence), and only if the read could have shown them; a contract that is in no list is no evidence.
+ *
+ * To ask for the participants of many contracts takes hours, so the evidence must neither fill the memory nor be lost if
+ * a later request fails. A read that fails has taken nothing away, because what is gone comes after the last request.
+ *
+ * @throws AppError if a request failed
  */
-export function evidenceOfInstall(read: InstallRead, known: KnownInstall): Evidence[] {
-  const { participants } = read;
-  const absent = findAbsent(participants, trainersOf(known));
-  return [
-    evidenceOfLinks(read),
-    ...chunksOf(contractsThere(read, participants.keys()), contractsAtOnce).map((chunk) =>
-      evidenceOfThere(read, chunk, participants, absent),
-    ),
-    ...evidenceOfGone(read, known, absent),
-    ...evidenceOfKnownContracts(read),
-  ];
+export async function* readInSteps(
+  source: SourceReader,
+  install: string,
+  known: KnownInstall,
+  beganAt: string,
+  signal: AbortSignal,
+): AsyncGenerator<ReadStep, ReadSummary> {
+  const listing = await listInstall(source, install, known, beganAt, signal);
+  const { toAsk, unreadLinks } = listing;
+  const doubts = doubtsOfListing(listing, known);
+  const knownTrainers = trainersOf(known);
+  const allAbsent = new Map<string, string[]>();
+  const toStep = (evidence: Evidence): ReadStep => ({ evidence, doubts });
+  yield toStep(evidenceOfLinks(listing));
+  for (const chunk of chunksOf(contractsThere(listing, toAsk), contractsAtOnce)) {
+    const ids = chunk.map(({ id }) => id).filter((id) => toAsk.has(id));
+    const participants = await askParticipants(source, ids, signal);
+    addDoubts(doubts, ids, participants);
+    const absent = findAbsent(participants, knownTrainers);
+    for (const [id, trainerIds] of absent) allAbsent.set(id, trainerIds);
+    yield toStep(evidenceOfThere(listing, chunk, participants, absent));
+  }
+  for (const evidence of evidenceOfGone(listing, known, allAbsent)) yield toStep(evidence);
+  for (const evidence of evidenceOfKnownContracts(listing)) yield toStep(evidence);
+  return { contracts: listing.contracts.length, doubts, unreadLinks };
 }
 
 /** The grant and the listed links. */
-export function evidenceOfLinks({ install, beganAt, grant, links }: Listing): Evidence {
+export function evidenceOfLinks({ install, beganAt, grant, links }: ReadLists): Evidence {
   const isActive = grant.status === 'ACTIVE';
   return {
     ...evidenceOfRead({ install, beganAt, links, contracts: [], participants: new Map() }),
@@ -58,7 +95,7 @@ interface Unlisted {
 }
 
 /** Contracts that have not ended, and every other contract whose participants are asked for. */
-export function contractsThere({ contracts }: Listing, asked: Iterable<string>): (Contract | Unlisted)[] {
+export function contractsThere({ contracts }: ReadLists, asked: Iterable<string>): (Contract | Unlisted)[] {
   const there: (Contract | Unlisted)[] = contracts.filter((contract) => !hasEnded(contract));
   const listed = new Set(there.map(({ id }) => id));
   for (const id of asked) if (!listed.has(id)) there.push({ id });
@@ -67,7 +104,7 @@ export function contractsThere({ contracts }: Listing, asked: Iterable<string>):
 
 /** The contracts that are there and their trainers. This step takes no access away. */
 export function evidenceOfThere(
-  { install, beganAt }: Listing,
+  { install, beganAt }: ReadLists,
   there: readonly (Contract | Unlisted)[],
   participants: Participants,
   absent: Absent,
@@ -92,7 +129,7 @@ export function evidenceOfThere(
 }
 
 /** What has ended, and what was absent. */
-export function evidenceOfGone(read: Listing, known: KnownInstall, absent: Absent): Evidence[] {
+export function evidenceOfGone(read: ReadLists, known: KnownInstall, absent: Absent): Evidence[] {
   const { install, beganAt, grant, contracts, missingLinkIds } = read;
   const absences = beganAt;
   const missedLinks = grant.status === 'ACTIVE' ? missingLinkIds : [];
@@ -118,7 +155,7 @@ export function evidenceOfGone(read: Listing, known: KnownInstall, absent: Absen
  * The pairs that a contract has left: it is listed on links of another job, and not on this link. A
  * contract without links in the list, or without one link of the same job, is no evidence.
  */
-function findMoved({ install, beganAt, links, contracts }: Listing, known: KnownInstall) {
+function findMoved({ install, beganAt, links, contracts }: ReadLists, known: KnownInstall) {
   const linkBy = new Map(links.map((link) => [link.id, link]));
   const listed = new Map(contracts.map((contract) => [contract.id, contract]));
   return known.contracts.flatMap(({ contractId, linkIds }) => {
@@ -137,7 +174,13 @@ function findMoved({ install, beganAt, links, contracts }: Listing, known: Known
 }
 
 /** Few links at a time, because each trainer on a newly known link is derived again. */
-export function evidenceOfKnownContracts({ install, beganAt, links, isActiveWhole, unreadLinks }: Listing): Evidence[] {
+export function evidenceOfKnownContracts({
+  install,
+  beganAt,
+  links,
+  isActiveWhole,
+  unreadLinks,
+}: ReadLists): Evidence[] {
   const knownLinks = isActiveWhole ? withoutUnread(links, unreadLinks) : [];
   return chunksOf(knownLinks, linksAtOnce).map((chunk) => ({
     ...emptyEvidence(),

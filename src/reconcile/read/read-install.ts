@@ -34,8 +34,11 @@ export interface StoredContract {
   lacksAddress?: boolean;
 }
 
-/** Everything that the marketplace answered about one install, and what it left out. */
-export interface InstallRead {
+/** By contract: the answers to the requests for participants. */
+export type Participants = ReadonlyMap<string, Participant[]>;
+
+/** What the marketplace lists of one install, and what it left out. */
+export interface ReadLists {
   install: string;
   /** When its first request was sent. The answers may be as old as that. */
   beganAt: string;
@@ -48,8 +51,6 @@ export interface InstallRead {
   isActiveWhole: boolean;
   /** Links whose contracts were refused: nothing is known of them but that. */
   unreadLinks: readonly UnreadLink[];
-  /** By contract: the answers to the requests for participants. */
-  participants: ReadonlyMap<string, Participant[]>;
 }
 
 /** The participants of a contract are asked for again after this long. */
@@ -61,7 +62,7 @@ const unaddressedStaleMs = 3_600_000;
 const asksAtOnce = 8;
 
 /** The listings of an install, before the participants of its contracts are asked for. */
-export interface InstallListing extends Omit<InstallRead, 'participants'> {
+export interface InstallListing extends ReadLists {
   /** Known contracts of live links that are in no list. */
   unlisted: ReadonlySet<string>;
   /**
@@ -72,23 +73,11 @@ export interface InstallListing extends Omit<InstallRead, 'participants'> {
 }
 
 /**
- * Reads a whole install: grant, links, contracts and their participants. Active contracts are listed
- * before ended ones, so that a contract that ends in between is in the second list.
+ * Lists a whole install: grant, links and contracts. Active contracts are listed before ended ones, so that a contract
+ * that ends in between is in the second list.
  *
  * @throws AppError if a request failed; there is no half read
  */
-export async function readInstall(
-  source: SourceReader,
-  install: string,
-  known: KnownInstall,
-  beganAt: string,
-  signal: AbortSignal,
-): Promise<InstallRead> {
-  const { unlisted: _, toAsk, ...listing } = await listInstall(source, install, known, beganAt, signal);
-  return { ...listing, participants: await askParticipants(source, [...toAsk], signal) };
-}
-
-/** @throws AppError if a request failed */
 export async function listInstall(
   source: SourceReader,
   install: string,
@@ -131,7 +120,7 @@ type OnLinks = Pick<StoredContract, 'contractId' | 'linkIds'>;
 function findUnread(
   known: KnownInstall,
   contracts: OnLinks[],
-  { grant, links, beganAt }: Pick<InstallRead, 'grant' | 'links' | 'beganAt'>,
+  { grant, links, beganAt }: Pick<ReadLists, 'grant' | 'links' | 'beganAt'>,
 ) {
   const knownById = new Map(known.contracts.map((contract) => [contract.contractId, contract]));
   const sinceById = new Map(links.map(({ id }) => [id, known.links.has(id) ? known.links.get(id) : beganAt]));

@@ -18,9 +18,8 @@ import { postponeTouchedTrainers } from '../../memberships/touched-store.ts';
 import { countRemovals, findUnstarted } from '../../removals/brake-store.ts';
 import { canReturn } from '../../tools/account-rules.ts';
 import { previewDrift } from '../drift/preview-drift.ts';
-import { evidenceOfInstall } from '../read/evidence-of-install.ts';
+import { readInSteps } from '../read/evidence-of-install.ts';
 import { knownOfInstall } from '../read/install-state-store.ts';
-import { readInstall } from '../read/read-install.ts';
 import {
   contractsOfTrainers,
   findMembershipsById,
@@ -63,8 +62,8 @@ const chunkSize = 50;
 export async function previewInstall(ctx: Context, install: string, signal: AbortSignal): Promise<PreviewedInstall> {
   const known = await knownOfInstall(ctx, install);
   const beganAt = toInstant(ctx.clock.now());
-  const read = await readInstall(findApi(ctx, install), install, known, beganAt, signal);
-  const steps = evidenceOfInstall(read, known);
+  const reading = readInSteps(findApi(ctx, install), install, known, beganAt, signal);
+  const steps = await Array.fromAsync(reading, ({ evidence }) => evidence);
   const trainerIds = await findTouched(ctx, steps);
   const changes: MembershipChange[] = [];
   for (const chunk of chunksOf(trainerIds, chunkSize)) {

@@ -21,7 +21,7 @@ import { notableDriftMs, type SourceReader } from '../../sources/source.ts';
 import { checkDrift } from '../drift/check-drift.ts';
 import { checkBegan } from '../read/clock-worker.ts';
 import { reportDoubts, tellsActive, tellsRenewals } from '../read/doubts.ts';
-import { contractsAtOnce } from '../read/evidence-of-install.ts';
+import { contractsAtOnce, type ReadSummary, readInSteps } from '../read/evidence-of-install.ts';
 import { createInstallLease, type InstallLease, installLeaseMs, withProgress } from '../read/hold-lease.ts';
 import {
   claimInstallRead,
@@ -31,7 +31,6 @@ import {
   settleInstallRead,
   type WhichInstall,
 } from '../read/install-state-store.ts';
-import { type ReadSummary, readInSteps } from '../read/read-in-steps.ts';
 import { reportUnreadJobs } from '../read/report-unread-jobs.ts';
 import { noteListed } from './active-list-store.ts';
 import { beginRun, failRun, noteRunRead } from './run-store.ts';

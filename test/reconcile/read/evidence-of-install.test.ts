@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Evidence, emptyContract, emptyGrant, emptyLink, toPair } from '../../../src/domain/evidence.ts';
-import { evidenceOfInstall } from '../../../src/reconcile/read/evidence-of-install.ts';
-import type { InstallRead, KnownInstall } from '../../../src/reconcile/read/read-install.ts';
+import type { KnownInstall } from '../../../src/reconcile/read/read-install.ts';
 import type { Contract, Link, Participant } from '../../../src/sources/source.ts';
+import { evidenceOfInstall, type InstallRead } from '../../support/read-whole.ts';
 
 const install = 'acme';
 const beganAt = '2026-03-15T12:00:00.000Z';

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import type { Evidence } from '../../../src/domain/evidence.ts';
-import { evidenceOfInstall } from '../../../src/reconcile/read/evidence-of-install.ts';
-import { readInSteps } from '../../../src/reconcile/read/read-in-steps.ts';
-import { type KnownInstall, readInstall } from '../../../src/reconcile/read/read-install.ts';
+import { readInSteps } from '../../../src/reconcile/read/evidence-of-install.ts';
+import type { KnownInstall } from '../../../src/reconcile/read/read-install.ts';
 import { toApi } from '../../support/incident.ts';
+import { evidenceOfInstall, readInstall } from '../../support/read-whole.ts';
 
 const { signal } = new AbortController();
 const beganAt = '2026-03-15T12:00:00.000Z';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { AppError, type ErrorCode } from '../../../src/domain/errors.ts';
 import type { Evidence } from '../../../src/domain/evidence.ts';
-import { evidenceOfInstall } from '../../../src/reconcile/read/evidence-of-install.ts';
-import { type KnownInstall, readInstall, type StoredContract } from '../../../src/reconcile/read/read-install.ts';
+import type { KnownInstall, StoredContract } from '../../../src/reconcile/read/read-install.ts';
 import type { Contract, ContractPage, Link, Participant, SourceReader } from '../../../src/sources/source.ts';
+import { evidenceOfInstall, readInstall } from '../../support/read-whole.ts';
 
 const { signal } = new AbortController();
 const beganAt = '2026-03-15T12:00:00.000Z';
