@@ -50,7 +50,7 @@ export async function listUsedDays(
   unit: keyof Counts,
   firstDay: Day,
 ): Promise<UsedDay[]> {
-  const rows = await listLedger(ctx, { install, contractIds: [contractId], firstDay });
+  const rows = await listLedger(ctx, { install, contractId });
   return sumByDay(rows, unit).filter(({ day }) => day >= firstDay);
 }
 

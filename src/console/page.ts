@@ -82,7 +82,8 @@ export function formOf({ operator, csrf }: PageRequest, action: string, content:
   </form>`;
 }
 
-/** The address of a page, to come back to it. */
+/** The address of a page, to come back to it. An answer that it has from before is left, as it may be old by then. */
 export function addressOf({ path, query }: Pick<PageRequest, 'path' | 'query'>): string {
-  return query.size === 0 ? path : `${path}?${query}`;
+  const kept = new URLSearchParams([...query].filter(([name]) => name !== 'started'));
+  return kept.size === 0 ? path : `${path}?${kept}`;
 }

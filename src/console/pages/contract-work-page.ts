@@ -5,10 +5,11 @@ import { contractPath } from '../../operations/paths.ts';
 import type { Columns } from '../../operations/show.ts';
 import { type ShownUsage, sayGaps, type UsageDay } from '../../operations/usage-show.ts';
 import { type HeldWork, sayCounts } from '../../operations/usage-values.ts';
+import { whyLong } from '../../usage/due/check-usage.ts';
 import { describeDifference, describeHeld } from '../../usage/due/describe-due.ts';
 import { actButton } from '../act.ts';
-import { ask } from '../ask.ts';
-import type { ConsoleContext, Html, Page, PageRequest, View } from '../page.ts';
+import { askLong } from '../ask-long.ts';
+import type { ConsoleContext, Html, Page, PageRequest, Redirect, View } from '../page.ts';
 import { sheetOf } from '../view/sheet.ts';
 import { tableOf } from '../view/table.ts';
 
@@ -18,9 +19,12 @@ export const contractWorkViews: readonly View[] = [{ path: '/work/contracts/:con
 /** The most days of trainers that a page lists. */
 const mostListed = 500;
 
-async function showContractWork(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
-  const named = { contract: request.params['contract'], install: request.query.get('install') ?? undefined };
-  const usage = await ask<ShownUsage>(request, ctx, 'usageShow', { ...named, stored: true });
+async function showContractWork(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
+  const { contract = '' } = request.params;
+  const input = { contract, install: request.query.get('install') ?? undefined, stored: true };
+  const asked = { id: 'usageShow', input, title: `Work on contract ${contract}`, whyLong: await whyLong(ctx) };
+  const { answer: usage, instead } = await askLong<ShownUsage>(request, ctx, asked);
+  if (instead) return instead;
   const { install, contractId, title, days, held, reported } = usage;
   const isDiffering = request.query.has('differs');
   const chosen = (isDiffering ? days.filter(({ why }) => why !== null) : days).toReversed();

@@ -3,17 +3,22 @@ import { trainerColumns } from '../../operations/access.ts';
 import type { Columns } from '../../operations/show.ts';
 import type { HeldList } from '../../operations/usage-held.ts';
 import { type HeldWork, sayCounts, workPath } from '../../operations/usage-values.ts';
+import { whyLong } from '../../usage/due/check-usage.ts';
 import { describeHeld } from '../../usage/due/describe-due.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
-import type { ConsoleContext, Html, Page, PageRequest, View } from '../page.ts';
+import { askLong } from '../ask-long.ts';
+import type { ConsoleContext, Html, Page, PageRequest, Redirect, View } from '../page.ts';
 import { shortTableOf } from '../view/table.ts';
 
 /** What an operator decides about work: held work, late changes, and what was decided. */
 export const heldViews: readonly View[] = [{ path: '/work/held', show: showHeld }];
 
-async function showHeld(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
-  const { held, late, lowerings } = await ask<HeldList>(request, ctx, 'usageHeld');
+async function showHeld(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
+  const asked = { id: 'usageHeld', input: { decided: false }, title: 'Held work', whyLong: await whyLong(ctx) };
+  const { answer, instead } = await askLong<HeldList>(request, ctx, asked);
+  if (instead) return instead;
+  const { held, late, lowerings } = answer;
   const decided = await ask<HeldList>(request, ctx, 'usageHeld', { decided: true });
   const mayAct = request.operator.role === 'operator';
   const listOf = <Row>(

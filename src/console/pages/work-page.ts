@@ -12,11 +12,14 @@ import {
   sayDifference,
   toDollars,
 } from '../../operations/usage-check.ts';
+import { toWanted } from '../../operations/usage-report.ts';
 import { sayCounts, workPath } from '../../operations/usage-values.ts';
+import { whyLong } from '../../usage/due/check-usage.ts';
 import { actButton } from '../act.ts';
-import { ask, inputIn } from '../ask.ts';
+import { inputIn } from '../ask.ts';
+import { askLong } from '../ask-long.ts';
 import { fileOf, filterOf } from '../list.ts';
-import type { ConsoleContext, Download, Html, Page, PageRequest, View } from '../page.ts';
+import type { Answer, ConsoleContext, Html, Page, PageRequest, Redirect, View } from '../page.ts';
 import { filterForm, pager, toRowId } from '../view/filter.ts';
 import { tableOf } from '../view/table.ts';
 
@@ -29,48 +32,56 @@ export const workViews: readonly View[] = [
 /** So many days are shown where none is chosen. */
 const spanDays = 14;
 const pageSize = 100;
-const mostRows = 100_000;
 
-async function showWork(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
-  const { query, path } = withSpan(request, ctx);
-  const operation = operationOf('usageCheck');
-  const wanted = inputIn(operation, query);
-  const checked = await ask<CheckedWork>(request, ctx, 'usageCheck', wanted);
-  const { sums, days, left } = checked;
+async function showWork(given: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
+  const request = withSpan(given, ctx);
+  const { query } = request;
+  const filter = filterForm(request, filterOf(check, request, ctx, ['install', 'contract', 'from', 'to', 'all']));
+  const { answer, instead } = await checkedOf(request, ctx, filter);
+  if (instead) return instead;
+  const { sums, days, left } = answer;
   const skipped = toRowId(query.get('cursor')) ?? 0;
   const shown = days.slice(skipped, skipped + pageSize);
   const end = skipped + shown.length;
-  const fields = filterOf(operation, { ...request, query }, ctx, ['install', 'contract', 'from', 'to', 'all']);
   return {
     title: 'Work',
     acts: days.length > 0 ? html`<a class="button" href="/work.csv?${query}">Export CSV</a>` : '',
     isStill: true,
     body: html`
-      ${filterForm(request, fields)}
-      ${olderOf(checked, query)}
+      ${filter}
+      ${olderOf(answer, query)}
       ${tableOf('Sums of each customer', sums, sumColumns, `No work is known of these days. It is read in the tools and reported by the schedule “${ctx.config.usage.schedule}” (UTC).`)}
       <h2>${query.has('all') ? 'Days' : 'Days that differ'}</h2>
       ${tableOf('Days of trainers on contracts, the latest first', shown, columns, 'The marketplace has what is due.', [['to do', (one) => toDo(request, one)]])}
-      ${pager({ path, query }, end < days.length ? end : null)}
+      ${pager(request, end < days.length ? end : null)}
       ${left > 0 && html`<p class="warn">${sayCount(left, 'more day is', 'more days are')} not listed: choose less.</p>`}
       <p><a href="/work/held">Held work, late changes and lowered days</a></p>
     `,
   };
 }
 
-function withSpan({ query: given, path }: PageRequest, { clock }: ConsoleContext) {
-  const query = new URLSearchParams(given);
+const check = operationOf('usageCheck');
+
+async function checkedOf(request: PageRequest, ctx: ConsoleContext, above?: Html) {
+  const input = inputIn(check, request.query);
+  const asked = { id: check.id, input, title: 'Work', whyLong: await whyLong(ctx, await toWanted(ctx, input)), above };
+  return await askLong<CheckedWork>(request, ctx, asked);
+}
+
+function withSpan(request: PageRequest, { clock }: ConsoleContext): PageRequest {
+  const query = new URLSearchParams(request.query);
   if (!query.get('to')) query.set('to', clock.now().toISOString().slice(0, 10));
   const to = query.get('to') ?? '';
   if (!query.get('from') && /^[12]\d{3}-\d\d-\d\d$/.test(to) && !Number.isNaN(Date.parse(to)))
     query.set('from', addDays(to, 1 - spanDays));
-  return { path, query };
+  return { ...request, query };
 }
 
 /** Leads to what waits from before the span. */
 function olderOf({ older }: CheckedWork, query: URLSearchParams): Html | string {
   if (older === null) return '';
-  const since = new URLSearchParams({ ...Object.fromEntries(query), from: older });
+  const { started: _other, ...same } = Object.fromEntries(query);
+  const since = new URLSearchParams({ ...same, from: older });
   return html`<p class="warn">Older days need you too. <a href="/work?${since}">Show all since ${older}</a></p>`;
 }
 
@@ -118,9 +129,7 @@ function toDo(request: PageRequest, one: CheckedDay): Html | string {
   return says === undefined ? '' : html`<a href="${path}">${says}</a>`;
 }
 
-async function downloadWork(request: PageRequest, ctx: ConsoleContext): Promise<Download> {
-  const { query } = withSpan(request, ctx);
-  const wanted = inputIn(operationOf('usageCheck'), query, { most: mostRows });
-  const { days } = await ask<CheckedWork>(request, ctx, 'usageCheck', wanted);
-  return fileOf('work', days, dayColumns);
+async function downloadWork(request: PageRequest, ctx: ConsoleContext): Promise<Answer> {
+  const { answer, instead } = await checkedOf(withSpan(request, ctx), ctx);
+  return instead ?? fileOf('work', answer.days, dayColumns);
 }

@@ -2,11 +2,12 @@ import type { Context } from '../../context.ts';
 import { addCounts, type Counts, type Day, isNothing, noCounts, toCounts } from '../../domain/usage.ts';
 import { type DayKey, reportIdOf } from '../report/ledger-store.ts';
 import { reportedOf } from '../report/plan-install.ts';
-import { type DueAndLedger, dayKey, listDays } from './due-store.ts';
+import { countDays, type DueAndLedger, dayKey, listDays } from './due-store.ts';
 import { differenceOf, explainDay, type WhyDifferent } from './explain-day.ts';
 import { type HeldRow, type HeldState, listHeld } from './held-store.ts';
 import { loadRates, type Rate } from './rate-store.ts';
 import { refreshDue } from './refresh-due.ts';
+import { countStale } from './stale-store.ts';
 
 /** One day of a trainer on a contract, from the tool to the marketplace. */
 export interface CheckedDay extends DayKey {
@@ -53,6 +54,25 @@ const settled: readonly (WhyDifferent | null)[] = [null, 'not_begun', 'dismissed
 /** Whether something is unpaid, or paid without a source. */
 export function isOpenDifference({ why }: Pick<CheckedDay, 'why'>): boolean {
   return !settled.includes(why);
+}
+
+/** More days are not checked, and the due work of more trainers is not computed again, while somebody waits. */
+const mostAtOnce = { days: 5000, trainers: 100 };
+
+/** Why it takes long to check these days, or to list what is due where none are given; null where it does not. */
+export async function whyLong(ctx: Context, wanted?: CheckWanted): Promise<string | null> {
+  if ((await countStale(ctx, mostAtOnce.trainers)) === mostAtOnce.trainers) {
+    return `The work of ${mostAtOnce.trainers} trainers or more has changed, and what is due is computed again first.`;
+  }
+  if (wanted === undefined) return null;
+  const { installs, contractId, from, to } = wanted;
+  const contractIds = contractId === undefined ? undefined : [contractId];
+  let left = mostAtOnce.days;
+  for (const install of reportedOf(ctx, installs)) {
+    left -= await countDays(ctx, { install, contractIds, from, to }, left);
+    if (left === 0) return `These are ${mostAtOnce.days} days of trainers or more. Choose less, or check them all.`;
+  }
+  return null;
 }
 
 /** Every day of every contract: what the sources have, what is due, what was answered, and why they differ. */

@@ -145,6 +145,19 @@ export async function* listDays(ctx: Storage, filter: DayFilter): AsyncGenerator
   yield* pages(ctx, (after) => selectUnseen(ctx, filter, after));
 }
 
+/** How many days are due or were reported, whichever are more. It counts to `most` and no further. */
+export async function countDays(ctx: Storage, filter: DayFilter, most: number): Promise<number> {
+  const countIn = async (table: 'usage_due' | 'usage_ledger', alias: 'd' | 'l') => {
+    const condition = toCondition(ctx, alias, filter, undefined, filter.contractIds === undefined);
+    const { rows } = await sql<{ days: number }>`select count(*) as days from (
+      select 1 from ${sql.table(table)} ${sql.ref(alias)} where ${condition} limit ${most}) as counted`.execute(
+      ctx.database.kysely,
+    );
+    return Number(rows[0]?.days);
+  };
+  return Math.max(await countIn('usage_due', 'd'), await countIn('usage_ledger', 'l'));
+}
+
 /** Days that left the look-back and that the marketplace has as they are due: no run looks at them any more. */
 export async function closeSettledDays(tx: Transaction, install: string, before: Day): Promise<void> {
   await sql`update usage_due as d set is_open = 0
@@ -208,14 +221,17 @@ function toCondition(
   table: 'd' | 'l',
   { install, contractIds, from, to }: DayFilter,
   after: DayKey | undefined,
+  isByDay = false,
 ): RawBuilder<unknown> {
   const column = (name: string) => sql.ref(`${table}.${name}`);
+  // For each page, and for a single contract, SQLite would read and sort all of the span by the index of days.
+  const day = isByDay ? column('day') : sql`coalesce(${column('day')}, '')`;
   const conditions = [sql`${column('install')} = ${install}`];
   if (contractIds !== undefined) {
     conditions.push(sql`${column('contract_id')} in ${jsonTexts(database, contractIds)}`);
   }
-  if (from !== undefined) conditions.push(sql`${column('day')} >= ${from}`);
-  if (to !== undefined) conditions.push(sql`${column('day')} <= ${to}`);
+  if (from !== undefined) conditions.push(sql`${day} >= ${from}`);
+  if (to !== undefined) conditions.push(sql`${day} <= ${to}`);
   if (after !== undefined) {
     const key = sql`(${column('contract_id')}, ${column('trainer_id')}, ${column('day')})`;
     conditions.push(sql`${key} > (${after.contractId}, ${after.trainerId}, ${after.day})`);

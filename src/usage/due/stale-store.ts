@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Database, Transaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import type { Row } from '../../db/schema.ts';
+import type { Storage } from '../../keys/storage.ts';
 
 // The SQL of marks on trainers whose due work has to be worked out again. `markWorkStale` sets them.
 
@@ -10,6 +11,12 @@ export async function markAllStale(tx: Transaction): Promise<void> {
   await sql`insert into usage_stale (trainer_id, from_day, reopens)
     select trainer_id, '', 0 from usage_day union select trainer_id, '', 0 from usage_import_trainer
     where true on conflict (trainer_id) do update set from_day = ''`.execute(tx);
+}
+
+/** How many trainers are marked. It counts to `most` and no further. */
+export async function countStale({ database }: Storage, most: number): Promise<number> {
+  const marked = database.kysely.selectFrom('usageStale').select('trainerId').limit(most).execute();
+  return (await marked).length;
 }
 
 /** Takes the marks of these trainers away. A later change marks them again. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { inParts } from '../../../src/db/key-in.ts';
 import { addDays } from '../../../src/lib/add-days.ts';
 import { createApiClient } from '../../support/api-client.ts';
 import { sqlite } from '../../support/databases.ts';
@@ -116,6 +117,37 @@ describe('the pages of work', () => {
     expect(row).toMatch(
       new RegExp(`^${day},acme,${hasty.contractId},,'=2\\+5,108000,.*,held: more than 24 hours in one day,`),
     );
+  });
+
+  it('count no more days than can be awaited, and check them when they are asked to', async () => {
+    const { passHours, visitor, rowsOf, storage, steady, tool, day } = await openWork();
+    tool.work(day, steady.trainerId, 8);
+    await passHours(1);
+    const { kysely } = storage.database;
+    const [known] = await kysely.selectFrom('usageLedger').selectAll().execute();
+    const others = Array.from({ length: 5000 }, (_, n) => ({ ...known, trainerId: `was${n}`, reportId: `gw-${n}` }));
+    for (const part of inParts(others))
+      await kysely
+        .insertInto('usageLedger')
+        .values(part as never)
+        .execute();
+    await visitor.signIn('vera');
+    const offer = await visitor.visit('/work');
+    expect(offer.text).toContain('These are 5000 days of trainers or more.');
+    expect(offer.text).not.toContain('acme |');
+    expect((await visitor.visit(`/work?contract=${steady.contractId}`)).text).toContain('5000 days');
+    const link = offer.html.querySelectorAll('main a').find(({ text }) => text === 'Start it');
+    const { path } = await visitor.visit(link?.getAttribute('href') ?? '');
+    const isThere = ({ text }: VisitedPage) => !text.includes('Under way');
+    const page = await until('it is checked', () => visitor.visit(path), isThere);
+    expect(rowsOf(page.text, 'acme |').slice(0, 1)).toEqual([expect.stringMatching(/\| 5001 \| 5000/)]);
+    expect(rowsOf(page.text, `${day} |`)).toHaveLength(100);
+    const next = page.html.querySelector('main a[rel=next]')?.getAttribute('href') ?? '';
+    expect(rowsOf((await visitor.visit(next)).text, `${day} |`)).toHaveLength(100);
+    const file = await visitor.visit(path.replace('/work?', '/work.csv?'));
+    expect(file.body.split('\r\n').filter((line) => line.startsWith(day))).toHaveLength(5000);
+    // Another span has an answer of its own.
+    expect((await visitor.visit(`/work?from=${addDays(day, 1)}`)).text).toContain('No work is known of these days.');
   });
 
   it('let an operator discard held work, take that back, and accept what would be lowered, and keep who did', async () => {

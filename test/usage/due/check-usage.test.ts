@@ -7,6 +7,7 @@ import {
   checkUsage,
   isOpenDifference,
   sumChecked,
+  whyLong,
 } from '../../../src/usage/due/check-usage.ts';
 import { countImport } from '../../../src/usage/import/import-file.ts';
 import { openOneWorker } from '../../support/one-worker.ts';
@@ -187,5 +188,22 @@ describeAnyDatabase('a check', (openFresh) => {
     expect(await daysOf({ contractId: other.contractId })).toEqual(['2026-04-02 5']);
     expect((await daysOf({ from: '2026-04-02' })).sort()).toEqual(['2026-04-02 30', '2026-04-02 5']);
     expect(await daysOf({ to: '2026-04-01' })).toEqual(['2026-04-01 60']);
+  });
+
+  it('takes long where many trainers are to be worked out first', async () => {
+    const { ctx, engine } = await openWork();
+    const mark = (count: number) =>
+      inTransaction(engine.database, (tx) =>
+        markWorkStale(
+          tx,
+          Array.from({ length: count }, (_, n) => ({ trainerId: `t${n}`, fromDay: '2026-04-01' })),
+        ),
+      );
+    await mark(98);
+    expect(await whyLong(ctx)).toBeNull();
+    await mark(100);
+    expect(await whyLong(ctx)).toContain('100 trainers or more');
+    await Array.fromAsync(checkUsage(ctx, { installs: ['acme'] }));
+    expect(await whyLong(ctx)).toBeNull();
   });
 });
