@@ -46,12 +46,11 @@ export interface UsedDay {
 /** What was reported of each day since the first one, in one unit, the latest first. */
 export async function listUsedDays(
   ctx: Storage,
-  { install, contractId }: ContractKey,
+  of: ContractKey,
   unit: keyof Counts,
   firstDay: Day,
 ): Promise<UsedDay[]> {
-  const rows = await listLedger(ctx, { install, contractId });
-  return sumByDay(rows, unit).filter(({ day }) => day >= firstDay);
+  return sumByDay(await listLedger(ctx, of, firstDay), unit);
 }
 
 function sumByDay(rows: readonly LedgerRow[], unit: keyof Counts): UsedDay[] {

@@ -75,6 +75,10 @@ export function addCounts(a: Counts, b: Counts): Counts {
   return toCounts((name) => (a[name] === null ? b[name] : a[name] + (b[name] ?? 0)));
 }
 
+export function sumCounts(all: readonly Counts[]): Counts {
+  return all.reduce(addCounts, noCounts);
+}
+
 /** Whether no count is known to be more or less than zero. */
 export function isNothing(counts: Counts): boolean {
   return countNames.every((name) => !counts[name]);

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
+import { parse as parseWhole } from 'csv-parse/sync';
 import { AppError } from '../domain/errors.ts';
 
 interface CsvOptions {
@@ -62,4 +63,19 @@ function toLine(header: string[], fields: string[]): Map<string, string> {
 function toCsvError(error: unknown, purpose: string): unknown {
   if (!(error instanceof CsvError)) return error;
   return new AppError('invalid', `Could not ${purpose}: line ${String(error['lines'])} is no CSV (${error.code})`);
+}
+
+/**
+ * The fields of one line, or null where its quotes are wrong. Read by itself, a line with a quote that is not closed
+ * spoils no other.
+ */
+export function splitCsvLine(text: string, delimiter: string): string[] | null {
+  if (!text.includes('"')) return text.split(delimiter);
+  try {
+    const [fields = null] = parseWhole(text, { delimiter, record_delimiter: '\n' }) as string[][];
+    return fields;
+  } catch (error) {
+    if (error instanceof CsvError) return null;
+    throw error;
+  }
 }

@@ -30,7 +30,7 @@ export async function markWorkStale(tx: Transaction, stale: readonly StaleWork[]
 }
 
 /** A trainer who is marked already stays marked from the earlier of both days. */
-export function keepEarliest(conflict: OnConflictBuilder<Tables, 'usageStale'>) {
+function keepEarliest(conflict: OnConflictBuilder<Tables, 'usageStale'>) {
   return conflict.column('trainerId').doUpdateSet({
     fromDay: sql`case when excluded.from_day < usage_stale.from_day then excluded.from_day else usage_stale.from_day end`,
     reopens: sql`case when excluded.reopens > usage_stale.reopens then excluded.reopens else usage_stale.reopens end`,

@@ -5,7 +5,7 @@ import { isBlocked } from '../guidelines/sync-install.ts';
 import type { AlertKind } from '../lib/alerts.ts';
 import { outsideOf, usageScopeOf } from '../memberships/wall.ts';
 import { listSuspects, suspectsAmong } from '../reconcile/runs/suspect-store.ts';
-import { isWorkLate, isWorkRefused } from '../usage/due/trouble-store.ts';
+import { isUsageTroubled } from '../usage/due/trouble-store.ts';
 import type { AlertSubject } from './alert-subject.ts';
 import {
   areManualsUnread,
@@ -13,14 +13,12 @@ import {
   isBudgetNotified,
   isEndpointTroubled,
   isFeedFailing,
-  isLoweringHeld,
   isMailRefused,
   isPaymentPending,
   isPlanOpen,
   isReadingFailing,
   isScopeFailing,
   isToolTroubled,
-  isWorkHeld,
   type Standing,
   standingContract,
   standingLink,
@@ -127,11 +125,10 @@ export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
     quietMs: hourMs,
   },
   usage_unread: asked(['install', 'link', 'tool', 'scope'], isWorkUnread),
-  usage_held: asked(['install', 'reason'], async (ctx, { install = '', reason }) => {
-    if (reason === 'late') return await isWorkLate(ctx, install);
-    return reason === 'lowering' ? await isLoweringHeld(ctx, install) : await isWorkHeld(ctx, install);
-  }),
-  usage_refused: asked(['install'], (ctx, { install = '' }) => isWorkRefused(ctx, install)),
+  usage_held: asked(['install', 'reason'], (ctx, { install = '', reason = 'held' }) =>
+    isUsageTroubled(ctx, reason, install),
+  ),
+  usage_refused: asked(['install'], (ctx, { install = '' }) => isUsageTroubled(ctx, 'refused', install)),
   usage_miscounted: { subject: [], over: 'at_once', quietMs: hourMs },
   guideline_unwritten: asked(['install', 'tool', 'project'], isGuidelineUnwritten),
   budget_low: { ...budgetIs('low'), isNoticedElsewhere: true },

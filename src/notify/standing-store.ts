@@ -143,16 +143,6 @@ export async function areManualsUnread(ctx: Storage, install: string, since: str
   return (await failed.executeTakeFirst()) !== undefined;
 }
 
-export async function isWorkHeld(ctx: Storage, install: string): Promise<boolean> {
-  const held = ctx.database.kysely.selectFrom('usageHeld').select('id').where('state', '=', 'held');
-  return (await held.where('install', 'in', [install, '']).limit(1).executeTakeFirst()) !== undefined;
-}
-
-export async function isLoweringHeld(ctx: Storage, install: string): Promise<boolean> {
-  const days = ctx.database.kysely.selectFrom('usageLedger').select('day').where('install', '=', install);
-  return (await days.where('loweringHeldAt', 'is not', null).limit(1).executeTakeFirst()) !== undefined;
-}
-
 /** Whether the last notice about the budget of an active contract was of this state. */
 export async function isBudgetNotified(
   ctx: Storage,

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { readCsv } from '../../src/lib/read-csv.ts';
+import { readCsv, splitCsvLine } from '../../src/lib/read-csv.ts';
 
 const options = { purpose: 'read the file', columns: ['name', 'count'], maxLineBytes: 1000 };
 
@@ -72,4 +72,20 @@ describe('a CSV file', () => {
     }
     await expect(Array.fromAsync(readCsv(breaking(), options))).rejects.toBe(broken);
   });
+});
+
+it.each([
+  ['a,b,c', ['a', 'b', 'c']],
+  ['', ['']],
+  [',', ['', '']],
+  ['"a",b', ['a', 'b']],
+  ['"a,b","c""d",', ['a,b', 'c"d', '']],
+  ['"",""', ['', '']],
+  ['"a', null],
+  ['a"b', null],
+  ['"a"b', null],
+  ['"a" ,b', null],
+  ['"a""', null],
+])('splits the line %s', (line, fields) => {
+  expect(splitCsvLine(line, ',')).toEqual(fields);
 });

@@ -2,10 +2,10 @@ import type { Day, HeldReason, LedgerState } from '../../domain/usage.ts';
 import { bigint, counter, flag, instant, integer, table, text } from '../columns.ts';
 
 /**
- * `writing` and `dropped` do not count; `dropped` waits to be deleted. `counted` counts, field by field, unless a later
- * import has the same day. `undone` does not count any more.
+ * `writing` does not count yet. `counted` counts, field by field, unless a later import has the same day. `undone` does
+ * not count any more.
  */
-export type ImportState = 'writing' | 'dropped' | 'counted' | 'undone';
+export type ImportState = 'writing' | 'counted' | 'undone';
 
 export const usage = {
   /** A scope in which a tool counts work, and how far it was read. */
@@ -266,7 +266,7 @@ export const usage = {
     /** The name of the file without its folder. */
     fileName: text(),
     actor: text(),
-    /** If it is still being written by then, the process has died. */
+    /** If it is still being written by then, it was given up or its process has died: it is cleared. */
     keptUntil: instant('lease'),
     /** When it began to count. Of two imports with the same day, the later one counts. */
     countedAt: instant().nullable(),
@@ -276,16 +276,6 @@ export const usage = {
     firstDay: text().nullable(),
     lastDay: text().nullable(),
   }),
-
-  /** The trainers of an import, and the first day of each. */
-  usageImportTrainer: table(
-    {
-      importId: bigint().references('usageImport'),
-      trainerId: text(),
-      firstDay: text<Day>(),
-    },
-    { key: ['importId', 'trainerId'] },
-  ),
 
   /** One line of a file: who, where and how much, only by ids. */
   usageImportEntry: table(

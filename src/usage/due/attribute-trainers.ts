@@ -8,7 +8,7 @@ import { importedObservations } from '../import/import-store.ts';
 import { listEngagements } from '../read/contract-source-store.ts';
 import { scopeOfLink, timeZoneOf } from '../read/find-scopes.ts';
 import { listMoments, toolObservations } from '../read/observation-store.ts';
-import { loadDecisions } from './decision-store.ts';
+import { loadDecisions } from './held-store.ts';
 
 export interface AttributedSpan {
   /** Earlier days are left out. */

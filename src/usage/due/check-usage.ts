@@ -1,9 +1,10 @@
 import type { Context } from '../../context.ts';
-import { addCounts, type Counts, type Day, isNothing, noCounts, toCounts } from '../../domain/usage.ts';
-import { type DayKey, reportIdOf } from '../report/ledger-store.ts';
+import { addCounts, type Counts, type Day, isNothing, noCounts, sumCounts, toCounts } from '../../domain/usage.ts';
+import { type DayKey, dayKey, reportIdOf } from '../report/ledger-store.ts';
 import { reportedOf } from '../report/plan-install.ts';
-import { countDays, type DueAndLedger, dayKey, listDays } from './due-store.ts';
-import { differenceOf, explainDay, type WhyDifferent } from './explain-day.ts';
+import type { WhyDifferent } from './describe-due.ts';
+import { countDays, type DueAndLedger, listDays } from './due-store.ts';
+import { differenceOf, explainDay } from './explain-day.ts';
 import { type HeldRow, type HeldState, listHeld } from './held-store.ts';
 import { loadRates, type Rate } from './rate-store.ts';
 import { refreshDue } from './refresh-due.ts';
@@ -104,9 +105,9 @@ async function* checkInstall(
   const contractIds = contractId === undefined ? undefined : [contractId];
   for await (const days of listDays(ctx, { install, contractIds, from, to })) {
     for (const day of days) {
-      const key = dayKey(toKey(day));
+      const key = dayKey(day);
       const known = { held: held.get(key) ?? [], decided: decided.get(key), now };
-      yield* toChecked(day, known, rates.get(toKey(day).contractId));
+      yield toChecked(day, known, rates.get(day.contractId));
       held.delete(key);
     }
   }
@@ -144,10 +145,6 @@ function toHeldKey({ contracts, trainerId, day, id }: HeldRow): string {
   return contract === undefined || other !== undefined ? id : dayKey({ ...contract, trainerId, day });
 }
 
-function toKey({ due, ledger }: DueAndLedger): DayKey {
-  return (due ?? ledger) as DayKey;
-}
-
 interface KnownOfDay {
   /** Work of the day that may be of no other contract. */
   held: readonly UndueRow[];
@@ -155,22 +152,21 @@ interface KnownOfDay {
   now: Date;
 }
 
-function* toChecked(one: DueAndLedger, { held, decided, now }: KnownOfDay, rate: Rate | undefined) {
-  const { install, contractId, trainerId, day } = toKey(one);
-  const key = { install, contractId, trainerId, day };
+function toChecked(one: DueAndLedger, { held, decided, now }: KnownOfDay, rate: Rate | undefined): CheckedDay {
+  const { due: stored, ledger, ...key } = one;
   const waiting = held.find(({ state }) => state === 'held') ?? held[0];
-  const due = one.due?.counts ?? noCounts;
-  const answered = one.ledger?.answered ?? noCounts;
+  const due = stored?.counts ?? noCounts;
+  const answered = ledger?.answered ?? noCounts;
   const sumOf = (wanted: HeldState) =>
-    held.filter(({ state }) => state === wanted).reduce((sum, { counts }) => addCounts(sum, counts), noCounts);
+    sumCounts(held.filter(({ state }) => state === wanted).map(({ counts }) => counts));
   const payable = addCounts(due, sumOf('held'));
   const difference = toDifference(payable, answered);
-  const why = explainDay(one.due, one.ledger, now, decided) ?? waiting?.state ?? null;
+  const why = explainDay(stored, ledger, now, decided) ?? waiting?.state ?? null;
   // A late change is decided by its day, even where other work of the day was discarded.
   const isOfDay = waiting === undefined || why === 'late' || why === 'dismissed';
-  yield {
+  return {
     ...key,
-    id: isOfDay ? (one.ledger?.reportId ?? reportIdOf(key)) : waiting.id,
+    id: isOfDay ? reportIdOf(key) : waiting.id,
     seen: addCounts(payable, sumOf('discarded')),
     due,
     answered,
@@ -178,7 +174,7 @@ function* toChecked(one: DueAndLedger, { held, decided, now }: KnownOfDay, rate:
     held: waiting ?? null,
     difference,
     usd: toUsd(difference, rate),
-  } satisfies CheckedDay;
+  };
 }
 
 /** Held work of a day on which nothing is due or was reported, or that may be of several contracts. */

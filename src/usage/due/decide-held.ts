@@ -5,12 +5,10 @@ import { AppError } from '../../domain/errors.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { markWorkStale } from '../../memberships/stale-work-store.ts';
 import { wholeKey } from '../attribute/attribute-work.ts';
-import { releaseDays } from '../report/ledger-mark-store.ts';
-import { findReported, type LedgerRow } from '../report/ledger-store.ts';
-import { dropDecision, keepDecision } from './decision-store.ts';
+import { findReported, releaseDays } from '../report/ledger-store.ts';
 import { describeHeld } from './describe-due.ts';
 import { setOpen } from './due-store.ts';
-import { findHeld, type HeldRow, heldIdOf } from './held-store.ts';
+import { dropDecision, findHeld, type HeldRow, heldIdOf, keepDecision } from './held-store.ts';
 import { refreshDue, refreshTrainers } from './refresh-due.ts';
 
 /**
@@ -20,36 +18,27 @@ import { refreshDue, refreshTrainers } from './refresh-due.ts';
  * @throws AppError `not_found` where no such work is held, `invalid` for a contract it cannot be of, `conflict` where
  *   the work would be held all the same
  */
-export async function decideHeld(ctx: Context, by: By, id: string, contractId: string | null): Promise<HeldRow> {
-  await refreshDue(ctx);
-  return await inTransaction(
-    ctx.database,
-    async (tx) => {
-      const held = await needHeld(tx, id);
-      const contract = held.contracts.find((one) => one.contractId === contractId);
-      if (contractId !== null && contract === undefined) {
-        const known = held.contracts.map((one) => one.contractId).join(', ') || 'none';
-        throw new AppError('invalid', `The work cannot belong to this contract. Possible contracts: ${known}`);
-      }
-      const decision = { contract: contract ?? null, reason: held.reason };
-      const of = { key: held.work, trainerId: held.trainerId };
-      await keepDecision(tx, of, decision, toInstant(ctx.clock.now()));
-      await refresh(ctx, tx, held);
-      const after = await findHeld(tx, id);
-      if (after === undefined || after.state === 'held') {
-        // What would put its whole day at fault is held with it.
-        const { reason } = after ?? (await findHeld(tx, heldIdOf(wholeKey(held.work)))) ?? held;
-        throw new AppError(
-          'conflict',
-          `Nothing was changed, because the work would still be held: ${describeHeld[reason]}`,
-        );
-      }
-      const decided = contractId === null ? 'discarded' : `assigned to ${contractId}`;
-      await writeAudit(tx, by, 'usage held', `${id} ${decided}`);
-      return after;
-    },
-    { isDurable: true },
-  );
+export async function decideHeld(ctx: Context, by: By, id: string, contractId: string | null): Promise<void> {
+  await decide(ctx, by, async (tx) => {
+    const held = await needHeld(tx, id);
+    const contract = held.contracts.find((one) => one.contractId === contractId);
+    if (contractId !== null && contract === undefined) {
+      const known = held.contracts.map((one) => one.contractId).join(', ') || 'none';
+      throw new AppError('invalid', `The work cannot belong to this contract. Possible contracts: ${known}`);
+    }
+    await keepDecision(tx, held, contract ?? null, toInstant(ctx.clock.now()));
+    await refresh(ctx, tx, held);
+    const after = await findHeld(tx, id);
+    if (after === undefined || after.state === 'held') {
+      // What would put its whole day at fault is held with it.
+      const { reason } = after ?? (await findHeld(tx, heldIdOf(wholeKey(held.work)))) ?? held;
+      throw new AppError(
+        'conflict',
+        `Nothing was changed, because the work would still be held: ${describeHeld[reason]}`,
+      );
+    }
+    return `${id} ${contractId === null ? 'discarded' : `assigned to ${contractId}`}`;
+  });
 }
 
 /**
@@ -57,20 +46,14 @@ export async function decideHeld(ctx: Context, by: By, id: string, contractId: s
  *
  * @throws AppError `not_found` where none was made
  */
-export async function takeBackDecision(ctx: Context, by: By, id: string): Promise<HeldRow | undefined> {
-  await refreshDue(ctx);
-  return await inTransaction(
-    ctx.database,
-    async (tx) => {
-      const held = await needHeld(tx, id);
-      const wasDecided = await dropDecision(tx, held.work);
-      if (!wasDecided) throw new AppError('not_found', `Nothing was decided about ${id}`);
-      await refresh(ctx, tx, held);
-      await writeAudit(tx, by, 'usage held', `${id} taken back`);
-      return await findHeld(tx, id);
-    },
-    { isDurable: true },
-  );
+export async function takeBackDecision(ctx: Context, by: By, id: string): Promise<void> {
+  await decide(ctx, by, async (tx) => {
+    const held = await needHeld(tx, id);
+    const wasDecided = await dropDecision(tx, held.work);
+    if (!wasDecided) throw new AppError('not_found', `Nothing was decided about ${id}`);
+    await refresh(ctx, tx, held);
+    return `${id} taken back`;
+  });
 }
 
 /**
@@ -79,20 +62,21 @@ export async function takeBackDecision(ctx: Context, by: By, id: string): Promis
  * @param reportId as `listLate` names it
  * @throws AppError `not_found` where no such day was sent for the last time
  */
-export async function decideLate(ctx: Context, by: By, reportId: string, isSent: boolean): Promise<LedgerRow> {
+export async function decideLate(ctx: Context, by: By, reportId: string, isSent: boolean): Promise<void> {
+  await decide(ctx, by, async (tx) => {
+    const day = await findReported(tx, reportId);
+    if (day?.closedAt == null) throw new AppError('not_found', `No late change is called ${reportId}`);
+    if (isSent) await releaseDays(tx, [day]);
+    await setOpen(tx, day, isSent);
+    return `${reportId} ${isSent ? 'sent' : 'dismissed'}`;
+  });
+}
+
+/** @param change returns what the audit log is to say */
+async function decide(ctx: Context, by: By, change: (tx: Transaction) => Promise<string>): Promise<void> {
   await refreshDue(ctx);
-  return await inTransaction(
-    ctx.database,
-    async (tx) => {
-      const day = await findReported(tx, reportId);
-      if (day?.closedAt == null) throw new AppError('not_found', `No late change is called ${reportId}`);
-      if (isSent) await releaseDays(tx, [day]);
-      await setOpen(tx, day, isSent);
-      await writeAudit(tx, by, 'usage held', `${reportId} ${isSent ? 'sent' : 'dismissed'}`);
-      return day;
-    },
-    { isDurable: true },
-  );
+  const decideAll = async (tx: Transaction) => await writeAudit(tx, by, 'usage held', await change(tx));
+  await inTransaction(ctx.database, decideAll, { isDurable: true });
 }
 
 async function needHeld(tx: Transaction, id: string): Promise<HeldRow> {

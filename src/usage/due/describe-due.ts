@@ -1,8 +1,7 @@
 import type { HeldReason } from '../../domain/usage.ts';
-import type { WhyDifferent } from './explain-day.ts';
 
 /** Why the marketplace has something else than is due. */
-export const describeDifference: Record<WhyDifferent, string> = {
+export const describeDifference = {
   not_begun: 'its day has not started in UTC',
   not_sent: 'to be sent with the next report',
   held: 'held for your decision: see "gangway usage held"',
@@ -14,7 +13,9 @@ export const describeDifference: Record<WhyDifferent, string> = {
   late: 'changed after its last report: see "gangway usage held"',
   dismissed: 'changed after its last report, and dismissed by an operator',
   unseen: 'no longer seen; what was reported stays',
-};
+} as const;
+
+export type WhyDifferent = keyof typeof describeDifference;
 
 /** Why work is held. */
 export const describeHeld: Record<HeldReason, string> = {

@@ -1,26 +1,23 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../../db/database.ts';
+import { toExcluded } from '../../db/excluded.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import { inParts, keyIn } from '../../db/key-in.ts';
 import type { Row } from '../../db/schema.ts';
 import { type Counts, countNames, type Day } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
-import { type DayKey, type LedgerRow, toLedgerRow } from '../report/ledger-store.ts';
+import { type DayKey, keyColumns, type LedgerRow, toLedgerRow } from '../report/ledger-store.ts';
 
 // The SQL of what is due, alone and beside what was answered.
 
 /** What is due on a day, as it is stored. */
-export interface StoredDue extends DayKey {
-  timeZone: string;
+export interface StoredDue extends Omit<Row<'usageDue'>, keyof Counts> {
   counts: Counts;
-  isPartial: boolean;
-  /** Whether a run still has to look at it. */
-  isOpen: boolean;
 }
 
 /** A day that is due, that was reported, or both. */
-export interface DueAndLedger {
+export interface DueAndLedger extends DayKey {
   due: StoredDue | undefined;
   ledger: LedgerRow | undefined;
 }
@@ -31,12 +28,6 @@ export interface DayFilter {
   /** Inclusive. */
   from?: Day | undefined;
   to?: Day | undefined;
-}
-
-const keyColumns = ['install', 'contractId', 'trainerId', 'day'] as const;
-
-export function dayKey({ install, contractId, trainerId, day }: DayKey): string {
-  return JSON.stringify([install, contractId, trainerId, day]);
 }
 
 export async function loadDueOf(
@@ -57,39 +48,15 @@ function toDue({ seconds, tasks, labels, ...row }: Row<'usageDue'>): StoredDue {
   return { ...row, counts: { seconds, tasks, labels } };
 }
 
-/** Trainers with something due, sorted by bytes. */
-export async function listDueTrainers(db: Transaction, page: { after: string; limit: number }): Promise<string[]> {
-  const rows = await db
-    .selectFrom('usageDue')
-    .select('trainerId')
-    .distinct()
-    .where('trainerId', '>', page.after)
-    .orderBy('trainerId')
-    .limit(page.limit)
-    .execute();
-  return rows.map(({ trainerId }) => trainerId);
-}
-
 /** Stores what is due. A run looks at these days again. */
 export async function saveDue(tx: Transaction, days: readonly Omit<StoredDue, 'isOpen'>[]): Promise<void> {
   const rows = days.map(({ install, contractId, trainerId, day, timeZone, counts, isPartial }) => {
     return { install, contractId, trainerId, day, timeZone, isPartial, ...counts, isOpen: true };
   });
+  const changed = toExcluded(['seconds', 'tasks', 'labels', 'timeZone', 'isPartial', 'isOpen']);
   for (const part of inParts(rows)) {
-    await tx
-      .insertInto('usageDue')
-      .values(part)
-      .onConflict((conflict) =>
-        conflict.columns([...keyColumns]).doUpdateSet((eb) => ({
-          seconds: eb.ref('excluded.seconds'),
-          tasks: eb.ref('excluded.tasks'),
-          labels: eb.ref('excluded.labels'),
-          timeZone: eb.ref('excluded.timeZone'),
-          isPartial: eb.ref('excluded.isPartial'),
-          isOpen: eb.ref('excluded.isOpen'),
-        })),
-      )
-      .execute();
+    const insert = tx.insertInto('usageDue').values(part);
+    await insert.onConflict((conflict) => conflict.columns(keyColumns).doUpdateSet(changed)).execute();
   }
 }
 
@@ -134,15 +101,24 @@ export async function* listOpenDays(
   const isToDo = sql`d.is_open = 1 and not ${isStale} and (
     (l.state is null and ${isCounted}) or l.state <> 'answered' or ${isDoubted}
     or l.lowering_held_at is not null or (l.closed_at is null and l.day < ${leavingBefore}) or ${differs})`;
-  for await (const page of pages(ctx, (after) => selectDue(ctx, filter, after, isToDo))) {
+  for await (const page of pages(ctx, filter, 'd', isToDo)) {
     yield page.flatMap(({ due, ledger }) => (due === undefined ? [] : [{ due, ledger }]));
   }
 }
 
 /** Every day that is due or was reported: those that are due first, each part contract by contract. */
 export async function* listDays(ctx: Storage, filter: DayFilter): AsyncGenerator<DueAndLedger[]> {
-  yield* pages(ctx, (after) => selectDue(ctx, filter, after, sql`true`));
-  yield* pages(ctx, (after) => selectUnseen(ctx, filter, after));
+  yield* pages(ctx, filter, 'd', sql`true`);
+  yield* pages(ctx, filter, 'l', sql`d.day is null`);
+}
+
+/** Days of any age whose lowering is held, and days that were reported lower since an instant. */
+export async function listLowered(ctx: Storage, install: string, since: string): Promise<DueAndLedger[]> {
+  const ofInstall = sql`${selectFrom('l')} where l.install = ${install}`;
+  // Each part has an index of its own. With an `or`, SQLite reads all days of the install.
+  const query = sql<JoinedRow>`${ofInstall} and l.lowering_held_at is not null
+    union ${ofInstall} and l.lowered_at >= ${since} order by day, contract_id, trainer_id`;
+  return (await query.execute(ctx.database.kysely)).rows.map(toDays);
 }
 
 /** How many days are due or were reported, whichever are more. It counts to `most` and no further. */
@@ -178,13 +154,21 @@ interface JoinedRow extends Row<'usageLedger'> {
   dueLabels: number | null;
 }
 
+/** Which of the two tables has every day that is listed: the due days, or the ledger. */
+type Listed = 'd' | 'l';
+
 /** Page by page: one query for everything would block the thread for too long. */
 async function* pages(
   ctx: Storage,
-  select: (after: DayKey | undefined) => RawBuilder<JoinedRow>,
+  filter: DayFilter,
+  listed: Listed,
+  condition: RawBuilder<unknown>,
 ): AsyncGenerator<DueAndLedger[]> {
+  const order = ['contract_id', 'trainer_id', 'day'].map((name) => sql.ref(`${listed}.${name}`));
   for (let last: JoinedRow | undefined; ; ) {
-    const { rows } = await select(last).execute(ctx.database.kysely);
+    const query = sql<JoinedRow>`${selectFrom(listed)} where ${toCondition(ctx, listed, filter, last)} and ${condition}
+      order by ${sql.join(order)} limit ${pageSize}`;
+    const { rows } = await query.execute(ctx.database.kysely);
     if (rows.length > 0) yield rows.map(toDays);
     if (rows.length < pageSize) return;
     last = rows.at(-1);
@@ -192,38 +176,25 @@ async function* pages(
   }
 }
 
-const ledgerColumns = sql`l.seconds, l.tasks, l.labels, l.tried_seconds, l.tried_tasks, l.tried_labels, l.state,
-  l.doubted_until, l.lowering_held_at, l.lowered_at, l.lowered_from, l.sent_at, l.answered_at, l.closed_at, l.report_id,
-  l.request_id, l.status, l.message`;
-
-function selectDue(
-  ctx: Storage,
-  filter: DayFilter,
-  after: DayKey | undefined,
-  condition: RawBuilder<unknown>,
-): RawBuilder<JoinedRow> {
-  return sql<JoinedRow>`select d.install, d.contract_id, d.trainer_id, d.day, d.time_zone, d.is_partial, d.is_open,
-      d.seconds as due_seconds, d.tasks as due_tasks, d.labels as due_labels, ${ledgerColumns}
-    from usage_due d left join usage_ledger l on ${sameDay}
-    where ${toCondition(ctx, 'd', filter, after)} and ${condition}
-    order by d.contract_id, d.trainer_id, d.day limit ${pageSize}`;
-}
-
-function selectUnseen(ctx: Storage, filter: DayFilter, after: DayKey | undefined): RawBuilder<JoinedRow> {
-  return sql<JoinedRow>`select l.install, l.contract_id, l.trainer_id, l.day, null as is_partial, ${ledgerColumns}
-    from usage_ledger l
-    where ${toCondition(ctx, 'l', filter, after)} and not exists (select 1 from usage_due d where ${sameDay})
-    order by l.contract_id, l.trainer_id, l.day limit ${pageSize}`;
+function selectFrom(listed: Listed): RawBuilder<unknown> {
+  const key = ['install', 'contract_id', 'trainer_id', 'day'].map((name) => sql.ref(`${listed}.${name}`));
+  const [from, beside] = listed === 'd' ? ['usage_due d', 'usage_ledger l'] : ['usage_ledger l', 'usage_due d'];
+  return sql`select ${sql.join(key)}, d.time_zone, d.is_partial, d.is_open,
+      d.seconds as due_seconds, d.tasks as due_tasks, d.labels as due_labels,
+      l.seconds, l.tasks, l.labels, l.tried_seconds, l.tried_tasks, l.tried_labels, l.state, l.doubted_until,
+      l.lowering_held_at, l.lowered_at, l.lowered_from, l.sent_at, l.answered_at, l.closed_at, l.report_id,
+      l.request_id, l.status, l.message
+    from ${sql.raw(from)} left join ${sql.raw(beside)} on ${sameDay}`;
 }
 
 function toCondition(
   { database }: Storage,
-  table: 'd' | 'l',
+  listed: Listed,
   { install, contractIds, from, to }: DayFilter,
   after: DayKey | undefined,
   isByDay = false,
 ): RawBuilder<unknown> {
-  const column = (name: string) => sql.ref(`${table}.${name}`);
+  const column = (name: string) => sql.ref(`${listed}.${name}`);
   // For each page, and for a single contract, SQLite would read and sort all of the span by the index of days.
   const day = isByDay ? column('day') : sql`coalesce(${column('day')}, '')`;
   const conditions = [sql`${column('install')} = ${install}`];
@@ -244,6 +215,7 @@ function toDays(row: JoinedRow): DueAndLedger {
   const key = { install, contractId, trainerId, day };
   const counts = { seconds: row.dueSeconds, tasks: row.dueTasks, labels: row.dueLabels };
   return {
+    ...key,
     due: isPartial === null ? undefined : { ...key, timeZone, counts, isPartial, isOpen },
     ledger: row.state === null ? undefined : toLedgerRow(row),
   };

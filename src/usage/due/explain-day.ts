@@ -2,28 +2,9 @@ import { type Counts, countNames, isNothing, toCounts } from '../../domain/usage
 import { dayIn } from '../../lib/day-in.ts';
 import { isDoubted, type LedgerDay } from '../report/ledger-day.ts';
 import { isLoweringHeld } from '../report/plan-report.ts';
+import type { WhyDifferent } from './describe-due.ts';
 import type { StoredDue } from './due-store.ts';
 import type { HeldState } from './held-store.ts';
-
-/**
- * Why the marketplace may have other counts than are due. `not_begun`: the day has not begun everywhere; `not_sent`:
- * the next run sends it; `held` and `discarded`: other work of the day; `lowering_held`: an operator has to accept the
- * lowering; `refused` and `unsent`: the message says why; `in_doubt`: a request with an unknown outcome has arrived or
- * may; `late` and `dismissed`: it changed after it was sent for the last time; `unseen`: what was reported is no longer
- * seen, and stays.
- */
-export type WhyDifferent =
-  | 'not_begun'
-  | 'not_sent'
-  | 'held'
-  | 'discarded'
-  | 'lowering_held'
-  | 'refused'
-  | 'unsent'
-  | 'in_doubt'
-  | 'late'
-  | 'dismissed'
-  | 'unseen';
 
 export type ExplainedDue = Pick<StoredDue, 'day' | 'counts' | 'timeZone' | 'isPartial' | 'isOpen'>;
 

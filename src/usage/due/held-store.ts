@@ -1,37 +1,25 @@
 import { createHash } from 'node:crypto';
 import { type ExpressionBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../../db/database.ts';
+import { toExcluded } from '../../db/excluded.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import { inParts } from '../../db/key-in.ts';
 import type { Row, Tables } from '../../db/schema.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
-import type { Counts, Day, HeldReason, WorkedOn } from '../../domain/usage.ts';
+import type { Counts, Day, WorkedOn } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
-import type { HeldWork } from '../attribute/attribute-work.ts';
+import type { HeldWork, HeldWorkDecision } from '../attribute/attribute-work.ts';
 
 // The SQL of work that waits for an operator, and of work that an operator decided about.
 
 export type HeldState = HeldWork['state'];
 
 /** Held work as it is stored. */
-export interface HeldRow {
-  /** Short, and the same for as long as the work exists. */
-  id: string;
-  /** Names the work in decisions. */
-  work: string;
-  /** Empty where the work may be of several installs, or of none. */
-  install: string;
-  trainerId: string;
-  day: Day;
-  source: string;
+export interface HeldRow extends Omit<Row<'usageHeld'>, keyof Counts | 'workedOn' | 'contracts'> {
   workedOn: WorkedOn;
   counts: Counts;
-  reason: HeldReason;
   /** Contracts that the work may be of. */
   contracts: ContractKey[];
-  state: HeldState;
-  /** Since when it is in this state. */
-  since: string;
 }
 
 export interface HeldFilter {
@@ -81,15 +69,9 @@ export async function saveHeld(tx: Transaction, held: readonly HeldRow[]): Promi
     contracts: JSON.stringify(contracts),
   }));
   for (const part of inParts(rows)) {
-    await tx
-      .deleteFrom('usageHeld')
-      .where(
-        'id',
-        'in',
-        part.map(({ id }) => id),
-      )
-      .execute();
-    await tx.insertInto('usageHeld').values(part).execute();
+    const insert = tx.insertInto('usageHeld').values(part);
+    const changed = toExcluded(Object.keys(part[0] ?? {}).filter((name) => name !== 'id'));
+    await insert.onConflict((conflict) => conflict.column('id').doUpdateSet(changed)).execute();
   }
 }
 
@@ -133,4 +115,44 @@ function fromRow({ seconds, tasks, labels, workedOn, contracts, ...row }: Row<'u
     workedOn: JSON.parse(workedOn) as WorkedOn,
     contracts: JSON.parse(contracts) as ContractKey[],
   };
+}
+
+/** The decisions about the work of these trainers, by the key of the work. */
+export async function loadDecisions(
+  database: Database,
+  db: Transaction,
+  trainerIds: readonly string[],
+): Promise<Map<string, HeldWorkDecision>> {
+  const rows = await db
+    .selectFrom('usageDecision')
+    .selectAll()
+    .where('trainerId', 'in', jsonTexts(database, trainerIds))
+    .execute();
+  return new Map(
+    rows.map(({ work, install, contractId, reason }) => {
+      const contract = install === null || contractId === null ? null : { install, contractId };
+      return [work, { contract, reason }];
+    }),
+  );
+}
+
+/** @param contract null where the work is never reported */
+export async function keepDecision(
+  tx: Transaction,
+  { work, trainerId, reason }: Pick<HeldRow, 'work' | 'trainerId' | 'reason'>,
+  contract: ContractKey | null,
+  decidedAt: string,
+): Promise<void> {
+  const decided = { install: contract?.install ?? null, contractId: contract?.contractId ?? null, reason, decidedAt };
+  await tx
+    .insertInto('usageDecision')
+    .values({ work, trainerId, ...decided })
+    .onConflict((conflict) => conflict.column('work').doUpdateSet(decided))
+    .execute();
+}
+
+/** @returns whether there was one */
+export async function dropDecision(tx: Transaction, work: string): Promise<boolean> {
+  const { numDeletedRows } = await tx.deleteFrom('usageDecision').where('work', '=', work).executeTakeFirst();
+  return numDeletedRows > 0n;
 }

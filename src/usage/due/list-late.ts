@@ -1,9 +1,9 @@
 import type { Context } from '../../context.ts';
 import type { Counts } from '../../domain/usage.ts';
 import { instantIn } from '../../lib/clock.ts';
-import { type DayKey, type LedgerRow, listLowered, reportIdOf } from '../report/ledger-store.ts';
+import { type DayKey, reportIdOf } from '../report/ledger-store.ts';
 import { planInstall, reportedOf } from '../report/plan-install.ts';
-import { dayKey, listDays } from './due-store.ts';
+import { type DueAndLedger, listLowered } from './due-store.ts';
 
 /** A day whose counts changed after it was sent for the last time. */
 export interface LateDay extends DayKey {
@@ -41,36 +41,19 @@ export interface Lowering extends DayKey {
 /** Held days of any age, and days that were reported lower within the look-back. */
 export async function listLowerings(ctx: Context, installs: readonly string[]): Promise<Lowering[]> {
   const since = instantIn(ctx.clock, -ctx.config.usage.lookbackMs);
-  const lowerings: Lowering[] = [];
-  for (const install of installs) {
-    const rows = await listLowered(ctx, install, since);
-    const due = await loadDue(ctx, install, rows);
-    lowerings.push(...rows.flatMap((row) => [...toHeld(row, due.get(dayKey(row)) ?? null), ...toReported(row, since)]));
-  }
-  return lowerings;
+  const days = await Promise.all(installs.map((install) => listLowered(ctx, install, since)));
+  return days.flat().flatMap((day) => toLowerings(day, since));
 }
 
-async function loadDue(ctx: Context, install: string, rows: readonly LedgerRow[]): Promise<Map<string, Counts>> {
-  const contractIds = [...new Set(rows.flatMap((row) => (row.heldSince === null ? [] : [row.contractId])))];
-  const due = new Map<string, Counts>();
-  if (contractIds.length === 0) return due;
-  for await (const days of listDays(ctx, { install, contractIds })) {
-    for (const day of days) if (day.due !== undefined) due.set(dayKey(day.due), day.due.counts);
-  }
-  return due;
-}
-
-function toHeld(row: LedgerRow, to: Counts | null): Lowering[] {
-  const { heldSince, answered } = row;
-  return heldSince === null ? [] : [{ ...toKey(row), state: 'held', since: heldSince, from: answered, to }];
-}
-
-function toReported(row: LedgerRow, since: string): Lowering[] {
-  const { lowered, answered } = row;
-  if (lowered === null || lowered.at < since) return [];
-  return [{ ...toKey(row), state: 'reported', since: lowered.at, from: lowered.from, to: answered }];
-}
-
-function toKey({ install, contractId, trainerId, day }: DayKey): DayKey {
-  return { install, contractId, trainerId, day };
+function toLowerings({ due, ledger, ...key }: DueAndLedger, since: string): Lowering[] {
+  if (ledger === undefined) return [];
+  const { heldSince, lowered, answered } = ledger;
+  return [
+    ...(heldSince === null
+      ? []
+      : [{ ...key, state: 'held', since: heldSince, from: answered, to: due?.counts ?? null } as const]),
+    ...(lowered === null || lowered.at < since
+      ? []
+      : [{ ...key, state: 'reported', since: lowered.at, from: lowered.from, to: answered } as const]),
+  ];
 }

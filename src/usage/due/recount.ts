@@ -1,10 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
-import { listImportedTrainers } from '../import/import-store.ts';
-import { listWorkedTrainers } from '../read/observation-store.ts';
-import { listDueTrainers } from './due-store.ts';
 import { applyChange, type DueChange, findChange, refreshDue } from './refresh-due.ts';
+import { listWorkedTrainers } from './stale-store.ts';
 
 /** A trainer whose stored due work was not what follows from the sources. */
 export interface WrongDue {
@@ -20,7 +18,7 @@ export async function recountDue(ctx: Context, signal?: AbortSignal, onProgress?
   await refreshDue(ctx, signal, onProgress);
   const wrong: WrongDue[] = [];
   for (let after = ''; !signal?.aborted; ) {
-    const trainerIds = await nextTrainers(ctx, after);
+    const trainerIds = await listWorkedTrainers(ctx.database.kysely, after, trainersAtOnce);
     if (trainerIds.length === 0) return wrong;
     const change = await inTransaction(ctx.database, async (tx) => {
       // A trainer whose work changed meanwhile is worked out by the next refresh.
@@ -30,11 +28,7 @@ export async function recountDue(ctx: Context, signal?: AbortSignal, onProgress?
         .where('trainerId', 'in', trainerIds)
         .execute();
       const settled = trainerIds.filter((id) => !stale.some(({ trainerId }) => trainerId === id));
-      const found = await findChange(
-        ctx,
-        tx,
-        settled.map((trainerId) => ({ trainerId, fromDay: '' })),
-      );
+      const found = await findChange(ctx, tx, settled, '');
       await applyChange(tx, found);
       return found;
     });
@@ -44,14 +38,6 @@ export async function recountDue(ctx: Context, signal?: AbortSignal, onProgress?
     await nextTurn();
   }
   return wrong;
-}
-
-async function nextTrainers(ctx: Context, after: string): Promise<string[]> {
-  const page = { after, limit: trainersAtOnce };
-  const lists = [listWorkedTrainers, listImportedTrainers, listDueTrainers];
-  const all = await Promise.all(lists.map((list) => list(ctx.database.kysely, page)));
-  const sorted = [...new Set(all.flat())].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
-  return sorted.slice(0, trainersAtOnce);
 }
 
 function toWrong({ saved, dropped, heldSaved, heldDropped }: DueChange): WrongDue[] {

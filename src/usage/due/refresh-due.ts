@@ -2,14 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Context } from '../../context.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
-import type { Row } from '../../db/schema.ts';
 import { readSetting, writeSetting } from '../../db/setting-store.ts';
-import { addCounts, type Counts, countNames, isLower, noCounts } from '../../domain/usage.ts';
+import { countNames, type Day, isLower, noCounts, sumCounts } from '../../domain/usage.ts';
 import { toInstant } from '../../lib/clock.ts';
 import type { DueDay } from '../attribute/attribute-work.ts';
-import { releaseDays, reopenDays } from '../report/ledger-mark-store.ts';
+import { dayKey, releaseDays, reopenDays } from '../report/ledger-store.ts';
 import { attributeTrainers } from './attribute-trainers.ts';
-import { dayKey, dropDue, loadDueOf, type StoredDue, saveDue } from './due-store.ts';
+import { dropDue, loadDueOf, type StoredDue, saveDue } from './due-store.ts';
 import { dropHeld, type HeldRow, loadHeldOf, saveHeld, toHeldRow } from './held-store.ts';
 import { chooseStale, markAllStale, takeStale } from './stale-store.ts';
 
@@ -66,7 +65,13 @@ async function refreshSome(ctx: Context, tx: Transaction): Promise<number> {
 export async function refreshTrainers(ctx: Context, tx: Transaction, trainerIds: readonly string[]): Promise<void> {
   const stale = await takeStale(ctx.database, tx, trainerIds);
   if (stale.length === 0) return;
-  const change = await findChange(ctx, tx, stale);
+  const fromDay = stale.map((one) => one.fromDay).sort()[0] ?? '';
+  const change = await findChange(
+    ctx,
+    tx,
+    stale.map(({ trainerId }) => trainerId),
+    fromDay,
+  );
   await applyChange(tx, change);
   const reopened = new Set(stale.flatMap(({ trainerId, reopens }) => (reopens ? [trainerId] : [])));
   await reopenDays(tx, change.moved);
@@ -77,10 +82,9 @@ export async function refreshTrainers(ctx: Context, tx: Transaction, trainerIds:
 export async function findChange(
   ctx: Context,
   db: Transaction,
-  trainers: readonly Pick<Row<'usageStale'>, 'trainerId' | 'fromDay'>[],
+  trainerIds: readonly string[],
+  fromDay: Day,
 ): Promise<DueChange> {
-  const trainerIds = trainers.map(({ trainerId }) => trainerId);
-  const fromDay = trainers.reduce((first, one) => (one.fromDay < first ? one.fromDay : first), '9');
   const { due, held } = await attributeTrainers(ctx, db, trainerIds, { fromDay });
   const stored = await loadDueOf(ctx.database, db, { trainerIds, fromDay });
   const storedHeld = await loadHeldOf(ctx.database, db, { trainerIds, fromDay });
@@ -113,8 +117,9 @@ function findMoved(saved: readonly DueDay[], known: ReadonlyMap<string, StoredDu
   const moved = [...byDay.values()].filter((days) =>
     days.some((one) => hasLess(one) && days.some((other) => other !== one && hasMore(other))),
   );
-  const sum = (all: readonly Counts[]) => all.reduce(addCounts, noCounts);
-  const kept = moved.filter((days) => !isLower(sum(days.map(({ counts }) => counts)), sum(days.map(before))));
+  const kept = moved.filter(
+    (days) => !isLower(sumCounts(days.map(({ counts }) => counts)), sumCounts(days.map(before))),
+  );
   return { moved: moved.flat(), kept: kept.flat() };
 }
 

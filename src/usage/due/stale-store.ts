@@ -9,7 +9,7 @@ import type { Storage } from '../../keys/storage.ts';
 /** Marks everyone with work, from their first day on. */
 export async function markAllStale(tx: Transaction): Promise<void> {
   await sql`insert into usage_stale (trainer_id, from_day, reopens)
-    select trainer_id, '', 0 from usage_day union select trainer_id, '', 0 from usage_import_trainer
+    select trainer_id, '', 0 from usage_day union select trainer_id, '', 0 from usage_import_entry
     where true on conflict (trainer_id) do update set from_day = ''`.execute(tx);
 }
 
@@ -42,4 +42,14 @@ export async function chooseStale(tx: Transaction, most: { trainers: number; day
     left -= Number(days);
     return index === 0 || left >= 0 ? [trainerId] : [];
   });
+}
+
+/** Some of those with work, or with something due, in the order of their ids. One with a first total has a day, too. */
+export async function listWorkedTrainers(db: Transaction, after: string, limit: number): Promise<string[]> {
+  const parts = ['usage_day', 'usage_import_entry', 'usage_due'].map(
+    (table) => sql`select trainer_id from (select distinct trainer_id from ${sql.raw(table)}
+      where trainer_id > ${after} order by trainer_id limit ${limit}) as ${sql.raw(`of_${table}`)}`,
+  );
+  const query = sql<{ trainerId: string }>`${sql.join(parts, sql` union `)} order by trainer_id limit ${limit}`;
+  return (await query.execute(db)).rows.map(({ trainerId }) => trainerId);
 }

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Day } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { differs, sameDay } from './due-store.ts';
@@ -29,17 +29,10 @@ const lateDays = sql`usage_due d join usage_ledger l on ${sameDay}
 /** What the marketplace refused, and does not have as it is due. */
 const refusedDays = sql`usage_ledger l join usage_due d on ${sameDay} where l.state = 'refused' and ${differs}`;
 
-export function isWorkLate(ctx: Storage, install: string): Promise<boolean> {
-  return isAny(ctx, sql`${lateDays} and d.install = ${install}`);
-}
-
-export function isWorkRefused(ctx: Storage, install: string): Promise<boolean> {
-  return isAny(ctx, sql`${refusedDays} and l.install = ${install}`);
-}
-
-async function isAny({ database }: Storage, days: RawBuilder<unknown>): Promise<boolean> {
-  const { rows } = await sql`select 1 from ${days} limit 1`.execute(database.kysely);
-  return rows.length > 0;
+/** Whether there is such work of an install, or of no single one. */
+export async function isUsageTroubled(ctx: Storage, kind: string, install: string): Promise<boolean> {
+  const troubles = await listUsageTroubles(ctx);
+  return troubles.some((one) => one.kind === kind && (one.install === install || one.install === ''));
 }
 
 /** Everything of any age, by kind and install. */

@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
-import { clearLines, dropExpiredImports, listDroppedImports } from './import-lines-store.ts';
+import { clearLines, listDroppedImports } from './import-lines-store.ts';
 import type { Progress } from './preview-import.ts';
 
 const everyMs = 10 * 60_000;
@@ -30,8 +30,7 @@ const restMs = 2;
 
 /** Clears imports that were dropped, and those whose process was killed. If it is stopped, the next call goes on. */
 export async function clearImports({ database, clock }: Context, { signal, onProgress }: Progress): Promise<void> {
-  await inTransaction(database, (tx) => dropExpiredImports(tx, toInstant(clock.now())));
-  for (const id of await listDroppedImports(database)) {
+  for (const id of await listDroppedImports(database, toInstant(clock.now()))) {
     for (let cleared = 0; !signal.aborted; ) {
       const more = await inTransaction(database, (tx) => clearLines(tx, id, chunkLines));
       if (more < chunkLines) break;

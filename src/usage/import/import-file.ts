@@ -4,6 +4,7 @@ import { inTransaction, type Transaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
+import { markWorkStale } from '../../memberships/stale-work-store.ts';
 import { refreshDue } from '../due/refresh-due.ts';
 import type { ImportFormat, ReadEntry } from './entry.ts';
 import {
@@ -14,10 +15,11 @@ import {
   findSameLine,
   type ImportLine,
   type ImportSummary,
+  listTrainers,
   type NewImport,
   summariseImport,
 } from './import-lines-store.ts';
-import { findImport, type ListedImport, listDismissedDays, markImportStale } from './import-store.ts';
+import { findImport, type ListedImport, listDismissedDays } from './import-store.ts';
 import { loadKnownPeople } from './known-people-store.ts';
 import { closeTally, type LinesPreview, openTally, type Tally, tallyLine } from './line-tally.ts';
 import { type Progress, previewLines } from './preview-import.ts';
@@ -130,7 +132,8 @@ async function writeChunk(
 
 /** Extends the time of an import. @throws AppError `conflict` where another process has dropped it */
 async function keepWriting({ clock }: Context, tx: Transaction, id: number, summary?: ImportSummary): Promise<void> {
-  const isKept = await changeImport(tx, id, 'writing', { ...summary, keptUntil: instantIn(clock, keptMs) });
+  const known = { state: 'writing', keptAt: toInstant(clock.now()) } as const;
+  const isKept = await changeImport(tx, id, known, { ...summary, keptUntil: instantIn(clock, keptMs) });
   if (!isKept) throw new AppError('conflict', 'The import took too long and was dropped. Start it again');
 }
 
@@ -141,12 +144,13 @@ async function keepWriting({ clock }: Context, tx: Transaction, id: number, summ
  */
 export async function countImport(ctx: Context, by: By, id: number): Promise<void> {
   const change = { state: 'counted', countedAt: toInstant(ctx.clock.now()) } as const;
+  const stale = await listTrainers(ctx.database.kysely, id);
   await inTransaction(
     ctx.database,
     async (tx) => {
       await keepWriting(ctx, tx, id);
-      await changeImport(tx, id, 'writing', change);
-      await markImportStale(tx, id, false);
+      await changeImport(tx, id, { state: 'writing' }, change);
+      await markWorkStale(tx, stale);
       await writeAudit(tx, by, 'usage import', `import ${id}`);
     },
     { isDurable: true },
@@ -186,11 +190,15 @@ function alreadyUndone(id: number): AppError {
 export async function undoImport(ctx: Context, by: By, id: number): Promise<void> {
   await findUndoable(ctx, id);
   const change = { state: 'undone', undoneAt: toInstant(ctx.clock.now()) } as const;
+  const trainers = await listTrainers(ctx.database.kysely, id);
   await inTransaction(
     ctx.database,
     async (tx) => {
-      if (!(await changeImport(tx, id, 'counted', change))) throw alreadyUndone(id);
-      await markImportStale(tx, id, true);
+      if (!(await changeImport(tx, id, { state: 'counted' }, change))) throw alreadyUndone(id);
+      await markWorkStale(
+        tx,
+        trainers.map((one) => ({ ...one, reopens: true })),
+      );
       await writeAudit(tx, by, 'usage undo', `import ${id}`);
     },
     { isDurable: true },

@@ -4,8 +4,6 @@ import { jsonRows, jsonTexts } from '../../db/json-list.ts';
 import type { Row, Tables } from '../../db/schema.ts';
 import type { Day } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
-import { dayKey } from '../due/due-store.ts';
-import { type LedgerRow, toLedgerRow } from '../report/ledger-store.ts';
 
 // The SQL of an import from its first line until it counts or is cleared.
 
@@ -29,31 +27,24 @@ export async function createImport(ctx: Storage, of: NewImport): Promise<number>
   });
 }
 
-/** @returns whether it was in that state */
+/**
+ * @param keptAt an import that is not kept until then is not changed
+ * @returns whether it was in that state
+ */
 export async function changeImport(
   tx: Transaction,
   id: number,
-  state: Row<'usageImport'>['state'],
+  { state, keptAt = '' }: { state: Row<'usageImport'>['state']; keptAt?: string },
   change: Updateable<Tables['usageImport']>,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await tx
-    .updateTable('usageImport')
-    .set(change)
-    .where('id', '=', id)
-    .where('state', '=', state)
-    .executeTakeFirst();
+  const of = tx.updateTable('usageImport').set(change).where('id', '=', id).where('state', '=', state);
+  const { numUpdatedRows } = await of.where('keptUntil', '>=', keptAt).executeTakeFirst();
   return numUpdatedRows > 0n;
 }
 
 /** Gives up an import that does not count yet. */
 export async function dropImport({ database }: Storage, id: number): Promise<void> {
-  await inTransaction(database, (tx) => changeImport(tx, id, 'writing', { state: 'dropped' }));
-}
-
-/** Gives up the imports whose time is over before they counted. */
-export async function dropExpiredImports(tx: Transaction, now: string): Promise<void> {
-  const all = tx.updateTable('usageImport').set({ state: 'dropped' });
-  await all.where('state', '=', 'writing').where('keptUntil', '<', now).execute();
+  await inTransaction(database, (tx) => changeImport(tx, id, { state: 'writing' }, { keptUntil: '' }));
 }
 
 /**
@@ -84,12 +75,6 @@ export async function addLines(
     from ${jsonRows(database, rows)} as given where true
     on conflict (day, worked_on_by, worked_on_id, trainer_id, import_id) do nothing
     returning line`.execute(tx);
-  await sql`insert into usage_import_trainer (import_id, trainer_id, first_day)
-    select import_id, trainer_id, min(day) from usage_import_entry
-    where import_id = ${id} and line >= ${lines[0]?.line ?? 0} and line <= ${lines.at(-1)?.line ?? 0}
-    group by import_id, trainer_id
-    on conflict (import_id, trainer_id) do update set first_day = excluded.first_day
-    where excluded.first_day < usage_import_trainer.first_day`.execute(tx);
   return new Set(added.rows.map(({ line }) => line));
 }
 
@@ -115,12 +100,14 @@ export async function summariseImport(db: Transaction, importId: number): Promis
 }
 
 /** The trainers of an import, and the first day of each. */
-export async function listTrainers(
-  db: Transaction,
-  importId: number,
-): Promise<Pick<Row<'usageImportTrainer'>, 'trainerId' | 'firstDay'>[]> {
-  const all = db.selectFrom('usageImportTrainer').where('importId', '=', importId);
-  return await all.select(['trainerId', 'firstDay']).orderBy('trainerId').execute();
+export async function listTrainers(db: Transaction, id: number): Promise<{ trainerId: string; fromDay: Day }[]> {
+  return await db
+    .selectFrom('usageImportEntry')
+    .select((eb) => ['trainerId', eb.fn.min('day').as('fromDay')])
+    .where('importId', '=', id)
+    .groupBy('trainerId')
+    .orderBy('trainerId')
+    .execute();
 }
 
 export async function listLines(
@@ -138,26 +125,10 @@ export async function listLines(
     .execute();
 }
 
-/** What was reported of these trainers on these contracts since a day, by the key of the day. */
-export async function loadReported(
-  { database }: Storage,
-  install: string,
-  { contractIds, trainerIds, fromDay }: { contractIds: readonly string[]; trainerIds: readonly string[]; fromDay: Day },
-): Promise<Map<string, LedgerRow>> {
-  const rows = await database.kysely
-    .selectFrom('usageLedger')
-    .selectAll()
-    .where('install', '=', install)
-    .where('contractId', 'in', jsonTexts(database, [...new Set(contractIds)]))
-    .where('trainerId', 'in', jsonTexts(database, trainerIds))
-    .where('day', '>=', fromDay)
-    .execute();
-  return new Map(rows.map((row) => [dayKey(row), toLedgerRow(row)]));
-}
-
-export async function listDroppedImports(database: Database): Promise<number[]> {
-  const all = database.kysely.selectFrom('usageImport').select('id').where('state', '=', 'dropped');
-  return (await all.orderBy('id').execute()).map(({ id }) => id);
+/** Imports that were given up, or whose time was over before they counted. */
+export async function listDroppedImports(database: Database, now: string): Promise<number[]> {
+  const all = database.kysely.selectFrom('usageImport').select('id').where('state', '=', 'writing');
+  return (await all.where('keptUntil', '<', now).orderBy('id').execute()).map(({ id }) => id);
 }
 
 /** @returns how many lines were cleared; with the last of them the import is gone */
@@ -166,9 +137,6 @@ export async function clearLines(tx: Transaction, importId: number, limit: numbe
     where import_id = ${importId} and line in (select line from usage_import_entry
       where import_id = ${importId} order by line limit ${limit})`.execute(tx);
   const cleared = Number(numAffectedRows);
-  if (cleared < limit) {
-    await tx.deleteFrom('usageImportTrainer').where('importId', '=', importId).execute();
-    await tx.deleteFrom('usageImport').where('id', '=', importId).execute();
-  }
+  if (cleared < limit) await tx.deleteFrom('usageImport').where('id', '=', importId).execute();
   return cleared;
 }

@@ -4,23 +4,17 @@ import { jsonTexts } from '../../db/json-list.ts';
 import type { Row } from '../../db/schema.ts';
 import { type Counts, countNames, type Day, type Observation, toCounts, type WorkedOn } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
-import { keepEarliest } from '../../memberships/stale-work-store.ts';
+import { differs, sameDay } from '../due/due-store.ts';
 
 // The SQL of imports that count, or counted.
 
-export interface ListedImport {
-  id: number;
-  install: string;
+export type ListedImport = Omit<Row<'usageImport'>, 'keptUntil' | 'state'> & {
   state: 'counted' | 'undone';
-  fileName: string;
-  actor: string;
   countedAt: string;
-  undoneAt: string | null;
-  lines: number;
   people: number;
   firstDay: Day;
   lastDay: Day;
-}
+};
 
 /** A line of an import, with what its import says of it. */
 export interface ImportedEntry extends Omit<Row<'usageImportEntry'>, 'line'> {
@@ -115,23 +109,6 @@ export function toWorkedOn({
     : { by: 'project', install, externalProjectId: workedOnId };
 }
 
-/** The trainers in imports that count or counted, sorted by bytes. */
-export async function listImportedTrainers(
-  db: Transaction,
-  { after, limit }: { after?: string | undefined; limit: number },
-): Promise<string[]> {
-  const all = db
-    .selectFrom('usageImportEntry')
-    .innerJoin('usageImport', 'usageImport.id', 'usageImportEntry.importId')
-    .select('trainerId')
-    .distinct()
-    .where('state', 'in', ['counted', 'undone'])
-    .orderBy('trainerId')
-    .limit(limit);
-  const rows = await (after === undefined ? all : all.where('trainerId', '>', after)).execute();
-  return rows.map(({ trainerId }) => trainerId);
-}
-
 /** Imports that count or counted, the latest first. */
 export async function listImports(
   { database }: Storage,
@@ -155,35 +132,11 @@ function selectListed(db: Transaction) {
     .$castTo<ListedImport>();
 }
 
-/** Marks the trainers of an import. @param reopens whether days that were sent for the last time are sent once more */
-export async function markImportStale(tx: Transaction, importId: number, reopens: boolean): Promise<void> {
-  await tx
-    .insertInto('usageStale')
-    .columns(['trainerId', 'fromDay', 'reopens'])
-    .expression((eb) =>
-      eb
-        .selectFrom('usageImportTrainer')
-        .select(['trainerId', 'firstDay', sql<boolean>`${sql.lit(Number(reopens))}`.as('reopens')])
-        .where('importId', '=', importId)
-        // Sorted, so that two transactions do not wait for each other in turn.
-        .orderBy('trainerId'),
-    )
-    .onConflict(keepEarliest)
-    .execute();
-}
-
 /** Days of an import that were sent for the last time, and whose later change an operator dismissed. */
 export async function listDismissedDays(db: Transaction, importId: number, limit: number): Promise<Day[]> {
-  const query = sql<{ day: Day }>`select distinct d.day from usage_import_trainer t
-    join usage_due d on d.trainer_id = t.trainer_id and d.day >= t.first_day
-    join usage_ledger l on l.install = d.install and l.contract_id = d.contract_id
-      and l.trainer_id = d.trainer_id and l.day = d.day
-    where t.import_id = ${importId} and d.is_open = 0 and l.closed_at is not null
-    and ((d.seconds is not null and d.seconds is distinct from l.seconds)
-      or (d.tasks is not null and d.tasks is distinct from l.tasks)
-      or (d.labels is not null and d.labels is distinct from l.labels))
-    and exists (select 1 from usage_import_entry e
-      where e.import_id = t.import_id and e.trainer_id = d.trainer_id and e.day = d.day)
+  const query = sql<{ day: Day }>`select distinct d.day from usage_import_entry e
+    join usage_due d on d.trainer_id = e.trainer_id and d.day = e.day join usage_ledger l on ${sameDay}
+    where e.import_id = ${importId} and d.is_open = 0 and l.closed_at is not null and ${differs}
     order by d.day limit ${limit}`;
   return (await query.execute(db)).rows.map(({ day }) => day);
 }

@@ -1,8 +1,6 @@
 import { jsonTexts } from '../../db/json-list.ts';
 import { onSame } from '../../db/on-same.ts';
-import type { SecretBox } from '../../keys/secret-box.ts';
 import type { Storage } from '../../keys/storage.ts';
-import { remembered } from '../../lib/remembered.ts';
 import type { ImportEntry, NamedPerson } from './entry.ts';
 
 /** Finds the trainer whose work an entry is, or says why there is none. */
@@ -15,21 +13,23 @@ export async function loadKnownPeople(
   entries: readonly ImportEntry[],
 ): Promise<FindTrainer> {
   const people = entries.flatMap(({ person }) => person ?? []);
-  const digests = people.flatMap((one) => ('workEmail' in one ? [digestOf(ctx.box, one.workEmail)] : []));
-  const trainersAt = await loadTrainersAt(ctx, install, digests);
+  const addresses = new Set(people.flatMap((one) => ('workEmail' in one ? one.workEmail.toLowerCase() : [])));
+  const trainersAt = await loadTrainersAt(ctx, install, [...addresses]);
   const trainersOf = (person: NamedPerson) =>
-    'trainerId' in person ? [person.trainerId] : (trainersAt.get(digestOf(ctx.box, person.workEmail)) ?? []);
-  const engaged = await loadEngaged(ctx, install, people.flatMap(trainersOf));
-  const contracts = await loadContracts(ctx, install, idsOf(entries, 'contract'));
-  const projects = await loadProjects(ctx, install, idsOf(entries, 'project'));
+    'trainerId' in person ? [person.trainerId] : (trainersAt.get(person.workEmail.toLowerCase()) ?? []);
+  const trainerIds = [...new Set(people.flatMap(trainersOf))];
+  const engaged = {
+    contract: await loadContracts(ctx, install, idsOf(entries, 'contract')),
+    project: await loadProjects(ctx, install, idsOf(entries, 'project'), trainerIds),
+  };
 
   return ({ workedOn: { by, id }, person }) => {
-    const isKnown = by === 'contract' ? contracts.has(id) : projects.has(id);
-    if (!isKnown) return { fault: `there is no such ${by}` };
-    if (person === null) return onlyOneOf(contracts.get(id));
+    const onIt = engaged[by].get(id);
+    if (onIt === undefined) return { fault: `there is no such ${by}` };
+    if (person === null) return onlyOneOf(onIt);
     const all = trainersOf(person);
     if (all.length === 0) return { fault: 'no trainer is known by this workEmail' };
-    const [trainerId, another] = all.filter((one) => engaged.has(keyOf(by, id, one)));
+    const [trainerId, another] = all.filter((one) => onIt.has(one));
     if (trainerId === undefined) return { fault: `${describe(person)} is not on the ${by}` };
     if (another === undefined) return { trainerId };
     return { fault: `several trainers on the ${by} have this workEmail: name one by opentrainUserId` };
@@ -40,93 +40,68 @@ function describe(person: NamedPerson): string {
   return 'trainerId' in person ? 'opentrainUserId' : 'the trainer with this workEmail';
 }
 
-function onlyOneOf(contract: { people: number; first: string | null } | undefined): ReturnType<FindTrainer> {
-  const { people, first } = contract ?? { people: 0, first: null };
-  if (first === null) return { fault: 'no trainer is known to be on the contract' };
-  if (people === 1) return { trainerId: first };
+function onlyOneOf([trainerId, another]: ReadonlySet<string>): ReturnType<FindTrainer> {
+  if (trainerId === undefined) return { fault: 'no trainer is known to be on the contract' };
+  if (another === undefined) return { trainerId };
   return { fault: 'several trainers are on the contract: name one by opentrainUserId' };
 }
 
-const mostRemembered = 10_000;
-
-/** A file names the same people on every day, and each digest costs much garbage collection. */
-function digestOf(box: SecretBox, workEmail: string): string {
-  const address = workEmail.toLowerCase();
-  const known = remembered(box, 'digests', () => new Map<string, string>());
-  const digest = known.get(address) ?? box.digest(address);
-  if (known.size >= mostRemembered) known.clear();
-  known.set(address, digest);
-  return digest;
-}
-
-async function loadTrainersAt({ database }: Storage, install: string, digests: string[]) {
+/** By the address in lower case. */
+async function loadTrainersAt({ database, box }: Storage, install: string, addresses: string[]) {
+  const digests = new Map(addresses.map((address) => [address, box.digest(address)]));
   const rows = await database.kysely
     .selectFrom('person')
     .select(['workEmailDigest', 'trainerId'])
     .where('install', '=', install)
-    .where('workEmailDigest', 'in', jsonTexts(database, digests))
+    .where('workEmailDigest', 'in', jsonTexts(database, [...digests.values()]))
     .orderBy('trainerId')
     .execute();
   const byDigest = Map.groupBy(rows, ({ workEmailDigest }) => workEmailDigest);
-  return new Map([...byDigest].map(([digest, all]) => [digest, all.map(({ trainerId }) => trainerId)]));
-}
-
-/**
- * The contracts of these trainers, and the projects that a contract of theirs was ever linked to: work may be imported
- * after the link's end.
- */
-async function loadEngaged({ database }: Storage, install: string, trainerIds: string[]): Promise<Set<string>> {
-  const rows = await database.kysely
-    .selectFrom('participation')
-    .leftJoin('contractLink', onSame('contractLink', 'participation', ['install', 'contractId']))
-    .leftJoin('link', onSame('link', 'contractLink', ['install', 'linkId']))
-    .select(['participation.contractId', 'participation.trainerId', 'link.externalProjectId'])
-    .where('participation.install', '=', install)
-    .where('participation.trainerId', 'in', jsonTexts(database, distinct(trainerIds)))
-    .execute();
-  return new Set(
-    rows.flatMap(({ contractId, externalProjectId, trainerId }) => [
-      keyOf('contract', contractId, trainerId),
-      keyOf('project', externalProjectId, trainerId),
+  return new Map(
+    addresses.map((address) => [
+      address,
+      (byDigest.get(digests.get(address) ?? '') ?? []).map(({ trainerId }) => trainerId),
     ]),
   );
 }
 
-/** How many trainers are or were on each contract, and one of them. */
+/** The trainers who are or were on these contracts, by contract. */
 async function loadContracts({ database }: Storage, install: string, contractIds: string[]) {
   const rows = await database.kysely
     .selectFrom('contract')
     .leftJoin('participation', onSame('participation', 'contract', ['install', 'contractId']))
-    .select((eb) => [
-      'contract.contractId as contractId',
-      eb.fn.count<number>('participation.trainerId').as('people'),
-      eb.fn.min('participation.trainerId').as('first'),
-    ])
+    .select(['contract.contractId as id', 'participation.trainerId'])
     .where('contract.install', '=', install)
     .where('contract.contractId', 'in', jsonTexts(database, contractIds))
-    .groupBy('contract.contractId')
     .execute();
-  return new Map(rows.map(({ contractId, ...known }) => [contractId, known]));
+  return toEngaged(rows);
 }
 
-async function loadProjects({ database }: Storage, install: string, projectIds: string[]) {
+/**
+ * By project, those of these trainers on whose contract it ever was: work may be imported after the end of a link.
+ */
+async function loadProjects({ database }: Storage, install: string, projectIds: string[], trainerIds: string[]) {
   const rows = await database.kysely
     .selectFrom('link')
-    .select('externalProjectId')
-    .where('install', '=', install)
-    .where('externalProjectId', 'in', jsonTexts(database, projectIds))
+    .leftJoin('contractLink', onSame('contractLink', 'link', ['install', 'linkId']))
+    .leftJoin('participation', (join) =>
+      join
+        .onRef('participation.install', '=', 'contractLink.install')
+        .onRef('participation.contractId', '=', 'contractLink.contractId')
+        .on('participation.trainerId', 'in', jsonTexts(database, trainerIds)),
+    )
+    .select(['link.externalProjectId as id', 'participation.trainerId'])
+    .where('link.install', '=', install)
+    .where('link.externalProjectId', 'in', jsonTexts(database, projectIds))
     .execute();
-  return new Set(rows.map(({ externalProjectId }) => externalProjectId));
+  return toEngaged(rows);
+}
+
+function toEngaged(rows: readonly { id: string | null; trainerId: string | null }[]): Map<string | null, Set<string>> {
+  const byId = Map.groupBy(rows, ({ id }) => id);
+  return new Map([...byId].map(([id, some]) => [id, new Set(some.flatMap(({ trainerId }) => trainerId ?? []))]));
 }
 
 function idsOf(entries: readonly ImportEntry[], by: ImportEntry['workedOn']['by']): string[] {
-  return distinct(entries.flatMap(({ workedOn }) => (workedOn.by === by ? [workedOn.id] : [])));
-}
-
-function distinct(ids: string[]): string[] {
-  return [...new Set(ids)];
-}
-
-function keyOf(by: ImportEntry['workedOn']['by'], id: string | null, trainerId: string): string {
-  return JSON.stringify([by, id, trainerId]);
+  return [...new Set(entries.flatMap(({ workedOn }) => (workedOn.by === by ? [workedOn.id] : [])))];
 }

@@ -1,16 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Context } from '../../context.ts';
-import { type Counts, countNames, type Day, noCounts, type WorkedOn } from '../../domain/usage.ts';
+import { type Counts, type Day, isNothing, noCounts, type WorkedOn } from '../../domain/usage.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { dayIn } from '../../lib/day-in.ts';
 import type { DueDay, HeldWork } from '../attribute/attribute-work.ts';
 import { attributeTrainers } from '../due/attribute-trainers.ts';
 import { describeHeld } from '../due/describe-due.ts';
-import { dayKey, loadDueOf } from '../due/due-store.ts';
+import { loadDueOf } from '../due/due-store.ts';
 import { differenceOf } from '../due/explain-day.ts';
+import { dayKey, loadLedger } from '../report/ledger-store.ts';
 import { type PlannedDay, type PlannedEntry, planReport } from '../report/plan-report.ts';
-import { listLines, listTrainers, loadReported } from './import-lines-store.ts';
+import { listLines, listTrainers } from './import-lines-store.ts';
 import { sourceOf, toWorkedOn } from './import-store.ts';
 import { type FoundOutcome, loweredTooMuch, type PreviewedLine, type Tally, tallyLine } from './line-tally.ts';
 
@@ -39,7 +40,7 @@ export async function previewLines(
   for (const [index, trainers] of chunksOf(all, trainersAtOnce).entries()) {
     signal.throwIfAborted();
     onProgress(`the work of ${index * trainersAtOnce} of ${all.length} people compared with what was reported`);
-    const [fromDay = ''] = trainers.map(({ firstDay }) => firstDay).sort();
+    const [fromDay = ''] = trainers.map((one) => one.fromDay).sort();
     await previewTrainers(ctx, of, tally, { trainerIds: trainers.map(({ trainerId }) => trainerId), fromDay });
     // Other work gets its turn on the thread.
     await nextTurn();
@@ -53,7 +54,7 @@ interface Span {
 
 async function previewTrainers(ctx: Context, { id, install }: WrittenImport, tally: Tally, span: Span): Promise<void> {
   const { held, due } = await attribute(ctx, id, span);
-  const changes = await findChanges(ctx, install, [...new Set(due.values())], span);
+  const changes = await findChanges(ctx, [...new Set(due.values())], span);
   for (const { line, trainerId, day, ...work } of await listLines(ctx, id, span)) {
     const key = lineKey({ trainerId, day, workedOn: toWorkedOn({ install, ...work }) });
     const found = { line, trainerId, day };
@@ -126,13 +127,8 @@ const refusedBefore: FoundChange = {
 };
 
 /** By the keys of the days. */
-async function findChanges(
-  ctx: Context,
-  install: string,
-  days: readonly DueDay[],
-  span: Span,
-): Promise<Map<string, DayChange>> {
-  const ledger = await loadReported(ctx, install, { contractIds: days.map(({ contractId }) => contractId), ...span });
+async function findChanges(ctx: Context, days: readonly DueDay[], span: Span): Promise<Map<string, DayChange>> {
+  const ledger = await loadLedger(ctx.database, ctx.database.kysely, days);
   const stored = await loadDueOf(ctx.database, ctx.database.kysely, span);
   const dismissed = new Map(stored.filter(({ isOpen }) => !isOpen).map((one) => [dayKey(one), one.counts]));
   const time = { now: ctx.clock.now(), lookbackMs: ctx.config.usage.lookbackMs };
@@ -162,6 +158,5 @@ function changeOfEntry({ counts, before, isBraked, heldSince }: PlannedEntry): F
 }
 
 function isSame(to: Counts, from: Counts): boolean {
-  const difference = differenceOf(to, from);
-  return countNames.every((name) => !difference[name]);
+  return isNothing(differenceOf(to, from));
 }

@@ -1,3 +1,4 @@
+import { splitCsvLine } from '../../lib/read-csv.ts';
 import type { Line } from '../../lib/read-lines.ts';
 import {
   countColumns,
@@ -27,7 +28,7 @@ export function createCsvReader(): (line: Line) => ReadValues {
 
 interface Header {
   columns: ImportColumn[];
-  delimiter: Delimiter;
+  delimiter: string;
 }
 
 function readHeader(text: string): Header | { fault: string } {
@@ -73,30 +74,4 @@ function readRow(text: string, { columns, delimiter }: Header): ReadValues {
 /** A count that is not a number stays text, and parsing finds the fault. */
 function toValue(column: ImportColumn, field: string): string | number {
   return isCountColumn(column) && /^-?\d{1,15}$/.test(field) ? Number(field) : field;
-}
-
-const fieldPattern = {
-  ',': /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y,
-  ';': /(?:"((?:[^"]|"")*)"|([^";]*))(;|$)/y,
-};
-
-type Delimiter = keyof typeof fieldPattern;
-
-/**
- * The fields of one line of CSV (RFC 4180), or null where its quotes are wrong. No field of an
- * import may hold a line break, so each line is read by itself: a quote that is not closed then
- * spoils its own line, where a parser of whole files would lose all that follow.
- */
-export function splitCsvLine(text: string, delimiter: Delimiter): string[] | null {
-  if (!text.includes('"')) return text.split(delimiter);
-  const pattern = fieldPattern[delimiter];
-  pattern.lastIndex = 0;
-  const fields: string[] = [];
-  for (;;) {
-    const match = pattern.exec(text);
-    if (match === null) return null;
-    const [, quoted, plain = '', end] = match;
-    fields.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
-    if (end === '') return fields;
-  }
 }

@@ -50,15 +50,6 @@ function toSource({
   return { source: `tool:${tool}`, workedOn: { by: 'scope', tool, scope } as const, trainerId, memberId };
 }
 
-/** Trainers whose work a tool reported, sorted by bytes. One with a first total has a day, too. */
-export async function listWorkedTrainers(
-  db: Transaction,
-  { after = '', limit }: { after?: string; limit: number },
-): Promise<string[]> {
-  const days = db.selectFrom('usageDay').select('trainerId').distinct().where('trainerId', '>', after);
-  return (await days.orderBy('trainerId').limit(limit).execute()).map(({ trainerId }) => trainerId);
-}
-
 /** The moments of one day's work. Empty where the source does not know its work piece by piece. */
 export async function listMoments(db: Transaction, { workedOn, memberId, day }: Observation): Promise<Moment[]> {
   if (workedOn.by !== 'scope' || memberId === undefined) return [];

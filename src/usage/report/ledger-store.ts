@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
-import { jsonRows, jsonTexts } from '../../db/json-list.ts';
+import { toExcluded } from '../../db/excluded.ts';
+import { jsonTexts } from '../../db/json-list.ts';
+import { inParts, keyIn } from '../../db/key-in.ts';
 import { lockRows } from '../../db/lease.ts';
 import type { Row } from '../../db/schema.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -13,25 +14,31 @@ import { beginDay, type LedgerDay, type SendResult, type SentDay, settleDay } fr
 
 // The SQL of the ledger: what was reported to the marketplace, and the outcome.
 
-type DayOf = Pick<SentDay, 'trainerId' | 'day'>;
-
 /** A day of a trainer on a contract. */
-export interface DayKey extends ContractKey, DayOf {}
+export interface DayKey extends ContractKey, Pick<SentDay, 'trainerId' | 'day'> {}
 
 export interface LedgerRow extends LedgerDay, ContractKey {
   reportId: string;
 }
 
-/** The days of one contract. */
-export async function listLedger(ctx: Storage, of: ContractKey): Promise<LedgerRow[]> {
-  const rows: LedgerRow[] = [];
-  // Page by page: one query for everything would block the thread for too long.
-  for (let page = await listPage(ctx.database, of, undefined); ; ) {
-    for (const row of page) rows.push(toLedgerRow(row));
-    if (page.length < pageSize) return rows;
-    await nextTurn();
-    page = await listPage(ctx.database, of, page.at(-1));
-  }
+export const keyColumns = ['install', 'contractId', 'trainerId', 'day'] as const;
+
+export function dayKey({ install, contractId, trainerId, day }: DayKey): string {
+  return JSON.stringify([install, contractId, trainerId, day]);
+}
+
+/** The id that names a day for the marketplace. It never changes. */
+export function reportIdOf(key: DayKey): string {
+  return `gw-${createHash('sha256').update(dayKey(key)).digest('hex').slice(0, 32)}`;
+}
+
+/** The days of one contract since a day. */
+export async function listLedger(ctx: Storage, of: ContractKey, from: Day): Promise<LedgerRow[]> {
+  const { install, contractId } = of;
+  const all = ctx.database.kysely.selectFrom('usageLedger').selectAll();
+  // As a computed text, or SQLite would search all contracts by their days.
+  const rows = all.where((eb) => eb.and({ install, contractId })).where(sql<string>`day || ''`, '>=', from);
+  return (await rows.execute()).map(toLedgerRow);
 }
 
 /** How many days of an install were reported since a day, and on how many of them a lowering is held. */
@@ -46,21 +53,18 @@ export async function countLedger(ctx: Storage, install: string, from: Day): Pro
   return { known: Number(known), held: Number(held) };
 }
 
+type SentKey = SentDay & DayKey;
+
 /** Commits that these days of one contract are being sent and are in doubt. */
-export async function beginSending(
-  ctx: Storage,
-  of: ContractKey,
-  days: readonly SentDay[],
-  sentAt: string,
-): Promise<void> {
+export async function beginSending(ctx: Storage, days: readonly SentKey[], sentAt: string): Promise<void> {
   await inTransaction(
     ctx.database,
     async (tx) => {
-      const known = await lockDays(ctx.database, tx, of, days);
-      const [old, fresh] = [days.filter(isIn(known)), days.filter((day) => !isIn(known)(day))];
-      const toBegun = (day: SentDay) => toRow(of, beginDay(known.get(keyOf(day)), day, sentAt));
-      await replace(ctx.database, tx, old.map(toBegun));
-      await insertNew(ctx.database, tx, fresh.map(toBegun));
+      const known = await loadLedger(ctx.database, tx, days, { isLocked: true });
+      const { old = [], fresh = [] } = Object.groupBy(days, (day) => (known.has(dayKey(day)) ? 'old' : 'fresh'));
+      const toBegun = (day: SentKey) => toRow(day, beginDay(known.get(dayKey(day)), day, sentAt));
+      await replace(tx, old.map(toBegun));
+      await insertNew(tx, fresh.map(toBegun));
     },
     { isDurable: true },
   );
@@ -69,34 +73,20 @@ export async function beginSending(
 /** Stores the outcome of what was begun then, unless another sender has begun since. */
 export async function settleSent(
   ctx: Storage,
-  of: ContractKey,
-  days: readonly SentDay[],
+  days: readonly SentKey[],
   sentAt: string,
   { result, now }: { result: SendResult; now: string },
 ): Promise<void> {
   await inTransaction(ctx.database, async (tx) => {
-    const known = await lockDays(ctx.database, tx, of, days);
+    const known = await loadLedger(ctx.database, tx, days, { isLocked: true });
     const settled = days.flatMap((day) => {
-      const begun = known.get(keyOf(day));
+      const begun = known.get(dayKey(day));
       // A sender that has begun since has already noted that this is in doubt.
       if (begun === undefined || begun.sentAt !== sentAt) return [];
-      return [toRow(of, settleDay(begun, day, result, now))];
+      return [toRow(day, settleDay(begun, day, result, now))];
     });
-    await replace(ctx.database, tx, settled);
+    await replace(tx, settled);
   });
-}
-
-/** Held days of any age, and days that were reported lower since an instant. */
-export async function listLowered(ctx: Storage, install: string, since: string): Promise<LedgerRow[]> {
-  const ofInstall = ctx.database.kysely.selectFrom('usageLedger').selectAll().where('install', '=', install);
-  // Each part has an index of its own. With an `or`, SQLite reads all days of the install.
-  const rows = ofInstall
-    .where('loweringHeldAt', 'is not', null)
-    .union(ofInstall.where('loweredAt', '>=', since))
-    .orderBy('day')
-    .orderBy('contractId')
-    .orderBy('trainerId');
-  return (await rows.execute()).map(toLedgerRow);
 }
 
 /** Days that were reported lower since an instant and have not risen again. */
@@ -115,41 +105,6 @@ export async function countLowered(ctx: Storage, since: string): Promise<{ insta
 export async function findReported(db: Transaction, reportId: string): Promise<LedgerRow | undefined> {
   const row = await db.selectFrom('usageLedger').selectAll().where('reportId', '=', reportId).executeTakeFirst();
   return row && toLedgerRow(row);
-}
-
-const pageSize = 2000;
-
-async function listPage(
-  database: Database,
-  { install, contractId }: ContractKey,
-  after: Row<'usageLedger'> | undefined,
-): Promise<Row<'usageLedger'>[]> {
-  let rows = database.kysely
-    .selectFrom('usageLedger')
-    .selectAll()
-    .where('install', '=', install)
-    .where('contractId', '=', contractId)
-    .orderBy('trainerId')
-    .orderBy('day')
-    .limit(pageSize);
-  if (after !== undefined) {
-    rows = rows.where((eb) => eb(eb.refTuple('trainerId', 'day'), '>', eb.tuple(after.trainerId, after.day)));
-  }
-  return await rows.execute();
-}
-
-/** The key of a day in the ledger, and the id that names it for the marketplace. Neither ever changes. */
-export function reportIdOf({ install, contractId, trainerId, day }: DayKey): string {
-  const key = JSON.stringify([install, contractId, trainerId, day]);
-  return `gw-${createHash('sha256').update(key).digest('hex').slice(0, 32)}`;
-}
-
-function keyOf({ trainerId, day }: DayOf): string {
-  return JSON.stringify([trainerId, day]);
-}
-
-function isIn(known: ReadonlyMap<string, LedgerDay>): (day: DayOf) => boolean {
-  return (day) => known.has(keyOf(day));
 }
 
 /** Reads the fields one by one: this is done for every day of a check. */
@@ -197,97 +152,88 @@ function toRow({ install, contractId }: ContractKey, one: LedgerDay): Row<'usage
   };
 }
 
-/** Reads the rows and locks them until the end of the transaction. */
-async function lockDays(
+/**
+ * What is stored of days of one install, by `dayKey`. Other days of their trainers may be among them.
+ *
+ * @param isLocked whether the rows are locked until the end of the transaction
+ */
+export async function loadLedger(
   database: Database,
-  tx: Transaction,
-  { install, contractId }: ContractKey,
-  days: readonly DayOf[],
-): Promise<Map<string, LedgerDay>> {
+  db: Transaction,
+  days: readonly DayKey[],
+  { isLocked = false } = {},
+): Promise<Map<string, LedgerRow>> {
   const sorted = days.map(({ day }) => day).sort();
-  const trainerIds = [...new Set(days.map(({ trainerId }) => trainerId))];
-  const rows = tx
+  const rows = db
     .selectFrom('usageLedger')
     .selectAll()
-    .where('install', '=', install)
-    .where('contractId', '=', contractId)
-    .where('trainerId', 'in', jsonTexts(database, trainerIds))
+    .where('install', '=', days[0]?.install ?? '')
+    .where('contractId', 'in', jsonTexts(database, [...new Set(days.map(({ contractId }) => contractId))]))
+    .where('trainerId', 'in', jsonTexts(database, [...new Set(days.map(({ trainerId }) => trainerId))]))
     .where('day', '>=', sorted[0] ?? '')
     .where('day', '<=', sorted.at(-1) ?? '')
     .orderBy('trainerId')
     .orderBy('day');
-  const locked = await lockRows(database, rows).execute();
-  return new Map(locked.map((row) => [keyOf(row), toLedgerRow(row)]));
-}
-
-const keyColumns = ['install', 'contract_id', 'trainer_id', 'day'];
-const countColumns = ['seconds', 'tasks', 'labels', 'tried_seconds', 'tried_tasks', 'tried_labels'];
-const otherColumns = [
-  'state',
-  'sent_at',
-  'answered_at',
-  'closed_at',
-  'doubted_until',
-  'lowering_held_at',
-  'lowered_at',
-  'lowered_from',
-  'status',
-  'request_id',
-  'message',
-  'report_id',
-];
-const columns = [...keyColumns, ...countColumns, ...otherColumns];
-
-/** One statement for any number of rows: thousands of parameters take longer to write than to store. */
-function insert(database: Database, rows: readonly Row<'usageLedger'>[], onConflict: RawBuilder<unknown>) {
-  const values = columns.map((name, index) => {
-    const isNumber = countColumns.includes(name) || name === 'status';
-    return sql.raw(isNumber ? `cast(value ->> ${index} as bigint)` : `value ->> ${index}`);
-  });
-  return sql`insert into usage_ledger (${sql.join(columns.map((name) => sql.ref(name)))})
-    select ${sql.join(values)} from ${jsonRows(database, rows.map(toValues))} as given
-    where true on conflict (${sql.join(keyColumns.map((name) => sql.ref(name)))}) ${onConflict}`;
-}
-
-/** In the order of the columns. */
-function toValues(row: Row<'usageLedger'>): (string | number | null)[] {
-  return [
-    row.install,
-    row.contractId,
-    row.trainerId,
-    row.day,
-    row.seconds,
-    row.tasks,
-    row.labels,
-    row.triedSeconds,
-    row.triedTasks,
-    row.triedLabels,
-    row.state,
-    row.sentAt,
-    row.answeredAt,
-    row.closedAt,
-    row.doubtedUntil,
-    row.loweringHeldAt,
-    row.loweredAt,
-    row.loweredFrom,
-    row.status,
-    row.requestId,
-    row.message,
-    row.reportId,
-  ];
+  const found = await (isLocked ? lockRows(database, rows) : rows).execute();
+  return new Map(found.map((row) => [dayKey(row), toLedgerRow(row)]));
 }
 
 /** Updates rows that exist and are locked. */
-async function replace(database: Database, tx: Transaction, rows: readonly Row<'usageLedger'>[]): Promise<void> {
-  if (rows.length === 0) return;
-  const set = [...countColumns, ...otherColumns].map((name) => sql.raw(`${name} = excluded.${name}`));
-  await insert(database, rows, sql`do update set ${sql.join(set)}`).execute(tx);
+async function replace(tx: Transaction, rows: readonly Row<'usageLedger'>[]): Promise<void> {
+  const [first] = rows;
+  if (first === undefined) return;
+  const { install: _, contractId: __, trainerId: ___, day: ____, ...changed } = first;
+  await tx
+    .insertInto('usageLedger')
+    .values([...rows])
+    .onConflict((conflict) => conflict.columns(keyColumns).doUpdateSet(toExcluded(Object.keys(changed))))
+    .execute();
 }
 
 /** @throws AppError `unavailable` where another sender has begun the same meanwhile */
-async function insertNew(database: Database, tx: Transaction, rows: readonly Row<'usageLedger'>[]): Promise<void> {
+async function insertNew(tx: Transaction, rows: readonly Row<'usageLedger'>[]): Promise<void> {
   if (rows.length === 0) return;
-  const { numAffectedRows } = await insert(database, rows, sql`do nothing`).execute(tx);
-  if (numAffectedRows === BigInt(rows.length)) return;
+  const insert = tx.insertInto('usageLedger').values([...rows]);
+  const { numInsertedOrUpdatedRows } = await insert.onConflict((conflict) => conflict.doNothing()).executeTakeFirst();
+  if (numInsertedOrUpdatedRows === BigInt(rows.length)) return;
   throw new AppError('unavailable', 'Another process is sending the same usage');
+}
+
+/** Has days that were sent for the last time sent once more. */
+export async function reopenDays(tx: Transaction, days: readonly DayKey[]): Promise<void> {
+  for (const part of inParts(days)) {
+    await tx.updateTable('usageLedger').set({ closedAt: null }).where(keyIn(keyColumns, part)).execute();
+  }
+}
+
+/** Has days that an operator decided about sent once more, even where they are lowered to what is due. */
+export async function releaseDays(tx: Transaction, days: readonly DayKey[]): Promise<void> {
+  await reopenDays(tx, days);
+  const dueOrTried = (name: string) =>
+    sql<number | null>`coalesce((select d.${sql.raw(name)} from usage_due d
+      where d.install = usage_ledger.install and d.contract_id = usage_ledger.contract_id
+      and d.trainer_id = usage_ledger.trainer_id and d.day = usage_ledger.day), tried_${sql.raw(name)})`;
+  for (const part of inParts(days)) {
+    await tx
+      .updateTable('usageLedger')
+      .set({
+        triedSeconds: dueOrTried('seconds'),
+        triedTasks: dueOrTried('tasks'),
+        triedLabels: dueOrTried('labels'),
+      })
+      .where('state', '=', 'answered')
+      .where(keyIn(keyColumns, part))
+      .execute();
+  }
+}
+
+/** Holds the lowering of days for an operator, or releases it. */
+export async function holdLowerings(ctx: Storage, days: readonly DayKey[], since: string | null): Promise<void> {
+  if (days.length === 0) return;
+  await inTransaction(ctx.database, async (tx) => {
+    for (const part of inParts(days)) {
+      const held = tx.updateTable('usageLedger').set({ loweringHeldAt: since });
+      await held.where(keyIn(keyColumns, part)).execute();
+    }
+  });
 }

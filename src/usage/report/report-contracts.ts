@@ -4,7 +4,7 @@ import { holdLocks, releaseLocks } from '../../db/lock-store.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { refreshDue } from '../due/refresh-due.ts';
-import { holdLowerings } from './ledger-mark-store.ts';
+import { holdLowerings } from './ledger-store.ts';
 import { type LoweringBrake, planInstall, type ReportWanted } from './plan-install.ts';
 import { holdLowered, type PlannedEntry, type ReportPlan } from './plan-report.ts';
 import { nothingSent, type OnAnswer, type SentEntries, sendUsage } from './send-usage.ts';

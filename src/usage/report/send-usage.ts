@@ -76,10 +76,9 @@ async function sendBatch(
   signal: AbortSignal,
 ): Promise<AppError | null> {
   const sentAt = toInstant(ctx.clock.now());
-  await beginSending(ctx, of, batch, sentAt);
+  await beginSending(ctx, batch, sentAt);
   const heard = { isRepeated: false, requestId: null as string | null };
-  const settle = (result: SendResult) =>
-    settleSent(ctx, of, batch, sentAt, { result, now: toInstant(ctx.clock.now()) });
+  const settle = (result: SendResult) => settleSent(ctx, batch, sentAt, { result, now: toInstant(ctx.clock.now()) });
   let budget: Budget | null;
   try {
     const listeners = {

@@ -1,13 +1,14 @@
 import type { Context } from '../../context.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
-import { addCounts, type Counts, countNames, noCounts, type Observation } from '../../domain/usage.ts';
+import { type Counts, isNothing, noCounts, type Observation, sumCounts } from '../../domain/usage.ts';
 import { attributeTrainers } from '../due/attribute-trainers.ts';
-import { type DueAndLedger, dayKey, listDays, type StoredDue } from '../due/due-store.ts';
-import { differenceOf, explainDay, type WhyDifferent } from '../due/explain-day.ts';
+import type { WhyDifferent } from '../due/describe-due.ts';
+import { type DueAndLedger, listDays } from '../due/due-store.ts';
+import { differenceOf, explainDay } from '../due/explain-day.ts';
 import { type HeldRow, listHeld } from '../due/held-store.ts';
 import { refreshDue } from '../due/refresh-due.ts';
 import { listParticipants } from '../read/contract-source-store.ts';
-import type { DayKey, LedgerRow } from '../report/ledger-store.ts';
+import { type DayKey, dayKey, type LedgerRow } from '../report/ledger-store.ts';
 
 /** The receipt of one day of a trainer on a contract. */
 export interface ShownDay extends Pick<DayKey, 'trainerId' | 'day'> {
@@ -53,22 +54,21 @@ export async function showUsage(ctx: Context, { install, contractId }: ContractK
     ledger,
     days: days.filter(isShown).map(toShown).sort(byDay),
     held,
-    reported: ledger.reduce((sum, { answered }) => addCounts(sum, answered), noCounts),
+    reported: sumCounts(ledger.map(({ answered }) => answered)),
   };
 }
 
 /** A day with zeros was assigned to another contract, and is shown only where it was reported. */
 function isShown({ due, ledger }: DueAndLedger): boolean {
-  return ledger !== undefined || countNames.some((name) => due?.counts[name]);
+  return ledger !== undefined || !isNothing(due?.counts ?? noCounts);
 }
 
 function toDay(
-  { due, ledger }: DueAndLedger,
+  { due, ledger, ...key }: DueAndLedger,
   sources: ReadonlyMap<string, readonly Observation[]>,
   held: readonly HeldRow[],
   now: Date,
 ): ShownDay {
-  const key = (due ?? ledger) as StoredDue | LedgerRow;
   const { trainerId, day } = key;
   const decided = held.find((one) => one.trainerId === trainerId && one.day === day);
   return {

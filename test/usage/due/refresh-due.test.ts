@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
 import { markWorkStale } from '../../../src/memberships/stale-work-store.ts';
-import { keepDecision } from '../../../src/usage/due/decision-store.ts';
 import { loadDueOf } from '../../../src/usage/due/due-store.ts';
+import { keepDecision } from '../../../src/usage/due/held-store.ts';
 import { refreshDue } from '../../../src/usage/due/refresh-due.ts';
 import { countImport } from '../../../src/usage/import/import-file.ts';
 import { planInstall } from '../../../src/usage/report/plan-install.ts';
@@ -73,8 +73,8 @@ describeEachDatabase('what is due', (openFresh) => {
       'a decision was made about all of it',
       ({ ctx, trainerId }) =>
         inTransaction(ctx.database, async (tx) => {
-          const key = JSON.stringify(['tool:studio', 'scope', 'studio', 'signs', trainerId, '2026-04-01']);
-          await keepDecision(tx, { key, trainerId }, { contract: null, reason: 'over_a_day' }, '');
+          const work = JSON.stringify(['tool:studio', 'scope', 'studio', 'signs', trainerId, '2026-04-01']);
+          await keepDecision(tx, { work, trainerId, reason: 'over_a_day' }, null, '');
           await markWorkStale(tx, [{ trainerId, fromDay: '2026-04-01' }]);
         }),
       [],

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type Database, inTransaction } from '../../../src/db/database.ts';
-import { listWorkedTrainers, toolObservations } from '../../../src/usage/read/observation-store.ts';
+import { toolObservations } from '../../../src/usage/read/observation-store.ts';
 import { clearWorkTraces } from '../../../src/usage/read/work-trace-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 
@@ -40,14 +40,6 @@ describeEachDatabase('what the tools observed', (openFresh) => {
     ]);
     expect(await list(['a', 'b'], next)).toEqual([['a', next, false]]);
     expect(await list([], '')).toEqual([]);
-  });
-
-  it('is of trainers who are listed page by page, sorted by bytes, each once', async () => {
-    const database = await openFresh();
-    for (const id of ['b', 'A', 'é', 'a', 'Z']) await observe(database, id);
-    await observe(database, 'a', next);
-    const page = (after?: string) => listWorkedTrainers(database.kysely, { ...(after && { after }), limit: 3 });
-    expect([await page(), await page('a'), await page('é')]).toEqual([['A', 'Z', 'a'], ['b', 'é'], []]);
   });
 
   it('is worked out again for a trainer who was forgotten, with the first total', async () => {
