@@ -7,9 +7,9 @@ import { exitStatusOf } from '../domain/run.ts';
 import { findContracts } from '../evidence/contract-store.ts';
 import { toDurationMs } from '../lib/units.ts';
 import { nameEach } from '../operator/install-people-store.ts';
+import { listScopes } from '../usage/read/scope-store.ts';
 import { type InstallPlan, previewReport } from '../usage/report/preview-report.ts';
 import { reportNow } from '../usage/report/report-now.ts';
-import { listReadings } from '../usage/show/list-readings.ts';
 import { act, type OperationContext, read } from './operation.ts';
 import { type Columns, numberColumns, table } from './show.ts';
 import { formatList } from './text-table.ts';
@@ -43,7 +43,6 @@ const Reading = z.object({
   tool: z.string(),
   scope: z.string(),
   readBeganAt: maybeInstant,
-  ageSeconds: z.int().nullable(),
   failure: maybeText,
 });
 
@@ -99,7 +98,7 @@ export const preview = read('GET /usage/report', 'Show what a report would send 
     const installs = await Promise.all(
       plans.map(async (plan) => ({ ...plan, held: await nameEach(ctx, plan.held), outcome: outcomeOf(plan) })),
     );
-    return { installs, readings: await listReadings(ctx) };
+    return { installs, readings: await listScopes(ctx) };
   },
   show: ({ installs, readings }) =>
     [

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { toAppError } from '../domain/errors.ts';
 import type { ContractKey } from '../domain/evidence.ts';
-import { countNames } from '../domain/usage.ts';
+import { countNames, isNothing } from '../domain/usage.ts';
 import { maskText } from '../lib/mask.ts';
 import { findOneContract } from '../operator/decide-contract.ts';
 import { nameEach } from '../operator/install-people-store.ts';
 import { describeDifference } from '../usage/due/describe-due.ts';
+import { differenceOf } from '../usage/due/explain-day.ts';
 import { findImport } from '../usage/import/import-store.ts';
-import { explainConsumed } from '../usage/show/explain-consumed.ts';
 import { showGaps } from '../usage/show/show-gaps.ts';
 import { type ShownDay, showUsage } from '../usage/show/show-usage.ts';
 import { trainerColumns } from './access.ts';
@@ -66,13 +66,7 @@ const Usage = z.object({
   failing: z.array(z.object({ tool: z.string(), scope: z.string(), readAt: maybeInstant, failure: z.string() })),
   files: z.record(z.string(), z.string()).describe('The names of imported files, by source.'),
   consumed: z.union([Counts, z.string()]).describe('What the marketplace says was consumed, or why it says nothing.'),
-  explained: z
-    .object({
-      verdict: z.enum(['equal', 'explained', 'more', 'less']),
-      difference: Counts.describe('What was consumed beyond what was reported.'),
-      arrived: z.array(z.string()).describe('When the requests were sent whose answers were lost.'),
-    })
-    .nullable(),
+  unreported: Counts.nullable().describe('What was consumed beyond what was reported; null if it is not known.'),
   differences: z.array(z.string()).describe('Why due, sent and consumed differ, in words.'),
 });
 
@@ -95,7 +89,7 @@ export const show = read(
     out: Usage,
     async run({ contract, install: named, stored }, ctx, { signal }) {
       const { install, contractId, title } = await findOneContract(ctx.database.kysely, contract, named);
-      const { ledger, days, held, ...shown } = await showUsage(ctx, { install, contractId });
+      const { days, held, ...shown } = await showUsage(ctx, { install, contractId });
       const consumed = stored
         ? 'The marketplace was not asked.'
         : await readConsumed(ctx, { install, contractId }, signal);
@@ -107,7 +101,7 @@ export const show = read(
         held: await nameEach(ctx, held),
         files: await nameFiles(ctx, days),
         consumed,
-        explained: typeof consumed === 'string' ? null : explainConsumed(ledger, shown.reported, consumed),
+        unreported: typeof consumed === 'string' ? null : differenceOf(consumed, shown.reported),
       };
       return { ...usage, differences: [...sayDifferences(usage), ...sayConsumed(usage), ...sayGaps(usage)] };
     },
@@ -232,13 +226,11 @@ function toParts(counts: Counts): string {
 }
 
 /** Why the ledger and the marketplace differ. */
-function sayConsumed({ explained }: Usage): string[] {
-  if (explained === null || explained.verdict === 'equal') return [];
-  const { verdict, difference, arrived } = explained;
-  const why = {
-    explained: `just that is in the requests of ${arrived.join(', ')}, whose answers were lost.`,
-    more: 'the marketplace counts work in its own tools too.',
-    less: 'a request may have arrived late; what is in doubt is sent again.',
-  };
-  return [`Consumed and reported differ by ${toParts(difference)}: ${why[verdict]}`];
+function sayConsumed({ unreported, days }: Usage): string[] {
+  if (unreported === null || isNothing(unreported)) return [];
+  const isInDoubt = days.some(({ report }) => report?.state === 'in_doubt');
+  const why = isInDoubt
+    ? 'a request whose answer was lost may have arrived; what is in doubt is sent again.'
+    : 'the marketplace counts work in its own tools too, and a request may have arrived late.';
+  return [`Consumed and reported differ by ${toParts(unreported)}: ${why}`];
 }

@@ -39,7 +39,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
         consumed: counts,
         reported: counts,
         differences: [],
-        explained: { verdict: 'equal' },
+        unreported: { seconds: 0, tasks: 0, labels: 0 },
       },
     });
   });
@@ -67,7 +67,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
       status: 2,
       said: {
         installs: [{ outcome: 'pending', entries: [{ cause: 'new', day: today }] }],
-        readings: [{ tool: 'studio', scope: 'signs', ageSeconds: expect.any(Number) }],
+        readings: [{ tool: 'studio', scope: 'signs', readBeganAt: expect.any(String) }],
       },
     });
     expect(await run('usage', 'preview', '--to', '2020-01-01')).toMatchObject({

@@ -9,6 +9,7 @@ import { attributeTrainers } from '../due/attribute-trainers.ts';
 import { describeHeld } from '../due/describe-due.ts';
 import { loadDueOf } from '../due/due-store.ts';
 import { differenceOf } from '../due/explain-day.ts';
+import { reportTimeOf } from '../read/look-back.ts';
 import { dayKey, loadLedger } from '../report/ledger-store.ts';
 import { type PlannedDay, type PlannedEntry, planReport } from '../report/plan-report.ts';
 import { listLines, listTrainers } from './import-lines-store.ts';
@@ -131,7 +132,7 @@ async function findChanges(ctx: Context, days: readonly DueDay[], span: Span): P
   const ledger = await loadLedger(ctx.database, ctx.database.kysely, days);
   const stored = await loadDueOf(ctx.database, ctx.database.kysely, span);
   const dismissed = new Map(stored.filter(({ isOpen }) => !isOpen).map((one) => [dayKey(one), one.counts]));
-  const time = { now: ctx.clock.now(), lookbackMs: ctx.config.usage.lookbackMs };
+  const time = reportTimeOf(ctx);
   const { entries, late, parked } = planReport(days, (day) => ledger.get(dayKey(day)), time);
   const isDismissed = (day: PlannedDay) => isDeepStrictEqual(dismissed.get(dayKey(day)), day.counts);
   const answeredOf = (day: PlannedDay) => ledger.get(dayKey(day))?.answered ?? noCounts;

@@ -8,32 +8,14 @@ import type { ScopeKey } from './scope-store.ts';
 
 /** The SQL that reads what is known of members' work, of one or of many at once. */
 
-/** What is remembered of a person in a scope. */
-export type PersonRow = Pick<Row<'usagePerson'>, 'trainerId' | 'generation' | 'totals' | 'fallenSince'>;
-
 /** By the tool's id. */
 export async function loadPeople(db: Transaction, { tool, scope }: ScopeKey, memberIds: readonly string[]) {
-  const people = new Map<string, PersonRow>();
+  const people = new Map<string, Row<'usagePerson'>>();
   for (const part of inParts(memberIds)) {
-    const rows = db
-      .selectFrom('usagePerson')
-      .select(['memberId', 'trainerId', 'generation', 'totals', 'fallenSince'])
-      .where('tool', '=', tool)
-      .where('scope', '=', scope)
-      .where('memberId', 'in', part);
-    for (const row of await rows.execute()) people.set(row.memberId, row);
+    const rows = db.selectFrom('usagePerson').selectAll().where('tool', '=', tool).where('scope', '=', scope);
+    for (const row of await rows.where('memberId', 'in', part).execute()) people.set(row.memberId, row);
   }
   return people;
-}
-
-/** By the id of the membership. */
-export async function loadGenerations(db: Transaction, ids: readonly number[]): Promise<Map<number, number>> {
-  const generations = new Map<number, number>();
-  for (const part of inParts(ids)) {
-    const rows = await db.selectFrom('membership').select(['id', 'generation']).where('id', 'in', part).execute();
-    for (const { id, generation } of rows) generations.set(id, generation);
-  }
-  return generations;
 }
 
 /** Whose work is needed, and which pieces of it, however old these are. */
@@ -78,13 +60,13 @@ function earliestDay(firstDay: Day, totals: Totals | null): Day {
   return totals !== null && totals.day < firstDay ? totals.day : firstDay;
 }
 
-export function totalsOf(person: Pick<PersonRow, 'totals'> | undefined): Totals | null {
+export function totalsOf(person: Pick<Row<'usagePerson'>, 'totals'> | undefined): Totals | null {
   const text = person?.totals ?? null;
   return text === null ? null : (JSON.parse(text) as Totals);
 }
 
 /** What the total of an account was while it belonged to no trainer. */
-export function standingsOf(person: Pick<PersonRow, 'totals'> | undefined): Standing[] {
+export function standingsOf(person: Pick<Row<'usagePerson'>, 'totals'> | undefined): Standing[] {
   return JSON.parse(person?.totals ?? '[]') as Standing[];
 }
 

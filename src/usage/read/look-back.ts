@@ -8,6 +8,10 @@ export interface ReportTime {
   lookbackMs: number;
 }
 
+export function reportTimeOf({ config, clock }: Context): ReportTime {
+  return { now: clock.now(), lookbackMs: config.usage.lookbackMs };
+}
+
 const dayMs = 86_400_000;
 /** Days that have just left the look-back are still read, so that their changes can be shown. */
 const marginMs = 2 * dayMs;
@@ -18,6 +22,7 @@ export function firstOpenDay({ now, lookbackMs }: ReportTime): Day {
 }
 
 /** The first day that is read again. */
-export function firstReadDay({ config, clock }: Context): Day {
-  return firstOpenDay({ now: clock.now(), lookbackMs: config.usage.lookbackMs + marginMs });
+export function firstReadDay(ctx: Context): Day {
+  const { now, lookbackMs } = reportTimeOf(ctx);
+  return firstOpenDay({ now, lookbackMs: lookbackMs + marginMs });
 }

@@ -6,7 +6,7 @@ import { chunksOf } from '../../lib/chunks.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import type { WorkScope } from './find-scopes.ts';
-import { firstOpenDay, firstReadDay } from './look-back.ts';
+import { firstOpenDay, firstReadDay, reportTimeOf } from './look-back.ts';
 import { countsOf, type Hire, type Reading } from './merge-items.ts';
 import { freezeWork, mergeWork } from './merge-work.ts';
 import type { ScopeMember } from './scope-member-store.ts';
@@ -118,13 +118,12 @@ function createMerge(
   { observationsOf, canLower, goneOf }: MemberReading,
   hires: ReadonlyMap<number, Hire> = new Map(),
 ): WorkChange {
-  const { lookbackMs, deletedTasks } = ctx.config.usage;
   const reading = {
     beganAt,
     timeZone,
     firstDay: firstReadDay(ctx),
-    firstOpenDay: firstOpenDay({ now: ctx.clock.now(), lookbackMs }),
-    tasks: deletedTasks === 'keep' ? tasks : null,
+    firstOpenDay: firstOpenDay(reportTimeOf(ctx)),
+    tasks: ctx.config.usage.deletedTasks === 'keep' ? tasks : null,
   };
   const toReading = (member: ScopeMember, lowers: boolean): Reading => {
     return { ...reading, lowers, gone: new Set(goneOf(member)), hire: hires.get(member.membershipId) ?? unknownHire };
@@ -150,8 +149,8 @@ async function mergeBatch(
       ...of.goneOf(member),
     ],
   };
-  const judge = createMerge(ctx, ended, of);
-  const changed = await findChangedWork(ctx, claim, batch, reading, (member, known) => judge(member, known, false));
+  const found = await findChangedWork(ctx.database.kysely, claim, batch, reading, createMerge(ctx, ended, of));
+  const changed = found.map(({ member }) => member);
   const withTotal = changed.filter((member) => of.observationsOf(member).some((one) => one.of === 'total'));
   const merge = createMerge(ctx, ended, of, await loadHires(ctx, workScope, withTotal));
   for (const part of chunksOf(changed, writtenAtOnce)) {

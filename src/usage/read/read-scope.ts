@@ -1,22 +1,22 @@
 import type { Member, UsageNote, UsageObservation, UsageRequest } from '../../adapters/adapter.ts';
 import type { Context } from '../../context.ts';
+import { inTransaction, type Transaction } from '../../db/database.ts';
 import { AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import { withSpan } from '../../lib/tracing.ts';
+import { lookAtSettled, noteArrival } from '../../memberships/look-store.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import { readGroup } from '../../tools/read-group.ts';
 import { listInhabitedGroups, listWorkLinks } from './contract-source-store.ts';
 import { findScopes, scopeKey, scopeOfLink, type WorkScope } from './find-scopes.ts';
 import { firstReadDay } from './look-back.ts';
 import { type CollectedReading, mergeReading } from './merge-reading.ts';
-import { loadAccounts, loadMembers } from './scope-member-store.ts';
+import { listWaitingIn, loadAccounts, loadMembers, type WaitingMembership } from './scope-member-store.ts';
 import { claimScope, postponeScope, type ScopeClaim, settleScope } from './scope-store.ts';
 import { sayScopeTrouble, worsen } from './scope-trouble.ts';
-import { type Arrived, listWaitingIn, settleArrived, type WaitingMembership } from './waiting-store.ts';
 import { assignWork, createIsAddressOf } from './whose-work.ts';
-import { lookAgainAtMembers } from './work-store.ts';
 
 /** How long one reading may take. */
 export const readingMs = 5 * 60_000;
@@ -74,7 +74,7 @@ async function readClaimed(ctx: Context, claim: ScopeClaim, workScope: WorkScope
     const known = await loadMembers(ctx, concerned);
     const { members, strays } = assignWork(known, observations, createIsAddressOf(ctx.box));
     // Converge looks at these members again: it finds their other account or alerts an operator.
-    await lookAgainAtMembers(ctx, strays, toInstant(clock.now()));
+    await eachInTransaction(ctx, strays, (tx, { membershipId }, now) => lookAtSettled(tx, membershipId, now));
     await mergeReading(ctx, { claim, workScope, members, ...collected, beganAt, isComplete }, signal);
     const gap = [...collected.gaps].sort().join('; ') || null;
     await settleScope(ctx, claim, { beganAt: toInstant(beganAt), isComplete, gap });
@@ -102,7 +102,7 @@ async function postpone(
   const [failure, now] = [maskText(error.message), ctx.clock.now()];
   const nextReadAt = instantIn(ctx.clock, backoffMs(claim.attempts + 1, error.retryAfterMs));
   if (isStopping) {
-    await postponeScope(ctx, claim, { failure, nextReadAt, trouble: claim });
+    await postponeScope(ctx, claim, { failure, nextReadAt });
     return;
   }
   const trouble = worsen(claim, {
@@ -113,7 +113,7 @@ async function postpone(
   });
   const says = sayScopeTrouble(trouble, claim.readBeganAt, now);
   const alertedAt = says === null ? trouble.alertedAt : toInstant(now);
-  await postponeScope(ctx, claim, { failure, nextReadAt, trouble: { ...trouble, alertedAt } });
+  await postponeScope(ctx, claim, { failure, nextReadAt, ...trouble, alertedAt });
   ctx.logger.warn({ tool, scope, failure }, 'The work in a scope could not be read');
   const since = claim.readBeganAt ?? trouble.failingSince;
   if (says !== null) ctx.alerts.raise('usage_unread', { tool, scope, since, failure }, says);
@@ -203,12 +203,25 @@ async function resolveWaiting(
   const byGroup = Map.groupBy(await listWaitingIn(ctx, tool, groupIds), ({ groupId }) => groupId);
   for (const [groupId, ofGroup] of byGroup) {
     const listed = await readGroup(list, groupId, listing, signal);
-    await settleArrived(ctx, matchArrived(ofGroup, listed), toInstant(ctx.clock.now()));
+    // From now on the work of an account is the trainer's. Converge completes the memberships that are wanted.
+    await eachInTransaction(ctx, matchArrived(ofGroup, listed), noteArrival);
   }
 }
 
+async function eachInTransaction<T>(
+  { database, clock }: Context,
+  all: readonly T[],
+  change: (tx: Transaction, one: T, now: string) => Promise<void>,
+): Promise<void> {
+  if (all.length === 0) return;
+  const now = toInstant(clock.now());
+  await inTransaction(database, async (tx) => {
+    for (const one of all) await change(tx, one, now);
+  });
+}
+
 /** Matches by address. Leaves out an account of two trainers, and a trainer with two accounts. Pure. */
-export function matchArrived(waiting: readonly WaitingMembership[], listed: readonly Member[]): Arrived[] {
+export function matchArrived(waiting: readonly WaitingMembership[], listed: readonly Member[]) {
   const accounts = Map.groupBy(
     listed.filter(({ isInvited }) => isInvited !== true),
     ({ email }) => email?.toLowerCase(),
@@ -216,10 +229,8 @@ export function matchArrived(waiting: readonly WaitingMembership[], listed: read
   const found = waiting.flatMap((one) => {
     const [account, ...others] = one.addresses.flatMap((address) => accounts.get(address) ?? []);
     const isOne = account !== undefined && others.every(({ id }) => id === account.id);
-    return isOne ? [{ waiting: one, accountId: account.id }] : [];
+    return isOne ? [{ ...one, accountId: account.id }] : [];
   });
   const owners = Map.groupBy(found, ({ accountId }) => accountId);
-  return found.filter(({ waiting: { trainerId }, accountId }) =>
-    owners.get(accountId)?.every((one) => one.waiting.trainerId === trainerId),
-  );
+  return found.filter(({ trainerId, accountId }) => owners.get(accountId)?.every((one) => one.trainerId === trainerId));
 }

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts } from '../../db/key-in.ts';
 import { claimRows, isFree } from '../../db/lease.ts';
 import type { Row } from '../../db/schema.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { turnsOf } from '../../lib/turns.ts';
+import { scopeKey } from './find-scopes.ts';
 import { noTrouble, type ScopeTrouble } from './scope-trouble.ts';
 
 // The only SQL about which scopes are due and how far they were read.
@@ -19,46 +20,50 @@ export interface WantedScope extends ScopeKey {
   install: string;
 }
 
-export interface DueFilter {
-  tool?: string;
-  /** Only scopes that became due after this instant. */
-  dueSince?: string;
-}
+type KnownScope = Pick<
+  Row<'usageScope'>,
+  'tool' | 'scope' | 'install' | 'attempts' | 'readBeganAt' | 'completeBeganAt' | 'gapSince'
+>;
 
-export interface KeptScope extends WantedScope {
-  /** The groups whose members work in the scope. */
-  groupIds: readonly string[];
-}
-
-export interface DoneReading {
-  beganAt: string;
-  isComplete: boolean;
-  /** What the tool could not report; null where it reported everything. */
-  gap: string | null;
-}
-
-export interface ScopeClaim extends WantedScope, ScopeTrouble {
+export interface ScopeClaim extends KnownScope, ScopeTrouble {
   token: string;
   /** When the reading was asked for. A later request is not met by it. */
   wantedAt: string;
-  attempts: number;
-  readBeganAt: string | null;
-  completeBeganAt: string | null;
-  /** Since when the tool cannot report something; null where the last reading had no gap. */
-  gapSince: string | null;
 }
 
-/** Adds scopes that are new. They are due at once. */
-export async function keepScopes(ctx: Storage, scopes: readonly KeptScope[], now: string): Promise<void> {
-  const known = await ctx.database.kysely.selectFrom('usageScope').select(['tool', 'scope']).execute();
-  const keys = new Set(known.map(keyOf));
-  const added = scopes.filter((workScope) => !keys.has(keyOf(workScope)));
-  await inTransaction(ctx.database, (tx) => wantScopes(tx, added, now));
-  await keepGroups(ctx.database, scopes);
+/** Adds scopes that are new, which are due at once, and their groups. Writes nothing else: it runs every minute. */
+export async function keepScopes(
+  { database }: Storage,
+  scopes: readonly (WantedScope & { groupIds: readonly string[] })[],
+  now: string,
+): Promise<void> {
+  const { kysely } = database;
+  const known = new Set((await kysely.selectFrom('usageScope').select(['tool', 'scope']).execute()).map(scopeKey));
+  const knownGroups = new Set((await kysely.selectFrom('usageScopeGroup').selectAll().execute()).map(groupKey));
+  const added = scopes.filter((one) => !known.has(scopeKey(one)));
+  const groups = scopes
+    .flatMap(({ tool, scope, groupIds }) => groupIds.map((groupId) => ({ tool, groupId, scope })))
+    .filter((one) => !knownGroups.has(groupKey(one)));
+  if (added.length + groups.length === 0) return;
+  await inTransaction(database, async (tx) => {
+    await wantScopes(tx, added, now);
+    for (const part of inParts(groups)) {
+      const insert = tx.insertInto('usageScopeGroup').values(part);
+      await insert.onConflict((conflict) => conflict.doNothing()).execute();
+    }
+  });
 }
 
-/** How many scopes are due now: of one tool, or of all. */
-export async function countDueScopes(ctx: Storage, now: string, { tool, dueSince }: DueFilter = {}): Promise<number> {
+function groupKey({ tool, groupId, scope }: Row<'usageScopeGroup'>): string {
+  return JSON.stringify([tool, groupId, scope]);
+}
+
+/** How many scopes are due now: of one tool, or of all. @param dueSince only those that became due after this instant */
+export async function countDueScopes(
+  ctx: Storage,
+  now: string,
+  { tool, dueSince }: { tool?: string; dueSince?: string } = {},
+): Promise<number> {
   let due = ctx.database.kysely
     .selectFrom('usageScope')
     .select((eb) => eb.fn.countAll<number>().as('n'))
@@ -105,21 +110,19 @@ export function claimScope(ctx: Storage, now: string, leasedUntil: string, tool?
   });
 }
 
+/** @param gap what the tool could not report; null where it reported everything */
 export async function settleScope(
   ctx: Storage,
   claim: ScopeClaim,
-  { beganAt, isComplete, gap }: DoneReading,
+  { beganAt, isComplete, gap }: { beganAt: string; isComplete: boolean; gap: string | null },
 ): Promise<void> {
-  const done = { leaseToken: null, leasedUntil: null, attempts: 0, failure: null };
-  const found = {
-    ...noTrouble,
-    gap,
+  const done = {
+    ...{ leaseToken: null, leasedUntil: null, attempts: 0, failure: null, ...noTrouble, gap, readBeganAt: beganAt },
     gapSince: gap === null ? null : (claim.gapSince ?? beganAt),
+    completeBeganAt: isComplete ? beganAt : claim.completeBeganAt,
   };
-  const completeBeganAt = isComplete ? beganAt : claim.completeBeganAt;
   await inTransaction(ctx.database, async (tx) => {
-    const held = at(tx, claim).where('leaseToken', '=', claim.token);
-    await held.set({ ...done, ...found, readBeganAt: beganAt, completeBeganAt }).execute();
+    await at(tx, claim).set(done).where('leaseToken', '=', claim.token).execute();
     const met = at(tx, claim).where('nextReadAt', '<=', claim.wantedAt);
     await met.set({ nextReadAt: null }).execute();
   });
@@ -128,25 +131,10 @@ export async function settleScope(
 export async function postponeScope(
   ctx: Storage,
   claim: ScopeClaim,
-  { failure, nextReadAt, trouble }: { failure: string; nextReadAt: string; trouble: ScopeTrouble },
+  changes: { failure: string; nextReadAt: string } & Partial<ScopeTrouble>,
 ): Promise<void> {
-  const { failingSince, goneSince, refusedAt, alertedAt } = trouble;
-  const failed = {
-    leaseToken: null,
-    leasedUntil: null,
-    failure,
-    nextReadAt,
-    failingSince,
-    goneSince,
-    refusedAt,
-    alertedAt,
-  };
-  await inTransaction(ctx.database, (tx) =>
-    at(tx, claim)
-      .set({ ...failed, attempts: claim.attempts + 1 })
-      .where('leaseToken', '=', claim.token)
-      .execute(),
-  );
+  const failed = { leaseToken: null, leasedUntil: null, attempts: claim.attempts + 1, ...changes };
+  await inTransaction(ctx.database, (tx) => at(tx, claim).set(failed).where('leaseToken', '=', claim.token).execute());
 }
 
 export function listScopes(ctx: Storage): Promise<Row<'usageScope'>[]> {
@@ -191,29 +179,5 @@ export async function wantScopes(tx: Transaction, scopes: readonly WantedScope[]
         })),
       )
       .execute();
-  }
-}
-
-function keyOf({ tool, scope }: ScopeKey): string {
-  return JSON.stringify([tool, scope]);
-}
-
-/** Groups that are stored already are not written again: this runs every minute. */
-async function keepGroups(database: Database, scopes: readonly KeptScope[]): Promise<void> {
-  const stored = await database.kysely.selectFrom('usageScopeGroup').selectAll().execute();
-  const toText = (row: { tool: string; groupId: string; scope: string }) =>
-    JSON.stringify([row.tool, row.groupId, row.scope]);
-  const known = new Set(stored.map(toText));
-  const rows = scopes
-    .flatMap(({ tool, scope, groupIds }) => groupIds.map((groupId) => ({ tool, groupId, scope })))
-    .filter((row) => !known.has(toText(row)));
-  for (const part of inParts(rows)) {
-    await inTransaction(database, (tx) =>
-      tx
-        .insertInto('usageScopeGroup')
-        .values(part)
-        .onConflict((conflict) => conflict.doNothing())
-        .execute(),
-    );
   }
 }

@@ -2,20 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import { inParts } from '../../db/key-in.ts';
+import type { Row } from '../../db/schema.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Counts, type Day, noCounts } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
-import { lookAtSettled } from '../../memberships/look-store.ts';
 import { markWorkStale } from '../../memberships/stale-work-store.ts';
-import {
-  loadGenerations,
-  loadPeople,
-  loadWorks,
-  type PersonRow,
-  standingsOf,
-  toItemColumns,
-  totalsOf,
-} from './load-work.ts';
+import { loadPeople, loadWorks, standingsOf, toItemColumns, totalsOf, type WantedWork } from './load-work.ts';
 import { changedDays, firstDayOf, type Item } from './merge-items.ts';
 import { type MemberWork, noWork, type ObservedDay, type Standing, type Totals } from './merge-work.ts';
 import type { ScopeMember } from './scope-member-store.ts';
@@ -29,14 +21,6 @@ export interface FallenTotal extends ScopeKey {
   since: string;
   /** How far it is below. */
   fallen: Counts;
-}
-
-/** Has converge look at the wanted ones of these members in the tool. */
-export async function lookAgainAtMembers(ctx: Storage, members: readonly ScopeMember[], now: string): Promise<void> {
-  if (members.length === 0) return;
-  await inTransaction(ctx.database, async (tx) => {
-    for (const { membershipId } of members) await lookAtSettled(tx, membershipId, now);
-  });
 }
 
 /** The members whose work was seen in a scope since their account is a trainer's. */
@@ -84,49 +68,128 @@ export interface MergedReading {
   itemIdsOf(member: ScopeMember): string[];
 }
 
+/** Makes what is known of a member's work into what is known now. `hasEnded`: the membership has ended since. */
+export type WorkChange = (member: ScopeMember, known: MemberWork, hasEnded: boolean) => MemberWork;
+
+interface MemberKey extends ScopeKey {
+  memberId: string;
+}
+
+/** A member, and what is remembered of them. */
+interface KnownMember {
+  member: ScopeMember;
+  key: MemberKey;
+  person: Row<'usagePerson'> | undefined;
+  /** What the total was while the account belonged to no trainer. */
+  strange: readonly Standing[];
+  generation: number;
+  hasEnded: boolean;
+}
+
+/** What a reading makes of a member's work. */
+interface ChangedWork extends KnownMember {
+  known: MemberWork;
+  work: MemberWork;
+}
+
 /**
- * The members with work that `change` makes different from what is known, and those that only `update` can judge. All
- * are looked up together, because most readings bring little that is new.
+ * The members whose work `change` makes different from what is known. All are looked up together, because most readings
+ * bring little that is new.
  */
 export async function findChangedWork(
-  ctx: Storage,
-  claim: ScopeClaim,
+  db: Transaction,
+  scope: ScopeKey,
   members: readonly ScopeMember[],
-  { firstDay, now, itemIdsOf }: MergedReading,
-  change: (member: ScopeMember, known: MemberWork) => MemberWork,
-): Promise<ScopeMember[]> {
-  const { kysely } = ctx.database;
+  reading: MergedReading,
+  change: WorkChange,
+): Promise<ChangedWork[]> {
+  const { firstDay, now, itemIdsOf } = reading;
+  const all = await loadKnown(db, scope, members);
+  const load = (some: readonly KnownMember[], from: Day) => {
+    const wanted = some.map(({ member, key, person }): [string, WantedWork] => {
+      return [key.memberId, { totals: totalsOf(person), itemIds: itemIdsOf(member) }];
+    });
+    return loadWorks(db, scope, new Map(wanted), from);
+  };
+  const works = await load(all, firstDay);
+  const merge = (one: KnownMember): ChangedWork => {
+    const known = { ...(works.get(one.key.memberId) ?? noWork), strange: one.strange };
+    return { ...one, known, work: change(one.member, known, one.hasEnded) };
+  };
+  const changed = all.map(merge).filter((one) => isChanged(one, now));
+  const older = changed.flatMap((one) => {
+    const first = firstNeededDay(one, itemIdsOf(one.member));
+    return first !== undefined && first < firstDay ? [{ one, first }] : [];
+  });
+  if (older.length === 0) return changed;
+  const [earliest = firstDay] = older.map(({ first }) => first).sort();
+  const more = await load(
+    older.map(({ one }) => one),
+    earliest,
+  );
+  for (const [memberId, work] of more) works.set(memberId, work);
+  return changed.map(merge);
+}
+
+/** The end of a membership freezes all its days. All work since a piece that the reading names is needed. */
+function firstNeededDay({ hasEnded, known }: ChangedWork, itemIds: readonly string[]): Day | undefined {
+  return hasEnded ? '' : firstDayOf(itemIds.flatMap((id) => known.items.get(id) ?? []));
+}
+
+async function loadKnown(
+  db: Transaction,
+  { tool, scope }: ScopeKey,
+  members: readonly ScopeMember[],
+): Promise<KnownMember[]> {
   const people = await loadPeople(
-    kysely,
-    claim,
-    members.map(({ memberId }) => memberId),
+    db,
+    { tool, scope },
+    members.flatMap((member) => [member.memberId, idApart(member)]),
   );
-  const generations = await loadGenerations(
-    kysely,
-    members.map(({ membershipId }) => membershipId),
-  );
-  // Members who are new, were removed since or share an account are for `update`.
-  const steady = members.flatMap((member) => {
-    const person = people.get(member.memberId);
-    const isSteady =
-      person?.trainerId === member.trainerId &&
-      person.generation === member.generation &&
-      generations.get(member.membershipId) === member.generation;
-    return isSteady ? [{ member, person }] : [];
+  const generations = new Map<number, number>();
+  for (const part of inParts(members.map(({ membershipId }) => membershipId))) {
+    const rows = await db.selectFrom('membership').select(['id', 'generation']).where('id', 'in', part).execute();
+    for (const { id, generation } of rows) generations.set(id, generation);
+  }
+  return members.map((member) => {
+    const { memberId, person, strange } = findPerson(people, member);
+    const generation = generations.get(member.membershipId) ?? -1;
+    // If the membership has changed since the tool was asked, absence from the reading means nothing.
+    const hasEnded = generation !== member.generation || (person !== undefined && person.generation !== generation);
+    return { member, key: { tool, scope, memberId }, person, strange, generation, hasEnded };
   });
-  const wanted = new Map(
-    steady.map(({ member, person }) => [member.memberId, { totals: totalsOf(person), itemIds: itemIdsOf(member) }]),
-  );
-  const works = await loadWorks(kysely, claim, wanted, firstDay);
-  const unchanged = steady.filter(({ member, person }) => {
-    const known = works.get(member.memberId) ?? noWork;
-    const work = change(member, known);
-    const columns = toTotalColumns(work, person, now);
-    const isSameTotal = columns.totals === person.totals && columns.fallenSince === person.fallenSince;
-    return isSameTotal && areSame(known.items, work.items) && areSame(known.days, work.days);
-  });
-  const settled = new Set(unchanged.map(({ member }) => member));
-  return members.filter((member) => !settled.has(member));
+}
+
+/** Keeps the work of two trainers apart who had the same id one after the other. */
+function findPerson(
+  people: ReadonlyMap<string, Row<'usagePerson'>>,
+  member: ScopeMember,
+): Pick<KnownMember, 'person' | 'strange'> & { memberId: string } {
+  const { memberId, trainerId, isShared = false } = member;
+  const person = people.get(memberId);
+  if (person?.trainerId === '') return { memberId, person: undefined, strange: standingsOf(person) };
+  if (person === undefined || person.trainerId === trainerId || isShared) return { memberId, person, strange: [] };
+  return { memberId: idApart(member), person: people.get(idApart(member)), strange: [] };
+}
+
+function idApart({ memberId, trainerId }: ScopeMember): string {
+  return `${memberId} of ${trainerId}`;
+}
+
+function isChanged(one: ChangedWork, now: string): boolean {
+  const { known, work, person } = one;
+  const isRemembered = person !== undefined && isDeepStrictEqual({ ...person, ...toRemembered(one, now) }, person);
+  return !(isRemembered && areSame(known.items, work.items) && areSame(known.days, work.days));
+}
+
+/** What is remembered of a person. */
+function toRemembered({ member: { trainerId }, person, generation, work: { totals } }: ChangedWork, now: string) {
+  return {
+    trainerId,
+    generation,
+    totals: totals === null ? null : JSON.stringify(totals),
+    fallenSince: totals?.fallen === undefined ? null : (person?.fallenSince ?? now),
+  };
 }
 
 /** By the tool's id of the member: the pieces that these members did before a day. */
@@ -147,9 +210,6 @@ export async function listOldItems(
   return Map.groupBy(rows, ({ memberId }) => memberId);
 }
 
-/** Makes what is known of a member's work into what is known now. `hasEnded`: the membership has ended since. */
-export type WorkChange = (member: ScopeMember, known: MemberWork, hasEnded: boolean) => MemberWork;
-
 /** Changes what is known of these members' work in one transaction. */
 export function updateWork(
   ctx: Storage,
@@ -161,93 +221,36 @@ export function updateWork(
   return inTransaction(ctx.database, async (tx) => {
     await refuseLost(tx, claim, reading.now);
     const stale = new Map<string, Day>();
-    for (const member of members) {
-      const changed = await updateMember(tx, claim, member, reading, change);
-      const known = stale.get(member.trainerId);
-      if (changed !== undefined && !(known !== undefined && known <= changed)) stale.set(member.trainerId, changed);
+    for (const one of await findChangedWork(tx, claim, members, reading, change)) {
+      await saveWork(tx, one, reading.now);
+      const { trainerId } = one.member;
+      const days = [firstChangedDay(one), stale.get(trainerId)].flatMap((day) => day ?? []);
+      for (const day of days.sort().slice(0, 1)) stale.set(trainerId, day);
     }
     const rows = [...stale].map(([trainerId, fromDay]) => ({ trainerId, fromDay }));
     await markWorkStale(tx, rows);
   });
 }
 
-/** @returns the first day on which something changed that counts */
-async function updateMember(
-  tx: Transaction,
-  scope: ScopeKey,
-  member: ScopeMember,
-  reading: MergedReading,
-  change: WorkChange,
-): Promise<Day | undefined> {
-  const { now } = reading;
-  const { trainerId } = member;
-  const { key, person, strange } = await findPerson(tx, scope, member);
-  const generation = (await loadGenerations(tx, [member.membershipId])).get(member.membershipId) ?? -1;
-  // If the membership has changed since the tool was asked, absence from the reading means nothing.
-  const hasEnded = generation !== member.generation || (person !== undefined && person.generation !== generation);
-  // The end of a membership freezes all its days, however old.
-  const loaded = hasEnded ? { ...reading, firstDay: '' } : reading;
-  const known = { ...(await loadWork(tx, key, totalsOf(person), loaded, member)), strange };
-  const work = change(member, known, hasEnded);
-  const remembered = { trainerId, generation, ...toTotalColumns(work, person, now) };
+async function saveWork(tx: Transaction, one: ChangedWork, now: string): Promise<void> {
+  const { key, member, known, work } = one;
+  const remembered = toRemembered(one, now);
   await tx
     .insertInto('usagePerson')
     .values({ ...key, ...remembered })
     .onConflict((conflict) => conflict.columns(['tool', 'scope', 'memberId']).doUpdateSet(remembered))
     .execute();
   await saveItems(tx, key, known, work);
-  await saveDays(tx, key, { trainerId, seenAt: now }, known, work);
-  return firstChangedDay(known, work);
+  await saveDays(tx, key, { trainerId: member.trainerId, seenAt: now }, known, work);
 }
 
-/** Where the reading names a piece that counts on earlier days, all work since its first day is loaded. */
-async function loadWork(
-  tx: Transaction,
-  key: MemberKey,
-  totals: Totals | null,
-  { firstDay, itemIdsOf }: MergedReading,
-  member: ScopeMember,
-): Promise<MemberWork> {
-  const itemIds = itemIdsOf(member);
-  const load = async (from: Day) =>
-    (await loadWorks(tx, key, new Map([[key.memberId, { totals, itemIds }]]), from)).get(key.memberId) ?? noWork;
-  const work = await load(firstDay);
-  const first = firstDayOf(itemIds.flatMap((id) => work.items.get(id) ?? []));
-  return first !== undefined && first < firstDay ? await load(first) : work;
-}
-
-function firstChangedDay(before: MemberWork, after: MemberWork): Day | undefined {
-  const days = [...after.days].flatMap(([day, one]) => (isSame(before.days.get(day), one) ? [] : [day]));
-  const [was, is] = [before.totals?.first, after.totals?.first];
+/** The first day on which something changed that counts. */
+function firstChangedDay({ known, work }: ChangedWork): Day | undefined {
+  const days = [...work.days].flatMap(([day, one]) => (isSame(known.days.get(day), one) ? [] : [day]));
+  const [was, is] = [known.totals?.first, work.totals?.first];
   const firsts = isDeepStrictEqual(was, is) ? [] : [was, is].flatMap((first) => first?.day ?? []);
-  const pieces = [...changedDays(before.items, after.items), ...changedDays(after.items, before.items)];
+  const pieces = [...changedDays(known.items, work.items), ...changedDays(work.items, known.items)];
   return [...days, ...firsts, ...pieces].sort()[0];
-}
-
-function toTotalColumns({ totals }: MemberWork, before: { fallenSince: string | null } | undefined, now: string) {
-  const isFallen = totals?.fallen !== undefined;
-  return {
-    totals: totals === null ? null : JSON.stringify(totals),
-    fallenSince: isFallen ? (before?.fallenSince ?? now) : null,
-  };
-}
-
-interface MemberKey extends ScopeKey {
-  memberId: string;
-}
-
-/** Keeps the work of two trainers apart who had the same id one after the other. */
-async function findPerson(
-  tx: Transaction,
-  { tool, scope }: ScopeKey,
-  { memberId, trainerId, isShared = false }: ScopeMember,
-): Promise<{ key: MemberKey; person: PersonRow | undefined; strange: Standing[] }> {
-  const key = { tool, scope, memberId };
-  const person = (await loadPeople(tx, key, [memberId])).get(memberId);
-  if (person?.trainerId === '') return { key, person: undefined, strange: standingsOf(person) };
-  if (person === undefined || person.trainerId === trainerId || isShared) return { key, person, strange: [] };
-  const apart = { ...key, memberId: `${memberId} of ${trainerId}` };
-  return { key: apart, person: (await loadPeople(tx, key, [apart.memberId])).get(apart.memberId), strange: [] };
 }
 
 /** @throws AppError `unavailable` where the claim no longer holds */

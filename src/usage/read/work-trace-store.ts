@@ -1,6 +1,5 @@
-import { type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely';
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../../db/database.ts';
-import type { Tables } from '../../db/schema.ts';
 import { markWorkStale } from '../../memberships/stale-work-store.ts';
 
 /**
@@ -8,49 +7,30 @@ import { markWorkStale } from '../../memberships/stale-work-store.ts';
  * ids name no person. Work that is read through a membership in `kept` stays too.
  */
 
+/** Items belong to a person, so they are cleared before the people. */
+const tables = ['usage_item', 'usage_day', 'usage_person'] as const;
+
 /** It lowers nothing that was reported: absence is never zero (docs/design.md, Usage). @returns how many rows it deleted */
 export async function clearWorkTraces(tx: Transaction, trainerId: string, kept: readonly number[]): Promise<number> {
-  const items = await tx
-    .deleteFrom('usageItem')
-    .where((eb) => isTheirItem(eb, trainerId, kept))
-    .executeTakeFirst();
-  const days = await tx
-    .deleteFrom('usageDay')
-    .where('trainerId', '=', trainerId)
-    .where(isForgotten('usageDay', kept))
-    .executeTakeFirst();
-  const people = await tx
-    .deleteFrom('usagePerson')
-    .where('trainerId', '=', trainerId)
-    .where(isForgotten('usagePerson', kept))
-    .executeTakeFirst();
+  let deleted = 0;
+  for (const table of tables) {
+    const query = sql`delete from ${sql.table(table)} as t where ${isOf(table, trainerId, kept)}`;
+    deleted += Number((await query.execute(tx)).numAffectedRows ?? 0n);
+  }
   await markWorkStale(tx, [{ trainerId, fromDay: '' }]);
-  return [items, days, people].reduce((sum, { numDeletedRows }) => sum + Number(numDeletedRows), 0);
+  return deleted;
 }
 
-function isTheirItem(
-  eb: ExpressionBuilder<Tables, 'usageItem'>,
-  trainerId: string,
-  kept: readonly number[],
-): Expression<SqlBool> {
-  return eb.exists(
-    eb
-      .selectFrom('usagePerson')
-      .select('usagePerson.trainerId')
-      .whereRef('usagePerson.tool', '=', 'usageItem.tool')
-      .whereRef('usagePerson.scope', '=', 'usageItem.scope')
-      .whereRef('usagePerson.memberId', '=', 'usageItem.memberId')
-      .where('usagePerson.trainerId', '=', trainerId)
-      .where(isForgotten('usagePerson', kept)),
-  );
-}
-
-/** Whether no kept membership has the trainer work in the scope. */
-function isForgotten(table: 'usageDay' | 'usagePerson', kept: readonly number[]): RawBuilder<SqlBool> {
-  if (kept.length === 0) return sql`1 = 1`;
-  return sql`not exists (
-    select 1 from usage_scope_group as worked
+/** Whether a row is the trainer's, and no kept membership has them work in its scope. */
+function isOf(table: (typeof tables)[number], trainerId: string, kept: readonly number[]): RawBuilder<SqlBool> {
+  const isTheirs =
+    table === 'usage_item'
+      ? sql`exists (select 1 from usage_person p where p.tool = t.tool and p.scope = t.scope
+          and p.member_id = t.member_id and p.trainer_id = ${trainerId})`
+      : sql`t.trainer_id = ${trainerId}`;
+  if (kept.length === 0) return sql`${isTheirs}`;
+  return sql`${isTheirs} and not exists (
+    select 1 from usage_scope_group worked
     join membership on membership.tool = worked.tool and membership.group_id = worked.group_id
-    where membership.id in (${sql.join(kept)})
-      and worked.tool = ${sql.ref(`${table}.tool`)} and worked.scope = ${sql.ref(`${table}.scope`)})`;
+    where membership.id in (${sql.join(kept)}) and worked.tool = t.tool and worked.scope = t.scope)`;
 }

@@ -1,7 +1,5 @@
-import { inTransaction } from '../../db/database.ts';
 import { onSame } from '../../db/on-same.ts';
 import type { Storage } from '../../keys/storage.ts';
-import { noteReported } from '../../removals/final-reading-store.ts';
 
 // The SQL of final readings that are not reported yet.
 
@@ -44,16 +42,4 @@ export function nextFinalReport(ctx: Storage, now: string): Promise<FinalReport 
     .orderBy('finalReading.wantedAt')
     .limit(1)
     .executeTakeFirst();
-}
-
-export function settleFinalReport(ctx: Storage, report: FinalReport, reportedAt: string): Promise<void> {
-  return change(ctx, report, { reportedAt });
-}
-
-export function postponeFinalReport(ctx: Storage, report: FinalReport, reportAfter: string): Promise<void> {
-  return change(ctx, report, { reportAfter });
-}
-
-function change(ctx: Storage, report: FinalReport, changes: Parameters<typeof noteReported>[2]) {
-  return inTransaction(ctx.database, (tx) => noteReported(tx, report, changes));
 }

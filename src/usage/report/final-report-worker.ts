@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../../context.ts';
+import { inTransaction } from '../../db/database.ts';
 import { holdLock, releaseLock } from '../../db/lock-store.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
+import { noteReported } from '../../removals/final-reading-store.ts';
 import { listEngagements } from '../read/contract-source-store.ts';
 import { scopeOfLink } from '../read/find-scopes.ts';
-import { type FinalReport, nextFinalReport, postponeFinalReport, settleFinalReport } from './final-report-store.ts';
+import { type FinalReport, nextFinalReport } from './final-report-store.ts';
 import { type InstallReport, reportUsage } from './report-usage.ts';
 import type { OnAnswer } from './send-usage.ts';
 
@@ -52,12 +54,12 @@ async function reportFinal(ctx: Context, onAnswer: OnAnswer, next: FinalReport, 
   const reports: InstallReport[] = [];
   for (const { install, contractId } of await contractsOf(ctx, next)) {
     const wanted = { installs: [install], contractId };
-    for (const report of await reportUsage(ctx, onAnswer, wanted, signal)) reports.push(report);
+    reports.push(...(await reportUsage(ctx, onAnswer, wanted, signal)));
   }
   const isDone = reports.every(({ left, failure }) => left === 0 && failure === null);
   const isLate = clock.now().getTime() - Date.parse(next.wantedAt) >= longestMs;
-  if (isDone || isLate) await settleFinalReport(ctx, next, toInstant(clock.now()));
-  else await postponeFinalReport(ctx, next, instantIn(clock, againMs));
+  const noted = isDone || isLate ? { reportedAt: toInstant(clock.now()) } : { reportAfter: instantIn(clock, againMs) };
+  await inTransaction(ctx.database, (tx) => noteReported(tx, next, noted));
 }
 
 /** The contracts on which the trainer worked in that group, past or present. */

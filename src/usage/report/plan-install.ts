@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import type { Day } from '../../domain/usage.ts';
 import { listOpenDays, type StoredDue } from '../due/due-store.ts';
 import { type HeldRow, listHeld } from '../due/held-store.ts';
-import { firstOpenDay } from '../read/look-back.ts';
+import { firstOpenDay, reportTimeOf } from '../read/look-back.ts';
 import { countLedger, type LedgerRow } from './ledger-store.ts';
 import { isBrakeOn, planReport, type ReportPlan } from './plan-report.ts';
 
@@ -33,7 +33,7 @@ export async function* planInstall(
   { contractId, from, to }: ReportWanted,
   contractIds: readonly string[] | undefined = contractId === undefined ? undefined : [contractId],
 ): AsyncGenerator<ReportPlan> {
-  const time = { now: ctx.clock.now(), lookbackMs: ctx.config.usage.lookbackMs };
+  const time = reportTimeOf(ctx);
   for await (const days of listOpenDays(ctx, { install, contractIds, from, to }, firstOpenDay(time))) {
     const ledgerOf = new Map<StoredDue, LedgerRow | undefined>(days.map(({ due, ledger }) => [due, ledger]));
     yield planReport([...ledgerOf.keys()], (day) => ledgerOf.get(day as StoredDue), time);
@@ -94,8 +94,8 @@ export async function decideBrake(
   { lowered, risen }: InstallCount,
   { acceptsLowered = false }: ReportWanted,
 ): Promise<LoweringBrake> {
-  const { lookbackMs, maxLoweredFraction } = ctx.config.usage;
-  const { known, held } = await countLedger(ctx, install, firstOpenDay({ now: ctx.clock.now(), lookbackMs }));
+  const { maxLoweredFraction } = ctx.config.usage;
+  const { known, held } = await countLedger(ctx, install, firstOpenDay(reportTimeOf(ctx)));
   const waiting = Math.max(0, held - risen);
   const allowance = Math.max(0, Math.floor(known * maxLoweredFraction) - waiting);
   const isOn = isBrakeOn({ lowered: lowered + waiting, known }, maxLoweredFraction);

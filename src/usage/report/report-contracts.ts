@@ -1,20 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../../context.ts';
 import { holdLocks, releaseLocks } from '../../db/lock-store.ts';
-import type { ContractKey } from '../../domain/evidence.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { refreshDue } from '../due/refresh-due.ts';
 import { holdLowerings } from './ledger-store.ts';
-import { type LoweringBrake, planInstall, type ReportWanted } from './plan-install.ts';
+import { type LoweringBrake, planInstall } from './plan-install.ts';
 import { holdLowered, type PlannedEntry, type ReportPlan } from './plan-report.ts';
-import { nothingSent, type OnAnswer, type SentEntries, sendUsage } from './send-usage.ts';
-
-export interface ReportRun {
-  ctx: Context;
-  onAnswer: OnAnswer;
-  wanted: ReportWanted;
-  signal: AbortSignal;
-}
+import { type ReportRun, type SentEntries, sendUsage } from './send-usage.ts';
 
 /** One install while it is reported. */
 export interface InstallRun {
@@ -49,7 +41,7 @@ export async function reportContracts(
     left += entries.length;
     for (const [contractId, some] of Map.groupBy(entries, (entry) => entry.contractId)) {
       if (signal.aborted) return left;
-      const sent = await send(run, { install, contractId }, some, lease);
+      const sent = await sendUsage(run, { install, contractId }, some, lease.keep);
       left -= sent.answered.length + sent.refused.length;
       if (!onSent(sent)) return left;
     }
@@ -57,17 +49,6 @@ export async function reportContracts(
   } finally {
     await lease.release();
   }
-}
-
-async function send(
-  { ctx, onAnswer, signal }: ReportRun,
-  of: ContractKey,
-  entries: readonly PlannedEntry[],
-  lease: SenderLease,
-): Promise<SentEntries> {
-  const reportUsage = ctx.sources.get(of.install)?.reportUsage;
-  if (reportUsage === undefined) return { ...nothingSent(), left: [...entries] };
-  return await sendUsage(ctx, { reportUsage, onAnswer, hold: () => lease.keep() }, of, entries, signal);
 }
 
 /** Keeps held days held, whatever the outcome of this run. @returns what may be sent */

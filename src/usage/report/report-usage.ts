@@ -8,10 +8,10 @@ import { maskText } from '../../lib/mask.ts';
 import { withSpan } from '../../lib/tracing.ts';
 import { closeSettledDays } from '../due/due-store.ts';
 import { refreshDue } from '../due/refresh-due.ts';
-import { firstOpenDay } from '../read/look-back.ts';
+import { firstOpenDay, reportTimeOf } from '../read/look-back.ts';
 import { countInstall, decideBrake, listHeldOf, type ReportWanted, reportedOf } from './plan-install.ts';
-import { type ReportRun, reportContracts } from './report-contracts.ts';
-import { concernsInstall, type OnAnswer, type SentEntries } from './send-usage.ts';
+import { reportContracts } from './report-contracts.ts';
+import { concernsInstall, type OnAnswer, type ReportRun, type SentEntries } from './send-usage.ts';
 import { raiseUsageAlerts } from './usage-alerts.ts';
 
 /** The outcome of reporting one install. */
@@ -87,10 +87,9 @@ async function reportInstall(run: ReportRun, install: string, onProgress: () => 
 }
 
 async function settleRun({ ctx, wanted }: ReportRun, report: Omit<InstallReport, 'outcome'>): Promise<void> {
-  const { metrics, logger, clock, config } = ctx;
+  const { metrics, logger } = ctx;
   const { install, sent, refused, left, requests, failure, held } = report;
-  const openDay = firstOpenDay({ now: clock.now(), lookbackMs: config.usage.lookbackMs });
-  await inTransaction(ctx.database, (tx) => closeSettledDays(tx, install, openDay));
+  await inTransaction(ctx.database, (tx) => closeSettledDays(tx, install, firstOpenDay(reportTimeOf(ctx))));
   metrics.usageDays.inc({ install, outcome: 'answered' }, sent);
   metrics.usageDays.inc({ install, outcome: 'refused' }, refused);
   const isAll = [wanted.contractId, wanted.from, wanted.to].every((of) => of === undefined);

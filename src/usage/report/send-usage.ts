@@ -7,6 +7,7 @@ import { maskText } from '../../lib/mask.ts';
 import type { Budget, Source, UsageEntry } from '../../sources/source.ts';
 import type { SendResult } from './ledger-day.ts';
 import { beginSending, reportIdOf, settleSent } from './ledger-store.ts';
+import type { ReportWanted } from './plan-install.ts';
 import type { PlannedEntry } from './plan-report.ts';
 
 /** What an answer says besides that the usage was accepted; null where it could not be read. */
@@ -18,11 +19,11 @@ export type OnAnswer = (
   askedAt: string,
 ) => Promise<void>;
 
-interface Sender {
-  reportUsage: NonNullable<Source['reportUsage']>;
-  /** Keeps other senders from this contract; false where another sender has begun. */
-  hold(): Promise<boolean>;
+export interface ReportRun {
+  ctx: Context;
   onAnswer: OnAnswer;
+  wanted: ReportWanted;
+  signal: AbortSignal;
 }
 
 export interface SentEntries {
@@ -41,19 +42,22 @@ const batchSize = 100;
  * Sends what is planned for one contract. Between a request and its answer the entries are in doubt in the ledger, so
  * that they are sent again after a crash. A refused request is narrowed down, so that one bad entry does not keep
  * others back.
+ *
+ * @param hold keeps other senders from this contract; false where another sender has begun
  */
 export async function sendUsage(
-  ctx: Context,
-  sender: Sender,
+  run: ReportRun,
   of: ContractKey,
   entries: readonly PlannedEntry[],
-  signal: AbortSignal,
+  hold: () => Promise<boolean>,
 ): Promise<SentEntries> {
-  const sent = nothingSent();
+  const sent: SentEntries = { answered: [], refused: [], left: [], requests: 0, failure: null };
+  const reportUsage = run.ctx.sources.get(of.install)?.reportUsage;
+  if (reportUsage === undefined) return { ...sent, left: [...entries] };
   const batches = chunksOf(entries, batchSize);
   for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
-    if (!(await sender.hold())) return { ...sent, left: [...batch, ...batches.flat()] };
-    const error = await sendBatch(ctx, sender, of, batch, signal);
+    if (!(await hold())) return { ...sent, left: [...batch, ...batches.flat()] };
+    const error = await sendBatch(run, reportUsage, of, batch);
     sent.requests += 1;
     if (error === null) sent.answered.push(...batch);
     else if (isOfOneEntry(error) && batch.length > 1) batches.unshift(...halvesOf(batch));
@@ -63,17 +67,12 @@ export async function sendUsage(
   return sent;
 }
 
-export function nothingSent(): SentEntries {
-  return { answered: [], refused: [], left: [], requests: 0, failure: null };
-}
-
 /** @returns why not, or null */
 async function sendBatch(
-  ctx: Context,
-  sender: Sender,
+  { ctx, onAnswer, signal }: ReportRun,
+  reportUsage: NonNullable<Source['reportUsage']>,
   of: ContractKey,
   batch: readonly PlannedEntry[],
-  signal: AbortSignal,
 ): Promise<AppError | null> {
   const sentAt = toInstant(ctx.clock.now());
   await beginSending(ctx, batch, sentAt);
@@ -90,7 +89,7 @@ async function sendBatch(
       },
     };
     const entries = batch.map(toUsageEntry);
-    ({ budget } = await sender.reportUsage(of.contractId, entries, signal, listeners));
+    ({ budget } = await reportUsage(of.contractId, entries, signal, listeners));
   } catch (thrown) {
     const error = toAppError(thrown);
     const { isRepeated } = heard;
@@ -98,7 +97,7 @@ async function sendBatch(
     return error;
   }
   await settle({ ...heard, state: 'answered', status: null, message: null });
-  await sender.onAnswer(ctx, of, budget, sentAt);
+  await onAnswer(ctx, of, budget, sentAt);
   return null;
 }
 

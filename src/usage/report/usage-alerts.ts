@@ -3,25 +3,17 @@ import { inTransaction } from '../../db/database.ts';
 import { readSetting, writeSetting } from '../../db/setting-store.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { sayCount } from '../../lib/say-count.ts';
-import type { TroubleKind } from '../../lib/trouble-rules.ts';
 import { type TroubleFacts, toTrouble } from '../../lib/troubles.ts';
-import { listUsageTroubles, type UsageTrouble, type UsageTroubleKind } from '../due/trouble-store.ts';
+import { listUsageTroubles, type UsageTrouble } from '../due/trouble-store.ts';
 
 const dayMs = 86_400_000;
-
-const kindOfWork = {
-  held: 'usage_held',
-  lowering: 'usage_lowering',
-  refused: 'usage_refused',
-  late: 'usage_late',
-} as const satisfies Record<UsageTroubleKind, TroubleKind>;
 
 /** For held work of no single install its name is empty. */
 export function toWorkTrouble({ kind, install, days, seconds, oldest }: UsageTrouble): TroubleFacts {
   const hours = toHours(seconds);
   const detail = `${hours === 0 ? '' : `${sayCount(hours, 'hour')}, `}the oldest of ${oldest}`;
   const names = { day: oldest, of: install === '' ? ' of no single install' : ` of ${install}` };
-  return { kind: kindOfWork[kind], install: install || null, count: days, detail, names };
+  return { kind: `usage_${kind}`, install: install || null, count: days, detail, names };
 }
 
 /** Raises an alert about work that came up since the last one, and about everything again after a day. */

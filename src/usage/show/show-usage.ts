@@ -32,8 +32,6 @@ export interface ShownContract extends ContractKey {
   held: HeldRow[];
   /** The sum of all days that were ever reported. */
   reported: Counts;
-  /** The days of the ledger, including those in doubt. */
-  ledger: LedgerRow[];
 }
 
 /** What is known of the usage of one contract, of any age. */
@@ -46,15 +44,13 @@ export async function showUsage(ctx: Context, { install, contractId }: ContractK
   const attributed = await attributeTrainers(ctx, ctx.database.kysely, trainerIds);
   const sources = new Map(attributed.due.map((one) => [dayKey(one), one.observations]));
   const held = await listHeld(ctx, { install, contractId });
-  const ledger = days.flatMap((one) => one.ledger ?? []);
   const toShown = (one: DueAndLedger) => toDay(one, sources, held, ctx.clock.now());
   return {
     install,
     contractId,
-    ledger,
     days: days.filter(isShown).map(toShown).sort(byDay),
     held,
-    reported: sumCounts(ledger.map(({ answered }) => answered)),
+    reported: sumCounts(days.map(({ ledger }) => ledger?.answered ?? noCounts)),
   };
 }
 

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { inTransaction } from '../../../src/db/database.ts';
+import { noteArrival } from '../../../src/memberships/look-store.ts';
 import { matchArrived } from '../../../src/usage/read/read-scope.ts';
-import { listWaitingIn, settleArrived } from '../../../src/usage/read/waiting-store.ts';
+import { listWaitingIn } from '../../../src/usage/read/scope-member-store.ts';
 import { convergeDue } from '../../support/converging.ts';
 import { createEngine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
@@ -19,7 +21,7 @@ describe('who has come', () => {
     memberId: `invited:${trainerId}`,
   });
   const match = (...[waiting, listed]: Parameters<typeof matchArrived>) =>
-    matchArrived(waiting, listed).map((one) => [one.waiting.membershipId, one.accountId]);
+    matchArrived(waiting, listed).map((one) => [one.membershipId, one.accountId]);
 
   it('is known by any address that they may be in under, in whatever case', () => {
     const waiting = [wait(1, 'ada', 'ada@x.example', 'ada@y.example'), wait(2, 'ben', 'ben@x.example')];
@@ -76,8 +78,9 @@ describeAnyDatabase('those who were waited for', (openFresh) => {
     const [one, two] = await listWaitingIn(engine, 'studio', [group]);
     if (one === undefined || two === undefined) throw new Error('no trainer waits');
     const now = engine.clock.now().toISOString();
-    await settleArrived(engine, [{ waiting: one, accountId: '7' }], now);
-    await settleArrived(engine, [{ waiting: two, accountId: '7' }], now);
+    await inTransaction(engine.database, async (tx) => {
+      for (const waiting of [one, two]) await noteArrival(tx, { ...waiting, accountId: '7' }, now);
+    });
     expect(await engine.membershipRows()).toMatchObject([
       { memberId: '7', state: 'invited', nextAttemptAt: now },
       { memberId: 'invited:t2' },

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { differenceOf } from '../../../src/usage/due/explain-day.ts';
 import { listLowerings } from '../../../src/usage/due/list-late.ts';
-import { explainConsumed } from '../../../src/usage/show/explain-consumed.ts';
 import { showUsage } from '../../../src/usage/show/show-usage.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';
@@ -23,8 +23,7 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
     }
     const show = async () => {
       const shown = await showUsage(ctx, { install: 'acme', contractId });
-      const explained = explainConsumed(shown.ledger, shown.reported, consumed(contractId));
-      return { ...shown, explained };
+      return { ...shown, unreported: differenceOf(consumed(contractId), shown.reported) };
     };
     engine.clock.advance(60_000);
     return { ...world, contractId, trainerId, today, work, show };
@@ -59,7 +58,7 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
           },
         },
       ],
-      explained: { verdict: 'equal' },
+      unreported: { seconds: 0 },
     });
   });
 
@@ -134,7 +133,7 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
     ]);
   });
 
-  it('say whether days in doubt explain what the marketplace has', async () => {
+  it('say which days are in doubt, and what the marketplace has beyond what was answered', async () => {
     const { engine, read, report, arrive, work, show, fates } = await openWork();
     work('a', 60);
     await read();
@@ -144,14 +143,12 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
     await read();
     fates.push('unheard');
     await report();
-    const sentAt = engine.clock.now().toISOString();
-    const arrived = { days: [{ why: 'in_doubt', sent: { seconds: 60 } }] };
-    const explained = { verdict: 'explained', difference: { seconds: 30 }, arrived: [sentAt] };
-    expect(await show()).toMatchObject({ ...arrived, explained });
+    const days = [{ why: 'in_doubt', sent: { seconds: 60 } }];
+    expect(await show()).toMatchObject({ days, unreported: { seconds: 30 } });
     await report();
     expect(await show()).toMatchObject({
       days: [{ why: 'in_doubt', difference: { seconds: 0 }, report: { doubtedUntil: expect.any(String) } }],
-      explained: { verdict: 'equal' },
+      unreported: { seconds: 0 },
     });
     engine.clock.advance(hourMs);
     await report();
@@ -162,9 +159,9 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
     await report();
     expect(await show()).toMatchObject({
       days: [{ why: 'in_doubt' }],
-      explained: { verdict: 'equal' },
+      unreported: { seconds: 0 },
     });
     await arrive();
-    expect(await show()).toMatchObject({ explained: { verdict: 'explained' } });
+    expect(await show()).toMatchObject({ unreported: { seconds: 5 } });
   });
 });
