@@ -210,10 +210,10 @@ function toCondition(
   return sql.join(conditions, sql` and `);
 }
 
-function toDays(row: JoinedRow): DueAndLedger {
-  const { install, contractId, trainerId, day, isPartial, isOpen, timeZone } = row;
+function toDays({ dueSeconds, dueTasks, dueLabels, isPartial, isOpen, timeZone, ...row }: JoinedRow): DueAndLedger {
+  const { install, contractId, trainerId, day } = row;
   const key = { install, contractId, trainerId, day };
-  const counts = { seconds: row.dueSeconds, tasks: row.dueTasks, labels: row.dueLabels };
+  const counts = { seconds: dueSeconds, tasks: dueTasks, labels: dueLabels };
   return {
     ...key,
     due: isPartial === null ? undefined : { ...key, timeZone, counts, isPartial, isOpen },

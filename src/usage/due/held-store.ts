@@ -3,7 +3,7 @@ import { type ExpressionBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../../db/database.ts';
 import { toExcluded } from '../../db/excluded.ts';
 import { jsonTexts } from '../../db/json-list.ts';
-import { inParts } from '../../db/key-in.ts';
+import { inParts, keyIn } from '../../db/key-in.ts';
 import type { Row, Tables } from '../../db/schema.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import type { Counts, Day, WorkedOn } from '../../domain/usage.ts';
@@ -75,8 +75,12 @@ export async function saveHeld(tx: Transaction, held: readonly HeldRow[]): Promi
   }
 }
 
-export async function dropHeld(tx: Transaction, ids: readonly string[]): Promise<void> {
-  for (const part of inParts(ids)) await tx.deleteFrom('usageHeld').where('id', 'in', part).execute();
+export async function dropHeld(tx: Transaction, rows: readonly HeldRow[]): Promise<void> {
+  for (const part of inParts(rows))
+    await tx
+      .deleteFrom('usageHeld')
+      .where(keyIn(['id'], part))
+      .execute();
 }
 
 export async function findHeld(db: Transaction, id: string): Promise<HeldRow | undefined> {

@@ -131,9 +131,6 @@ function isSameDue(stored: StoredDue | undefined, { counts, timeZone, isPartial 
 export async function applyChange(tx: Transaction, change: DueChange): Promise<void> {
   await dropDue(tx, change.dropped);
   await saveDue(tx, change.saved);
-  await dropHeld(
-    tx,
-    change.heldDropped.map(({ id }) => id),
-  );
+  await dropHeld(tx, change.heldDropped);
   await saveHeld(tx, change.heldSaved);
 }

@@ -8,7 +8,7 @@ import { differs, sameDay } from '../due/due-store.ts';
 
 // The SQL of imports that count, or counted.
 
-export type ListedImport = Omit<Row<'usageImport'>, 'keptUntil' | 'state'> & {
+export type ListedImport = Row<'usageImport'> & {
   state: 'counted' | 'undone';
   countedAt: string;
   people: number;
@@ -124,12 +124,7 @@ export async function findImport(db: Transaction, id: number): Promise<ListedImp
 }
 
 function selectListed(db: Transaction) {
-  return db
-    .selectFrom('usageImport')
-    .select(['id', 'install', 'state', 'fileName', 'actor', 'countedAt', 'undoneAt'])
-    .select(['lines', 'people', 'firstDay', 'lastDay'])
-    .where('state', 'in', ['counted', 'undone'])
-    .$castTo<ListedImport>();
+  return db.selectFrom('usageImport').selectAll().where('state', 'in', ['counted', 'undone']).$castTo<ListedImport>();
 }
 
 /** Days of an import that were sent for the last time, and whose later change an operator dismissed. */

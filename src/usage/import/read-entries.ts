@@ -1,16 +1,21 @@
 import type { Day } from '../../domain/usage.ts';
+import { splitCsvLine } from '../../lib/read-csv.ts';
 import { type Line, readLines } from '../../lib/read-lines.ts';
 import {
+  type CountColumn,
+  countColumns,
   describeUnknownColumn,
+  type ImportColumn,
+  type ImportEntry,
   type ImportFormat,
+  idColumns,
   importColumns,
+  isCountColumn,
   type LineValues,
   type ReadEntry,
   type ReadValues,
   toImportColumn,
 } from './entry.ts';
-import { parseEntry } from './parse-entry.ts';
-import { createCsvReader } from './read-csv-line.ts';
 
 const maxLineBytes = 16 * 1024;
 
@@ -64,4 +69,150 @@ function tryParse(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Reads line after line. The first is the header, which also shows the delimiter. */
+function createCsvReader(): (line: Line) => ReadValues {
+  let header: Header | undefined;
+  return (line) => {
+    if ('fault' in line) return header === undefined ? { badHeader: line.fault } : line;
+    // A spreadsheet writes an empty row as delimiters.
+    if (/^[\s,;]*$/.test(line.text)) return 'nothing';
+    if (header !== undefined) return readRow(line.text, header);
+    const read = readHeader(line.text);
+    if ('fault' in read) return { badHeader: read.fault };
+    header = read;
+    return 'nothing';
+  };
+}
+
+interface Header {
+  columns: ImportColumn[];
+  delimiter: string;
+}
+
+function readHeader(text: string): Header | { fault: string } {
+  // No column's name holds either of them.
+  const delimiter = text.includes(';') ? ';' : ',';
+  const names = splitCsvLine(text, delimiter)?.map((name) => name.trim());
+  if (names === undefined) return { fault: 'has invalid quotes' };
+  const columns = names.map(toImportColumn);
+  const stranger = columns.indexOf(undefined);
+  if (stranger !== -1) {
+    const named = describeUnknownColumn(names[stranger] ?? '', stranger + 1);
+    return { fault: `is the header, but ${named} is not one of ${importColumns.join(', ')}` };
+  }
+  const known = columns.filter((column) => column !== undefined);
+  const twice = known.find((column, index) => known.indexOf(column) !== index);
+  if (twice !== undefined) return { fault: `is the header, but has ${twice} twice` };
+  const missing = findMissing(known);
+  return missing === undefined ? { columns: known, delimiter } : { fault: `is the header, but has no ${missing}` };
+}
+
+function findMissing(columns: readonly ImportColumn[]): string | undefined {
+  if (!columns.includes('workDate')) return 'workDate';
+  if (!columns.includes('contractId') && !columns.includes('externalProjectId')) {
+    return 'contractId and no externalProjectId';
+  }
+  return columns.some(isCountColumn) ? undefined : countColumns.join(' and no ');
+}
+
+function readRow(text: string, { columns, delimiter }: Header): ReadValues {
+  const fields = splitCsvLine(text, delimiter);
+  if (fields === null) return { fault: 'has invalid quotes' };
+  if (fields.length !== columns.length) {
+    return { fault: `has ${fields.length} columns, but the header has ${columns.length}` };
+  }
+  const values: LineValues = {};
+  for (const [index, column] of columns.entries()) {
+    const field = (fields[index] ?? '').trim();
+    if (field !== '') values[column] = toValue(column, field);
+  }
+  return { values };
+}
+
+/** A count that is not a number stays text, and parsing finds the fault. */
+function toValue(column: ImportColumn, field: string): string | number {
+  return isCountColumn(column) && /^-?\d{1,15}$/.test(field) ? Number(field) : field;
+}
+
+/** Keeps the sum of any file exact. */
+const mostOfOne = 1_000_000_000;
+
+const greatest: Record<CountColumn, number> = {
+  totalSeconds: 86_400,
+  tasksCompleted: mostOfOne,
+  labelsCompleted: mostOfOne,
+};
+
+/**
+ * What one line says, or everything that is wrong with it, as far as that shows without the evidence. No value of the
+ * line is quoted: it may be an address in the wrong column.
+ *
+ * @param today today in UTC: work is never sent before its day has begun there
+ */
+function parseEntry(values: LineValues, today: Day): ImportEntry | { fault: string } {
+  const faults = [
+    faultOfDay(values.workDate, today),
+    ...idColumns.map((column) => faultOfId(column, values[column])),
+    ...faultsOfNames(values),
+    countColumns.every((column) => values[column] === undefined) && `none of ${countColumns.join(', ')} is there`,
+    ...countColumns.map((column) => faultOfCount(column, values[column])),
+  ].filter((fault) => fault !== false);
+  return faults.length > 0 ? { fault: faults.join('; ') } : toImportEntry(values as CheckedValues);
+}
+
+type CheckedValues = { workDate: Day } & Partial<
+  Record<(typeof idColumns)[number], string> & Record<CountColumn, number>
+>;
+
+function toImportEntry(values: CheckedValues): ImportEntry {
+  const { workDate: day, contractId, externalProjectId = '', opentrainUserId: trainerId, workEmail } = values;
+  const { totalSeconds: seconds = null, tasksCompleted: tasks = null, labelsCompleted: labels = null } = values;
+  const person = workEmail === undefined ? null : { workEmail };
+  return {
+    day,
+    workedOn: contractId === undefined ? { by: 'project', id: externalProjectId } : { by: 'contract', id: contractId },
+    person: trainerId === undefined ? person : { trainerId },
+    counts: { seconds, tasks, labels },
+  };
+}
+
+function faultOfDay(day: unknown, today: Day): string | false {
+  if (day === undefined) return 'workDate is missing';
+  if (typeof day !== 'string' || !isDay(day)) return 'workDate is not a day like 2026-03-15';
+  return day > today && 'workDate is in the future';
+}
+
+function isDay(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
+  const date = new Date(`${text}T00:00:00Z`);
+  // JavaScript takes 30 February for 1 or 2 March.
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}
+
+function faultOfId(column: ImportColumn, value: unknown): string | false {
+  const isId = value === undefined || (typeof value === 'string' && /^[^\p{Cc}\p{Cs}]{1,320}$/u.test(value));
+  return !isId && `${column} is not text of up to 320 characters`;
+}
+
+function faultsOfNames({ contractId, externalProjectId, opentrainUserId, workEmail }: LineValues): (string | false)[] {
+  const [hasContract, hasProject] = [contractId !== undefined, externalProjectId !== undefined];
+  const [hasTrainer, hasEmail] = [opentrainUserId !== undefined, workEmail !== undefined];
+  return [
+    hasContract && hasProject && 'contractId and externalProjectId are both there: give one',
+    !(hasContract || hasProject) && 'contractId or externalProjectId is missing',
+    hasTrainer && hasEmail && 'opentrainUserId and workEmail are both there: give one',
+    !hasContract &&
+      hasProject &&
+      !(hasTrainer || hasEmail) &&
+      'externalProjectId needs opentrainUserId or workEmail beside it',
+  ];
+}
+
+function faultOfCount(column: CountColumn, value: unknown): string | false {
+  if (value === undefined) return false;
+  if (typeof value !== 'number' || !Number.isInteger(value)) return `${column} is not a whole number`;
+  if (value < 0) return `${column} is negative`;
+  return value > greatest[column] && `${column} is more than ${greatest[column]}`;
 }

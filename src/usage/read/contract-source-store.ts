@@ -1,16 +1,11 @@
 import type { Database, Transaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import { onSame } from '../../db/on-same.ts';
-import type { ContractEvidence, LinkEvidence } from '../../domain/evidence.ts';
+import type { ContractEvidence, ContractKey, LinkEvidence } from '../../domain/evidence.ts';
 import { heldStates } from '../../domain/membership.ts';
 import type { Storage } from '../../keys/storage.ts';
 
 // The SQL that usage reads contracts, links and participations with. It changes nothing.
-
-export interface ContractParticipant {
-  contractId: string;
-  trainerId: string;
-}
 
 /** A trainer on a contract whose work is done where a link leads. */
 export interface Engagement extends ContractEvidence {
@@ -35,20 +30,11 @@ export function listInhabitedGroups(ctx: Storage): Promise<{ tool: string; group
     .execute();
 }
 
-/** Every trainer who was ever on these contracts of an install. */
-export function listParticipants(
-  ctx: Storage,
-  install: string,
-  contractIds: readonly string[],
-): Promise<ContractParticipant[]> {
-  return ctx.database.kysely
-    .selectFrom('participation')
-    .select(['contractId', 'trainerId'])
-    .where('install', '=', install)
-    .where('contractId', 'in', jsonTexts(ctx.database, contractIds))
-    .orderBy('contractId')
-    .orderBy('trainerId')
-    .execute();
+/** Every trainer who was ever on a contract. */
+export async function listTrainers(ctx: Storage, { install, contractId }: ContractKey): Promise<string[]> {
+  const all = ctx.database.kysely.selectFrom('participation').select('trainerId').where('install', '=', install);
+  const rows = await all.where('contractId', '=', contractId).orderBy('trainerId').execute();
+  return rows.map(({ trainerId }) => trainerId);
 }
 
 /** Every contract and link of these trainers, past or present. */

@@ -2,6 +2,7 @@ import type { Context } from '../../context.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { statusOfLink } from '../../domain/evidence-status.ts';
 import { usageScopeOf } from '../../memberships/wall.ts';
+import { listInhabitedGroups, listWorkLinks } from './contract-source-store.ts';
 
 /** The work scope of a link, with the group and the time zone of its project. */
 export interface LinkScope {
@@ -28,36 +29,27 @@ export function timeZoneOf({ config }: Context, externalProjectId: string | null
   return config.links.get(externalProjectId ?? '')?.timeZone ?? 'UTC';
 }
 
-/** A work scope, with the groups whose members work in it. */
-export interface WorkScope {
-  /** Of one link that leads to it. */
-  install: string;
-  tool: string;
-  scope: string;
-  timeZone: string;
+/** A work scope, with the groups whose members work in it. The install is that of one link that leads to it. */
+export interface WorkScope extends Omit<LinkScope, 'groupId'> {
   groupIds: string[];
   /** Whether a live link leads to it. */
   isLinked: boolean;
 }
 
 /**
- * Finds the scopes in which trainers may work: those of live links, and those of other links whose group still has
- * members. The map's keys are `scopeKey`. Pure.
+ * The scopes in which trainers may work, by `scopeKey`: those of live links, and those of other links whose group still
+ * has members.
  */
-export function findScopes(
-  links: readonly LinkEvidence[],
-  scopeOf: (link: LinkedProject) => LinkScope | undefined,
-  /** Whether a group has members. */
-  inhabited: (group: { tool: string; groupId: string }) => boolean,
-): Map<string, WorkScope> {
+export async function listWorkScopes(ctx: Context): Promise<Map<string, WorkScope>> {
+  const toGroup = (one: { tool: string; groupId: string }) => JSON.stringify([one.tool, one.groupId]);
+  const inhabited = new Set((await listInhabitedGroups(ctx)).map(toGroup));
   const scopes = new Map<string, WorkScope>();
-  for (const link of links) {
-    const at = scopeOf(link);
+  for (const link of await listWorkLinks(ctx)) {
+    const at = scopeOfLink(ctx, link);
     const isLive = statusOfLink(link) === 'live';
-    if (at === undefined || !(isLive || inhabited(at))) continue;
+    if (at === undefined || !(isLive || inhabited.has(toGroup(at)))) continue;
     const { groupId, ...found } = at;
-    const none = { ...found, groupIds: [], isLinked: false };
-    const workScope: WorkScope = scopes.get(scopeKey(at)) ?? none;
+    const workScope = scopes.get(scopeKey(at)) ?? { ...found, groupIds: [], isLinked: false };
     workScope.isLinked ||= isLive;
     if (!workScope.groupIds.includes(groupId)) workScope.groupIds.push(groupId);
     scopes.set(scopeKey(at), workScope);

@@ -7,20 +7,13 @@ import { toInstant } from '../../lib/clock.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import type { WorkScope } from './find-scopes.ts';
 import { firstOpenDay, firstReadDay, reportTimeOf } from './look-back.ts';
-import { countsOf, type Hire, type Reading } from './merge-items.ts';
+import { countsOf, type Hire } from './merge-items.ts';
 import { freezeWork, mergeWork } from './merge-work.ts';
 import type { ScopeMember } from './scope-member-store.ts';
 import type { ScopeClaim } from './scope-store.ts';
 import { loadHires, rememberTotals } from './total-store.ts';
 import { createIsAddressOf } from './whose-work.ts';
-import {
-  findChangedWork,
-  listOldItems,
-  type MergedReading,
-  seenAt,
-  updateWork,
-  type WorkChange,
-} from './work-store.ts';
+import { findChangedWork, listOldItems, type ReadMember, seenAt, updateWork, type WorkChange } from './work-store.ts';
 
 /** What one reading has collected. */
 export interface CollectedReading {
@@ -56,40 +49,39 @@ export async function mergeReading(ctx: Context, ended: EndedReading, signal: Ab
   const seen = isComplete ? await seenAt(ctx, claim) : new Set<string>();
   const concerned = members.filter(({ memberId }) => observations.has(memberId) || seen.has(memberId));
   const missing = concerned.filter(({ memberId, isIn }) => isIn && !observations.has(memberId));
-  const confirmed = new Set(
-    (
-      await mapAtOnce(missing, checksAtOnce, async (member) =>
-        (await isStillThere(ctx, workScope, member, signal)) ? [member.memberId] : [],
-      )
-    ).flat(),
+  const absent = await mapAtOnce(missing, checksAtOnce, async (member) =>
+    (await isStillThere(ctx, workScope, member, signal)) ? [] : [member],
   );
+  const doubted = new Set(absent.flat());
   await rememberStrangers(ctx, ended);
-  const observationsOf = ({ memberId }: ScopeMember) => observations.get(memberId) ?? [];
-  const canLower = (member: ScopeMember) =>
-    isComplete && member.isIn && (observations.has(member.memberId) || confirmed.has(member.memberId));
-  for (const batch of toBatches(concerned, (member) => observationsOf(member).length)) {
-    const goneOf = await findGone(ctx, ended, batch, observationsOf);
-    await mergeBatch(ctx, ended, batch, { observationsOf, canLower, goneOf });
+  const read = concerned.map((member): ReadMember => {
+    const canLower = isComplete && member.isIn && !doubted.has(member);
+    return { ...member, observations: observations.get(member.memberId) ?? [], canLower, gone: new Set() };
+  });
+  for (const batch of toBatches(read)) {
+    await mergeBatch(ctx, ended, isComplete ? await findGone(ctx, ended, batch) : batch);
     // On SQLite all of it runs in this thread, and deliveries are to be answered in between.
     await nextTurn();
   }
 }
 
-/** Old pieces that are missing although the reading lists all work of their tasks. */
+/** Finds old pieces that are missing although the reading lists all work of their tasks. */
 async function findGone(
   ctx: Context,
-  { claim, isComplete, wholeTasks }: EndedReading,
-  members: readonly ScopeMember[],
-  observationsOf: MemberReading['observationsOf'],
-): Promise<MemberReading['goneOf']> {
-  if (!isComplete || wholeTasks.size === 0) return () => [];
-  const ids = members.map(({ memberId }) => memberId);
+  { claim, wholeTasks }: EndedReading,
+  batch: readonly ReadMember[],
+): Promise<readonly ReadMember[]> {
+  if (wholeTasks.size === 0) return batch;
+  const ids = batch.map(({ memberId }) => memberId);
   const old = await listOldItems(ctx, claim, ids, firstReadDay(ctx));
-  return (member) => {
-    const listed = new Set(observationsOf(member).map((one) => (one.of === 'item' ? one.itemId : '')));
+  return batch.map((member) => {
+    const listed = new Set(member.observations.map((one) => (one.of === 'item' ? one.itemId : '')));
     const missing = (old.get(member.memberId) ?? []).filter(({ itemId }) => !listed.has(itemId));
-    return missing.flatMap(({ itemId, taskId }) => (wholeTasks.has(taskId) ? itemId : []));
-  };
+    return {
+      ...member,
+      gone: new Set(missing.flatMap(({ itemId, taskId }) => (wholeTasks.has(taskId) ? itemId : []))),
+    };
+  });
 }
 
 /** The totals of accounts that belong to no trainer: a trainer may get such an account later. */
@@ -103,19 +95,11 @@ async function rememberStrangers(ctx: Context, { claim, members, observations, b
   await rememberTotals(ctx, claim, new Map(totals), toInstant(ctx.clock.now()));
 }
 
-interface MemberReading {
-  observationsOf(member: ScopeMember): UsageObservation[];
-  canLower(member: ScopeMember): boolean;
-  /** Pieces that were done on days before the reading's first, and that are gone. */
-  goneOf(member: ScopeMember): readonly string[];
-}
-
 const unknownHire: Hire = { startsAt: null, hasNewAccount: false };
 
 function createMerge(
   ctx: Context,
   { workScope: { timeZone }, beganAt, tasks }: EndedReading,
-  { observationsOf, canLower, goneOf }: MemberReading,
   hires: ReadonlyMap<number, Hire> = new Map(),
 ): WorkChange {
   const reading = {
@@ -125,46 +109,34 @@ function createMerge(
     firstOpenDay: firstOpenDay(reportTimeOf(ctx)),
     tasks: ctx.config.usage.deletedTasks === 'keep' ? tasks : null,
   };
-  const toReading = (member: ScopeMember, lowers: boolean): Reading => {
-    return { ...reading, lowers, gone: new Set(goneOf(member)), hire: hires.get(member.membershipId) ?? unknownHire };
-  };
-  return (member, known, hasEnded) =>
-    hasEnded
-      ? mergeWork(freezeWork(known), observationsOf(member), toReading(member, false))
-      : mergeWork(known, observationsOf(member), toReading(member, canLower(member)));
+  return ({ observations, canLower, gone, membershipId }, known, hasEnded) =>
+    mergeWork(hasEnded ? freezeWork(known) : known, observations, {
+      ...reading,
+      lowers: canLower && !hasEnded,
+      gone,
+      hire: hires.get(membershipId) ?? unknownHire,
+    });
 }
 
-async function mergeBatch(
-  ctx: Context,
-  ended: EndedReading,
-  batch: readonly ScopeMember[],
-  of: MemberReading,
-): Promise<void> {
+async function mergeBatch(ctx: Context, ended: EndedReading, batch: readonly ReadMember[]): Promise<void> {
   const { claim, workScope } = ended;
-  const reading: MergedReading = {
-    firstDay: firstReadDay(ctx),
-    now: toInstant(ctx.clock.now()),
-    itemIdsOf: (member) => [
-      ...of.observationsOf(member).flatMap((one) => (one.of === 'item' ? one.itemId : [])),
-      ...of.goneOf(member),
-    ],
-  };
-  const found = await findChangedWork(ctx.database.kysely, claim, batch, reading, createMerge(ctx, ended, of));
+  const time = { firstDay: firstReadDay(ctx), now: toInstant(ctx.clock.now()) };
+  const found = await findChangedWork(ctx.database.kysely, claim, batch, time, createMerge(ctx, ended));
   const changed = found.map(({ member }) => member);
-  const withTotal = changed.filter((member) => of.observationsOf(member).some((one) => one.of === 'total'));
-  const merge = createMerge(ctx, ended, of, await loadHires(ctx, workScope, withTotal));
+  const withTotal = changed.filter(({ observations }) => observations.some((one) => one.of === 'total'));
+  const merge = createMerge(ctx, ended, await loadHires(ctx, workScope, withTotal));
   for (const part of chunksOf(changed, writtenAtOnce)) {
-    await updateWork(ctx, claim, part, reading, merge);
+    await updateWork(ctx, claim, part, time, merge);
     await nextTurn();
   }
 }
 
-function* toBatches(members: readonly ScopeMember[], sizeOf: (member: ScopeMember) => number): Iterable<ScopeMember[]> {
-  let batch: ScopeMember[] = [];
+function* toBatches(members: readonly ReadMember[]): Iterable<ReadMember[]> {
+  let batch: ReadMember[] = [];
   let size = 0;
   for (const member of members) {
     batch.push(member);
-    size += 1 + sizeOf(member);
+    size += 1 + member.observations.length;
     if (size < batchSize) continue;
     yield batch;
     batch = [];

@@ -9,8 +9,7 @@ import { withSpan } from '../../lib/tracing.ts';
 import { lookAtSettled, noteArrival } from '../../memberships/look-store.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import { readGroup } from '../../tools/read-group.ts';
-import { listInhabitedGroups, listWorkLinks } from './contract-source-store.ts';
-import { findScopes, scopeKey, scopeOfLink, type WorkScope } from './find-scopes.ts';
+import { listWorkScopes, scopeKey, type WorkScope } from './find-scopes.ts';
 import { firstReadDay } from './look-back.ts';
 import { type CollectedReading, mergeReading } from './merge-reading.ts';
 import { listWaitingIn, loadAccounts, loadMembers, type WaitingMembership } from './scope-member-store.ts';
@@ -25,16 +24,6 @@ const leaseSlackMs = 60_000;
 /** Covers changes that were being saved when the last reading began, and clocks that differ. */
 const overlapMs = 10 * 60_000;
 const completeEveryMs = 20 * 3_600_000;
-
-/** All scopes in which trainers may work, by `scopeKey`. */
-export async function listWorkScopes(ctx: Context): Promise<Map<string, WorkScope>> {
-  const inhabited = new Set((await listInhabitedGroups(ctx)).map((one) => JSON.stringify([one.tool, one.groupId])));
-  return findScopes(
-    await listWorkLinks(ctx),
-    (link) => scopeOfLink(ctx, link),
-    ({ tool, groupId }) => inhabited.has(JSON.stringify([tool, groupId])),
-  );
-}
 
 /**
  * Claims a scope that is due and reads the work in it. A reading that breaks off changes nothing.
@@ -63,7 +52,8 @@ async function readClaimed(ctx: Context, claim: ScopeClaim, workScope: WorkScope
   const { tool, scope } = workScope;
   const beganAt = clock.now();
   try {
-    const isComplete = isCompleteDue(claim, beganAt);
+    const { completeBeganAt } = claim;
+    const isComplete = beganAt.getTime() - Date.parse(completeBeganAt ?? '1970-01-01') > completeEveryMs;
     await resolveWaiting(ctx, workScope, signal);
     const accounts = await loadAccounts(ctx, tool, workScope.groupIds);
     const request = toRequest(ctx, claim, workScope, isComplete);
@@ -81,30 +71,22 @@ async function readClaimed(ctx: Context, claim: ScopeClaim, workScope: WorkScope
     logger.info({ tool, scope, isComplete }, 'The work in a scope was read');
   } catch (thrown) {
     const error = toAppError(thrown);
-    await postpone(ctx, { claim, workScope, beganAt }, error, signal.aborted);
+    const failure = maskText(error.message);
+    const nextReadAt = instantIn(clock, backoffMs(claim.attempts + 1, error.retryAfterMs));
+    // Where the process stops, nothing is wrong with the scope.
+    if (signal.aborted) await postponeScope(ctx, claim, { failure, nextReadAt });
+    else await failScope(ctx, { claim, workScope, beganAt }, error, { failure, nextReadAt });
   }
 }
 
-interface FailedReading {
-  claim: ScopeClaim;
-  workScope: WorkScope;
-  beganAt: Date;
-}
-
-/** @param isStopping whether the process stops; then nothing is wrong with the scope */
-async function postpone(
+async function failScope(
   ctx: Context,
-  { claim, workScope, beganAt }: FailedReading,
+  { claim, workScope, beganAt }: { claim: ScopeClaim; workScope: WorkScope; beganAt: Date },
   error: AppError,
-  isStopping: boolean,
+  { failure, nextReadAt }: { failure: string; nextReadAt: string },
 ): Promise<void> {
   const { tool, scope, isLinked } = workScope;
-  const [failure, now] = [maskText(error.message), ctx.clock.now()];
-  const nextReadAt = instantIn(ctx.clock, backoffMs(claim.attempts + 1, error.retryAfterMs));
-  if (isStopping) {
-    await postponeScope(ctx, claim, { failure, nextReadAt });
-    return;
-  }
+  const now = ctx.clock.now();
   const trouble = worsen(claim, {
     isLinked,
     isGone: error.code === 'not_found',
@@ -125,23 +107,14 @@ function isRefusal(error: AppError): boolean {
   return !isTransient(error) && !isOfToken;
 }
 
-function isCompleteDue({ completeBeganAt }: ScopeClaim, now: Date): boolean {
-  return completeBeganAt === null || now.getTime() - Date.parse(completeBeganAt) > completeEveryMs;
-}
-
 function toRequest(
   ctx: Context,
   { readBeganAt }: ScopeClaim,
   { timeZone }: WorkScope,
   isComplete: boolean,
 ): UsageRequest {
-  const firstDay = firstReadDay(ctx);
-  const since = isComplete || readBeganAt === null ? null : Date.parse(readBeganAt) - overlapMs;
-  return {
-    timeZone,
-    firstDay,
-    changedSince: since === null ? null : new Date(since).toISOString(),
-  };
+  const since = isComplete || readBeganAt === null ? null : new Date(Date.parse(readBeganAt) - overlapMs);
+  return { timeZone, firstDay: firstReadDay(ctx), changedSince: since && toInstant(since) };
 }
 
 /** Collects the whole reading before anything is merged: a reading that breaks off says nothing. */
@@ -151,37 +124,23 @@ async function readWork(
   request: UsageRequest,
   signal: AbortSignal,
 ): Promise<CollectedReading> {
-  const adapter = adapters.get(tool);
   return await callTool(readingMs, signal, async (callSignal) => {
-    const read = adapter?.readUsage?.(scope, request, callSignal);
+    const read = adapters.get(tool)?.readUsage?.(scope, request, callSignal);
     if (read === undefined) throw new AppError('invalid', `The tool ${tool} cannot report work`);
-    return await collectReading(read, callSignal);
+    const all: (UsageObservation | UsageNote)[] = [];
+    for await (const one of read) {
+      callSignal.throwIfAborted();
+      all.push(one);
+    }
+    const observed = all.filter((one) => one.of !== 'task' && one.of !== 'gap');
+    const tasks = all.filter((one) => one.of === 'task');
+    return {
+      observations: Map.groupBy(observed, ({ memberId }) => memberId),
+      tasks: new Set(tasks.map(({ taskId }) => taskId)),
+      wholeTasks: new Set(tasks.flatMap(({ taskId, isWhole }) => (isWhole === true ? taskId : []))),
+      gaps: new Set(all.flatMap((one) => (one.of === 'gap' ? one.says : []))),
+    };
   });
-}
-
-async function collectReading(
-  read: AsyncIterable<UsageObservation | UsageNote>,
-  signal: AbortSignal,
-): Promise<CollectedReading> {
-  const observations = new Map<string, UsageObservation[]>();
-  const tasks = new Set<string>();
-  const wholeTasks = new Set<string>();
-  const gaps = new Set<string>();
-  for await (const one of read) {
-    signal.throwIfAborted();
-    if (one.of === 'task') {
-      tasks.add(one.taskId);
-      if (one.isWhole === true) wholeTasks.add(one.taskId);
-    } else if (one.of === 'gap') gaps.add(one.says);
-    else observations.set(one.memberId, addTo(observations.get(one.memberId), one));
-  }
-  return { observations, tasks, wholeTasks, gaps };
-}
-
-function addTo(known: UsageObservation[] | undefined, one: UsageObservation): UsageObservation[] {
-  if (known === undefined) return [one];
-  known.push(one);
-  return known;
 }
 
 const listing = { timeoutMs: 60_000, maxMembers: 50_000 };

@@ -2,8 +2,9 @@ import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
-import { listWorkScopes, readingMs, readNextScope } from './read-scope.ts';
-import { countDueScopes, isScopeMissing, keepScopes, wantScopes } from './scope-store.ts';
+import { listWorkScopes } from './find-scopes.ts';
+import { readingMs, readNextScope } from './read-scope.ts';
+import { countDueScopes, keepScopes, wantScopes } from './scope-store.ts';
 import { listUnreadMembers } from './total-store.ts';
 
 /** How often the worker looks for scopes that were never read, and for new members. */
@@ -31,8 +32,7 @@ export function createReadUsageWorker(ctx: Context, tool: string): Loop {
     stallMs: 2 * readingMs,
     async run(signal) {
       const now = clock.now();
-      const isDiscoveryDue = now.getTime() - discoveredAt >= discoverEveryMs;
-      if (isDiscoveryDue || (await isScopeMissing(ctx, tool, toInstant(now)))) {
+      if (now.getTime() - discoveredAt >= discoverEveryMs) {
         const all = [...(await listWorkScopes(ctx)).values()];
         await keepScopes(
           ctx,

@@ -44,17 +44,12 @@ export async function loadAccounts(ctx: Storage, tool: string, groupIds: readonl
 }
 
 /** The same memberships, with their history. */
-export async function loadMembers(ctx: Storage, accounts: readonly ScopeAccount[]): Promise<ScopeMember[]> {
-  if (accounts.length === 0) return [];
-  const { database } = ctx;
-  const ids = jsonIds(
-    database,
-    accounts.map(({ membershipId }) => membershipId),
-  );
+export async function loadMembers({ database }: Storage, accounts: readonly ScopeAccount[]): Promise<ScopeMember[]> {
+  const ids = accounts.map(({ membershipId }) => membershipId);
   const addresses = await database.kysely
     .selectFrom('membershipAddress')
     .select(['membershipId', 'workEmailDigest'])
-    .where('membershipId', 'in', ids)
+    .where('membershipId', 'in', jsonIds(database, ids))
     .execute();
   const digests = Map.groupBy(addresses, ({ membershipId }) => membershipId);
   return accounts.map((account) => ({

@@ -73,28 +73,6 @@ export async function countDueScopes(
   return (await due.executeTakeFirstOrThrow()).n;
 }
 
-/** Whether a removal is due in a group whose scope is not known. */
-export async function isScopeMissing(ctx: Storage, tool: string, now: string): Promise<boolean> {
-  // A condition on the tool here would make SQLite scan all members of the tool.
-  const due = ctx.database.kysely
-    .selectFrom('membership')
-    .select('tool')
-    .distinct()
-    .where('removeAfter', '<=', now)
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('usageScopeGroup')
-            .select('scope')
-            .whereRef('usageScopeGroup.tool', '=', 'membership.tool')
-            .whereRef('usageScopeGroup.groupId', '=', 'membership.groupId'),
-        ),
-      ),
-    );
-  return (await due.execute()).some((row) => row.tool === tool);
-}
-
 /** Installs take turns. */
 export function claimScope(ctx: Storage, now: string, leasedUntil: string, tool?: string): Promise<ScopeClaim | null> {
   return inTransaction(ctx.database, async (tx) => {

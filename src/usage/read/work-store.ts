@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { UsageObservation } from '../../adapters/adapter.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import { inParts } from '../../db/key-in.ts';
@@ -59,17 +60,23 @@ export async function listFallenTotals(ctx: Storage, trainerIds?: readonly strin
   });
 }
 
-/** What a reading brings: which days and pieces it needs to be known, and when it is stored. */
-export interface MergedReading {
+/** A member, and what a reading has of them. */
+export interface ReadMember extends ScopeMember {
+  observations: readonly UsageObservation[];
+  /** Whether what the reading does not list is gone. */
+  canLower: boolean;
+  /** Pieces that were done on days before the reading's first, and that are gone. */
+  gone: ReadonlySet<string>;
+}
+
+interface ReadingTime {
   /** Of earlier days only what the reading names is needed. */
   firstDay: Day;
   now: string;
-  /** The pieces that the reading names of a member. */
-  itemIdsOf(member: ScopeMember): string[];
 }
 
 /** Makes what is known of a member's work into what is known now. `hasEnded`: the membership has ended since. */
-export type WorkChange = (member: ScopeMember, known: MemberWork, hasEnded: boolean) => MemberWork;
+export type WorkChange = (member: ReadMember, known: MemberWork, hasEnded: boolean) => MemberWork;
 
 interface MemberKey extends ScopeKey {
   memberId: string;
@@ -77,7 +84,7 @@ interface MemberKey extends ScopeKey {
 
 /** A member, and what is remembered of them. */
 interface KnownMember {
-  member: ScopeMember;
+  member: ReadMember;
   key: MemberKey;
   person: Row<'usagePerson'> | undefined;
   /** What the total was while the account belonged to no trainer. */
@@ -99,11 +106,10 @@ interface ChangedWork extends KnownMember {
 export async function findChangedWork(
   db: Transaction,
   scope: ScopeKey,
-  members: readonly ScopeMember[],
-  reading: MergedReading,
+  members: readonly ReadMember[],
+  { firstDay, now }: ReadingTime,
   change: WorkChange,
 ): Promise<ChangedWork[]> {
-  const { firstDay, now, itemIdsOf } = reading;
   const all = await loadKnown(db, scope, members);
   const load = (some: readonly KnownMember[], from: Day) => {
     const wanted = some.map(({ member, key, person }): [string, WantedWork] => {
@@ -118,7 +124,7 @@ export async function findChangedWork(
   };
   const changed = all.map(merge).filter((one) => isChanged(one, now));
   const older = changed.flatMap((one) => {
-    const first = firstNeededDay(one, itemIdsOf(one.member));
+    const first = firstNeededDay(one);
     return first !== undefined && first < firstDay ? [{ one, first }] : [];
   });
   if (older.length === 0) return changed;
@@ -132,14 +138,19 @@ export async function findChangedWork(
 }
 
 /** The end of a membership freezes all its days. All work since a piece that the reading names is needed. */
-function firstNeededDay({ hasEnded, known }: ChangedWork, itemIds: readonly string[]): Day | undefined {
-  return hasEnded ? '' : firstDayOf(itemIds.flatMap((id) => known.items.get(id) ?? []));
+function firstNeededDay({ member, hasEnded, known }: ChangedWork): Day | undefined {
+  return hasEnded ? '' : firstDayOf(itemIdsOf(member).flatMap((id) => known.items.get(id) ?? []));
+}
+
+/** The pieces that the reading names. */
+function itemIdsOf({ observations, gone }: ReadMember): string[] {
+  return [...observations.flatMap((one) => (one.of === 'item' ? one.itemId : [])), ...gone];
 }
 
 async function loadKnown(
   db: Transaction,
   { tool, scope }: ScopeKey,
-  members: readonly ScopeMember[],
+  members: readonly ReadMember[],
 ): Promise<KnownMember[]> {
   const people = await loadPeople(
     db,
@@ -214,15 +225,15 @@ export async function listOldItems(
 export function updateWork(
   ctx: Storage,
   claim: ScopeClaim,
-  members: readonly ScopeMember[],
-  reading: MergedReading,
+  members: readonly ReadMember[],
+  time: ReadingTime,
   change: WorkChange,
 ): Promise<void> {
   return inTransaction(ctx.database, async (tx) => {
-    await refuseLost(tx, claim, reading.now);
+    await refuseLost(tx, claim, time.now);
     const stale = new Map<string, Day>();
-    for (const one of await findChangedWork(tx, claim, members, reading, change)) {
-      await saveWork(tx, one, reading.now);
+    for (const one of await findChangedWork(tx, claim, members, time, change)) {
+      await saveWork(tx, one, time.now);
       const { trainerId } = one.member;
       const days = [firstChangedDay(one), stale.get(trainerId)].flatMap((day) => day ?? []);
       for (const day of days.sort().slice(0, 1)) stale.set(trainerId, day);

@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
-import { holdLock, releaseLock } from '../../db/lock-store.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
@@ -12,7 +10,6 @@ import { type FinalReport, nextFinalReport } from './final-report-store.ts';
 import { type InstallReport, reportUsage } from './report-usage.ts';
 import type { OnAnswer } from './send-usage.ts';
 
-const leaseMs = 5 * 60_000;
 const againMs = 60_000;
 /** After this time the schedule reports the work. */
 const longestMs = 60 * 60_000;
@@ -32,21 +29,11 @@ export function createFinalReportWorker(ctx: Context, onAnswer: OnAnswer): Loop 
   });
 }
 
-/** @returns false where there is none, or another instance reports it */
+/** @returns false where there is none. Several instances may report it: only one of them sends for a contract. */
 export async function reportNextFinal(ctx: Context, onAnswer: OnAnswer, signal: AbortSignal): Promise<boolean> {
-  const { clock } = ctx;
-  const now = toInstant(clock.now());
-  const next = await nextFinalReport(ctx, now);
-  if (next === undefined) return false;
-  const [name, token] = [`usage-final:${next.membershipId}`, randomUUID()];
-  // One of several instances reports it. After a crash another one does, when the lease has run out.
-  if (!(await holdLock(ctx.database, name, token, now, instantIn(clock, leaseMs)))) return false;
-  try {
-    await reportFinal(ctx, onAnswer, next, signal);
-  } finally {
-    await releaseLock(ctx.database, name, token);
-  }
-  return true;
+  const next = await nextFinalReport(ctx, toInstant(ctx.clock.now()));
+  if (next !== undefined) await reportFinal(ctx, onAnswer, next, signal);
+  return next !== undefined;
 }
 
 async function reportFinal(ctx: Context, onAnswer: OnAnswer, next: FinalReport, signal: AbortSignal): Promise<void> {

@@ -107,31 +107,16 @@ export async function findReported(db: Transaction, reportId: string): Promise<L
   return row && toLedgerRow(row);
 }
 
-/** Reads the fields one by one: this is done for every day of a check. */
-export function toLedgerRow(row: Row<'usageLedger'>): LedgerRow {
+export function toLedgerRow(stored: Row<'usageLedger'>): LedgerRow {
+  const { seconds, tasks, labels, triedSeconds, triedTasks, triedLabels, ...others } = stored;
+  const { loweringHeldAt: heldSince, loweredAt: at, loweredFrom: from, ...row } = others;
   return {
-    install: row.install,
-    contractId: row.contractId,
-    trainerId: row.trainerId,
-    day: row.day,
-    state: row.state,
-    sentAt: row.sentAt,
-    answeredAt: row.answeredAt,
-    closedAt: row.closedAt,
-    doubtedUntil: row.doubtedUntil,
-    heldSince: row.loweringHeldAt,
-    status: row.status,
-    requestId: row.requestId,
-    message: row.message,
-    reportId: row.reportId,
-    lowered: toLowered(row),
-    answered: { seconds: row.seconds, tasks: row.tasks, labels: row.labels },
-    tried: { seconds: row.triedSeconds, tasks: row.triedTasks, labels: row.triedLabels },
+    ...row,
+    heldSince,
+    lowered: at === null || from === null ? null : { at, from: JSON.parse(from) },
+    answered: { seconds, tasks, labels },
+    tried: { seconds: triedSeconds, tasks: triedTasks, labels: triedLabels },
   };
-}
-
-function toLowered({ loweredAt: at, loweredFrom: from }: Row<'usageLedger'>): LedgerDay['lowered'] {
-  return at === null || from === null ? null : { at, from: JSON.parse(from) };
 }
 
 function toRow({ install, contractId }: ContractKey, one: LedgerDay): Row<'usageLedger'> {

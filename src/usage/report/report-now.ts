@@ -1,8 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
+import type { Row } from '../../db/schema.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import { listWorkScopes, readNextScope } from '../read/read-scope.ts';
+import { listWorkScopes } from '../read/find-scopes.ts';
+import { readNextScope } from '../read/read-scope.ts';
 import { countDueScopes, keepScopes, listScopes, wantScopes } from '../read/scope-store.ts';
 import type { ScopeTrouble } from '../read/scope-trouble.ts';
 import type { ReportWanted } from './plan-install.ts';
@@ -15,23 +17,20 @@ export interface ReportPatience {
   signal: AbortSignal;
 }
 
-/** A scope that could not be read this time. What was seen of it before is reported. */
-export interface UnreadScope {
-  tool: string;
-  scope: string;
-  failure: string | null;
-}
-
 const lookEveryMs = 100;
 const readsAtOnce = 4;
 
-/** Reads all work and reports it now: alone, or beside a bridge that may take part of it. */
+/**
+ * Reads all work and reports it now: alone, or beside a bridge that may take part of it.
+ *
+ * @returns also the scopes that could not be read this time. What was seen of them before is reported
+ */
 export async function reportNow(
   ctx: Context,
   onAnswer: OnAnswer,
   wanted: ReportWanted,
   patience: ReportPatience,
-): Promise<{ installs: InstallReport[]; unread: UnreadScope[] }> {
+): Promise<{ installs: InstallReport[]; unread: Row<'usageScope'>[] }> {
   const { clock } = ctx;
   const all = await listWorkScopes(ctx);
   const wantedAt = toInstant(clock.now());
@@ -42,11 +41,7 @@ export async function reportNow(
     ({ nextReadAt, readBeganAt, ...workScope }) =>
       nextReadAt !== null && (readBeganAt === null || readBeganAt < wantedAt) && !isOver(workScope),
   );
-  const installs = await reportUsage(ctx, onAnswer, wanted, patience.signal);
-  return {
-    installs,
-    unread: unread.map(({ tool, scope, failure }) => ({ tool, scope, failure })),
-  };
+  return { installs: await reportUsage(ctx, onAnswer, wanted, patience.signal), unread };
 }
 
 /** The scope is gone, and no link leads to it any more. */

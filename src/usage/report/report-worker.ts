@@ -6,7 +6,7 @@ import { lastTick } from '../../lib/last-tick.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { recountDue } from '../due/recount.ts';
 import { refreshDue } from '../due/refresh-due.ts';
-import { listWorkScopes } from '../read/read-scope.ts';
+import { listWorkScopes } from '../read/find-scopes.ts';
 import { countDueScopes, wantScopes } from '../read/scope-store.ts';
 import { reportUsage } from './report-usage.ts';
 import type { OnAnswer } from './send-usage.ts';

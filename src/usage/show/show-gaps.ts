@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { listEngagements, listParticipants } from '../read/contract-source-store.ts';
+import { listEngagements, listTrainers } from '../read/contract-source-store.ts';
 import { scopeKey, scopeOfLink } from '../read/find-scopes.ts';
 import { listScopes } from '../read/scope-store.ts';
 import { type FallenTotal, listFallenTotals } from '../read/work-store.ts';
@@ -16,8 +16,7 @@ export interface ContractGaps {
 
 /** Shows the gaps of the scopes of one contract. Changes nothing. */
 export async function showGaps(ctx: Context, install: string, contractId: string): Promise<ContractGaps> {
-  const people = await listParticipants(ctx, install, [contractId]);
-  const trainerIds = [...new Set(people.map(({ trainerId }) => trainerId))];
+  const trainerIds = await listTrainers(ctx, { install, contractId });
   const engagements = await listEngagements(ctx.database, ctx.database.kysely, trainerIds);
   const keys = new Set(
     engagements.flatMap((one) => {

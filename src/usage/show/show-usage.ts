@@ -7,24 +7,22 @@ import { type DueAndLedger, listDays } from '../due/due-store.ts';
 import { differenceOf, explainDay } from '../due/explain-day.ts';
 import { type HeldRow, listHeld } from '../due/held-store.ts';
 import { refreshDue } from '../due/refresh-due.ts';
-import { listParticipants } from '../read/contract-source-store.ts';
+import { listTrainers } from '../read/contract-source-store.ts';
 import { type DayKey, dayKey, type LedgerRow } from '../report/ledger-store.ts';
 
 /** The receipt of one day of a trainer on a contract. */
 export interface ShownDay extends Pick<DayKey, 'trainerId' | 'day'> {
   due: Counts | null;
   /** Each source's counts, and when it was read. */
-  observations: ShownObservation[];
+  observations: Observation[];
   /** The counts that were answered last. */
   sent: Counts | null;
   /** What is due beyond the answered counts, and why. */
   difference: Counts | null;
   why: WhyDifferent | null;
   /** Null where nothing was sent yet. */
-  report: Omit<LedgerRow, keyof DayKey | 'answered' | 'tried'> | null;
+  report: LedgerRow | null;
 }
-
-export type ShownObservation = Pick<Observation, 'source' | 'workedOn' | 'counts' | 'seenAt'>;
 
 export interface ShownContract extends ContractKey {
   days: ShownDay[];
@@ -39,8 +37,7 @@ export async function showUsage(ctx: Context, { install, contractId }: ContractK
   await refreshDue(ctx);
   const days: DueAndLedger[] = [];
   for await (const some of listDays(ctx, { install, contractIds: [contractId] })) days.push(...some);
-  const people = await listParticipants(ctx, install, [contractId]);
-  const trainerIds = [...new Set(people.map(({ trainerId }) => trainerId))];
+  const trainerIds = await listTrainers(ctx, { install, contractId });
   const attributed = await attributeTrainers(ctx, ctx.database.kysely, trainerIds);
   const sources = new Map(attributed.due.map((one) => [dayKey(one), one.observations]));
   const held = await listHeld(ctx, { install, contractId });
@@ -71,19 +68,12 @@ function toDay(
     trainerId,
     day,
     due: due?.counts ?? null,
-    observations: (sources.get(dayKey(key)) ?? []).map(({ source, workedOn, counts, seenAt }) => {
-      return { source, workedOn, counts, seenAt };
-    }),
+    observations: [...(sources.get(dayKey(key)) ?? [])],
     sent: ledger === undefined || ledger.answeredAt === null ? null : ledger.answered,
     difference: due === undefined ? null : differenceOf(due.counts, ledger?.answered ?? noCounts),
     why: explainDay(due, ledger, now, decided?.state),
-    report: ledger === undefined ? null : toReport(ledger),
+    report: ledger ?? null,
   };
-}
-
-function toReport(row: LedgerRow): ShownDay['report'] {
-  const { install: _, contractId: __, trainerId: ___, day: ____, answered: _____, tried: ______, ...report } = row;
-  return report;
 }
 
 function byDay(a: ShownDay, b: ShownDay): number {

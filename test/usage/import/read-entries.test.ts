@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ImportFormat } from '../../../src/usage/import/entry.ts';
+import { type ImportFormat, toTemplate } from '../../../src/usage/import/entry.ts';
 import { readEntries } from '../../../src/usage/import/read-entries.ts';
-import { toTemplate } from '../../../src/usage/import/template.ts';
 
 const today = '2026-03-15';
 
