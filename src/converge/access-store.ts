@@ -1,4 +1,5 @@
 import type { Transaction } from '../db/database.ts';
+import { hasChanged, hasRows } from '../db/rows.ts';
 import { heldStates } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { endGivenAddresses, forgetAbsence, updateAddress } from '../memberships/address-store.ts';
@@ -55,13 +56,8 @@ export async function findOthersAdded(
     .limit(mostOthers)
     .execute();
   if (others.length > 0) return others.flatMap(({ memberId }) => memberId ?? []);
-  const shown = await inGroup
-    .innerJoin('receipt', 'receipt.membershipId', 'membership.id')
-    .select('receipt.id')
-    .where('outcome', '=', 'added')
-    .limit(1)
-    .executeTakeFirst();
-  return shown === undefined ? undefined : [];
+  const shown = inGroup.innerJoin('receipt', 'receipt.membershipId', 'membership.id').where('outcome', '=', 'added');
+  return (await hasRows(shown)) ? [] : undefined;
 }
 
 /** Records the access that a settled result ended, kept without us, or moved to another address. */
@@ -98,6 +94,7 @@ export async function withOwnership(
   const { outcome, memberId, isOurs = claim.isOurs } = result;
   const isOfUnknown = outcome === 'already_member' || outcome === 'released';
   if (!isOfUnknown || isOurs || memberId === undefined) return result;
+  const known = claim.addresses.map(({ address }) => address);
   const owner = await tx
     .selectFrom('membership')
     .select('id')
@@ -106,13 +103,7 @@ export async function withOwnership(
     .where('groupId', '=', claim.groupId)
     .where('isOurs', '=', true)
     // A former owner of a reused id says nothing about this account.
-    .where((eb) =>
-      isKnownUnder(
-        eb,
-        box,
-        claim.addresses.map(({ address }) => address),
-      ),
-    )
+    .where((eb) => isKnownUnder(eb, box, known))
     .executeTakeFirst();
   if (owner === undefined) return result;
   return outcome === 'released'
@@ -123,22 +114,19 @@ export async function withOwnership(
 /** @returns whether the id was still recorded */
 export async function forgetMemberId(
   tx: Transaction,
-  { id: membershipId, token }: Claim,
+  { id, token: leaseToken }: Claim,
   accountId: string,
   isInDoubt: boolean,
 ): Promise<boolean> {
-  const disowned = await tx
+  const disowned = tx
     .updateTable('membership')
     .set((eb) => ({
       memberId: null,
       // A list may have put this account in doubt, and an earlier doubt may be about another.
       doubtedId: isInDoubt ? accountId : eb.fn('nullif', ['doubtedId', eb.val(accountId)]),
     }))
-    .where('id', '=', membershipId)
-    .where('leaseToken', '=', token)
-    .where('memberId', '=', accountId)
-    .executeTakeFirst();
-  return disowned.numUpdatedRows === 1n;
+    .where((eb) => eb.and({ id, leaseToken, memberId: accountId }));
+  return await hasChanged(disowned);
 }
 
 /** Whether another trainer is, or may be, in the tool by this id. */
@@ -147,15 +135,12 @@ export async function isBoundToAnother(
   { tool, trainerId }: Pick<Claim, 'tool' | 'trainerId'>,
   accountId: string,
 ): Promise<boolean> {
-  const other = await db
+  const others = db
     .selectFrom('membership')
-    .select('id')
     .where((eb) => eb.and({ tool, memberId: accountId }))
     .where('trainerId', '<>', trainerId)
-    .where('state', 'in', heldStates)
-    .limit(1)
-    .executeTakeFirst();
-  return other !== undefined;
+    .where('state', 'in', heldStates);
+  return await hasRows(others);
 }
 
 /**

@@ -51,42 +51,26 @@ export async function findAccountUse(
     .select(['id', 'groupId', 'memberId', 'trainerId', 'wanted'])
     .select((eb) => [
       'state',
-      eb.case().when(isInUse(eb)).then(1).else(0).end().as('isInUse'),
-      eb
-        .case()
-        .when(isCurrentlyUnder(eb, box, claim))
-        .then(1)
-        .else(0)
-        .end()
-        .as('isOfAddress'),
-      eb
-        .case()
-        .when(shown === null ? sql<SqlBool>`1 = 1` : isKnownUnder(eb, box, [shown]))
-        .then(1)
-        .else(0)
-        .end()
-        .as('isKnownUnder'),
+      asFlag(isInUse(eb)).as('isInUse'),
+      asFlag(isCurrentlyUnder(eb, box, claim)).as('isOfAddress'),
+      asFlag(shown === null ? eb.lit(true) : isKnownUnder(eb, box, [shown])).as('isKnownUnder'),
     ])
     .where((eb) => isOfAccount(eb, box, claim, foundId))
     .execute();
   // Another trainer who had the id before the tool reused it has nothing to do with this account.
   const ofAccount = all.filter(
     ({ memberId, trainerId, isKnownUnder: known }) =>
-      memberId !== foundId || trainerId === claim.trainerId || Number(known) === 1,
+      memberId !== foundId || trainerId === claim.trainerId || known === 1,
   );
-  const others = ofAccount
-    .filter(({ isInUse: inUse }) => Number(inUse) === 1)
-    .map((other) => ({ ...other, isOfAddress: Number(other.isOfAddress) === 1 }));
+  const others = ofAccount.filter((one) => one.isInUse === 1);
   const managed = await managedGroups(ctx, tx, claim);
   const isManagedHere = managed.some(({ groupId }) => groupId === claim.groupId);
-  const leaving = ofAccount.filter(
-    ({ isInUse: inUse, state, memberId }) => Number(inUse) === 0 && state === 'removing' && memberId === foundId,
-  );
+  const leaving = ofAccount.filter((one) => one.isInUse === 0 && one.state === 'removing' && one.memberId === foundId);
   return {
     isShared:
       isManagedHere || others.some((other) => other.groupId === claim.groupId && isSameAccount(other, claim, foundId)),
     isOfAnother: others.some(
-      (other) => other.memberId === foundId && (other.trainerId !== claim.trainerId || !other.isOfAddress),
+      (other) => other.memberId === foundId && (other.trainerId !== claim.trainerId || other.isOfAddress === 0),
     ),
     isLastOfAccount: others.length === 0 && managed.length === 0,
     isAccountOurs: found !== null && (await isAccountOurs(tx, claim, found)),
@@ -115,12 +99,12 @@ function isSameAccount(
   foundId: string | null,
 ): boolean {
   const isUnknown = memberId === null ? trainerId === claim.trainerId : isUnlistedId(memberId);
-  return isUnknown ? wanted && isOfAddress : memberId === foundId;
+  return isUnknown ? wanted && isOfAddress === 1 : memberId === foundId;
 }
 
 interface KnownOther extends Pick<Row<'membership'>, 'memberId' | 'trainerId' | 'wanted'> {
-  /** Whether its current address is the one that the account was searched by. */
-  isOfAddress: boolean;
+  /** 1 if its current address is the one that the account was searched by. */
+  isOfAddress: number;
 }
 
 /** Whether the member was invited by a link and the tool does not know who has it. */
@@ -145,7 +129,7 @@ function isOfAccount(
     .filter(({ isCurrent, givenAt }) => isCurrent || givenAt !== null)
     .map(({ address }) => box.digest(address));
   const byAddress = sql`select membership_id from membership_address
-    where work_email_digest in (${sql.join(digests.length > 0 ? digests : [''])})
+    where work_email_digest in (${sql.join([...digests, ''])})
       and (is_current = 1 or (given_at is not null and ended_at is null))`;
   const ofAccount = sql<number>`(
     ${byAddress}
@@ -165,12 +149,16 @@ function isCurrentlyUnder(eb: MembershipBuilder, box: SecretBox, { email }: Pick
 
 /** Whether one of these addresses is, or was, an address of the membership. */
 export function isKnownUnder(eb: MembershipBuilder, box: SecretBox, addresses: readonly string[]): Expression<SqlBool> {
-  const digests = addresses.map(box.digest);
   const known = eb
     .selectFrom('membershipAddress')
     .select('membershipId')
-    .where('workEmailDigest', 'in', digests.length > 0 ? digests : ['']);
+    .where('workEmailDigest', 'in', addresses.map(box.digest));
   return eb('membership.id', 'in', known);
+}
+
+/** A condition as a column: 1 or 0 in both databases. */
+function asFlag(condition: Expression<SqlBool>) {
+  return sql<number>`case when ${condition} then 1 else 0 end`;
 }
 
 /** Whether the trainer is wanted, was there before us, or is not cleared for removal yet. */

@@ -1,12 +1,14 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { installsIn } from '../db/installs-in.ts';
 import { claimRows, isFree, takeTurn } from '../db/lease.ts';
+import { hasChanged } from '../db/rows.ts';
 import type { Row, Tables } from '../db/schema.ts';
-import type { MembershipState } from '../domain/membership.ts';
+import { credentialContext } from '../db/seal-contexts.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
 import type { Storage } from '../keys/storage.ts';
 import { addressesOfMemberships, type GivenAddress } from '../memberships/address-store.ts';
 import { isHeldBack, isWorkable } from '../memberships/membership-store.ts';
-import { findMadeAt, findNames, findPasswords, findRenewals } from './claim-details-store.ts';
 
 // The SQL of claiming. A claim is a lease with a token. A worker that lost the lease can no longer settle, and a worker
 // that decided under an older generation can no longer begin a call. A removal that the brake has not cleared is never
@@ -28,32 +30,11 @@ export interface MembershipClaimOrder {
   makesLogins?: boolean;
 }
 
-export interface Claim {
-  id: number;
+/** A leased membership, and what a call for it needs. */
+export interface Claim extends Omit<Row<'membership'>, 'leaseToken' | 'leasedUntil'> {
   token: string;
-  tool: string;
-  install: string;
-  groupId: string;
-  trainerId: string;
-  wanted: boolean;
-  generation: number;
-  state: MembershipState;
-  memberId: string | null;
-  /** An account that was the trainer's and may be another person's now. */
-  doubtedId: string | null;
   /** By the tool's id: when it made the accounts that are known to be the trainer's. */
   madeAt: ReadonlyMap<string, string>;
-  /** Whether we made the membership of `memberId`. */
-  isOurs: boolean;
-  attempts: number;
-  /** Until when an earlier call with unknown outcome may still take effect. */
-  lateUntil: string | null;
-  /** When a look first did not find a member who is not wanted. */
-  missedAt: string | null;
-  /** Since when the tool should show what is wanted; null if it showed that before. */
-  unmetSince: string | null;
-  /** The span of the delivery that decided what is wanted. */
-  traceContext: string | null;
   /** Since when it is due. */
   dueAt: string;
   /** Its current address. */
@@ -69,41 +50,37 @@ export interface Claim {
 
 /** The installs with a membership that is due in the tool. */
 export async function installsWithMembershipsDue(ctx: Storage, tool: string, now: string): Promise<string[]> {
-  // Skips from install to install in the index, however many memberships each has due.
-  const { rows } = await sql<{ install: string }>`
-    with recursive turn (install) as (
-      select min(install) from membership
-        where tool = ${tool} and next_attempt_at is not null
-      union all
-      select (select min(install) from membership
-        where tool = ${tool} and next_attempt_at is not null and install > turn.install)
-        from turn where turn.install is not null
-    )
-    select install from turn where exists (
-      select 1 from membership where tool = ${tool} and membership.install = turn.install
-        and next_attempt_at <= ${now})`.execute(ctx.database.kysely);
-  return rows.map((row) => row.install);
+  return await installsIn(ctx.database.kysely, 'membership', {
+    which: sql`tool = ${tool} and next_attempt_at is not null`,
+    has: sql`exists (select 1 from membership where tool = ${tool} and membership.install = turn.install
+      and next_attempt_at <= ${now})`,
+  });
 }
 
 export async function claimMemberships(ctx: Storage, order: MembershipClaimOrder): Promise<Claim[]> {
+  const { install, tool, token, makesLogins = false } = order;
   return await inTransaction(ctx.database, async (tx) => {
     const rows = await leaseDue(ctx.database, tx, order);
-    const names = await findNames(tx, order.install, rows);
-    const addresses = await addressesOfMemberships(
-      ctx,
-      tx,
-      rows.map(({ id }) => id),
-    );
+    const ids = rows.map(({ id }) => id);
+    const names = await findNames(tx, install, rows);
+    const addresses = await addressesOfMemberships(ctx, tx, ids);
     const renewals = await findRenewals(tx, rows);
-    const madeAt = await findMadeAt(tx, order.tool, rows);
-    const passwords = order.makesLogins ? await findPasswords(tx, ctx.box, rows) : new Map();
-    return rows.map((row) => ({
-      ...toClaim(row, order.token, addresses.get(row.id) ?? []),
-      madeAt: madeAt.get(row.trainerId) ?? new Map(),
-      displayName: names.get(row.trainerId) ?? null,
-      password: passwords.get(row.id) ?? null,
-      isRenewalWanted: renewals.has(row.id),
-    }));
+    const madeAt = await findMadeAt(tx, tool, rows);
+    const passwords = makesLogins ? await findPasswords(tx, ctx.box, ids) : new Map<number, string>();
+    return rows.map((row) => {
+      const own = addresses.get(row.id) ?? [];
+      return {
+        ...row,
+        token,
+        dueAt: row.nextAttemptAt ?? row.updatedAt,
+        email: own.find(({ isCurrent }) => isCurrent)?.address ?? null,
+        addresses: own,
+        madeAt: madeAt.get(row.trainerId) ?? new Map(),
+        displayName: names.get(row.trainerId) ?? null,
+        password: passwords.get(row.id) ?? null,
+        isRenewalWanted: renewals.has(row.id),
+      };
+    });
   });
 }
 
@@ -112,23 +89,15 @@ export async function claimMemberships(ctx: Storage, order: MembershipClaimOrder
  *
  * @returns false if the claim no longer holds, so that nothing more may be done under it
  */
-export function prolongClaim(
-  ctx: Storage,
-  { id, token, generation }: Claim,
-  now: string,
-  leasedUntil: string,
-): Promise<boolean> {
-  return inTransaction(ctx.database, async (tx) => {
-    const held = await tx
-      .updateTable('membership')
-      .set({ leasedUntil, lateUntil: leasedUntil })
-      .where('id', '=', id)
-      .where('leaseToken', '=', token)
-      .where('leasedUntil', '>', now)
-      .where('generation', '=', generation)
-      .executeTakeFirst();
-    return held.numUpdatedRows === 1n;
-  });
+export function prolongClaim(ctx: Storage, claim: Claim, now: string, leasedUntil: string): Promise<boolean> {
+  return inTransaction(ctx.database, (tx) =>
+    hasChanged(tx.updateTable('membership').set({ leasedUntil, lateUntil: leasedUntil }).where(isHeld(claim, now))),
+  );
+}
+
+/** Whether a claim still holds, so that something may be done under it. */
+export function isHeld({ id, token: leaseToken, generation }: Claim, now: string): Condition {
+  return (eb) => eb.and([eb.and({ id, leaseToken, generation }), eb('leasedUntil', '>', now)]);
 }
 
 /** Gives a claim back without any change, to be claimed again at `nextAttemptAt`. */
@@ -156,65 +125,6 @@ export async function putBackClaim(
   );
 }
 
-/** Makes failed memberships due again, because the tool answers again. */
-export async function retryFailedOfTool(ctx: Storage, tool: string, now: string): Promise<void> {
-  await inTransaction(ctx.database, (tx) =>
-    tx
-      .updateTable('membership')
-      .set({ nextAttemptAt: now })
-      .where('tool', '=', tool)
-      .where('nextAttemptAt', '>', now)
-      .where('attempts', '>', 0)
-      .execute(),
-  );
-}
-
-/**
- * Makes memberships due that failed because the tool seemed to refuse our token. Its check has shown that it accepts
- * the token.
- *
- * @param mostAttempts leaves out memberships that were refused more often
- */
-export async function retryRefusedOfTool(
-  ctx: Storage,
-  tool: string,
-  now: string,
-  mostAttempts?: number,
-): Promise<void> {
-  await inTransaction(ctx.database, async (tx) => {
-    const refused = tx.updateTable('membership').set({ nextAttemptAt: now }).where(isRefused(tool, now));
-    const few = mostAttempts && refused.where('attempts', '<=', mostAttempts);
-    await (few || refused).execute();
-  });
-}
-
-/** Whether there are memberships that failed because the tool seemed to refuse our token. */
-export async function hasRefusedMemberships(ctx: Storage, tool: string, now: string): Promise<boolean> {
-  const refused = ctx.database.kysely.selectFrom('membership').select('id').limit(1);
-  return (await refused.where(isRefused(tool, now)).executeTakeFirst()) !== undefined;
-}
-
-/** Decides by the last receipt: a tool that refuses a token answers 401 or 403 to everything. */
-function isRefused(tool: string, now: string): Condition {
-  return (eb) => {
-    const last = eb
-      .selectFrom('receipt')
-      .select((receipt) => receipt.fn.max('receipt.id').as('id'))
-      .whereRef('receipt.membershipId', '=', 'membership.id');
-    const wasRefused = eb
-      .selectFrom('receipt')
-      .select('receipt.id')
-      .where('receipt.id', '=', last)
-      .where('receipt.toolStatus', 'in', [401, 403]);
-    return eb.and([
-      eb('membership.tool', '=', tool),
-      eb('membership.state', '=', 'failed'),
-      eb('membership.nextAttemptAt', '>', now),
-      eb.exists(wasRefused),
-    ]);
-  };
-}
-
 export const noLease = { leaseToken: null, leasedUntil: null };
 
 async function leaseDue(
@@ -235,7 +145,6 @@ async function leaseDue(
     .limit(limit);
   const found = await claimRows(database, due).execute();
   const ids = firstOfEach(found, exclusiveBy).map((row) => row.id);
-  if (ids.length === 0) return [];
   return await tx
     .updateTable('membership')
     .set({ leaseToken: token, leasedUntil, lookAgain: false })
@@ -287,29 +196,68 @@ function firstOfEach<Row extends { groupId: string; trainerId: string }>(
   });
 }
 
-function toClaim(row: Row<'membership'>, token: string, addresses: readonly GivenAddress[]) {
-  const { id, tool, install, groupId, trainerId, generation, state, attempts } = row;
-  const { memberId, doubtedId, lateUntil, missedAt, unmetSince, traceContext } = row;
-  return {
-    id,
-    token,
-    tool,
-    install,
-    groupId,
-    trainerId,
-    generation,
-    state,
-    attempts,
-    memberId,
-    doubtedId,
-    lateUntil,
-    missedAt,
-    unmetSince,
-    traceContext,
-    dueAt: row.nextAttemptAt ?? row.updatedAt,
-    wanted: row.wanted,
-    isOurs: row.isOurs,
-    email: addresses.find(({ isCurrent }) => isCurrent)?.address ?? null,
-    addresses,
-  };
+/** The names that this install knows. A name is only shown. */
+async function findNames(
+  tx: Transaction,
+  install: string,
+  rows: Row<'membership'>[],
+): Promise<Map<string, string | null>> {
+  const trainerIds = rows.map((row) => row.trainerId);
+  const people = await tx
+    .selectFrom('person')
+    .select(['trainerId', 'displayName'])
+    .where('install', '=', install)
+    .where('trainerId', 'in', trainerIds)
+    .execute();
+  return new Map(people.map(({ trainerId, displayName }) => [trainerId, displayName]));
+}
+
+/** The memberships whose invitation must be renewed. */
+async function findRenewals(tx: Transaction, rows: Row<'membership'>[]): Promise<Set<number>> {
+  const invited = rows.filter(({ state }) => state === 'invited').map(({ id }) => id);
+  const wanted = await tx
+    .selectFrom('invitation')
+    .select('membershipId')
+    .where('membershipId', 'in', invited)
+    .where('isRenewalWanted', '=', true)
+    .execute();
+  return new Set(wanted.map(({ membershipId }) => membershipId));
+}
+
+/** The passwords of tries that were never settled, by membership. */
+async function findPasswords(tx: Transaction, box: SecretBox, membershipIds: number[]): Promise<Map<number, string>> {
+  const intents = await tx
+    .selectFrom('intent')
+    .select(['membershipId', 'generation', 'credential'])
+    .where('membershipId', 'in', membershipIds)
+    .where('credential', 'is not', null)
+    .orderBy('id')
+    .execute();
+  return new Map(
+    intents.map(({ membershipId, generation, credential }) => {
+      const context = credentialContext({ membershipId, generation });
+      return [membershipId, box.open(credential ?? Buffer.of(), context).toString('utf8')];
+    }),
+  );
+}
+
+/** By trainer and account id: when the tool made the account, for accounts that are known to be the trainer's. */
+async function findMadeAt(
+  tx: Transaction,
+  tool: string,
+  rows: Row<'membership'>[],
+): Promise<Map<string, Map<string, string>>> {
+  const ids = rows.flatMap(({ memberId, doubtedId }) => [memberId, doubtedId]).filter((id) => id !== null);
+  const accounts = await tx
+    .selectFrom('account')
+    .select(['accountId', 'trainerId', 'madeAt'])
+    .where('tool', '=', tool)
+    .where('accountId', 'in', ids)
+    .execute();
+  const found = new Map<string, Map<string, string>>();
+  for (const { accountId, trainerId, madeAt } of accounts) {
+    if (trainerId === null || madeAt === null) continue;
+    found.set(trainerId, (found.get(trainerId) ?? new Map()).set(accountId, madeAt));
+  }
+  return found;
 }

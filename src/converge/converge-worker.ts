@@ -14,17 +14,21 @@ import {
   type Claim,
   claimMemberships,
   convergeLeaseMs,
-  hasRefusedMemberships,
   installsWithMembershipsDue,
   type MembershipClaimOrder,
-  retryFailedOfTool,
-  retryRefusedOfTool,
 } from './claim-store.ts';
 import { convergeMembership } from './converge-membership.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import { askTool, toolOf } from './converge-steps.ts';
 import { type Slots, shareSlots } from './share-slots.ts';
-import { clearToolTrouble, listToolTroubles, recordToolTrouble } from './tool-trouble-store.ts';
+import {
+  clearToolTrouble,
+  hasRefusedMemberships,
+  listToolTroubles,
+  recordToolTrouble,
+  retryFailedOfTool,
+  retryRefusedOfTool,
+} from './tool-trouble-store.ts';
 
 /** What the worker of a tool has to do with parts that it does not know. */
 export interface ConvergePorts {
@@ -204,7 +208,7 @@ async function check(
   try {
     await askTool(ctx, tool, signal, (adapter, callSignal) => adapter.check(callSignal));
     breaker.checked({});
-    await retryRefusedOfTool(ctx, tool, toInstant(ctx.clock.now()), isForRefused ? undefined : 1);
+    await retryRefusedOfTool(ctx, tool, toInstant(ctx.clock.now()), isForRefused ? Number.MAX_SAFE_INTEGER : 1);
     await recordTrouble(ctx, tool, breaker, null);
     logger.info({ tool }, 'The check of a tool passes: its refusals concern single memberships');
   } catch (thrown) {

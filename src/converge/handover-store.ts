@@ -1,6 +1,7 @@
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
+import { countRows } from '../db/rows.ts';
 import type { Row } from '../db/schema.ts';
 import { invitationContext } from '../db/seal-contexts.ts';
 import { AppError } from '../domain/errors.ts';
@@ -9,30 +10,24 @@ import type { SecretBox } from '../keys/secret-box.ts';
 import type { Storage } from '../keys/storage.ts';
 import { isReachable } from '../memberships/address-store.ts';
 import { isInvitationUndelivered } from '../memberships/membership-list-store.ts';
-import { handOver, wantRenewal } from './invitation-store.ts';
+import { handOver, type NewInvitation, wantRenewals } from './invitation-store.ts';
 
 // The SQL of handing invitations over, as far as operators do it or look at it.
 
 export type WaitingInvitation = Pick<
   Row<'invitation'>,
-  'membershipId' | 'kind' | 'createdAt' | 'expiresAt' | 'nextAttemptAt' | 'failure'
+  'membershipId' | 'kind' | 'createdAt' | 'expiresAt' | 'nextAttemptAt' | 'failure' | 'isRenewalWanted'
 > & {
-  isRenewalWanted: boolean;
   /** Whether there is an address that it could be mailed to. */
   isReachable: number | boolean;
 };
-
-export interface Handover {
-  content: InvitationContent;
-  expiresAt: string | null;
-}
 
 /**
  * Returns an invitation this once: the caller hands it over, and it is not kept.
  *
  * @throws AppError `not_found`, or `conflict` where there is nothing to hand over
  */
-export function takeInvitation(ctx: Storage, id: number, by: By): Promise<Handover> {
+export function takeInvitation(ctx: Storage, id: number, by: By): Promise<NewInvitation> {
   return inTransaction(
     ctx.database,
     async (tx) => {
@@ -71,7 +66,7 @@ export function renewInvitationOf(
       const message = `${membership.tool} cannot renew an invitation for Gangway. Renew it in the tool`;
       throw new AppError('conflict', message);
     }
-    await wantRenewal(tx, id, by.at);
+    await wantRenewals(tx, [id], by.at);
     await writeAudit(tx, by, 'members renew', `membership ${id}`);
   });
 }
@@ -82,7 +77,6 @@ export async function listUndelivered(
   managedDomains: readonly string[],
   membershipIds?: number[],
 ): Promise<WaitingInvitation[]> {
-  if (membershipIds?.length === 0) return [];
   let query = db
     .selectFrom('membership')
     .innerJoin('invitation', 'invitation.membershipId', 'membership.id')
@@ -95,13 +89,8 @@ export async function listUndelivered(
 }
 
 export async function countUndelivered(db: Transaction): Promise<number> {
-  const { n } = await db
-    .selectFrom('membership')
-    .innerJoin('invitation', 'invitation.membershipId', 'membership.id')
-    .select((eb) => eb.fn.countAll<number>().as('n'))
-    .where((eb) => isInvitationUndelivered(eb))
-    .executeTakeFirstOrThrow();
-  return Number(n);
+  const invited = db.selectFrom('membership').innerJoin('invitation', 'invitation.membershipId', 'membership.id');
+  return await countRows(invited.where((eb) => isInvitationUndelivered(eb)));
 }
 
 /** Locks both rows until the transaction ends. */

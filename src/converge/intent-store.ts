@@ -1,9 +1,10 @@
 import type { Member } from '../adapters/adapter.ts';
 import type { Transaction } from '../db/database.ts';
+import { hasChanged } from '../db/rows.ts';
 import { credentialContext } from '../db/seal-contexts.ts';
 import type { ToolOperation } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import type { Claim } from './claim-store.ts';
+import { type Claim, isHeld } from './claim-store.ts';
 
 /** The SQL of intents: what is committed before a call that changes a tool (docs/design.md, Memberships). */
 
@@ -20,7 +21,7 @@ export interface Intent {
 /** @returns false if the claim no longer holds */
 export async function prolong(
   tx: Transaction,
-  { id, token, generation }: Claim,
+  claim: Claim,
   { operation, found }: Intent,
   now: string,
   leasedUntil: string,
@@ -28,7 +29,7 @@ export async function prolong(
   const isAbsentBeforeAdding = operation === 'add' && found === null;
   // After the removal no look finds the member. Only the id leads to what is left.
   const foundId = operation === 'remove' ? found?.id : undefined;
-  const held = await tx
+  const prolonged = tx
     .updateTable('membership')
     .set((eb) => ({
       // A lease is twice as long as a call may take. A call that was given up takes effect before that.
@@ -38,12 +39,8 @@ export async function prolong(
       ...(isAbsentBeforeAdding && { isOurs: true }),
       ...(foundId !== undefined && { memberId: eb.fn.coalesce('memberId', eb.val(foundId)) }),
     }))
-    .where('id', '=', id)
-    .where('leaseToken', '=', token)
-    .where('leasedUntil', '>', now)
-    .where('generation', '=', generation)
-    .executeTakeFirst();
-  return held.numUpdatedRows === 1n;
+    .where(isHeld(claim, now));
+  return await hasChanged(prolonged);
 }
 
 export async function insertIntent(

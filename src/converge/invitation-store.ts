@@ -1,6 +1,7 @@
 import type { SelectQueryBuilder } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { Tables } from '../db/schema.ts';
+import { hasChanged } from '../db/rows.ts';
+import type { Row, Tables } from '../db/schema.ts';
 import { invitationContext } from '../db/seal-contexts.ts';
 import type { DeliveredBy, InvitationContent } from '../domain/invitation.ts';
 import type { Storage } from '../keys/storage.ts';
@@ -41,19 +42,9 @@ export async function keepInvitation(
     .execute();
 }
 
-/** Drops the invitation: the member is in, or is no longer wanted. */
-export async function dropInvitation(tx: Transaction, membershipId: number): Promise<void> {
-  await dropInvitations(tx, [membershipId]);
-}
-
-/** The same for a link only. A link is useless once the member is in. */
+/** A link is useless once the member is in. */
 export async function dropInvitationLink(tx: Transaction, membershipId: number): Promise<void> {
   await tx.deleteFrom('invitation').where('membershipId', '=', membershipId).where('kind', '=', 'link').execute();
-}
-
-/** Requests a new invitation for an invited member. */
-export function wantRenewal(tx: Transaction, membershipId: number, now: string): Promise<void> {
-  return wantRenewals(tx, [membershipId], now);
 }
 
 /** The shared link of a tool is worthless now, so every invited member needs a new one. */
@@ -67,6 +58,7 @@ export async function wantAllRenewed(tx: Transaction, tool: string, now: string)
   await wantRenewals(tx, waiting, now);
 }
 
+/** Drops invitations of members who are in, or no longer wanted. @returns how many there were */
 export async function dropInvitations(tx: Transaction, membershipIds: readonly number[]): Promise<number> {
   const dropped = tx.deleteFrom('invitation').where('membershipId', 'in', membershipIds);
   return Number((await dropped.executeTakeFirst()).numDeletedRows);
@@ -91,12 +83,7 @@ export async function postponeMailing(tx: Transaction, membershipId: number, nex
 }
 
 /** A try to mail an invitation: it settles nothing once there is a later one, or another invitation. */
-export interface MailTry {
-  membershipId: number;
-  /** When the invitation was made. */
-  createdAt: string;
-  attempts: number;
-}
+export type MailTry = Pick<Row<'invitation'>, 'membershipId' | 'createdAt' | 'attempts'>;
 
 export interface Unsent {
   failure: string;
@@ -110,20 +97,20 @@ export async function settleMailing(
   { membershipId, createdAt, attempts }: MailTry,
   result: { sentAt: string } | Unsent,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await tx
+  const update = tx
     .updateTable('invitation')
     .set('sentAt' in result ? delivered('mail', result.sentAt) : result)
     .where((eb) => eb.and({ membershipId, createdAt, attempts }))
-    .where('deliveredAt', 'is', null)
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
+    .where('deliveredAt', 'is', null);
+  return await hasChanged(update);
 }
 
 function delivered(deliveredBy: DeliveredBy, deliveredAt: string) {
   return { content: null, deliveredAt, deliveredBy, nextAttemptAt: null, failure: null };
 }
 
-async function wantRenewals(
+/** Requests new invitations for invited members. */
+export async function wantRenewals(
   tx: Transaction,
   membershipIds: number[] | SelectQueryBuilder<Tables, 'membership', { id: number }>,
   now: string,

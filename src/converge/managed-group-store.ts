@@ -22,7 +22,7 @@ export async function managedGroups(
   // because another customer may give any number of trainers this address.
   const people = sql<{ install: string; trainerId: string }>`(
     select install, trainer_id from person
-    where work_email_digest in (${sql.join(digests.length > 0 ? digests : [''])})
+    where work_email_digest in (${sql.join([...digests, ''])})
     union select cast(${install} as text), cast(${trainerId} as text))`;
   const managed = await linkedParticipations(tx)
     .innerJoin(people.as('people'), (join) =>

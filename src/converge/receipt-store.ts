@@ -1,6 +1,7 @@
 import { type Insertable, sql } from 'kysely';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import { firstIdSince } from '../db/first-id-since.ts';
+import { hasRows } from '../db/rows.ts';
 import type { Tables } from '../db/schema.ts';
 import type { ReceiptOutcome } from '../domain/membership.ts';
 
@@ -12,9 +13,8 @@ export async function addReceipt(tx: Transaction, receipt: Insertable<Tables['re
 
 /** Whether a look has found the member since they were added last. */
 export async function wasSeenSinceAdded(db: Transaction, membershipId: number): Promise<boolean> {
-  const seen = await db
+  const seen = db
     .selectFrom('receipt')
-    .select('id')
     .where('membershipId', '=', membershipId)
     .where('outcome', 'in', ['added', 'invited', 'already_member'])
     .where('generation', '>=', (eb) =>
@@ -23,14 +23,12 @@ export async function wasSeenSinceAdded(db: Transaction, membershipId: number): 
         .select(({ fn }) => fn.coalesce(fn.max('intent.generation'), sql<number>`0`).as('generation'))
         .where('intent.membershipId', '=', membershipId)
         .where('intent.operation', '=', 'add'),
-    )
-    .limit(1)
-    .executeTakeFirst();
-  return seen !== undefined;
+    );
+  return await hasRows(seen);
 }
 
 export async function countReceipts(
-  kysely: Database['kysely'],
+  kysely: Transaction,
   since: string,
 ): Promise<{ tool: string; outcome: ReceiptOutcome; count: number }[]> {
   return await kysely
@@ -56,7 +54,7 @@ export interface MetAfter {
 const mostMeasured = 2000;
 
 /** How long trainers waited until they were in, or out, the newest first: at most the newest 2,000. */
-export async function listMetAfter(kysely: Database['kysely'], since: string): Promise<MetAfter[]> {
+export async function listMetAfter(kysely: Transaction, since: string): Promise<MetAfter[]> {
   const rows = await kysely
     .selectFrom('receipt')
     .select(['operation', 'metAfterMs', 'createdAt'])

@@ -1,5 +1,8 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { countRows } from '../db/rows.ts';
+import type { Row } from '../db/schema.ts';
 import type { Storage } from '../keys/storage.ts';
+import { addressOf } from '../memberships/address-store.ts';
 import { dueIfWorkable, isResetDue } from '../memberships/look-store.ts';
 import { convergeLeaseMs } from './claim-store.ts';
 import { type NewInvitation, wantAllRenewed } from './invitation-store.ts';
@@ -8,13 +11,8 @@ import { type NewInvitation, wantAllRenewed } from './invitation-store.ts';
 // that settles its removal. A reset serves the requests that were counted when it was claimed, so a crash loses none. A
 // claim moves the next try behind its lease.
 
-export interface ResetClaim {
-  tool: string;
-  groupId: string;
-  /** The number of requests at the time of the claim. */
-  requests: number;
-  attempts: number;
-}
+/** With the number of requests at the time of the claim. */
+export type ResetClaim = Pick<Row<'linkReset'>, 'tool' | 'groupId' | 'requests' | 'attempts'>;
 
 /** Each reset renews all pending invitations, so one reset serves a batch of removals. */
 const windowMs = 15 * 60_000;
@@ -23,13 +21,8 @@ const handedWindowMs = 60 * 60_000;
 
 /** All groups of a tool whose reset is due. */
 export async function claimResets(ctx: Storage, tool: string, now: string, leasedUntil: string): Promise<ResetClaim[]> {
-  const due = ctx.database.kysely
-    .selectFrom('linkReset')
-    .select('groupId')
-    .where('tool', '=', tool)
-    .where('nextAttemptAt', '<=', now);
   // Mostly there is none, and then no transaction is needed.
-  if ((await due.executeTakeFirst()) === undefined) return [];
+  if ((await countDueResets(ctx, [tool], now)) === 0) return [];
   return await inTransaction(ctx.database, (tx) =>
     tx
       .updateTable('linkReset')
@@ -60,9 +53,7 @@ export async function postponeReset(
     tx
       .updateTable('linkReset')
       .set({ nextAttemptAt })
-      .where('tool', '=', tool)
-      .where('groupId', '=', groupId)
-      .where('attempts', '=', attempts)
+      .where((eb) => eb.and({ tool, groupId, attempts }))
       .where('nextAttemptAt', 'is not', null)
       .execute(),
   );
@@ -70,14 +61,8 @@ export async function postponeReset(
 
 /** The number of resets that are due in these tools. */
 export async function countDueResets(ctx: Storage, tools: readonly string[], now: string): Promise<number> {
-  if (tools.length === 0) return 0;
-  const { n } = await ctx.database.kysely
-    .selectFrom('linkReset')
-    .select((eb) => eb.fn.countAll<number>().as('n'))
-    .where('tool', 'in', tools)
-    .where('nextAttemptAt', '<=', now)
-    .executeTakeFirstOrThrow();
-  return Number(n);
+  const due = ctx.database.kysely.selectFrom('linkReset').where('nextAttemptAt', '<=', now);
+  return await countRows(due.where('tool', 'in', tools));
 }
 
 async function settleDone(tx: Transaction, { tool, groupId, requests }: ResetClaim, now: string): Promise<void> {
@@ -111,16 +96,7 @@ async function lookAtRemoved(
     .where('groupId', '=', groupId)
     .where('state', '=', 'removed')
     .where('memberId', 'is not', null)
-    .where((eb) =>
-      eb.exists(
-        eb
-          .selectFrom('membershipAddress')
-          .select('membershipAddress.id')
-          .whereRef('membershipAddress.membershipId', '=', 'membership.id')
-          .where('givenAt', 'is not', null)
-          .where('endedAt', 'is', null),
-      ),
-    )
+    .where((eb) => eb.exists(addressOf(eb).where('givenAt', 'is not', null).where('endedAt', 'is', null)))
     .where((eb) => eb.not(isResetDue(eb)))
     .execute();
 }

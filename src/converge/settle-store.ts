@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { onSame } from '../db/on-same.ts';
+import { hasChanged } from '../db/rows.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
 import type { RouteLink } from '../domain/route.ts';
@@ -15,7 +16,7 @@ import { type AccountUse, findAccountUse, unsharedAccount, updateAccountSharers 
 import { type Claim, noLease } from './claim-store.ts';
 import { type ConvergeResult, metAfterOf, type Unconfirmed } from './converge-result.ts';
 import { forgetPasswords, type Intent, insertIntent, prolong } from './intent-store.ts';
-import { dropInvitation, dropInvitationLink, keepInvitation, wantRenewal } from './invitation-store.ts';
+import { dropInvitationLink, dropInvitations, keepInvitation, wantRenewals } from './invitation-store.ts';
 import { addReceipt } from './receipt-store.ts';
 import { isOutdated, wantReset } from './reset-store.ts';
 
@@ -60,7 +61,10 @@ export function settleMembership(ctx: Storage, claim: Claim, result: ConvergeRes
     await unbindFromOthers(tx, ctx.box, claim, known, now);
     await recordAccount(tx, claim, known, now);
     await updateAccountSharers(tx, ctx.box, claim, known, now);
-    if (isHeld) await settleOurs(ctx, tx, claim, { ...known, isWorthless }, now);
+    if (isHeld) {
+      await recordAccessSettled(tx, claim, known, now);
+      await settleInvitation(ctx, tx, claim, { ...known, isWorthless }, now);
+    }
     if (known.wantsReset) await wantReset(tx, claim, now);
     await countRemoved(tx, claim, known);
     return isHeld;
@@ -80,17 +84,6 @@ async function refuseUnrouted(tx: Transaction, routeLink: RouteLink, { id, tool,
   throw new AppError('conflict', 'The configuration no longer covers this group');
 }
 
-async function settleOurs(
-  ctx: Storage,
-  tx: Transaction,
-  claim: Claim,
-  result: ConvergeResult & { isWorthless: boolean },
-  now: string,
-): Promise<void> {
-  await recordAccessSettled(tx, claim, result, now);
-  await settleInvitation(ctx, tx, claim, result, now);
-}
-
 /** A member who is in needs no link any more. A member who is out needs no invitation at all. */
 async function settleInvitation(
   ctx: Storage,
@@ -100,10 +93,10 @@ async function settleInvitation(
   now: string,
 ): Promise<void> {
   const { id } = claim;
-  if (state === 'removed' || state === 'released') await dropInvitation(tx, id);
+  if (state === 'removed' || state === 'released') await dropInvitations(tx, [id]);
   if (state === 'active') await dropInvitationLink(tx, id);
   if (invitation !== undefined) await keepInvitation(ctx, tx, id, invitation, now);
-  if (isWorthless) await wantRenewal(tx, id, now);
+  if (isWorthless) await wantRenewals(tx, [id], now);
   const isSettled = state === 'active' || state === 'invited' || state === 'removed';
   if (isSettled && (claim.password !== null || hasPassword)) await forgetPasswords(tx, [id]);
 }
@@ -137,11 +130,11 @@ async function settleReceipt(
 }
 
 async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult, now: string): Promise<boolean> {
-  const { id, token, generation, attempts } = claim;
+  const { id, token: leaseToken, generation, attempts } = claim;
   const { outcome, state, memberId, nextAttemptAt, message, isDoubtSettled } = result;
   // The member was removed, but another account of the trainer may be left.
   const hasFailed = outcome === 'failed' || outcome === 'refused' || state === 'failed';
-  const settled = await tx
+  const update = tx
     .updateTable('membership')
     .set((eb) => ({
       ...noLease,
@@ -163,11 +156,8 @@ async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult,
       failure: hasFailed ? (message ?? null) : null,
       updatedAt: now,
     }))
-    .where('id', '=', id)
-    .where('leaseToken', '=', token)
-    .where('generation', '=', generation)
-    .executeTakeFirst();
-  return settled.numUpdatedRows === 1n;
+    .where((eb) => eb.and({ id, leaseToken, generation }));
+  return await hasChanged(update);
 }
 
 /** An operator's release is about a member who is in and not ours. */
@@ -210,21 +200,15 @@ async function settleLost(
     // Whatever was settled meanwhile, we added this member.
     ...(outcome === 'added' && { isOurs: true }),
   };
-  const kept = await tx
-    .updateTable('membership')
+  const membership = tx.updateTable('membership').where('id', '=', id);
+  const kept = membership
     .set((eb) => ({
       ...noLease,
       ...learnt,
       ...(!isUnanswered && { lateUntil }),
       nextAttemptAt: dueIfWorkable(eb, now),
     }))
-    .where('id', '=', id)
-    .where('leaseToken', '=', token)
-    .executeTakeFirst();
-  if (kept.numUpdatedRows === 1n) return;
-  await tx
-    .updateTable('membership')
-    .set((eb) => ({ ...learnt, lookAgain: true, nextAttemptAt: dueIfWorkable(eb, now) }))
-    .where('id', '=', id)
-    .execute();
+    .where('leaseToken', '=', token);
+  if (await hasChanged(kept)) return;
+  await membership.set((eb) => ({ ...learnt, lookAgain: true, nextAttemptAt: dueIfWorkable(eb, now) })).execute();
 }

@@ -1,4 +1,7 @@
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import { type Database, inTransaction } from '../db/database.ts';
+import { hasRows } from '../db/rows.ts';
+import type { Tables } from '../db/schema.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
 import type { Storage } from '../keys/storage.ts';
 import { isHeldBack, isWorkable } from '../memberships/membership-store.ts';
@@ -59,14 +62,7 @@ export async function listWaitingOfTools(ctx: Storage): Promise<WaitingMembershi
     .select((eb) => eb.fn.min('since').as('since'))
     .groupBy(['tool', 'wanted', 'state', 'failure'])
     .execute();
-  return rows.map(({ tool, wanted, state, failure, count, since }) => ({
-    tool,
-    isWanted: wanted,
-    isRefused: state === 'failed',
-    failure,
-    since,
-    count: Number(count),
-  }));
+  return rows.map(({ wanted, state, ...row }) => ({ ...row, isWanted: wanted, isRefused: state === 'failed' }));
 }
 
 /** Names some of these trainers, those who have waited longest first. */
@@ -105,4 +101,55 @@ function selectWaiting({ kysely }: Database) {
     .where('state', 'in', ['pending', 'removing', 'failed'])
     .where(isWorkable)
     .where((eb) => eb.not(isHeldBack(eb)));
+}
+
+/** Makes failed memberships due again, because the tool answers again. */
+export async function retryFailedOfTool(ctx: Storage, tool: string, now: string): Promise<void> {
+  const failed: Condition = (eb) =>
+    eb.and([eb('tool', '=', tool), eb('nextAttemptAt', '>', now), eb('attempts', '>', 0)]);
+  await retry(ctx, failed, now);
+}
+
+/**
+ * Makes memberships due that failed because the tool seemed to refuse our token. Its check has shown that it accepts
+ * the token.
+ *
+ * @param mostAttempts leaves out memberships that were refused more often
+ */
+export async function retryRefusedOfTool(ctx: Storage, tool: string, now: string, mostAttempts: number): Promise<void> {
+  await retry(ctx, (eb) => eb.and([isRefused(tool, now)(eb), eb('attempts', '<=', mostAttempts)]), now);
+}
+
+async function retry(ctx: Storage, which: Condition, now: string): Promise<void> {
+  await inTransaction(ctx.database, (tx) =>
+    tx.updateTable('membership').set({ nextAttemptAt: now }).where(which).execute(),
+  );
+}
+
+/** Whether there are memberships that failed because the tool seemed to refuse our token. */
+export async function hasRefusedMemberships(ctx: Storage, tool: string, now: string): Promise<boolean> {
+  return await hasRows(ctx.database.kysely.selectFrom('membership').where(isRefused(tool, now)));
+}
+
+type Condition = (eb: ExpressionBuilder<Tables, 'membership'>) => Expression<SqlBool>;
+
+/** Decides by the last receipt: a tool that refuses a token answers 401 or 403 to everything. */
+function isRefused(tool: string, now: string): Condition {
+  return (eb) => {
+    const last = eb
+      .selectFrom('receipt')
+      .select((receipt) => receipt.fn.max('receipt.id').as('id'))
+      .whereRef('receipt.membershipId', '=', 'membership.id');
+    const wasRefused = eb
+      .selectFrom('receipt')
+      .select('receipt.id')
+      .where('receipt.id', '=', last)
+      .where('receipt.toolStatus', 'in', [401, 403]);
+    return eb.and([
+      eb('membership.tool', '=', tool),
+      eb('membership.state', '=', 'failed'),
+      eb('membership.nextAttemptAt', '>', now),
+      eb.exists(wasRefused),
+    ]);
+  };
 }

@@ -1,4 +1,5 @@
 import type { Database, Transaction } from './database.ts';
+import { given } from './rows.ts';
 import type { Row } from './schema.ts';
 
 /** The operator who decides something, and the time. */
@@ -47,8 +48,7 @@ export async function findAct({ kysely }: Database, id: number): Promise<Act | u
 
 /** The newest first. */
 export async function listActs({ kysely }: Database, { actor, before, limit }: ActFilter): Promise<Act[]> {
-  let acts = kysely.selectFrom('audit').selectAll().orderBy('id', 'desc').limit(limit);
-  if (actor !== undefined) acts = acts.where('actor', '=', actor);
-  if (before !== undefined) acts = acts.where('id', '<', before);
-  return await acts.execute();
+  const acts = kysely.selectFrom('audit').selectAll().orderBy('id', 'desc').limit(limit);
+  const wanted = acts.where((eb) => eb.and(given({ actor })));
+  return await (before === undefined ? wanted : wanted.where('id', '<', before)).execute();
 }

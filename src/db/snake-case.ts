@@ -1,9 +1,12 @@
 import {
+  type BinaryOperationNode,
   CamelCasePlugin,
+  type OperationNode,
   type PluginTransformQueryArgs,
   type PluginTransformResultArgs,
   PostgresDialect,
   PostgresQueryCompiler,
+  PrimitiveValueListNode,
   type QueryResult,
   type RootOperationNode,
   SqliteDialect,
@@ -56,6 +59,19 @@ class SnakeCaseSqliteCompiler extends SqliteQueryCompiler {
   protected override sanitizeIdentifier(name: string): string {
     return toSnakeCase(name, (snake) => super.sanitizeIdentifier(snake));
   }
+
+  protected override visitBinaryOperation(node: BinaryOperationNode): void {
+    if (isEmptyList(node.rightOperand)) this.append(withEmptyList(node));
+    else super.visitBinaryOperation(node);
+  }
+
+  protected override visitPrimitiveValueList(node: PrimitiveValueListNode): void {
+    if (isLong(node)) {
+      this.append('(select value from json_each(');
+      this.appendValue(JSON.stringify(node.values));
+      this.append('))');
+    } else super.visitPrimitiveValueList(node);
+  }
 }
 
 class SnakeCasePostgresCompiler extends PostgresQueryCompiler {
@@ -66,6 +82,37 @@ class SnakeCasePostgresCompiler extends PostgresQueryCompiler {
   protected override sanitizeIdentifier(name: string): string {
     return toSnakeCase(name, (snake) => super.sanitizeIdentifier(snake));
   }
+
+  protected override visitBinaryOperation(node: BinaryOperationNode): void {
+    if (isEmptyList(node.rightOperand)) this.append(withEmptyList(node));
+    else super.visitBinaryOperation(node);
+  }
+
+  protected override visitPrimitiveValueList(node: PrimitiveValueListNode): void {
+    if (isLong(node)) {
+      this.append('(select unnest(cast(');
+      this.appendValue(node.values);
+      this.append(` as ${typeof node.values[0] === 'number' ? 'bigint' : 'text'}[])))`);
+    } else super.visitPrimitiveValueList(node);
+  }
+}
+
+/** A longer list of a condition is one parameter, so that a list may have any length. */
+const mostParameters = 100;
+
+function isLong({ values }: PrimitiveValueListNode): boolean {
+  const type = typeof values[0];
+  return values.length > mostParameters && (type === 'string' || type === 'number');
+}
+
+/** Neither database has a list without values. */
+function isEmptyList(node: OperationNode): boolean {
+  return PrimitiveValueListNode.is(node) && node.values.length === 0;
+}
+
+/** No value is in an empty list. */
+function withEmptyList({ operator }: BinaryOperationNode): string {
+  return 'operator' in operator && operator.operator === 'in' ? '1 = 0' : '1 = 1';
 }
 
 /** The names of the tables, columns and aliases of our own queries: a few hundred. */

@@ -1,7 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import { jsonTexts } from '../db/json-list.ts';
 import { onSame } from '../db/on-same.ts';
+import { given } from '../db/rows.ts';
 import type { Tables } from '../db/schema.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { ContractEvidence, ContractKey } from '../domain/evidence.ts';
@@ -90,20 +90,8 @@ export async function pageContracts(
   return [...first, ...(await listRest(ctx, filter, isInRest ? after : undefined, pageSize - first.length))];
 }
 
-export interface Participant extends ContractKey {
-  trainerId: string;
-  displayName: string | null;
-}
-
-export async function listParticipants(
-  { database }: Storage,
-  contracts: readonly ContractKey[],
-): Promise<Participant[]> {
-  if (contracts.length === 0) return [];
-  const ids = jsonTexts(
-    database,
-    contracts.map(({ contractId }) => contractId),
-  );
+export async function listParticipants({ database }: Storage, contracts: readonly ContractKey[]) {
+  const ids = contracts.map(({ contractId }) => contractId);
   return await database.kysely
     .selectFrom('participation')
     .leftJoin('person', onSame('person', 'participation', ['install', 'trainerId']))
@@ -119,9 +107,8 @@ export async function findContracts(
   contractId: string,
   install?: string,
 ): Promise<ContractEvidence[]> {
-  let rows = tx.selectFrom('contract').selectAll().where('contractId', '=', contractId);
-  if (install !== undefined) rows = rows.where('install', '=', install);
-  return await rows.orderBy('install').execute();
+  const rows = tx.selectFrom('contract').selectAll().orderBy('install');
+  return await rows.where((eb) => eb.and({ contractId, ...given({ install }) })).execute();
 }
 
 export async function countDisputedContracts(ctx: Storage): Promise<number> {
@@ -165,21 +152,20 @@ async function listRest(
 }
 
 function selectContracts(ctx: Storage, { install, search, contractId, budget, mayBe, isUnlisted = false }: PageFilter) {
+  const values = { 'contract.install': install, 'contract.contractId': contractId, 'budget.state': budget };
   let rows = ctx.database.kysely
     .selectFrom('contract')
     .leftJoin('budget', onSame('budget', 'contract', ['install', 'contractId']))
     .selectAll('contract')
     .select(['budget.state as budgetState', 'consumedFraction'])
-    .select(sql<number | null>`case when ${hasBudget} then ${remaining} end`.as('remainingFraction'));
-  if (install !== undefined) rows = rows.where('contract.install', '=', install);
-  if (contractId !== undefined) rows = rows.where('contract.contractId', '=', contractId);
+    .select(sql<number | null>`case when ${hasBudget} then ${remaining} end`.as('remainingFraction'))
+    .where((eb) => eb.and(given(values)));
   if (search !== undefined) {
     const pattern = `%${search.toLowerCase().replaceAll(/[!%_]/g, '!$&')}%`;
     rows = rows.where((eb) =>
       eb.or([eb('contract.contractId', '=', search), sql<boolean>`lower(title) like ${pattern} escape '!'`]),
     );
   }
-  if (budget !== undefined) rows = rows.where('budget.state', '=', budget);
   if (mayBe !== undefined) rows = rows.where(registersOf[mayBe]);
   if (isUnlisted) rows = rows.where(isInNoList);
   return rows;

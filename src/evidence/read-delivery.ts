@@ -1,11 +1,10 @@
-import { type Evidence, emptyEvidence } from '../domain/evidence.ts';
+import { type ContractKey, type Evidence, emptyEvidence } from '../domain/evidence.ts';
 import type { DueDelivery } from '../inbox/due-store.ts';
 import { readEvent } from '../inbox/event-schema.ts';
 import { openBody, type Unread } from '../inbox/inbox-store.ts';
 import type { Storage } from '../keys/storage.ts';
 import type { NamedTrainer } from './apply-evidence.ts';
 import { evidenceOfEvent } from './evidence-of-event.ts';
-import type { ReadTarget } from './read-request-store.ts';
 
 /** A stored delivery and its evidence. */
 export interface ReadDelivery {
@@ -18,7 +17,7 @@ export interface ReadDelivery {
   /** The trainer that it names; at most one. */
   named: NamedTrainer[];
   /** Contracts that must be read because the event left something out. */
-  toRead: ReadTarget[];
+  toRead: ContractKey[];
   isInstallToRead: boolean;
   isMoneyToRead: boolean;
   /** Why it could not be read as an event; null if it could. */

@@ -1,25 +1,19 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import { inTransaction, type Transaction } from '../db/database.ts';
+import { installsIn } from '../db/installs-in.ts';
 import { claimRows, isFree } from '../db/lease.ts';
-import type { Tables } from '../db/schema.ts';
+import type { Row, Tables } from '../db/schema.ts';
+import type { ContractKey } from '../domain/evidence.ts';
 import type { Storage } from '../keys/storage.ts';
 
 // The only SQL about requests to read a contract from the marketplace: one row per contract.
 
-export interface ReadTarget {
-  install: string;
-  contractId: string;
-}
-
-export interface ReadRequest extends ReadTarget {
-  wantedAt: string;
-  attempts: number;
-}
+export type ReadRequest = Pick<Row<'readRequest'>, 'install' | 'contractId' | 'wantedAt' | 'attempts'>;
 
 /** A claim checks at most this many more requests for ended contracts, so that it stays short. */
 const maxDropped = 500;
 
-export async function requestReads(tx: Transaction, wanted: ReadTarget[], now: string): Promise<void> {
+export async function requestReads(tx: Transaction, wanted: ContractKey[], now: string): Promise<void> {
   if (wanted.length === 0) return;
   const again = { wantedAt: now, attempts: 0, nextAttemptAt: now, leasedUntil: null };
   await tx
@@ -31,19 +25,9 @@ export async function requestReads(tx: Transaction, wanted: ReadTarget[], now: s
 
 /** The installs with a request that is due. */
 export async function installsWithReadsDue(ctx: Storage, now: string): Promise<string[]> {
-  // Skips from install to install in the index, however many requests each has.
-  const { rows } = await sql<{ install: string }>`
-        with recursive turn (install) as (
-          select min(install) from read_request
-          union all
-          select (select min(install) from read_request where install > turn.install)
-            from turn where turn.install is not null
-        )
-        select install from turn where exists (
-          select 1 from read_request where read_request.install = turn.install
-            and next_attempt_at <= ${now} and (leased_until is null or leased_until <= ${now})
-        )`.execute(ctx.database.kysely);
-  return rows.map((row) => row.install);
+  const has = sql<boolean>`exists (select 1 from read_request where read_request.install = turn.install
+    and next_attempt_at <= ${now} and ${isFree('readRequest', now)})`;
+  return await installsIn(ctx.database.kysely, 'readRequest', { has });
 }
 
 /**
@@ -69,7 +53,6 @@ export async function claimReads(
       .orderBy('wantedAt')
       .limit(limit);
     const rows = await claimRows(ctx.database, due).execute();
-    if (rows.length === 0) return [];
     const contractIds = rows.map(({ contractId }) => contractId);
     await tx
       .updateTable('readRequest')
@@ -85,9 +68,7 @@ export async function claimReads(
 export async function settleRead(tx: Transaction, { install, contractId, wantedAt }: ReadRequest): Promise<void> {
   await tx
     .deleteFrom('readRequest')
-    .where('install', '=', install)
-    .where('contractId', '=', contractId)
-    .where('wantedAt', '=', wantedAt)
+    .where((eb) => eb.and({ install, contractId, wantedAt }))
     .execute();
 }
 
@@ -100,8 +81,7 @@ export async function postponeRead(
     tx
       .updateTable('readRequest')
       .set({ attempts: attempts + 1, nextAttemptAt, leasedUntil: null })
-      .where('install', '=', install)
-      .where('contractId', '=', contractId)
+      .where((eb) => eb.and({ install, contractId }))
       .execute(),
   );
 }

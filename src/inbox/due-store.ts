@@ -1,6 +1,8 @@
 import { type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { firstIdSince } from '../db/first-id-since.ts';
+import { installsIn } from '../db/installs-in.ts';
+import { hasRows } from '../db/rows.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { DeliveryState } from '../domain/delivery.ts';
 import { pendingAgain } from './append-store.ts';
@@ -39,20 +41,9 @@ export async function findDue({ dialect }: Pick<Database, 'dialect'>, db: Transa
       .where('install', '=', install)
       .where('id', '>=', firstIds.get(install) ?? 0)
       .orderBy('id');
-  // This jumps from install to install in the index, however many deliveries each has due.
-  const { rows } = await sql<{ install: string }>`
-    with recursive turn (install) as (
-      select min(install) from delivery where next_attempt_at is not null
-      union all
-      select (select min(install) from delivery
-        where next_attempt_at is not null and install > turn.install)
-        from turn where turn.install is not null
-    )
-    select install from turn where install is not null`.execute(db);
   const installs: string[] = [];
-  for (const { install } of rows) {
-    const any = select(install).clearSelect().select('id').limit(1);
-    if ((await any.executeTakeFirst()) !== undefined) installs.push(install);
+  for (const install of await installsIn(db, 'delivery', { which: sql`next_attempt_at is not null` })) {
+    if (await hasRows(select(install).clearSelect())) installs.push(install);
   }
   return { installs, select: (install, limit) => select(install).limit(limit).execute() };
 }

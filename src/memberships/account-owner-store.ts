@@ -1,6 +1,5 @@
 import type { Member } from '../adapters/adapter.ts';
-import type { Database, Transaction } from '../db/database.ts';
-import { inParts } from '../db/key-in.ts';
+import type { Transaction } from '../db/database.ts';
 
 /** The SQL of who owns an account of a tool, by the tool's id (docs/design.md, Identity). */
 
@@ -8,13 +7,6 @@ import { inParts } from '../db/key-in.ts';
 interface Owner {
   tool: string;
   trainerId: string;
-}
-
-/** What was learnt of an account. */
-interface LearntAccount {
-  memberId?: string;
-  isAccountOurs?: boolean;
-  madeAt?: string;
 }
 
 /**
@@ -39,29 +31,29 @@ export async function isAccountOurs(
 
 /** Which of these ids belong to another trainer, or to another current access of the same trainer. */
 export async function findKnownMembers(
-  db: Database['kysely'],
+  db: Transaction,
   { tool, trainerId }: Owner,
   ids: readonly string[],
 ): Promise<Set<string>> {
-  const known = new Set<string>();
-  for (const part of inParts(ids)) {
-    const found = await db
-      .selectFrom('membership')
-      .select('memberId')
-      .where('tool', '=', tool)
-      .where('memberId', 'in', part)
-      .where((eb) => eb.or([eb('trainerId', '<>', trainerId), eb('state', 'not in', ['removed', 'released'])]))
-      .execute();
-    for (const { memberId } of found) if (memberId !== null) known.add(memberId);
-  }
-  return known;
+  const found = await db
+    .selectFrom('membership')
+    .select('memberId')
+    .where('tool', '=', tool)
+    .where('memberId', 'in', ids)
+    .where((eb) => eb.or([eb('trainerId', '<>', trainerId), eb('state', 'not in', ['removed', 'released'])]))
+    .execute();
+  return new Set(found.flatMap(({ memberId }) => memberId ?? []));
 }
 
 /** Records what was learnt about the owner of an account. An account that is ours stays ours. */
 export async function recordAccount(
   tx: Transaction,
   { tool, trainerId }: Owner,
-  { memberId: accountId, isAccountOurs: isOurs, madeAt }: LearntAccount,
+  {
+    memberId: accountId,
+    isAccountOurs: isOurs,
+    madeAt,
+  }: { memberId?: string; isAccountOurs?: boolean; madeAt?: string },
   seenAt: string,
 ): Promise<void> {
   if (accountId === undefined) return;

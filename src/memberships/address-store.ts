@@ -1,6 +1,6 @@
 import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import { inParts, keyIn } from '../db/key-in.ts';
+import { keyIn } from '../db/key-in.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { workEmailContext } from '../db/seal-contexts.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
@@ -37,25 +37,30 @@ export async function addGivenAddress(
     .execute();
 }
 
+/** The addresses of the membership that is being read or written. */
+export function addressOf(eb: ExpressionBuilder<Tables, 'membership'>) {
+  return eb
+    .selectFrom('membershipAddress')
+    .select('membershipAddress.id')
+    .whereRef('membershipAddress.membershipId', '=', 'membership.id');
+}
+
 /** Whether the trainer is in the tool under an address that may be mailed. */
 export function isReachable(
   eb: ExpressionBuilder<Tables, 'membership'>,
   managedDomains: readonly string[],
 ): ExpressionWrapper<Tables, 'membership', SqlBool> {
-  let address = eb
-    .selectFrom('membershipAddress')
-    .select('membershipAddress.id')
-    .whereRef('membershipAddress.membershipId', '=', 'membership.id')
-    .where('isCurrent', '=', true);
+  let address = addressOf(eb).where('isCurrent', '=', true);
   if (managedDomains.length > 0) address = address.where('workEmailDomain', 'in', managedDomains);
   return eb.exists(address);
 }
 
-/** When access was given and ended under an address, and whether no account existed before. */
-type Giving = Pick<Row<'membershipAddress'>, 'givenAt' | 'endedAt' | 'wasAbsent'>;
-
-export async function updateAddress(tx: Transaction, id: number, giving: Partial<Giving>): Promise<void> {
-  await tx.updateTable('membershipAddress').set(giving).where('id', '=', id).execute();
+export async function updateAddress(
+  tx: Transaction,
+  id: number,
+  values: Partial<Pick<Row<'membershipAddress'>, 'isCurrent' | 'givenAt' | 'endedAt' | 'wasAbsent'>>,
+): Promise<void> {
+  await tx.updateTable('membershipAddress').set(values).where('id', '=', id).execute();
 }
 
 /** A tool that refused has not made an account. An account that exists later was made by others. */
@@ -83,30 +88,20 @@ export async function dropEndedAddresses(tx: Transaction, people: readonly Perso
     .execute();
 }
 
-/** An address that a membership is, or was, for. */
-export interface GivenAddress {
-  id: number;
-  /** The install that named it. */
-  install: string;
+/** An address that a membership is, or was, for; with `givenAt` only while the access has not ended. */
+export interface GivenAddress
+  extends Pick<Row<'membershipAddress'>, 'id' | 'install' | 'isCurrent' | 'givenAt' | 'wasAbsent'> {
   address: string;
-  isCurrent: boolean;
-  /** Since when the trainer may be in the tool under it because of us; null if there is no such access. */
-  givenAt: string | null;
-  /** Whether the tool had no account of that address then; null if unknown. */
-  wasAbsent: boolean | null;
 }
 
 /** All addresses that memberships are, or were, for; the oldest first. */
 export async function addressesOfMemberships(
   ctx: Storage,
   tx: Transaction,
-  membershipIds: number[],
+  membershipIds: readonly number[],
 ): Promise<Map<number, GivenAddress[]>> {
-  const rows = [];
-  for (const part of inParts(membershipIds)) {
-    const found = tx.selectFrom('membershipAddress').selectAll();
-    rows.push(...(await found.where('membershipId', 'in', part).orderBy('id').execute()));
-  }
+  const addresses = tx.selectFrom('membershipAddress').selectAll().where('membershipId', 'in', membershipIds);
+  const rows = await addresses.orderBy('id').execute();
   return Map.groupBy(
     rows.map((row) => ({ ...toGiven(ctx.box, row), membershipId: row.membershipId })),
     ({ membershipId }) => membershipId,
@@ -153,9 +148,7 @@ export async function setCurrentAddress(
     .execute();
   const before = known.find((one) => one.address === address);
   if (before === undefined) await copyFromPerson(tx, membershipId, { install, trainerId });
-  else {
-    await tx.updateTable('membershipAddress').set({ isCurrent: true }).where('id', '=', before.id).execute();
-  }
+  else await updateAddress(tx, before.id, { isCurrent: true });
 }
 
 type PersonKey = Pick<Row<'membershipAddress'>, 'install' | 'trainerId'>;
@@ -177,14 +170,8 @@ async function copyFromPerson(tx: Transaction, membershipId: number, { install, 
 
 function toGiven(box: SecretBox, row: Row<'membershipAddress'>): GivenAddress {
   const { id, install, isCurrent, givenAt, endedAt, wasAbsent } = row;
-  return {
-    id,
-    install,
-    address: openAddress(box, row),
-    isCurrent: isCurrent,
-    givenAt: endedAt === null ? givenAt : null,
-    wasAbsent: wasAbsent === null ? null : wasAbsent,
-  };
+  const address = openAddress(box, row);
+  return { id, install, address, isCurrent, givenAt: endedAt === null ? givenAt : null, wasAbsent };
 }
 
 function openAddress(box: SecretBox, { workEmail, ...key }: PersonKey & { workEmail: Buffer }) {

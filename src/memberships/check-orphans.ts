@@ -3,9 +3,8 @@ import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { RouteLink } from '../domain/route.ts';
 import { sayCount } from '../lib/say-count.ts';
-import { postponeDerivation } from './derivation-store.ts';
+import { postponeDerivation, postponeOrphans } from './derivation-store.ts';
 import { findOrphans, findUnrouted, type Orphan } from './find-orphans.ts';
-import { postponeOrphans } from './orphan-store.ts';
 
 /**
  * Refuses a configuration that no longer routes to members who are in a tool, unless the operator accepts it. So an

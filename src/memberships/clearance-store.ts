@@ -2,46 +2,22 @@ import type { Database, Transaction } from '../db/database.ts';
 import { firstIdSince } from '../db/first-id-since.ts';
 import { inParts } from '../db/key-in.ts';
 import { isFree } from '../db/lease.ts';
-import type { Clearance, DueRemoval } from '../domain/brake.ts';
+import type { BrakeDecision } from '../domain/brake.ts';
 import type { RemovalCause } from '../domain/standing.ts';
 
 /** The SQL of what the brake decides of a membership: its removal is let pass, held, or taken back. */
-
-export interface ClearedRemoval {
-  removal: DueRemoval;
-  clearance: Clearance;
-}
 
 /** Clears removals for execution and records the clearance. */
 export async function clearRemovals(
   tx: Transaction,
   install: string,
-  cleared: readonly ClearedRemoval[],
+  cleared: BrakeDecision['cleared'],
   now: string,
 ): Promise<void> {
-  for (const part of inParts(cleared)) {
-    await markCleared(
-      tx,
-      part.map(({ removal }) => removal.membershipId),
-      now,
-    );
-    await tx
-      .insertInto('removal')
-      .values(
-        part.map(({ removal: { membershipId, generation, cause }, clearance }) => ({
-          install,
-          membershipId,
-          generation,
-          cause,
-          clearance,
-          clearedAt: now,
-        })),
-      )
-      .execute();
-  }
-}
-
-async function markCleared(tx: Transaction, ids: number[], now: string): Promise<void> {
+  const rows = cleared.map(({ removal: { membershipId, generation, cause }, clearance }) => {
+    return { install, membershipId, generation, cause, clearance, clearedAt: now };
+  });
+  const ids = rows.map(({ membershipId }) => membershipId);
   await tx
     .updateTable('membership')
     .set((eb) => ({
@@ -53,6 +29,7 @@ async function markCleared(tx: Transaction, ids: number[], now: string): Promise
     }))
     .where('id', 'in', ids)
     .execute();
+  for (const part of inParts(rows)) await tx.insertInto('removal').values(part).execute();
 }
 
 /** A plan holds them until it is decided. */
@@ -70,10 +47,8 @@ export async function approveRemovals(
   removals: readonly { membershipId: number }[],
   now: string,
 ): Promise<void> {
-  for (const part of inParts(removals)) {
-    const ids = part.map(({ membershipId }) => membershipId);
-    await tx.updateTable('membership').set({ removeAfter: now, updatedAt: now }).where('id', 'in', ids).execute();
-  }
+  const ids = removals.map(({ membershipId }) => membershipId);
+  await tx.updateTable('membership').set({ removeAfter: now, updatedAt: now }).where('id', 'in', ids).execute();
 }
 
 /** Takes back removals that the brake cleared and that have not begun. */
@@ -81,7 +56,6 @@ export async function takeBackRemovals(
   tx: Transaction,
   removals: readonly { id: number; membershipId: number }[],
 ): Promise<void> {
-  if (removals.length === 0) return;
   const ids = removals.map(({ id }) => id);
   await tx.deleteFrom('removal').where('id', 'in', ids).execute();
   const membershipIds = removals.map(({ membershipId }) => membershipId);
@@ -99,7 +73,6 @@ export async function askBrakeAgain(
   now: string,
   causes: readonly RemovalCause[],
 ): Promise<void> {
-  if (installs.length === 0) return;
   const rows = await tx
     .updateTable('membership')
     .set({ state: 'removing', clearedGeneration: null, nextAttemptAt: null, removeAfter: now })
@@ -111,24 +84,15 @@ export async function askBrakeAgain(
     .where(isFree('membership', now))
     .returning('id')
     .execute();
-  for (const part of inParts(rows)) {
-    await dropCurrent(
-      tx,
-      part.map(({ id }) => id),
-      'generation',
-    );
-  }
+  const ids = rows.map(({ id }) => id);
+  await retractRemovals(tx, ids, 'generation');
 }
 
 /** Takes back the cleared removals of these memberships, if they were not executed. */
-export async function retractRemovals(tx: Transaction, membershipIds: number[]): Promise<void> {
-  if (membershipIds.length > 0) await dropCurrent(tx, membershipIds, 'clearedGeneration');
-}
-
-async function dropCurrent(
+export async function retractRemovals(
   tx: Transaction,
   membershipIds: number[],
-  generation: 'generation' | 'clearedGeneration',
+  generation: 'generation' | 'clearedGeneration' = 'clearedGeneration',
 ): Promise<void> {
   await tx
     .deleteFrom('removal')

@@ -1,6 +1,8 @@
-import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import type { Expression, ExpressionBuilder, SelectQueryBuilder, SqlBool } from 'kysely';
 import type { Transaction } from '../db/database.ts';
+import { installsIn } from '../db/installs-in.ts';
 import { inParts } from '../db/key-in.ts';
+import { hasRows } from '../db/rows.ts';
 import type { Tables } from '../db/schema.ts';
 import type { Storage } from '../keys/storage.ts';
 import { turnsOf } from '../lib/turns.ts';
@@ -27,12 +29,24 @@ export async function postponeDerivation(tx: Transaction, waiting: readonly Pend
 
 /** Marks all trainers who are or were on a contract of these installs. */
 export async function postponeInstalls(tx: Transaction, installs: string[]): Promise<void> {
+  const there = tx.selectFrom('participation').select(['install', 'trainerId']).distinct();
+  await postponeSelected(tx, there.where('install', 'in', installs));
+}
+
+/** Marks all orphaned trainers as waiting to be derived, because the configuration may route there again. */
+export async function postponeOrphans(tx: Transaction): Promise<void> {
+  const orphaned = tx.selectFrom('membership').select(['install', 'trainerId']).distinct();
+  await postponeSelected(tx, orphaned.where('state', '=', 'orphaned'));
+}
+
+async function postponeSelected<T extends keyof Tables>(
+  tx: Transaction,
+  trainers: SelectQueryBuilder<Tables, T, PendingDerivation>,
+): Promise<void> {
   await tx
     .insertInto('derivation')
     .columns(['install', 'trainerId'])
-    .expression(
-      tx.selectFrom('participation').select(['install', 'trainerId']).distinct().where('install', 'in', installs),
-    )
+    .expression(trainers)
     .onConflict((conflict) => conflict.doNothing())
     .execute();
 }
@@ -43,9 +57,8 @@ export async function postponeInstalls(tx: Transaction, installs: string[]): Pro
  * @param of counts only entries of this install
  */
 export async function hasPostponed(ctx: Storage, of?: string): Promise<boolean> {
-  let postponed = ctx.database.kysely.selectFrom('derivation').select('trainerId').where(mayBeDerived);
-  if (of !== undefined) postponed = postponed.where('install', '=', of);
-  return (await postponed.limit(1).executeTakeFirst()) !== undefined;
+  const postponed = ctx.database.kysely.selectFrom('derivation').where(mayBeDerived);
+  return await hasRows(of === undefined ? postponed : postponed.where('install', '=', of));
 }
 
 /**
@@ -61,7 +74,7 @@ export async function takePostponed(
   room: number,
 ): Promise<Map<string, string>> {
   const turns = turnsOf(ctx.database, 'derivation');
-  const candidates = await turns.take(await installsWaiting(tx), limit, (install, part) =>
+  const candidates = await turns.take(await installsIn(tx, 'derivation'), limit, (install, part) =>
     findWaiting(tx, install, part),
   );
   const waiting = new Map(candidates.map(({ trainerId, evidenceAt }) => [trainerId, evidenceAt]));
@@ -78,33 +91,18 @@ export async function takePostponed(
 
 /** Removes the marks of trainers who are derived now. */
 export async function dropPostponed(tx: Transaction, trainerIds: readonly string[]): Promise<void> {
-  if (trainerIds.length === 0) return;
   await tx.deleteFrom('derivation').where('trainerId', 'in', trainerIds).execute();
 }
 
 /** By trainer: the number of contracts in all installs that the trainer is or was on. */
 export async function countContractsOf(tx: Transaction, trainerIds: readonly string[]): Promise<Map<string, number>> {
-  if (trainerIds.length === 0) return new Map<string, number>();
   const rows = await tx
     .selectFrom('participation')
     .select((eb) => ['trainerId', eb.fn.countAll<number>().as('count')])
     .where('trainerId', 'in', trainerIds)
     .groupBy('trainerId')
     .execute();
-  return new Map(rows.map(({ trainerId, count }) => [trainerId, Number(count)]));
-}
-
-/** Skips from install to install in the index, however many trainers of each are waiting. */
-async function installsWaiting(tx: Transaction): Promise<string[]> {
-  const { rows } = await sql<{ install: string }>`
-    with recursive turn (install) as (
-      select min(install) from derivation
-      union all
-      select (select min(install) from derivation where install > turn.install)
-        from turn where turn.install is not null
-    )
-    select install from turn where install is not null`.execute(tx);
-  return rows.map((row) => row.install);
+  return new Map(rows.map(({ trainerId, count }) => [trainerId, count]));
 }
 
 async function findWaiting(tx: Transaction, install: string, limit: number) {

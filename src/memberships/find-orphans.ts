@@ -1,10 +1,11 @@
 import type { Config } from '../config/config-schema.ts';
-import { inTransaction } from '../db/database.ts';
-import type { RouteLink } from '../domain/route.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
+import { onSame } from '../db/on-same.ts';
+import { heldStates } from '../domain/membership.ts';
+import type { Route, RouteLink } from '../domain/route.ts';
 import type { Storage } from '../keys/storage.ts';
 import { chunksOf } from '../lib/chunks.ts';
 import { loadTrainerFacts } from './derive-memberships.ts';
-import { type LinkedGroup, listLinkedGroups, trainersInGroups } from './orphan-store.ts';
 import { planMemberships } from './plan-memberships.ts';
 
 /** A trainer of a tool that the configuration no longer routes to. */
@@ -17,14 +18,6 @@ export interface Orphan {
 /** Trainers per transaction, as in deriving. */
 const chunkSize = 100;
 
-/** Who is concerned where the configuration no longer routes to a group. */
-export interface Unrouted {
-  /** In a tool, or perhaps. */
-  orphans: Orphan[];
-  /** Not in a tool yet, and never tried. */
-  waiting: Orphan[];
-}
-
 export async function findOrphans(ctx: Storage, config: Config, routeLink: RouteLink): Promise<Orphan[]> {
   return (await findUnrouted(ctx, config, routeLink)).orphans;
 }
@@ -33,14 +26,18 @@ export async function findOrphans(ctx: Storage, config: Config, routeLink: Route
  * Finds the trainers who would be orphaned if all memberships were derived with this configuration, and those who would
  * no longer wait to be added. It changes nothing: configuration is not evidence and removes no member (docs/design.md,
  * Memberships).
+ *
+ * @returns `orphans`: in a tool, or perhaps; `waiting`: not in a tool yet, and never tried
  */
-export async function findUnrouted(ctx: Storage, config: Config, routeLink: RouteLink): Promise<Unrouted> {
+export async function findUnrouted(
+  ctx: Storage,
+  config: Config,
+  routeLink: RouteLink,
+): Promise<{ orphans: Orphan[]; waiting: Orphan[] }> {
   const { managedDomains } = config.marketplace;
-  const found: Unrouted = { orphans: [], waiting: [] };
-  const groups = await listLinkedGroups(ctx);
-  const lost = groups.filter((group) => !isRouted(group, routeLink(group)));
-  if (lost.length === 0) return found;
-  const trainerIds = await trainersInGroups(ctx, lost);
+  const [orphans, waiting]: [Orphan[], Orphan[]] = [[], []];
+  const lost = (await listLinkedGroups(ctx.database.kysely)).filter((group) => !leadsThere(group, routeLink(group)));
+  const trainerIds = await trainersIn(ctx.database.kysely, lost);
   for (const chunk of chunksOf(trainerIds, chunkSize)) {
     const changes = await inTransaction(ctx.database, async (tx) =>
       planMemberships(await loadTrainerFacts(ctx, tx, chunk, managedDomains), routeLink, config.removals),
@@ -48,13 +45,43 @@ export async function findUnrouted(ctx: Storage, config: Config, routeLink: Rout
     for (const { seat, before, after } of changes) {
       const { tool, trainerId } = seat;
       const one = { tool, trainerId, install: before?.install ?? after.install };
-      if (after.state === 'orphaned') found.orphans.push(one);
-      if (before?.wanted === true && after.state === 'removed') found.waiting.push(one);
+      if (after.state === 'orphaned') orphans.push(one);
+      if (before?.wanted === true && after.state === 'removed') waiting.push(one);
     }
   }
-  return found;
+  return { orphans, waiting };
 }
 
-function isRouted(group: LinkedGroup, route: { tool: string; groupId: string } | undefined): boolean {
+/** Every group in a tool where a trainer is, or is to be, by the links that led there. */
+async function listLinkedGroups(db: Transaction) {
+  return await withReasons(db)
+    .innerJoin('link', onSame('link', 'reason', ['install', 'linkId']))
+    .select(['tool', 'groupId', 'link.install', 'link.linkId', 'externalProjectId', 'externalProjectName'])
+    .distinct()
+    .execute();
+}
+
+function leadsThere(group: LinkedGroup, route: Route | undefined): boolean {
   return route?.tool === group.tool && route.groupId === group.groupId;
+}
+
+type LinkedGroup = Awaited<ReturnType<typeof listLinkedGroups>>[number];
+
+async function trainersIn(db: Transaction, groups: readonly LinkedGroup[]): Promise<string[]> {
+  const trainers = new Set<string>();
+  for (const { tool, groupId, install, linkId } of groups) {
+    const found = withReasons(db).select('trainerId');
+    const there = found.where((eb) => eb.and({ tool, groupId, 'reason.install': install, linkId }));
+    for (const { trainerId } of await there.execute()) trainers.add(trainerId);
+  }
+  return [...trainers];
+}
+
+/** Memberships by which a trainer is, may be or is to be in a tool, joined with their recorded reasons. */
+function withReasons(db: Transaction) {
+  return db
+    .selectFrom('membership')
+    .innerJoin('reason', 'reason.membershipId', 'membership.id')
+    .where('state', 'in', [...heldStates, 'waiting_email'])
+    .where('state', '<>', 'orphaned');
 }

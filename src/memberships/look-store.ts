@@ -1,7 +1,7 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Row, Tables } from '../db/schema.ts';
-import { endGivenAddresses } from './address-store.ts';
+import { addressOf, endGivenAddresses } from './address-store.ts';
 import type { PendingDerivation } from './derivation-store.ts';
 import { isWorkable } from './membership-store.ts';
 
@@ -33,7 +33,6 @@ export async function findMembership(
 
 /** Makes a look at these memberships due, unless there is nothing to do for them. */
 export async function lookAtMemberships(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
-  if (membershipIds.length === 0) return;
   // `updatedAt` stays, so that a membership that waits for a read of its install still waits.
   await tx
     .updateTable('membership')
@@ -47,7 +46,6 @@ export async function lookAtMemberships(tx: Transaction, membershipIds: number[]
  * misses the account, this is all that is left of it, and the member could stay in by it.
  */
 export async function doubtAccounts(tx: Transaction, membershipIds: number[]): Promise<void> {
-  if (membershipIds.length === 0) return;
   await tx
     .updateTable('membership')
     .set((eb) => ({ doubtedId: eb.ref('memberId') }))
@@ -59,7 +57,6 @@ export async function doubtAccounts(tx: Transaction, membershipIds: number[]): P
 
 /** A list shows members who count as removed: their removal goes on, and its looks begin anew. */
 export async function resumeRemovals(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
-  if (membershipIds.length === 0) return;
   await tx
     .updateTable('membership')
     .set({ state: 'removing', missedAt: null, nextAttemptAt: now, unmetSince: now })
@@ -112,15 +109,7 @@ export async function reopenUntouched(tx: Transaction, aliveAt: string, now: str
     .where('memberId', 'is', null)
     .where('updatedAt', '>=', aliveAt)
     // Without an address there is nothing to look for.
-    .where((eb) =>
-      eb.exists(
-        eb
-          .selectFrom('membershipAddress')
-          .select('membershipAddress.id')
-          .whereRef('membershipAddress.membershipId', '=', 'membership.id')
-          .where('isCurrent', '=', true),
-      ),
-    )
+    .where((eb) => eb.exists(addressOf(eb).where('isCurrent', '=', true)))
     .returning(['install', 'trainerId'])
     .execute();
 }
@@ -139,7 +128,6 @@ export async function lookAtSettled(tx: Transaction, membershipId: number, now: 
 
 /** Nothing is left to be confirmed. A membership that is gone does not count as ours any more. */
 export async function noteConfirmed(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
-  if (membershipIds.length === 0) return;
   await tx
     .updateTable('membership')
     .set({ lateUntil: null, missedAt: null })
@@ -189,7 +177,6 @@ export async function findUnconfirmed(
 
 /** Makes a look due, which confirms the membership. */
 export async function lookToConfirm(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
-  if (membershipIds.length === 0) return;
   await tx
     .updateTable('membership')
     .set((eb) => ({ lateUntil: null, missedAt: null, nextAttemptAt: dueIfWorkable(eb, now) }))

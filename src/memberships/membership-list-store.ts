@@ -1,5 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
+import { onSame } from '../db/on-same.ts';
+import { countRows, given } from '../db/rows.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { MembershipState } from '../domain/membership.ts';
 
@@ -9,6 +11,7 @@ export interface MembershipFilter {
   tool?: string | undefined;
   install?: string | undefined;
   state?: MembershipState | undefined;
+  trainerId?: string | undefined;
   /** Only memberships that wait for a work email or for the delivery of an invitation. */
   isWaiting?: true | undefined;
   /** Only members that Gangway did not add, while no operator has decided whether they stay. */
@@ -17,33 +20,37 @@ export interface MembershipFilter {
   isLeaving?: boolean | undefined;
   /** In that order, only what comes after this one. */
   afterLeaving?: LeavingKey | undefined;
-  /** Only what comes after this membership: the page after one that ended with it. */
-  after?: Pick<Row<'membership'>, 'tool' | 'groupId' | 'trainerId' | 'id'> | undefined;
   limit: number;
 }
 
-export type ListedMembership = Pick<
-  Row<'membership'>,
-  | 'id'
-  | 'tool'
-  | 'groupId'
-  | 'trainerId'
-  | 'wanted'
-  | 'state'
-  | 'memberId'
-  | 'doubtedId'
-  | 'attempts'
-  | 'nextAttemptAt'
-  | 'failure'
-  | 'updatedAt'
-  | 'install'
-  | 'cause'
-  | 'removeAfter'
-> & { displayName: string | null };
+/** By group and trainer. */
+interface InGroupOrder extends MembershipFilter {
+  /** Only what comes after this membership: the page after one that ended with it. */
+  after?: Pick<Row<'membership'>, 'tool' | 'groupId' | 'trainerId' | 'id'> | undefined;
+}
+
+export interface AccessFilter extends MembershipFilter {
+  /** The customer's id of the project, or the id of the group in the tool. */
+  project?: string | undefined;
+  /** A contract that is, or was, a reason. */
+  contractId?: string | undefined;
+  /** Part of a name or of a project, or a whole id; or an address, by its digest. */
+  search?: { text: string; digest: string } | undefined;
+  /** Only memberships with a smaller id: the page before one that was listed. */
+  before?: number | undefined;
+}
+
+const listed = [
+  ...(['id', 'tool', 'groupId', 'membership.trainerId', 'membership.install', 'wanted', 'state', 'memberId'] as const),
+  ...(['doubtedId', 'attempts', 'nextAttemptAt', 'failure', 'updatedAt', 'cause', 'removeAfter'] as const),
+];
+
+export type ListedMembership = Awaited<ReturnType<typeof listMemberships>>[number];
+
+type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
 
 /** In how many groups each of these trainers is and is to stay; who is in none is left out. */
 export async function countStaying(db: Transaction, trainerIds: readonly string[]): Promise<Map<string, number>> {
-  if (trainerIds.length === 0) return new Map();
   const rows = await db
     .selectFrom('membership')
     .select(({ fn }) => ['trainerId', fn.countAll<number>().as('count')])
@@ -52,30 +59,47 @@ export async function countStaying(db: Transaction, trainerIds: readonly string[
     .where('state', 'in', ['active', 'invited'])
     .groupBy('trainerId')
     .execute();
-  return new Map(rows.map(({ trainerId, count }) => [trainerId, Number(count)]));
+  return new Map(rows.map(({ trainerId, count }) => [trainerId, count]));
 }
 
-export async function listMemberships(
-  db: Transaction,
-  { tool, install, state, isWaiting, isUndecided, isLeaving, afterLeaving, after, limit }: MembershipFilter,
-): Promise<ListedMembership[]> {
-  let query = selectListed(db);
-  if (tool !== undefined) query = query.where('tool', '=', tool);
-  if (install !== undefined) query = query.where('membership.install', '=', install);
-  if (state !== undefined) query = query.where('state', '=', state);
+export async function listMemberships(db: Transaction, { after, ...filter }: InGroupOrder) {
+  const matching = selectMatching(db, filter);
+  if (filter.isLeaving) return await matching.execute();
+  const key = ['tool', 'groupId', 'membership.trainerId', 'id'] as const;
+  const ordered = matching.orderBy('tool').orderBy('groupId').orderBy('membership.trainerId').orderBy('id');
+  if (after === undefined) return await ordered.execute();
+  const { tool, groupId, trainerId, id } = after;
+  return await ordered.where((eb) => eb(eb.refTuple(...key), '>', eb.tuple(tool, groupId, trainerId, id))).execute();
+}
+
+/** Who is in which project, the newest membership first; each with its recorded reasons, whether they stand or not. */
+export async function listAccess(db: Transaction, { project, contractId, search, before, ...filter }: AccessFilter) {
+  let query = selectMatching(db, filter);
+  if (before !== undefined) query = query.where('id', '<', before);
+  if (contractId !== undefined) query = query.where((eb) => eb('id', 'in', ofContract(eb, contractId)));
+  if (project !== undefined) {
+    query = query.where((eb) => eb.or([eb('groupId', '=', project), eb('id', 'in', ofProject(eb, project))]));
+  }
+  if (search !== undefined) query = query.where((eb) => matches(eb, search));
+  const rows = await (filter.isLeaving ? query : query.orderBy('id', 'desc')).execute();
+  const ids = rows.map(({ id }) => id);
+  const byMembership = Map.groupBy(await listReasons(db, ids), ({ membershipId }) => membershipId);
+  return rows.map((row) => ({ ...row, reasons: byMembership.get(row.id) ?? [] }));
+}
+
+function selectMatching(db: Transaction, filter: MembershipFilter) {
+  const { tool, install, state, trainerId, isWaiting, isUndecided, isLeaving, afterLeaving, limit } = filter;
+  const values = given({ tool, state, 'membership.install': install, 'membership.trainerId': trainerId });
+  let query = db
+    .selectFrom('membership')
+    .select(listed)
+    .select(trainerName)
+    .where((eb) => eb.and(values))
+    .limit(limit);
   if (isWaiting) query = query.where((eb) => eb.or([eb('state', '=', 'waiting_email'), isInvitationUndelivered(eb)]));
   if (isUndecided) query = query.where(undecided);
-  if (isLeaving) {
-    const soonest = query.where(leaving).orderBy(leavesAt).orderBy('id');
-    return await (afterLeaving ? soonest.where(isAfterLeaving(afterLeaving)) : soonest).limit(limit).execute();
-  }
-  if (after !== undefined) {
-    const { tool: ofTool, groupId, trainerId, id } = after;
-    const key = ['tool', 'groupId', 'membership.trainerId', 'id'] as const;
-    query = query.where((eb) => eb(eb.refTuple(...key), '>', eb.tuple(ofTool, groupId, trainerId, id)));
-  }
-  const ordered = query.orderBy('tool').orderBy('groupId').orderBy('membership.trainerId').orderBy('id');
-  return await ordered.limit(limit).execute();
+  if (isLeaving) query = query.where(leaving).orderBy(leavesAt).orderBy('id');
+  return afterLeaving === undefined ? query : query.where(isAfterLeaving(afterLeaving));
 }
 
 /** Where a membership stands in the order in which access ends. */
@@ -85,10 +109,10 @@ export interface LeavingKey {
 }
 
 /** A removal without a time is due now; one that a plan holds comes last. The index has the same expressions. */
-export const leavesAt = sql<string>`case state when 'held' then 'held' else coalesce(remove_after, '') end`;
-export const leaving = sql<SqlBool>`state || '' in ('removing', 'held')`;
+const leavesAt = sql<string>`case state when 'held' then 'held' else coalesce(remove_after, '') end`;
+const leaving = sql<SqlBool>`state || '' in ('removing', 'held')`;
 
-export function isAfterLeaving(key: LeavingKey): Expression<SqlBool> {
+function isAfterLeaving(key: LeavingKey): Expression<SqlBool> {
   return sql<SqlBool>`(${leavesAt}, membership.id) > (${key.leavesAt}, ${key.id})`;
 }
 
@@ -101,7 +125,7 @@ export function leavingKeyOf({
 }
 
 /** As any install knows it. */
-export function trainerName(eb: ExpressionBuilder<Tables, 'membership'>) {
+export function trainerName(eb: MembershipBuilder) {
   return eb
     .selectFrom('person')
     .select((of) => of.fn.max('displayName').as('name'))
@@ -109,31 +133,8 @@ export function trainerName(eb: ExpressionBuilder<Tables, 'membership'>) {
     .as('displayName');
 }
 
-function selectListed(db: Transaction) {
-  return db
-    .selectFrom('membership')
-    .select((eb) => [
-      'id',
-      'tool',
-      'groupId',
-      'membership.trainerId',
-      'wanted',
-      'state',
-      'memberId',
-      'doubtedId',
-      'attempts',
-      'nextAttemptAt',
-      'failure',
-      'updatedAt',
-      'membership.install',
-      'cause',
-      'removeAfter',
-      trainerName(eb),
-    ]);
-}
-
 /** Whether the trainer is wanted, but the invitation has not been delivered. */
-export function isInvitationUndelivered(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
+export function isInvitationUndelivered(eb: MembershipBuilder): Expression<SqlBool> {
   const undelivered = eb
     .selectFrom('invitation')
     .select('invitation.membershipId')
@@ -162,15 +163,13 @@ export async function countUndecided(db: Transaction): Promise<{ wanted: number;
     .where(undecided)
     .groupBy('wanted')
     .execute();
-  const count = (wanted: boolean) => Number(rows.find((row) => row.wanted === wanted)?.count ?? 0);
+  const count = (wanted: boolean) => rows.find((row) => row.wanted === wanted)?.count ?? 0;
   return { wanted: count(true), leftIn: count(false) };
 }
 
 /** Members whose removal waits for an operator. */
 export async function countHeld(db: Transaction): Promise<number> {
-  const held = db.selectFrom('membership').where('state', '=', 'held');
-  const { n } = await held.select((eb) => eb.fn.countAll<number>().as('n')).executeTakeFirstOrThrow();
-  return Number(n);
+  return await countRows(db.selectFrom('membership').where('state', '=', 'held'));
 }
 
 /** @param install whose; by default those of all */
@@ -178,10 +177,66 @@ export async function countByState(
   db: Transaction,
   install?: string,
 ): Promise<{ tool: string; state: MembershipState; count: number }[]> {
-  let query = db.selectFrom('membership');
-  if (install !== undefined) query = query.where('install', '=', install);
-  return await query
+  return await db
+    .selectFrom('membership')
+    .where((eb) => eb.and(given({ install })))
     .select(['tool', 'state', sql<number>`count(*)`.as('count')])
     .groupBy(['tool', 'state'])
+    .execute();
+}
+
+function ofContract(eb: MembershipBuilder, contractId: string) {
+  return eb.selectFrom('reason').select('membershipId').where('contractId', '=', contractId);
+}
+
+function ofProject(eb: MembershipBuilder, project: string) {
+  return reasonsWithLinks(eb).where('link.externalProjectId', '=', project);
+}
+
+function reasonsWithLinks(eb: MembershipBuilder) {
+  return eb
+    .selectFrom('reason')
+    .innerJoin('link', onSame('link', 'reason', ['install', 'linkId']))
+    .select('reason.membershipId');
+}
+
+/** No part depends on the membership, so the database finds each once. */
+function matches(eb: MembershipBuilder, { text, digest }: NonNullable<AccessFilter['search']>) {
+  const pattern = `%${text.toLowerCase().replaceAll(/[!%_]/g, '!$&')}%`;
+  const isLike = (column: string) => sql<boolean>`lower(${sql.ref(column)}) like ${pattern} escape '!'`;
+  const people = eb
+    .selectFrom('person')
+    .select('person.trainerId')
+    .where((inner) => inner.or([isLike('person.displayName'), inner('workEmailDigest', '=', digest)]));
+  const linked = reasonsWithLinks(eb).where((inner) =>
+    inner.or([isLike('link.externalProjectId'), isLike('link.externalProjectName')]),
+  );
+  return eb.or([
+    eb('membership.trainerId', '=', text),
+    eb('groupId', '=', text),
+    eb('membership.trainerId', 'in', people),
+    eb('id', 'in', linked),
+  ]);
+}
+
+async function listReasons(kysely: Transaction, membershipIds: readonly number[]) {
+  return await kysely
+    .selectFrom('reason')
+    .leftJoin('link', onSame('link', 'reason', ['install', 'linkId']))
+    .leftJoin('contract', onSame('contract', 'reason', ['install', 'contractId']))
+    .select([
+      'reason.membershipId',
+      'reason.install',
+      'reason.contractId',
+      'reason.linkId',
+      'contract.title',
+      'contract.endDate',
+      'link.externalProjectId',
+      'link.externalProjectName',
+    ])
+    .where('reason.membershipId', 'in', membershipIds)
+    .orderBy('reason.membershipId')
+    .orderBy('reason.contractId')
+    .orderBy('reason.linkId')
     .execute();
 }

@@ -1,5 +1,6 @@
-import { type Expression, type ExpressionBuilder, type Insertable, type SqlBool, sql } from 'kysely';
+import type { Expression, ExpressionBuilder, Insertable, SqlBool } from 'kysely';
 import type { Transaction } from '../db/database.ts';
+import { keyIn } from '../db/key-in.ts';
 import { lockRows } from '../db/lease.ts';
 import { onSame } from '../db/on-same.ts';
 import type { Row, Tables } from '../db/schema.ts';
@@ -74,13 +75,11 @@ export async function membershipsOf(ctx: Storage, tx: Transaction, trainerIds: s
 }
 
 export async function reasonsOf(tx: Transaction, membershipIds: number[]): Promise<Row<'reason'>[]> {
-  if (membershipIds.length === 0) return [];
   const reasons = tx.selectFrom('reason').selectAll();
   return await reasons.where('membershipId', 'in', membershipIds).execute();
 }
 
 export async function grantsOf(tx: Transaction, installs: string[]): Promise<GrantEvidence[]> {
-  if (installs.length === 0) return [];
   const grants = tx.selectFrom('installGrant').selectAll();
   return await grants.where('install', 'in', installs).execute();
 }
@@ -88,11 +87,10 @@ export async function grantsOf(tx: Transaction, installs: string[]): Promise<Gra
 /** The live links of these projects. */
 export async function successorLinksOf(tx: Transaction, projects: ProjectKey[]): Promise<LinkEvidence[]> {
   if (projects.length === 0) return [];
-  const values = projects.map((key) => sql`(${key.install}, ${key.externalProjectId})`);
   const links = await tx
     .selectFrom('link')
     .selectAll()
-    .where(sql<boolean>`(install, external_project_id) in (values ${sql.join(values)})`)
+    .where(keyIn(['install', 'externalProjectId'], projects))
     .execute();
   return links.filter((link) => statusOfLink(link) === 'live');
 }
@@ -127,7 +125,6 @@ export async function updateMembership(tx: Transaction, id: number, values: Part
 
 /** Makes memberships due whose last call failed or was refused. */
 export async function retryFailedOfInstalls(tx: Transaction, installs: readonly string[], now: string): Promise<void> {
-  if (installs.length === 0) return;
   await tx
     .updateTable('membership')
     .set({ nextAttemptAt: now })

@@ -1,6 +1,7 @@
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
+import { given } from '../db/rows.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Storage } from '../keys/storage.ts';
@@ -21,12 +22,8 @@ export interface OrphanFilter {
   tool?: string | undefined;
 }
 
-export interface OrphanedMembership {
-  id: number;
-  install: string;
-  tool: string;
-  groupId: string;
-  trainerId: string;
+export interface OrphanedMembership
+  extends Pick<Row<'membership'>, 'id' | 'install' | 'tool' | 'groupId' | 'trainerId'> {
   displayName: string | null;
   /** The id of another membership by which the trainer is wanted in the same group; null if there is none. */
   wantedBy: number | null;
@@ -97,14 +94,13 @@ export function releaseMember(
 }
 
 export async function listOrphans(ctx: Storage, { install, tool }: OrphanFilter): Promise<OrphanedMembership[]> {
-  let orphans = ctx.database.kysely
+  const rows = await ctx.database.kysely
     .selectFrom('membership')
     .select(['id', 'install', 'tool', 'groupId', 'trainerId'])
     .select(trainerName)
-    .where('state', '=', 'orphaned');
-  if (install !== undefined) orphans = orphans.where('install', '=', install);
-  if (tool !== undefined) orphans = orphans.where('tool', '=', tool);
-  const rows = await orphans.orderBy('id').execute();
+    .where((eb) => eb.and({ state: 'orphaned', ...given({ install, tool }) }))
+    .orderBy('id')
+    .execute();
   const findTwins = await loadTwins(ctx);
   const listed: OrphanedMembership[] = [];
   for (const row of rows) {

@@ -3,9 +3,10 @@ import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Storage } from '../keys/storage.ts';
 import { lockEvidence } from '../memberships/lock-evidence.ts';
-import { approvePlanItems, type PlanResult, rejectPlanItems } from '../removals/plan-store.ts';
+import { decidePlanItems, type PlanResult } from '../removals/plan-store.ts';
 
 export type PlanDecision = 'approve' | 'reject';
+const outcomes = { approve: 'approved', reject: 'rejected' } as const;
 
 /**
  * Stores what an operator decided about the removals that a plan holds. The running workers execute them.
@@ -25,8 +26,7 @@ export async function decidePlan(
   return await inTransaction(ctx.database, async (tx) => {
     // Deriving memberships must not change them between the look and the write.
     await lockEvidence(ctx, tx);
-    const decide = decision === 'approve' ? approvePlanItems : rejectPlanItems;
-    const decided = await decide(ctx, tx, planId, by.at, only);
+    const decided = await decidePlanItems(ctx, tx, planId, outcomes[decision], by.at, only);
     const which = only === undefined ? '' : `, memberships ${only.join(', ')}`;
     await writeAudit(tx, by, `plans ${decision}${how}`, `plan ${planId}${which}`, sayChange(decision, decided));
     return decided;
@@ -35,6 +35,6 @@ export async function decidePlan(
 
 /** What waited in the plan, and what became of it. */
 function sayChange(decision: PlanDecision, { decided, stale, open }: PlanResult) {
-  const done = { approve: 'approved', reject: 'rejected' }[decision];
-  return { before: `${decided + stale + open} open`, after: `${decided} ${done}, ${stale} stale, ${open} open` };
+  const after = `${decided} ${outcomes[decision]}, ${stale} stale, ${open} open`;
+  return { before: `${decided + stale + open} open`, after };
 }

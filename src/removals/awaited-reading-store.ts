@@ -74,26 +74,18 @@ export async function awaitLists(
 }
 
 async function loadDueEnds(ctx: Context, tx: Transaction, due: readonly DueMembership[]): Promise<LoadedDue[]> {
-  const loaded: LoadedDue[] = [];
-  if (due.length === 0) return loaded;
+  if (due.length === 0) return [];
   const readings = await loadReadings(tx);
-  for (const part of inParts(due)) {
-    const ids = part.map(({ membershipId }) => membershipId);
-    const ends = await loadEnds(tx, ids);
-    const reasons = Map.groupBy(await loadReasons(tx, ids), ({ membershipId }) => membershipId);
-    for (const one of part) {
-      const end = ends.get(one.membershipId);
-      if (end === undefined) continue;
-      const its = reasons.get(one.membershipId) ?? [];
-      loaded.push({
-        due: one,
-        end: toAskedEnd(end, one),
-        sources: toSources(ctx, end.install, its, readings),
-        others: findOthers(ctx, end, its, readings),
-      });
-    }
-  }
-  return loaded;
+  const ids = due.map(({ membershipId }) => membershipId);
+  const ends = await loadEnds(tx, ids);
+  const reasons = Map.groupBy(await loadReasons(tx, ids), ({ membershipId }) => membershipId);
+  return due.flatMap((one) => {
+    const end = ends.get(one.membershipId);
+    if (end === undefined) return [];
+    const its = reasons.get(one.membershipId) ?? [];
+    const sources = toSources(ctx, end.install, its, readings);
+    return [{ due: one, end: toAskedEnd(end, one), sources, others: findOthers(ctx, end, its, readings) }];
+  });
 }
 
 async function loadReadings(tx: Transaction): Promise<Map<string, InstallReadings>> {

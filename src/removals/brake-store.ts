@@ -2,6 +2,7 @@ import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
 import { isFree } from '../db/lease.ts';
+import { countRows } from '../db/rows.ts';
 import type { Tables } from '../db/schema.ts';
 import {
   type BrakeCounts,
@@ -58,9 +59,19 @@ export async function loadDueRemovals(
   ids: readonly number[],
   now: string,
 ): Promise<DueMembership[]> {
-  const due: DueMembership[] = [];
-  for (const part of inParts(ids)) due.push(...(await loadDue(tx, install, part, now)));
-  return due;
+  const rows = await tx
+    .selectFrom('membership')
+    .select(['id', 'generation', 'cause', 'isOurs', 'tool'])
+    .select((eb) => wasApproved(eb).as('approved'))
+    .where('id', 'in', ids)
+    .where('install', '=', install)
+    .where(isRemovalDue(now))
+    .orderBy('id')
+    .execute();
+  return rows.flatMap(({ id: membershipId, generation, cause, isOurs, tool, approved }) => {
+    const removal = { membershipId, generation, tool, isOurs };
+    return cause === null ? [] : [{ ...removal, cause, isApproved: Boolean(approved) }];
+  });
 }
 
 /** Withdraws these clearances and returns the removals as due. If the limit is exceeded, all of them are held. */
@@ -84,28 +95,13 @@ export async function holdRemovalsInPlan(
 ): Promise<number> {
   const { id: planId } = await tx
     .insertInto('plan')
-    .values({ install, state: 'open', createdAt: now, decidedAt: null })
+    .values({ install, state: 'open', createdAt: now })
     .returning('id')
     .executeTakeFirstOrThrow();
-  for (const part of inParts(held)) {
-    await tx
-      .insertInto('planItem')
-      .values(
-        part.map(({ membershipId, generation, cause }) => ({
-          planId,
-          membershipId,
-          generation,
-          cause,
-          outcome: null,
-        })),
-      )
-      .execute();
-    await holdRemovals(
-      tx,
-      part.map(({ membershipId }) => membershipId),
-      now,
-    );
-  }
+  const items = held.map(({ membershipId, generation, cause }) => ({ planId, membershipId, generation, cause }));
+  for (const part of inParts(items)) await tx.insertInto('planItem').values(part).execute();
+  const ids = items.map(({ membershipId }) => membershipId);
+  await holdRemovals(tx, ids, now);
   return planId;
 }
 
@@ -116,27 +112,6 @@ export async function lastPlanAt(tx: Transaction, install: string): Promise<stri
     .where('install', '=', install)
     .executeTakeFirst();
   return plan?.at ?? null;
-}
-
-async function loadDue(
-  tx: Transaction,
-  install: string,
-  ids: readonly number[],
-  now: string,
-): Promise<DueMembership[]> {
-  const rows = await tx
-    .selectFrom('membership')
-    .select(['id', 'generation', 'cause', 'isOurs', 'tool'])
-    .select((eb) => wasApproved(eb).as('approved'))
-    .where('id', 'in', ids)
-    .where('install', '=', install)
-    .where(isRemovalDue(now))
-    .orderBy('id')
-    .execute();
-  return rows.flatMap(({ id: membershipId, generation, cause, isOurs, tool, approved }) => {
-    const removal = { membershipId, generation, tool, isOurs };
-    return cause === null ? [] : [{ ...removal, cause, isApproved: Boolean(approved) }];
-  });
 }
 
 /** Whether an operator approved this removal before. */
@@ -157,15 +132,11 @@ export async function findUnstarted(
   clearances: readonly Clearance[],
   now: Date,
 ): Promise<UnstartedRemoval[]> {
-  if (clearances.length === 0) return [];
   const since = new Date(now.getTime() - brakeWindowMs).toISOString();
   const rows = await tx
     .selectFrom('removal')
     .innerJoin('membership', 'membership.id', 'removal.membershipId')
-    .select([
-      ...(['removal.id', 'membershipId', 'membership.generation', 'membership.cause'] as const),
-      ...(['isOurs', 'tool'] as const),
-    ])
+    .select(['removal.id', 'membershipId', 'membership.generation', 'membership.cause', 'isOurs', 'tool'])
     .where('removal.install', '=', install)
     .where('clearedAt', '>', since)
     .where('clearance', 'in', clearances)
@@ -175,7 +146,7 @@ export async function findUnstarted(
     .whereRef('removal.generation', '=', 'membership.generation')
     .where(isFree('membership', now.toISOString()))
     .execute();
-  return rows.flatMap(({ cause, isOurs, ...row }) => (cause === null ? [] : [{ ...row, cause, isOurs }]));
+  return rows.flatMap(({ cause, ...row }) => (cause === null ? [] : [{ ...row, cause }]));
 }
 
 /** The time has come, and no newer evidence about the trainer waits to be derived. */
@@ -198,14 +169,12 @@ function isRemovalDue(now: string) {
 export async function countRemovals(tx: Transaction, install: string, now: Date): Promise<BrakeCounts> {
   const before = (ms: number) => new Date(now.getTime() - ms).toISOString();
   const since = before(brakeWindowMs);
-  const held = await tx
+  const held = tx
     .selectFrom('membership')
-    .select((eb) => eb.fn.countAll<number>().as('n'))
     .where('install', '=', install)
     .where('state', 'in', heldStates)
     .where((eb) => eb.or([eb('isOurs', '=', true), eb('memberId', 'is not', null)]))
-    .where(wasInBefore(before(countedAfterMs)))
-    .executeTakeFirstOrThrow();
+    .where(wasInBefore(before(countedAfterMs)));
   const passed = await tx
     .selectFrom('removal')
     .innerJoin('membership', 'membership.id', 'removal.membershipId')
@@ -221,29 +190,27 @@ export async function countRemovals(tx: Transaction, install: string, now: Date)
     .where('removal.install', '=', install)
     .where('clearedAt', '>', since)
     .executeTakeFirstOrThrow();
-  const waiting = await tx
+  const waiting = tx
     .selectFrom('plan')
     .innerJoin('planItem', 'planItem.planId', 'plan.id')
     .innerJoin('membership', 'membership.id', 'planItem.membershipId')
-    .select((eb) => eb.fn.countAll<number>().as('n'))
     .where('plan.install', '=', install)
     .where('plan.state', '=', 'open')
     .where('planItem.outcome', 'is', null)
-    .whereRef('membership.generation', '=', 'planItem.generation')
-    .executeTakeFirstOrThrow();
-  return { ...passed, held: held.n, waiting: waiting.n, delivered: await countDelivered(tx, install, now) };
+    .whereRef('membership.generation', '=', 'planItem.generation');
+  return {
+    ...passed,
+    held: await countRows(held),
+    waiting: await countRows(waiting),
+    delivered: await countDelivered(tx, install, now),
+  };
 }
 
 /** The delivered ends that were cleared in the last 10 minutes. */
 export async function countDelivered(tx: Transaction, install: string, now: Date): Promise<number> {
-  const { n } = await tx
-    .selectFrom('removal')
-    .select((eb) => eb.fn.countAll<number>().as('n'))
-    .where('install', '=', install)
-    .where('clearedAt', '>', new Date(now.getTime() - deliveredWindowMs).toISOString())
-    .where('clearance', '=', 'delivered')
-    .executeTakeFirstOrThrow();
-  return n;
+  const since = new Date(now.getTime() - deliveredWindowMs).toISOString();
+  const removals = tx.selectFrom('removal').where((eb) => eb.and({ install, clearance: 'delivered' }));
+  return await countRows(removals.where('clearedAt', '>', since));
 }
 
 /** Whether the member was found or added in the tool by then. */

@@ -1,6 +1,6 @@
 import type { Transaction } from '../db/database.ts';
-import { inParts } from '../db/key-in.ts';
 import { onSame } from '../db/on-same.ts';
+import type { Row } from '../db/schema.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
 import type { RoutedLink } from '../domain/route.ts';
 import { toInstant } from '../lib/clock.ts';
@@ -40,22 +40,13 @@ export async function awaitWork(
   now: Date,
   reading: WorkReading,
 ): Promise<ReadonlySet<number>> {
-  const passing: number[] = [];
-  for (const part of inParts(due)) {
-    const awaited = await loadAwaited(tx, part);
-    const others = part.filter(({ membershipId }) => !awaited.has(membershipId));
-    passing.push(...(await findRead(tx, awaited, now)), ...(await wantWork(tx, reading, others, toInstant(now))));
-  }
-  return new Set(passing);
-}
-
-/** @returns the removals whose wait is over */
-async function findRead(tx: Transaction, awaited: ReadonlyMap<number, AwaitedWork>, now: Date): Promise<number[]> {
-  const over: number[] = [];
+  const awaited = await loadAwaited(tx, due);
+  const others = due.filter(({ membershipId }) => !awaited.has(membershipId));
+  const passing = new Set(await wantWork(tx, reading, others, toInstant(now)));
   for (const [membershipId, work] of awaited) {
-    if (await isWaitOver(tx, membershipId, work, now)) over.push(membershipId);
+    if (await isWaitOver(tx, membershipId, work, now)) passing.add(membershipId);
   }
-  return over;
+  return passing;
 }
 
 /** @returns the removals that need no reading */
@@ -152,13 +143,6 @@ export async function noteReported(
     .execute();
 }
 
-/** The removed membership as it was claimed. */
-interface RemovedMembership {
-  id: number;
-  generation: number;
-  memberId: string | null;
-}
-
 /**
  * Explains in the receipt why work may be missing; null if it was read.
  *
@@ -166,7 +150,7 @@ interface RemovedMembership {
  */
 export async function describeUnreadWork(
   tx: Transaction,
-  { id, generation, memberId }: RemovedMembership,
+  { id, generation, memberId }: Pick<Row<'membership'>, 'id' | 'generation' | 'memberId'>,
   foundId: string | undefined,
 ): Promise<string | null> {
   const reading = await tx
@@ -188,15 +172,9 @@ export async function describeUnreadWork(
   return 'The account was first seen after the last reading of work. Its work may not be reported';
 }
 
-interface AwaitedScope {
-  membershipId: number;
-  scope: string;
-  readBeganAt: string | null;
-  refusedAt: string | null;
-  failure: string | null;
-}
+type AwaitedScope = Awaited<ReturnType<typeof awaitedScopes>>[number];
 
-async function awaitedScopes(tx: Transaction, membershipIds: readonly number[]): Promise<AwaitedScope[]> {
+async function awaitedScopes(tx: Transaction, membershipIds: readonly number[]) {
   return await tx
     .selectFrom('finalReadingScope')
     .leftJoin('usageScope', onSame('usageScope', 'finalReadingScope', ['tool', 'scope']))

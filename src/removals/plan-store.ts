@@ -1,33 +1,22 @@
 import type { Database, Transaction } from '../db/database.ts';
-import { inParts } from '../db/key-in.ts';
 import { lockRows } from '../db/lease.ts';
 import { onSame } from '../db/on-same.ts';
+import { given, hasRows } from '../db/rows.ts';
 import type { Row } from '../db/schema.ts';
 import type { PlanItemOutcome, PlanState } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';
 import { revokedGrant } from '../domain/evidence-status.ts';
-import type { RemovalCause } from '../domain/standing.ts';
 import type { Storage } from '../keys/storage.ts';
 import { approveRemovals } from '../memberships/clearance-store.ts';
 
 // The only SQL of plans: held removals, and what an operator decides about them.
 
-export interface PlanPageFilter {
+interface PlanFilter {
   install?: string | undefined;
-  state: PlanState | undefined;
-  /** Only plans with a smaller id: the page before one that was listed. */
-  before: number | undefined;
-  limit: number;
+  state?: PlanState | undefined;
 }
 
-export interface Plan {
-  id: number;
-  install: string;
-  state: PlanState;
-  createdAt: string;
-  decidedAt: string | null;
-  size: number;
-}
+export type Plan = Row<'plan'> & { size: number };
 
 export interface PlanInstall {
   install: string;
@@ -35,14 +24,10 @@ export interface PlanInstall {
   isRevoked: boolean;
 }
 
-export interface PlanItem {
-  membershipId: number;
-  tool: string;
-  groupId: string;
-  trainerId: string;
+export interface PlanItem
+  extends Pick<Row<'planItem'>, 'membershipId' | 'cause' | 'outcome'>,
+    Pick<Row<'membership'>, 'tool' | 'groupId' | 'trainerId'> {
   displayName: string | null;
-  cause: RemovalCause;
-  outcome: PlanItemOutcome | null;
   /** The contracts of the install that were a reason for it. */
   contractIds: string[];
   /** Whether the membership has changed since. */
@@ -59,27 +44,26 @@ export interface PlanResult {
   open: number;
 }
 
-export async function listPlans(
+export async function listPlans(ctx: Storage, filter: PlanFilter): Promise<Plan[]> {
+  return (await selectPlans(ctx.database.kysely, filter).orderBy('id').execute()).map(toPlan);
+}
+
+/**
+ * The newest first.
+ *
+ * @param before only plans with a smaller id: the page before one that was listed
+ */
+export async function pagePlans(
   ctx: Storage,
-  { install, state }: { install?: string | undefined; state?: PlanState | undefined },
+  { before, limit, ...filter }: PlanFilter & { before: number | undefined; limit: number },
 ): Promise<Plan[]> {
-  let plans = selectPlans(ctx.database.kysely);
-  if (install !== undefined) plans = plans.where('install', '=', install);
-  if (state !== undefined) plans = plans.where('state', '=', state);
-  return (await plans.orderBy('id').execute()).map(toPlan);
-}
-
-/** The newest first. */
-export async function pagePlans(ctx: Storage, { install, state, before, limit }: PlanPageFilter): Promise<Plan[]> {
-  let plans = selectPlans(ctx.database.kysely);
-  if (install !== undefined) plans = plans.where('install', '=', install);
-  if (state !== undefined) plans = plans.where('state', '=', state);
+  let plans = selectPlans(ctx.database.kysely, filter).orderBy('id', 'desc').limit(limit);
   if (before !== undefined) plans = plans.where('id', '<', before);
-  return (await plans.orderBy('id', 'desc').limit(limit).execute()).map(toPlan);
+  return (await plans.execute()).map(toPlan);
 }
 
-export async function findPlan(ctx: Storage, planId: number): Promise<Plan | undefined> {
-  const row = await selectPlans(ctx.database.kysely).where('id', '=', planId).executeTakeFirst();
+export async function findPlan(ctx: Storage, id: number): Promise<Plan | undefined> {
+  const row = await selectPlans(ctx.database.kysely, { id }).executeTakeFirst();
   return row && toPlan(row);
 }
 
@@ -109,7 +93,7 @@ export async function listPlanItems(ctx: Storage, planId: number): Promise<PlanI
   return rows.map(({ generation, currentGeneration, state, wanted, currentCause, ...item }) => ({
     ...item,
     current: { state, wanted, cause: currentCause },
-    contractIds: contracts.get(item.membershipId) ?? [],
+    contractIds: (contracts.get(item.membershipId) ?? []).map(({ contractId }) => contractId),
     isStale: item.outcome === null ? generation !== currentGeneration : item.outcome === 'stale',
   }));
 }
@@ -143,42 +127,29 @@ export async function installsOfPlan(ctx: Storage, planId: number, only?: readon
 }
 
 /**
- * Makes the removals due whose membership has not changed since they were held. The others are stale.
+ * Decides about the removals whose membership has not changed since they were held: approved ones are due, and rejected
+ * ones keep their members in until there is new evidence. The others are stale.
  *
  * @param only these memberships; the rest stays in the open plan
  * @throws AppError `not_found`, or `conflict` if it, or one of these, is already decided
  */
-export async function approvePlanItems(
+export async function decidePlanItems(
   ctx: Storage,
   tx: Transaction,
   planId: number,
+  decision: 'approved' | 'rejected',
   now: string,
   only?: readonly number[],
 ): Promise<PlanResult> {
   const { install } = await lockOpen(ctx.database, tx, planId);
   const { standing, stale } = await sortItems(tx, planId, only);
-  await approveRemovals(tx, standing, now);
-  await setOutcomes(tx, planId, standing, 'approved');
-  const open = await closeDecided(tx, planId, 'approved', now);
+  if (decision === 'approved') await approveRemovals(tx, standing, now);
+  await setOutcomes(tx, planId, standing, decision);
+  const open = await closeDecided(tx, planId, decision, now);
   return { install, decided: standing.length, stale, open };
 }
 
-/** Keeps the members in until there is new evidence. */
-export async function rejectPlanItems(
-  ctx: Storage,
-  tx: Transaction,
-  planId: number,
-  now: string,
-  only?: readonly number[],
-): Promise<PlanResult> {
-  const { install } = await lockOpen(ctx.database, tx, planId);
-  const { standing, stale } = await sortItems(tx, planId, only);
-  await setOutcomes(tx, planId, standing, 'rejected');
-  const open = await closeDecided(tx, planId, 'rejected', now);
-  return { install, decided: standing.length, stale, open };
-}
-
-async function contractsOf(db: Transaction, planId: number): Promise<Map<number, string[]>> {
+async function contractsOf(db: Transaction, planId: number) {
   const rows = await db
     .selectFrom('planItem')
     .innerJoin('plan', 'plan.id', 'planItem.planId')
@@ -190,26 +161,21 @@ async function contractsOf(db: Transaction, planId: number): Promise<Map<number,
     .where('planId', '=', planId)
     .orderBy('contractId')
     .execute();
-  const contracts = new Map<number, string[]>();
-  for (const { membershipId, contractId } of rows) {
-    contracts.set(membershipId, [...(contracts.get(membershipId) ?? []), contractId]);
-  }
-  return contracts;
+  return Map.groupBy(rows, ({ membershipId }) => membershipId);
 }
 
-function selectPlans(db: Transaction) {
-  return db.selectFrom('plan').select((eb) => [
-    'id',
-    'install',
-    'state',
-    'createdAt',
-    'decidedAt',
-    eb
-      .selectFrom('planItem')
-      .select((of) => of.fn.countAll<number>().as('n'))
-      .whereRef('planItem.planId', '=', 'plan.id')
-      .as('size'),
-  ]);
+function selectPlans(db: Transaction, filter: PlanFilter & { id?: number }) {
+  return db
+    .selectFrom('plan')
+    .selectAll()
+    .select((eb) =>
+      eb
+        .selectFrom('planItem')
+        .select((of) => of.fn.countAll<number>().as('n'))
+        .whereRef('planItem.planId', '=', 'plan.id')
+        .as('size'),
+    )
+    .where((eb) => eb.and(given(filter)));
 }
 
 function toPlan<Row extends { size: number | null }>(row: Row) {
@@ -226,14 +192,8 @@ async function closeDecided(tx: Transaction, planId: number, decision: PlanState
   const open = undecided.filter(isStanding);
   if (open.length > 0) return open.length;
   await setOutcomes(tx, planId, undecided, 'stale');
-  const approved = await tx
-    .selectFrom('planItem')
-    .select('membershipId')
-    .where('planId', '=', planId)
-    .where('outcome', '=', 'approved')
-    .limit(1)
-    .executeTakeFirst();
-  const state = approved === undefined ? decision : 'approved';
+  const approved = tx.selectFrom('planItem').where('planId', '=', planId).where('outcome', '=', 'approved');
+  const state = (await hasRows(approved)) ? 'approved' : decision;
   await tx.updateTable('plan').set({ state, decidedAt: now }).where('id', '=', planId).execute();
   return 0;
 }
@@ -246,7 +206,7 @@ async function lockOpen(database: Database, tx: Transaction, planId: number): Pr
 
 /** @throws AppError `not_found`, or `conflict` if it is already decided */
 export async function findOpenPlan(db: Transaction, planId: number): Promise<Plan> {
-  const plan = await selectPlans(db).where('id', '=', planId).executeTakeFirst();
+  const plan = await selectPlans(db, { id: planId }).executeTakeFirst();
   if (plan === undefined) throw new AppError('not_found', `There is no plan ${planId}`);
   if (plan.state === 'open') return toPlan(plan);
   throw new AppError('conflict', `Plan ${planId} is already ${plan.state}`);
@@ -299,16 +259,7 @@ async function setOutcomes(
   items: { membershipId: number }[],
   outcome: PlanItemOutcome,
 ): Promise<void> {
-  for (const part of inParts(items)) {
-    await tx
-      .updateTable('planItem')
-      .set({ outcome })
-      .where('planId', '=', planId)
-      .where(
-        'membershipId',
-        'in',
-        part.map(({ membershipId }) => membershipId),
-      )
-      .execute();
-  }
+  const ids = items.map(({ membershipId }) => membershipId);
+  const decided = tx.updateTable('planItem').set({ outcome }).where('planId', '=', planId);
+  await decided.where('membershipId', 'in', ids).execute();
 }

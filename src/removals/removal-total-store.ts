@@ -1,4 +1,5 @@
 import type { Database, Transaction } from '../db/database.ts';
+import type { Row } from '../db/schema.ts';
 import type { ReceiptOutcome } from '../domain/membership.ts';
 
 /**
@@ -22,9 +23,6 @@ export async function countRemoved(
     .execute();
 }
 
-export async function listRemoved({
-  kysely,
-}: Pick<Database, 'kysely'>): Promise<{ install: string; removed: number }[]> {
-  const rows = await kysely.selectFrom('removalTotal').selectAll().execute();
-  return rows.map(({ install, removed }) => ({ install, removed: Number(removed) }));
+export async function listRemoved({ kysely }: Pick<Database, 'kysely'>): Promise<Row<'removalTotal'>[]> {
+  return await kysely.selectFrom('removalTotal').selectAll().execute();
 }

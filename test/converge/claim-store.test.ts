@@ -5,9 +5,9 @@ import {
   installsWithMembershipsDue,
   prolongClaim,
   putBackClaim,
-  retryFailedOfTool,
 } from '../../src/converge/claim-store.ts';
 import { settleMembership } from '../../src/converge/settle-store.ts';
+import { retryFailedOfTool } from '../../src/converge/tool-trouble-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { holdInstalls } from '../../src/reconcile/read/hold-store.ts';
 import { claimInstallRead, settleInstallRead } from '../../src/reconcile/read/install-state-store.ts';

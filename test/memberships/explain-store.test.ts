@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { loadBearing } from '../../src/memberships/explain-store.ts';
-import { rejectPlanItems } from '../../src/removals/plan-store.ts';
+import { decidePlanItems } from '../../src/removals/plan-store.ts';
 import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine, limitRemovals } from '../support/engine-harness.ts';
@@ -92,7 +92,7 @@ describeEachDatabase('what bears on a trainer', (openFresh) => {
     await kysely.updateTable('membership').set({ generation: 9 }).execute();
     expect((await loadBearing(engine, 'cmu1')).plans.size).toBe(0);
     await kysely.updateTable('planItem').set({ generation: 9 }).execute();
-    await rejectPlanItems(engine, kysely, 1, '2026-03-15T13:00:00.000Z');
+    await decidePlanItems(engine, kysely, 1, 'rejected', '2026-03-15T13:00:00.000Z');
     expect((await loadBearing(engine, 'cmu1')).plans.size).toBe(0);
   });
 });

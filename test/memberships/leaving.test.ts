@@ -2,11 +2,11 @@ import { beforeEach, expect, it } from 'vitest';
 import { countedAfterMs } from '../../src/domain/brake.ts';
 import { emptyEvidence, emptyLink } from '../../src/domain/evidence.ts';
 import { instantIn } from '../../src/lib/clock.ts';
-import { listAccess } from '../../src/memberships/access-list-store.ts';
 import {
   type LeavingKey,
   type ListedMembership,
   leavingKeyOf,
+  listAccess,
   listMemberships,
 } from '../../src/memberships/membership-list-store.ts';
 import { convergeDue } from '../support/converging.ts';

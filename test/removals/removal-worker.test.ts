@@ -4,7 +4,7 @@ import { countedAfterMs } from '../../src/domain/brake.ts';
 import { emptyEvidence, emptyLink } from '../../src/domain/evidence.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { noteListed } from '../../src/reconcile/runs/active-list-store.ts';
-import { approvePlanItems, listPlanItems, listPlans, rejectPlanItems } from '../../src/removals/plan-store.ts';
+import { decidePlanItems, listPlanItems, listPlans } from '../../src/removals/plan-store.ts';
 import { createRemovalWorker } from '../../src/removals/removal-worker.ts';
 import { claimDue, convergeDue } from '../support/converging.ts';
 import { createEngine, type Engine, inStudio, startLoops } from '../support/engine-harness.ts';
@@ -59,10 +59,9 @@ describeAnyDatabase('removals', (openFresh) => {
     (await engine.membershipRows()).filter((row) => row.state === state).length;
   const openPlans = async () => (await listPlans(engine, { state: 'open' })).map(({ size }) => size);
 
-  const decisions = { approve: approvePlanItems, reject: rejectPlanItems };
-  async function decide(how: keyof typeof decisions, planId: number) {
+  async function decide(how: 'approved' | 'rejected', planId: number) {
     const now = toInstant(engine.clock.now());
-    return await inTransaction(engine.database, (tx) => decisions[how](engine, tx, planId, now));
+    return await inTransaction(engine.database, (tx) => decidePlanItems(engine, tx, planId, how, now));
   }
 
   it('go where the brake allows them', async () => {
@@ -107,7 +106,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(await engine.rows('removal')).toEqual([]);
     expect(await convergeDue(engine, tool)).toEqual([]);
     expect(countIn()).toBe(10);
-    await decide('approve', 1);
+    await decide('approved', 1);
     expect(await convergeDue(engine, tool)).toEqual(Array(4).fill('remove removed'));
   });
 
@@ -236,19 +235,19 @@ describeAnyDatabase('removals', (openFresh) => {
       { trainerId: 't2', isStale: false },
       { trainerId: 't3', isStale: true },
     ]);
-    expect(await decide('approve', plan?.id ?? 0)).toEqual({ install: 'acme', decided: 2, stale: 1, open: 0 });
+    expect(await decide('approved', plan?.id ?? 0)).toEqual({ install: 'acme', decided: 2, stale: 1, open: 0 });
     await convergeDue(engine, tool);
     expect(tool.members('street-signs')).toEqual(['t3', 't4']);
     const outcomes = (await listPlanItems(engine, plan?.id ?? 0)).map(({ outcome }) => outcome);
     expect(outcomes).toEqual(['approved', 'approved', 'stale']);
-    await expect(decide('reject', plan?.id ?? 0)).rejects.toMatchObject({ code: 'conflict' });
-    await expect(decide('approve', 99)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(decide('rejected', plan?.id ?? 0)).rejects.toMatchObject({ code: 'conflict' });
+    await expect(decide('approved', 99)).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('that an operator rejects wait for new evidence', async () => {
     await hire(4);
     await unlink(1, 2);
-    expect(await decide('reject', 1)).toMatchObject({ decided: 2, stale: 0 });
+    expect(await decide('rejected', 1)).toMatchObject({ decided: 2, stale: 0 });
     await engine.apply([`${about('project_link.removed', 1)} `]);
     await engine.pass(2 * dayMs);
     expect(await convergeDue(engine, tool)).toEqual([]);

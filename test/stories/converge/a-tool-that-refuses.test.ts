@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { keepInvitation, wantRenewal } from '../../../src/converge/invitation-store.ts';
+import { keepInvitation, wantRenewals } from '../../../src/converge/invitation-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { createStudioWorker, hire, receiptsOf, untilActive } from '../../support/converging.ts';
@@ -82,7 +82,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
         expiresAt: null,
       } as const;
       await keepInvitation(engine, tx, invited?.id ?? 0, link, now);
-      await wantRenewal(tx, invited?.id ?? 0, now);
+      await wantRenewals(tx, [invited?.id ?? 0], now);
     });
     worker.wake();
     await until(

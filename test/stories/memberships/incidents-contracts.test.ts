@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { approvePlanItems, listPlanItems } from '../../../src/removals/plan-store.ts';
+import { decidePlanItems, listPlanItems } from '../../../src/removals/plan-store.ts';
 import { describeEachDatabase, type OpenFresh } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, type Listing, minutes, toApi } from '../../support/incident.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
@@ -324,7 +324,7 @@ describeEachDatabase('a tool that cannot take people back', (openFresh) => {
     await incident.pass(72 * hours);
     expect(incident.tool.members(signs)).toEqual(['cmu1']);
     const { engine } = incident;
-    await approvePlanItems(engine, engine.database.kysely, 1, toInstant(engine.clock.now()));
+    await decidePlanItems(engine, engine.database.kysely, 1, 'approved', toInstant(engine.clock.now()));
     await incident.settle();
     expect(incident.tool.members(signs)).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { approvePlanItems, listPlanItems, rejectPlanItems } from '../../../src/removals/plan-store.ts';
+import { decidePlanItems, listPlanItems } from '../../../src/removals/plan-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, type Listing, minutes } from '../../support/incident.ts';
 
@@ -351,7 +351,7 @@ describeEachDatabase('a grant that is revoked', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
     const { engine } = incident;
     const now = toInstant(engine.clock.now());
-    await inTransaction(engine.database, (tx) => approvePlanItems(engine, tx, 1, now));
+    await inTransaction(engine.database, (tx) => decidePlanItems(engine, tx, 1, 'approved', now));
     await incident.settle();
     expect(members()).toEqual([]);
     expect(incident.tool.members('lamps')).toEqual([]);
@@ -393,7 +393,7 @@ describeEachDatabase('ten links that are removed at once', (openFresh) => {
   const decide = async (decision: 'approve' | 'reject') => {
     const { database, clock } = incident.engine;
     return await inTransaction(database, (tx) =>
-      (decision === 'approve' ? approvePlanItems : rejectPlanItems)(incident.engine, tx, 1, toInstant(clock.now())),
+      decidePlanItems(incident.engine, tx, 1, decision === 'approve' ? 'approved' : 'rejected', toInstant(clock.now())),
     );
   };
   const countIn = () => ten.filter((index) => incident.tool.members(`p${index}`).length > 0).length;

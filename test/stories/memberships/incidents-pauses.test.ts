@@ -5,7 +5,7 @@ import { toInstant } from '../../../src/lib/clock.ts';
 import { holdInstalls } from '../../../src/reconcile/read/hold-store.ts';
 import { findInstallState, hasReadDue } from '../../../src/reconcile/read/install-state-store.ts';
 import { checkSilence } from '../../../src/reconcile/runs/silence.ts';
-import { approvePlanItems } from '../../../src/removals/plan-store.ts';
+import { decidePlanItems } from '../../../src/removals/plan-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { inStudio } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
@@ -194,7 +194,7 @@ describeEachDatabase('a link that was removed before an outage', (openFresh) => 
     await incident.pass(15 * minutes);
     expect(await incident.plans()).toEqual([2]);
     const now = toInstant(engine.clock.now());
-    await inTransaction(engine.database, (tx) => approvePlanItems(engine, tx, 1, now));
+    await inTransaction(engine.database, (tx) => decidePlanItems(engine, tx, 1, 'approved', now));
     await beAway(20 * minutes);
     expect(members()).toEqual(['cmu1', 'cmu2']);
     await incident.read(unlinked);

@@ -3,7 +3,7 @@ import { convergeLeaseMs } from '../../../src/converge/claim-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { holdInstalls } from '../../../src/reconcile/read/hold-store.ts';
-import { approvePlanItems, rejectPlanItems } from '../../../src/removals/plan-store.ts';
+import { decidePlanItems } from '../../../src/removals/plan-store.ts';
 import { claimDue, converge, crashingAtReceipt, receiptsOf } from '../../support/converging.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
@@ -184,7 +184,13 @@ describeEachDatabase('what an operator decided', (openFresh) => {
     const { engine } = incident;
     const decide = (decision: 'approve' | 'reject', plan: number) =>
       inTransaction(engine.database, (tx) =>
-        (decision === 'approve' ? approvePlanItems : rejectPlanItems)(engine, tx, plan, toInstant(engine.clock.now())),
+        decidePlanItems(
+          engine,
+          tx,
+          plan,
+          decision === 'approve' ? 'approved' : 'rejected',
+          toInstant(engine.clock.now()),
+        ),
       );
     await decide('reject', 1);
     await expect(decide('approve', 1)).rejects.toMatchObject({ code: 'conflict' });

@@ -10,7 +10,7 @@ import {
   lastReceiptId,
   noteRunRead,
 } from '../../../src/reconcile/runs/run-store.ts';
-import { approvePlanItems } from '../../../src/removals/plan-store.ts';
+import { decidePlanItems } from '../../../src/removals/plan-store.ts';
 import { createIncident, type Incident, type Listing, minutes } from '../../support/incident.ts';
 import { storageOf } from '../../support/storage-of.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
@@ -58,7 +58,7 @@ describeAnyDatabase('a run', (openFresh) => {
     await incident.read(both);
     await incident.read(ended);
     const now = toInstant(engine.clock.now());
-    await inTransaction(engine.database, (tx) => approvePlanItems(engine, tx, 1, now));
+    await inTransaction(engine.database, (tx) => decidePlanItems(engine, tx, 1, 'approved', now));
     expect(await countPlanWork(engine, 1)).toEqual({ removed: 0, failed: 0, left: 2 });
     await incident.settle();
     expect(await countPlanWork(engine, 1)).toEqual({ removed: 2, failed: 0, left: 0 });
@@ -71,7 +71,7 @@ describeAnyDatabase('a run', (openFresh) => {
     await incident.read(ended);
     tool.unseat('signs', 'u1');
     const now = toInstant(engine.clock.now());
-    await inTransaction(engine.database, (tx) => approvePlanItems(engine, tx, 1, now));
+    await inTransaction(engine.database, (tx) => decidePlanItems(engine, tx, 1, 'approved', now));
     await incident.settle();
     expect(await countPlanWork(engine, 1)).toEqual({ removed: 1, failed: 0, left: 0 });
     // By `--wait 60s` from before that look.

@@ -4,7 +4,7 @@ import { inTransaction } from '../../../src/db/database.ts';
 import { countedAfterMs } from '../../../src/domain/brake.ts';
 import { type Evidence, emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { rejectPlanItems } from '../../../src/removals/plan-store.ts';
+import { decidePlanItems } from '../../../src/removals/plan-store.ts';
 import { type Engine, toEvidence } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { createIncident, derivePostponed, hours, type Incident, minutes } from '../../support/incident.ts';
@@ -211,5 +211,5 @@ function countIn({ tool }: Incident, of: number): number {
 
 async function reject(engine: Engine, plan: number): Promise<void> {
   const now = toInstant(engine.clock.now());
-  await inTransaction(engine.database, (tx) => rejectPlanItems(engine, tx, plan, now));
+  await inTransaction(engine.database, (tx) => decidePlanItems(engine, tx, plan, 'rejected', now));
 }

@@ -5,7 +5,7 @@ import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { awaitWork } from '../../../src/removals/final-reading-store.ts';
-import { approvePlanItems } from '../../../src/removals/plan-store.ts';
+import { decidePlanItems } from '../../../src/removals/plan-store.ts';
 import { brakeDue } from '../../../src/removals/removal-worker.ts';
 import { scopeOfLink } from '../../../src/usage/read/find-scopes.ts';
 import { readNextScope } from '../../../src/usage/read/read-scope.ts';
@@ -85,7 +85,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
 
     expect(await isCleared()).toBe(false);
     expect([await states(), await countDueScopes(world.ctx, now)]).toEqual([['held', 'held'], 0]);
-    await inTransaction(engine.database, (tx) => approvePlanItems(storageOf(engine.database), tx, 1, now));
+    await inTransaction(engine.database, (tx) => decidePlanItems(storageOf(engine.database), tx, 1, 'approved', now));
     expect(await isCleared()).toBe(false);
     expect([await states(), await countDueScopes(world.ctx, now)]).toEqual([['held', 'held'], 1]);
     await world.read();

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
-import { type AccessFilter, listAccess } from '../../src/memberships/access-list-store.ts';
 import { findMembership } from '../../src/memberships/look-store.ts';
+import { type AccessFilter, listAccess } from '../../src/memberships/membership-list-store.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
