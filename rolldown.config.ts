@@ -15,7 +15,6 @@ export default defineConfig({
     main: 'src/main.ts',
     'append-thread': 'src/inbox/append-thread.ts',
     'checkpoint-thread': 'src/db/checkpoint-thread.ts',
-    'alive-probe': 'src/db/alive-probe.ts',
     adapter: 'src/adapters/adapter.ts',
     kit: 'src/adapters/kit.ts',
     conformance: 'src/adapters/conformance.ts',

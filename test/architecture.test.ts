@@ -54,7 +54,7 @@ const knownOnlyTo: Record<string, RegExp> = {
 /** Third-party packages that stay behind one door. */
 const onlyIn: Record<string, RegExp> = {
   kysely: /^src\/db\/|^migrations\/|-store\.ts$/,
-  'better-sqlite3': /^src\/db\/(sqlite-database|checkpoint-thread|alive-lock|alive-probe)\.ts$/,
+  'better-sqlite3': /^src\/db\/(sqlite-database|checkpoint-thread|alive-lock)\.ts$/,
   pg: /^src\/db\/(postgres-database|change-channel)\.ts$/,
   express: /^src\/(receiver|console|api|sandbox)\//,
   zod: /^src\/(config|operations)\/|-schema\.ts$|^src\/api\/(serve-api|operations)\.ts$|^src\/adapters\/adapter\.ts$/,

@@ -1,7 +1,4 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import SqliteDatabase from 'better-sqlite3';
 import { AppError } from '../domain/errors.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
@@ -24,35 +21,33 @@ export interface AliveLock {
 
 /** How long to wait for a process that has it exclusively for a moment. */
 const patienceMs = 10_000;
-const probeMs = 5000;
-const probeFile = new URL(`./alive-probe${extname(import.meta.url)}`, import.meta.url);
 
 interface AliveLockDeps {
   database: Database;
   clock: Clock;
   /** The tools whose calls end with their process. */
   localTools: readonly string[];
-  /** Whether other processes see the lock; if not, leases run out by themselves. */
-  isSeen?: (aliveFile: string) => Promise<boolean>;
 }
 
-export function createAliveLock({ database, clock, localTools, isSeen = isSeenByOthers }: AliveLockDeps): AliveLock {
+export function createAliveLock({ database, clock, localTools }: AliveLockDeps): AliveLock {
   const file = database.dialect === 'sqlite' ? sqliteFileOf(database.url) : undefined;
   let lock: SqliteDatabase.Database | undefined;
   return {
     async hold() {
       if (file === undefined) return;
-      const aliveFile = aliveFileOf(file);
-      lock = openLock(aliveFile);
-      const isAlone = takeAlone(lock);
-      if (isAlone) await freeDead({ database, clock, localTools, isSeen }, aliveFile);
-      if (isAlone) lock.exec('commit');
+      lock = openLock(file);
+      if (takeAlone(lock)) {
+        const now = toInstant(clock.now());
+        if (await hasLeases(database.kysely, now))
+          await inTransaction(database, (tx) => voidLeases(tx, now, localTools));
+        lock.exec('commit');
+      }
       lock.pragma(`busy_timeout = ${patienceMs}`);
       readLocked(lock);
     },
     holdAlone() {
       if (file === undefined) return true;
-      lock = openLock(aliveFileOf(file));
+      lock = openLock(file);
       return takeAlone(lock);
     },
     release() {
@@ -61,12 +56,9 @@ export function createAliveLock({ database, clock, localTools, isSeen = isSeenBy
   };
 }
 
-function aliveFileOf(databaseFile: string): string {
-  return `${databaseFile}-alive`;
-}
-
 /** A process that has the lock must not open the file otherwise, because closing it releases the lock. */
-function openLock(aliveFile: string): SqliteDatabase.Database {
+function openLock(databaseFile: string): SqliteDatabase.Database {
+  const aliveFile = `${databaseFile}-alive`;
   if (!existsSync(aliveFile)) createPrivately(aliveFile);
   return new SqliteDatabase(aliveFile, { timeout: 0 });
 }
@@ -94,25 +86,4 @@ function takeAlone(lock: SqliteDatabase.Database): boolean {
 
 function isBusy(error: unknown): boolean {
   return (error as { code?: string }).code === 'SQLITE_BUSY';
-}
-
-async function freeDead(
-  { database, clock, localTools, isSeen }: Required<AliveLockDeps>,
-  aliveFile: string,
-): Promise<void> {
-  const now = toInstant(clock.now());
-  if (!(await hasLeases(database.kysely, now))) return;
-  // On some network file systems locks have no effect.
-  if (!(await isSeen(aliveFile))) return;
-  await inTransaction(database, (tx) => voidLeases(tx, now, localTools));
-}
-
-/** Asks another process, because a lock never stops the process that has it. */
-async function isSeenByOthers(aliveFile: string): Promise<boolean> {
-  return await new Promise((resolve) => {
-    const args = [fileURLToPath(probeFile), aliveFile];
-    execFile(process.execPath, args, { timeout: probeMs }, (error, stdout) => {
-      resolve(error === null && stdout.trim() === 'locked');
-    });
-  });
 }

@@ -1,5 +1,6 @@
 import { type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
 import type { Database, Transaction } from './database.ts';
+import type { Tables } from './schema.ts';
 
 /**
  * Work that one process at a time has: its row is leased, and free again when the lease has run out.
@@ -7,7 +8,9 @@ import type { Database, Transaction } from './database.ts';
  * transaction ends; on SQLite the transaction itself holds the only write lock.
  */
 
-type LeasedTable = 'installState' | 'membership' | 'readRequest' | 'usageScope';
+type LeasedTable = {
+  [T in keyof Tables]: 'leasedUntil' extends keyof Tables[T] ? T : never;
+}[keyof Tables];
 
 /** Whether no worker holds the row. */
 export function isFree(table: LeasedTable, now: string): RawBuilder<SqlBool> {

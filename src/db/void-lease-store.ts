@@ -1,20 +1,14 @@
 import { sql } from 'kysely';
 import type { Transaction } from './database.ts';
+import { tables } from './schema.ts';
 
 /** The SQL that ends the leases of dead processes. */
 
-const leases = {
-  install_state: 'leased_until',
-  membership: 'leased_until',
-  named_lock: 'leased_until',
-  read_request: 'leased_until',
-  usage_scope: 'leased_until',
-} as const;
+const leased = Object.keys(tables).filter((table) => tables[table]?.columns['leasedUntil'] !== undefined);
 
 export async function hasLeases(db: Transaction, now: string): Promise<boolean> {
-  for (const [table, column] of Object.entries(leases)) {
-    const { rows } = await sql`select 1 from ${sql.table(table)}
-      where ${sql.ref(column)} > ${now} limit 1`.execute(db);
+  for (const table of leased) {
+    const { rows } = await sql`select 1 from ${sql.table(table)} where leased_until > ${now} limit 1`.execute(db);
     if (rows.length > 0) return true;
   }
   return false;
@@ -32,10 +26,9 @@ export async function voidLeases(tx: Transaction, now: string, localTools: reado
       late_until = case when late_until > ${now} then ${now} else late_until end
       where leased_until > ${now} and tool in (${sql.join(localTools)})`.execute(tx);
   }
-  for (const [table, column] of Object.entries(leases)) {
+  for (const table of leased) {
     const endsAt = table === 'membership' ? arrivedBy(now) : now;
-    await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${endsAt}
-      where ${sql.ref(column)} > ${now}`.execute(tx);
+    await sql`update ${sql.table(table)} set leased_until = ${endsAt} where leased_until > ${now}`.execute(tx);
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import type { Evidence } from '../domain/evidence.ts';
+import type { ContractKey, Evidence } from '../domain/evidence.ts';
 import { countContractsOf, dropPostponed, takePostponed } from '../memberships/derivation-store.ts';
-import { type DerivedWork, deriveMemberships } from '../memberships/derive-memberships.ts';
+import { type DerivedWork, deriveMemberships, type Origin } from '../memberships/derive-memberships.ts';
 import { postponeTouchedTrainers } from '../memberships/touched-store.ts';
 import { mergeEvidence } from './evidence-store.ts';
 import { type HeldEvidence, holdEvidence } from './hold-evidence.ts';
@@ -22,14 +22,8 @@ export interface AppliedEvidence extends DerivedWork {
 }
 
 /** A trainer that an event names, and the contract that the event is about. */
-export interface NamedTrainer {
-  install: string;
-  contractId: string;
+export interface NamedTrainer extends ContractKey, Origin {
   trainerId: string;
-  /** When the delivery with the event was received. */
-  receivedAt: string;
-  /** The span of that. */
-  traceContext?: string | null;
 }
 
 /**
@@ -55,14 +49,8 @@ export async function applyEvidence(
   const used = await countContractsOf(tx, trainers);
   const room = maxContractsAtOnce - [...used.values()].reduce((sum, count) => sum + count, 0);
   const others = await takePostponed(ctx, tx, maxTrainersAtOnce, Math.max(room, minRoom));
-  const received = new Map([...others, ...mapValues(first, ({ receivedAt }) => receivedAt)]);
-  const traces = new Map(mapValues(first, ({ traceContext = null }) => traceContext));
-  const derived = await deriveMemberships(ctx, tx, { received, traces }, now);
+  const derived = await deriveMemberships(ctx, tx, new Map<string, Origin>([...others, ...first]), now);
   return { ...derived, changed, held };
-}
-
-function mapValues<T, U>(of: ReadonlyMap<string, T>, to: (value: T) => U): [string, U][] {
-  return [...of].map(([key, value]) => [key, to(value)]);
 }
 
 /** By trainer: the first delivery that names them. */

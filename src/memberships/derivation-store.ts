@@ -65,14 +65,14 @@ export async function hasPostponed(ctx: Storage, of?: string): Promise<boolean> 
  * Takes the trainers whose turn it is, as many as there is room for, but at least one.
  *
  * @param room how many of their participations may be read
- * @returns by trainer: when the last evidence about them came; empty if they wait for another reason
+ * @returns by trainer: when the last evidence about them was received; empty if they wait for another reason
  */
 export async function takePostponed(
   ctx: Storage,
   tx: Transaction,
   limit: number,
   room: number,
-): Promise<Map<string, string>> {
+): Promise<Map<string, { receivedAt: string }>> {
   const turns = turnsOf(ctx.database, 'derivation');
   const candidates = await turns.take(await installsIn(tx, 'derivation'), limit, (install, part) =>
     findWaiting(tx, install, part),
@@ -86,7 +86,7 @@ export async function takePostponed(
     return index === 0 || left >= 0;
   });
   await dropPostponed(tx, taken);
-  return new Map(taken.map((trainerId) => [trainerId, waiting.get(trainerId) ?? '']));
+  return new Map(taken.map((trainerId) => [trainerId, { receivedAt: waiting.get(trainerId) ?? '' }]));
 }
 
 /** Removes the marks of trainers who are derived now. */

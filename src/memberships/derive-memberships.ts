@@ -1,7 +1,6 @@
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
-import type { Instant } from '../domain/evidence.ts';
 import { statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipCore } from '../domain/membership.ts';
 import { isExplicit } from '../domain/standing.ts';
@@ -21,7 +20,7 @@ import { findDisagreements } from './find-disagreements.ts';
 import { isOurReason, type Reason } from './judge-membership.ts';
 import {
   grantsOf,
-  insertMemberships,
+  insertMembership,
   membershipsOf,
   type Participation,
   type ProjectKey,
@@ -41,12 +40,12 @@ export interface DerivedWork {
   isRemovalDue: boolean;
 }
 
-/** The trainers to derive, and what concerns each of them. */
-export interface DerivedTrainers {
-  /** By trainer: when what concerns them was received; empty if that is not known. */
-  received: ReadonlyMap<string, string>;
-  /** By trainer: the span of that, where it is known. */
-  traces: ReadonlyMap<string, string | null>;
+/** What a trainer is derived for. */
+export interface Origin {
+  /** When it was received; empty if that is not known. */
+  receivedAt: string;
+  /** The span of that, where it is known. */
+  traceContext?: string | null;
 }
 
 /**
@@ -56,20 +55,17 @@ export interface DerivedTrainers {
 export async function deriveMemberships(
   ctx: Context,
   tx: Transaction,
-  { received, traces }: DerivedTrainers,
+  trainers: ReadonlyMap<string, Origin>,
   now: string,
 ): Promise<DerivedWork> {
-  if (received.size === 0) return { isDue: false, isRemovalDue: false };
+  if (trainers.size === 0) return { isDue: false, isRemovalDue: false };
+  const trainerIds = [...trainers.keys()];
   // What changes who is wanted may change whose work it is.
-  await markWorkStale(
-    tx,
-    [...received.keys()].map((trainerId) => ({ trainerId, fromDay: '' })),
-  );
-  const known = await loadTrainerFacts(ctx, tx, [...received.keys()], ctx.config.marketplace.managedDomains);
+  const stale = trainerIds.map((trainerId) => ({ trainerId, fromDay: '' }));
+  await markWorkStale(tx, stale);
+  const known = await loadTrainerFacts(ctx, tx, trainerIds, ctx.config.marketplace.managedDomains);
   const changes = planMemberships(known, ctx.routeLink, ctx.config.removals);
-  const receivedAt = ({ seat }: MembershipChange) => received.get(seat.trainerId) || now;
-  const traceOf = ({ seat }: MembershipChange) => traces.get(seat.trainerId) ?? null;
-  await store(ctx, tx, changes, { receivedAt, traceOf, now });
+  await store(ctx, tx, changes, trainers, now);
   const isLeft = await noteEndedProjects(ctx, tx, known, now);
   for (const disagreement of findDisagreements(known, changes)) {
     ctx.alerts.raise('address_disagreement', disagreement, disagreementMessage);
@@ -170,54 +166,27 @@ function goneProjects(participations: Participation[]): ProjectKey[] {
   });
 }
 
-/** What a change comes from. */
-interface Origins {
-  receivedAt(change: MembershipChange): string;
-  traceOf(change: MembershipChange): string | null;
-  now: string;
-}
-
 async function store(
   ctx: Storage,
   tx: Transaction,
-  changes: MembershipChange[],
-  { receivedAt, traceOf, now }: Origins,
+  changes: readonly MembershipChange[],
+  trainers: ReadonlyMap<string, Origin>,
+  now: string,
 ): Promise<void> {
-  const isNew = (change: MembershipChange) => change.before === undefined;
-  const added = changes.filter(isNew);
-  const ids = await insertMemberships(
-    tx,
-    added.map((change) => ({
-      ...change.seat,
-      isOurs: false,
-      ...toColumns(change.after, now),
-      unmetSince: toUnmetSince(change.after, receivedAt(change)),
-      traceContext: traceOf(change),
-    })),
-  );
-  const changed = changes.filter((change) => !isNew(change));
-  await retractRemovals(tx, changed.flatMap(isReturning));
-  for (const change of changed) {
-    const { before, after } = change;
-    if (before === undefined) continue;
-    await updateMembership(
+  await retractRemovals(tx, changes.flatMap(isReturning));
+  for (const { seat, before, after, newReasons, address } of changes) {
+    const { receivedAt = '', traceContext = null } = trainers.get(seat.trainerId) ?? {};
+    const origin = { unmetSince: toUnmetSince(after, receivedAt || now), traceContext };
+    const id =
+      before?.id ?? (await insertMembership(tx, { ...seat, isOurs: false, ...toColumns(after, now), ...origin }));
+    if (before !== undefined) await updateMembership(tx, id, toUpdate(before, after, origin, now));
+    if (before !== undefined && after.state === 'released') await endGivenAddresses(tx, id, now);
+    if (address !== null) await setCurrentAddress(ctx, tx, id, { trainerId: seat.trainerId, ...address });
+    await recordReasons(
       tx,
-      before.id,
-      toUpdate(before, after, { receivedAt: receivedAt(change), traceContext: traceOf(change), now }),
+      newReasons.map((reason) => ({ membershipId: id, recordedAt: now, ...reason })),
     );
-    if (after.state === 'released') await endGivenAddresses(tx, before.id, now);
   }
-  const idOf = ({ before }: MembershipChange, index: number) => before?.id ?? ids[index];
-  for (const [index, change] of [...added, ...changed].entries()) {
-    const { trainerId } = change.seat;
-    const id = idOf(change, index);
-    if (change.address === null || id === undefined) continue;
-    await setCurrentAddress(ctx, tx, id, { trainerId, ...change.address });
-  }
-  await recordReasons(tx, [
-    ...added.flatMap(({ newReasons }, index) => toRows(newReasons, ids[index], now)),
-    ...changed.flatMap(({ newReasons, before }) => toRows(newReasons, before?.id, now)),
-  ]);
 }
 
 /** The membership is wanted again before the removal started, so the brake need not count the removal. */
@@ -225,14 +194,11 @@ function isReturning({ before, after }: MembershipChange): number[] {
   return before?.state === 'removing' && after.generation !== before.generation ? [before.id] : [];
 }
 
-function toRows(reasons: MembershipChange['newReasons'], membershipId: number | undefined, recordedAt: Instant) {
-  return membershipId === undefined ? [] : reasons.map((reason) => ({ membershipId, recordedAt, ...reason }));
-}
-
 function toUpdate(
   before: Row<'membership'>,
   after: MembershipCore,
-  { receivedAt, traceContext, now }: { receivedAt: string; traceContext: string | null; now: string },
+  origin: Pick<Row<'membership'>, 'unmetSince' | 'traceContext'>,
+  now: string,
 ): Partial<Row<'membership'>> {
   const { install, generation, state, cause, removeAfter } = after;
   const isSame =
@@ -248,7 +214,7 @@ function toUpdate(
   return {
     ...(before.releasedBy !== 'operator' && { releasedBy: null }),
     ...toColumns(after, now),
-    ...(isDecidedAnew && { unmetSince: toUnmetSince(after, receivedAt), traceContext }),
+    ...(isDecidedAnew && origin),
   };
 }
 

@@ -1,7 +1,6 @@
-import type { Database } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
 import type {
-  AddressMissing,
   ContractEvidence,
   GrantEvidence,
   LinkEvidence,
@@ -32,21 +31,15 @@ export interface Bearing {
 
 export type KnownInvitation = Pick<Row<'invitation'>, 'kind' | 'deliveredAt' | 'deliveredBy'>;
 
-export interface ExplainedPerson {
-  install: string;
-  trainerId: string;
-  displayName: string | null;
+/** With the digest of the work address, which is equal for equal addresses and is not shown. */
+export interface ExplainedPerson
+  extends Pick<
+    Row<'person'>,
+    'install' | 'trainerId' | 'displayName' | 'workEmailDomain' | 'workEmailDigest' | 'addressMissing'
+  > {
   /** Whether a work address is known. */
   hasAddress: boolean;
-  /** The domain of the work address; null if no address is known, or its domain is not. */
-  workEmailDomain: string | null;
-  /** Equal for equal addresses. It is not shown. */
-  workEmailDigest: string | null;
-  /** Why no address was there when it was last read, where that is known. */
-  addressMissing: AddressMissing | null;
 }
-
-type Kysely = Database['kysely'];
 
 /** Everything about a trainer, by id or work address, or about a contract, by id. */
 export async function loadBearing(ctx: Storage, subject: string): Promise<Bearing> {
@@ -61,7 +54,11 @@ export async function loadBearing(ctx: Storage, subject: string): Promise<Bearin
   };
 }
 
-async function loadParticipations(kysely: Kysely, box: SecretBox, subject: string): Promise<ParticipationEvidence[]> {
+async function loadParticipations(
+  kysely: Transaction,
+  box: SecretBox,
+  subject: string,
+): Promise<ParticipationEvidence[]> {
   const digest = box.digest(subject.trim().toLowerCase());
   return await kysely
     .selectFrom('participation')
@@ -80,7 +77,7 @@ async function loadParticipations(kysely: Kysely, box: SecretBox, subject: strin
 }
 
 async function loadContracts(
-  kysely: Kysely,
+  kysely: Transaction,
   subject: string,
   participations: ParticipationEvidence[],
 ): Promise<ContractEvidence[]> {
@@ -98,38 +95,34 @@ async function loadContracts(
 }
 
 /** What leads from these contracts to projects. Ids repeat between installs: `explain` separates them. */
-async function loadPaths(kysely: Kysely, contracts: ContractEvidence[]) {
+async function loadPaths(kysely: Transaction, contracts: ContractEvidence[]) {
   const contractIds = distinct(contracts.map(({ contractId }) => contractId));
-  const pairs = await ifAny(contractIds, () =>
-    kysely.selectFrom('contractLink').selectAll().where('contractId', 'in', contractIds).orderBy('linkId').execute(),
-  );
-  const linkIds = distinct(pairs.map(({ linkId }) => linkId));
+  const pairs = kysely.selectFrom('contractLink').selectAll().where('contractId', 'in', contractIds);
+  const found = await pairs.orderBy('linkId').execute();
+  const linkIds = distinct(found.map(({ linkId }) => linkId));
   const installs = distinct(contracts.map(({ install }) => install));
   return {
-    pairs,
-    links: await ifAny(linkIds, () => kysely.selectFrom('link').selectAll().where('linkId', 'in', linkIds).execute()),
-    grants: await ifAny(installs, () =>
-      kysely.selectFrom('installGrant').selectAll().where('install', 'in', installs).execute(),
-    ),
+    pairs: found,
+    links: await kysely.selectFrom('link').selectAll().where('linkId', 'in', linkIds).execute(),
+    grants: await kysely.selectFrom('installGrant').selectAll().where('install', 'in', installs).execute(),
   };
 }
 
 /** What is known of the trainers, and their memberships in the tools. */
-async function loadMemberships(kysely: Kysely, trainerIds: string[]) {
-  const memberships = await ifAny(trainerIds, () =>
-    kysely.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds).orderBy('id').execute(),
-  );
+async function loadMemberships(kysely: Transaction, trainerIds: string[]) {
+  const all = kysely.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds);
+  const memberships = await all.orderBy('id').execute();
   const ids = memberships.map(({ id }) => id);
   return {
     memberships,
-    people: await ifAny(trainerIds, () => loadPeople(kysely, trainerIds)),
-    reasons: await ifAny(ids, () => kysely.selectFrom('reason').selectAll().where('membershipId', 'in', ids).execute()),
-    plans: new Map(await ifAny(ids, () => loadPlans(kysely, ids))),
-    invitations: new Map(await ifAny(ids, () => loadInvitations(kysely, ids))),
+    people: await loadPeople(kysely, trainerIds),
+    reasons: await kysely.selectFrom('reason').selectAll().where('membershipId', 'in', ids).execute(),
+    plans: new Map(await loadPlans(kysely, ids)),
+    invitations: new Map(await loadInvitations(kysely, ids)),
   };
 }
 
-async function loadPeople(kysely: Kysely, trainerIds: string[]): Promise<ExplainedPerson[]> {
+async function loadPeople(kysely: Transaction, trainerIds: string[]): Promise<ExplainedPerson[]> {
   const people = await kysely
     .selectFrom('person')
     .select(['install', 'trainerId', 'displayName', 'workEmailDomain', 'workEmailDigest', 'addressMissing'])
@@ -138,7 +131,7 @@ async function loadPeople(kysely: Kysely, trainerIds: string[]): Promise<Explain
   return people.map((one) => ({ ...one, hasAddress: one.workEmailDigest !== null }));
 }
 
-async function loadInvitations(kysely: Kysely, membershipIds: number[]): Promise<[number, KnownInvitation][]> {
+async function loadInvitations(kysely: Transaction, membershipIds: number[]): Promise<[number, KnownInvitation][]> {
   const invitations = await kysely
     .selectFrom('invitation')
     .select(['membershipId', 'kind', 'deliveredAt', 'deliveredBy'])
@@ -147,7 +140,7 @@ async function loadInvitations(kysely: Kysely, membershipIds: number[]): Promise
   return invitations.map(({ membershipId, ...invitation }) => [membershipId, invitation]);
 }
 
-async function loadPlans(kysely: Kysely, membershipIds: number[]): Promise<[number, number][]> {
+async function loadPlans(kysely: Transaction, membershipIds: number[]): Promise<[number, number][]> {
   const items = await kysely
     .selectFrom('planItem')
     .innerJoin('plan', 'plan.id', 'planItem.planId')
@@ -160,11 +153,6 @@ async function loadPlans(kysely: Kysely, membershipIds: number[]): Promise<[numb
     .whereRef('membership.generation', '=', 'planItem.generation')
     .execute();
   return items.map(({ membershipId, planId }) => [membershipId, planId]);
-}
-
-/** PostgreSQL accepts no empty list. */
-async function ifAny<T>(ids: readonly unknown[], load: () => Promise<T[]>): Promise<T[]> {
-  return ids.length === 0 ? [] : await load();
 }
 
 function keyOf({ install, contractId }: { install: string; contractId: string }): string {

@@ -95,15 +95,10 @@ export async function successorLinksOf(tx: Transaction, projects: ProjectKey[]):
   return links.filter((link) => statusOfLink(link) === 'live');
 }
 
-/** @returns the new ids, in the order of the rows */
-export async function insertMemberships(tx: Transaction, rows: Insertable<Tables['membership']>[]): Promise<number[]> {
-  // Insert one row at a time, because `returning` does not guarantee the order of the rows.
-  const ids: number[] = [];
-  for (const row of rows) {
-    const { id } = await tx.insertInto('membership').values(row).returning('id').executeTakeFirstOrThrow();
-    ids.push(id);
-  }
-  return ids;
+/** @returns the new id */
+export async function insertMembership(tx: Transaction, row: Insertable<Tables['membership']>): Promise<number> {
+  const { id } = await tx.insertInto('membership').values(row).returning('id').executeTakeFirstOrThrow();
+  return id;
 }
 
 export async function recordReasons(tx: Transaction, rows: Row<'reason'>[]): Promise<void> {
