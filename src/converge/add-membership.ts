@@ -5,7 +5,7 @@ import { mayChange } from '../tools/account-rules.ts';
 import { createPassword } from '../tools/new-password.ts';
 import { findOthersAdded } from './access-store.ts';
 import { isAccountKnownAsOurs } from './account-store.ts';
-import type { Claim } from './claim-store.ts';
+import type { Attempt } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import {
   askTool,
@@ -27,13 +27,8 @@ import { toNewInvitation } from './renew-invitation.ts';
  *
  * @returns null if the claim no longer holds and nothing was done
  */
-export async function addMembership(
-  ctx: Context,
-  claim: Claim,
-  person: Person,
-  signal: AbortSignal,
-): Promise<ConvergeResult | null> {
-  const account = await lookAtAccount(ctx, claim.tool, person, signal);
+export async function addMembership(ctx: Context, claim: Attempt, person: Person): Promise<ConvergeResult | null> {
+  const account = await lookAtAccount(ctx, claim, person);
   const isOursBefore = await isAccountKnownAsOurs(ctx, claim, account);
   const password = passwordFor(ctx, claim);
   const isAccountAbsent = account === undefined ? null : account === null;
@@ -48,10 +43,8 @@ export async function addMembership(
     ...(othersAdded !== undefined && { othersAdded }),
     ...(password !== null && { newPassword: password }),
   };
-  const added = await askTool(ctx, claim.tool, signal, (adapter, callSignal) =>
-    adapter.addMember(claim.groupId, newcomer, callSignal),
-  );
-  await refuseProtected(ctx, claim, added, signal);
+  const added = await askTool(ctx, claim, (adapter, signal) => adapter.addMember(claim.groupId, newcomer, signal));
+  await refuseProtected(ctx, claim, added);
   await refuseAccountOfAnother(ctx, claim, added);
   const isMade = added.account === 'made' || (added.account === undefined && isAccountAbsent);
   const learnt = {
@@ -68,7 +61,7 @@ export async function addMembership(
     const invited = { ...learnt, isAccountOurs: false, memberId: added.id, ...invitation };
     return { operation: 'add', outcome: 'invited', ...invited, ...settledAs(ctx.clock, 'invited') };
   }
-  return await readBack(ctx, claim, { person, added, learnt: { ...learnt, ...invitation } }, signal);
+  return await readBack(ctx, claim, { person, added, learnt: { ...learnt, ...invitation } });
 }
 
 /**
@@ -78,20 +71,19 @@ export async function addMembership(
  */
 async function readBack(
   ctx: Context,
-  claim: Claim,
+  claim: Attempt,
   { person, added, learnt }: { person: Person; added: Added; learnt: Partial<ConvergeResult> },
-  signal: AbortSignal,
 ): Promise<ConvergeResult> {
   const { clock } = ctx;
   try {
-    const seen = await readUntil(ctx, claim, { ...person, memberId: added.id }, signal);
+    const seen = await readUntil(ctx, claim, { ...person, memberId: added.id });
     const shown = seen ?? added;
     const { id: memberId, isInvited } = shown;
     const [outcome, state] = isInvited ? (['invited', 'invited'] as const) : (['added', 'active'] as const);
     const settled = { ...learnt, ...toMadeAt(shown), memberId };
     return { ...settled, operation: 'add', outcome, ...settledAs(clock, state) };
   } catch (thrown) {
-    if (signal.aborted || !toolOf(ctx, claim.tool).adapter.capabilities.removesUnseen) throw thrown;
+    if (claim.signal.aborted || !toolOf(ctx, claim.tool).adapter.capabilities.removesUnseen) throw thrown;
     // The tool accepted the member but does not list it. The member may be in, and can be removed by this id.
     const { isUnanswered: _, ...failed } = toFailure(claim, toAppError(thrown), clock);
     return { ...failed, memberId: added.id };
@@ -99,30 +91,18 @@ async function readBack(
 }
 
 /** Undefined if the tool cannot tell. */
-async function lookAtAccount(
-  ctx: Context,
-  tool: string,
-  person: Person,
-  signal: AbortSignal,
-): Promise<Member | null | undefined> {
-  const { findAccount } = toolOf(ctx, tool).adapter;
+async function lookAtAccount(ctx: Context, claim: Attempt, person: Person): Promise<Member | null | undefined> {
+  const { findAccount } = toolOf(ctx, claim.tool).adapter;
   if (findAccount === undefined) return undefined;
-  const account = await askTool(ctx, tool, signal, (adapter, callSignal) =>
-    findAccount.call(adapter, person, callSignal),
-  );
-  if (account !== null && isProtectedIn(ctx, tool, account)) throw protectedError();
+  const account = await askTool(ctx, claim, (adapter, signal) => findAccount.call(adapter, person, signal));
+  if (account !== null && isProtectedIn(ctx, claim.tool, account)) throw protectedError();
   return account;
 }
 
 /** If the tool could not show the account before, a protected account is removed again at once. */
-async function refuseProtected(
-  ctx: Context,
-  { tool, groupId }: Claim,
-  added: Added,
-  signal: AbortSignal,
-): Promise<void> {
-  if (!isProtectedIn(ctx, tool, added)) return;
-  await askTool(ctx, tool, signal, (adapter, callSignal) => adapter.removeMember(groupId, added, callSignal));
+async function refuseProtected(ctx: Context, claim: Attempt, added: Added): Promise<void> {
+  if (!isProtectedIn(ctx, claim.tool, added)) return;
+  await askTool(ctx, claim, (adapter, signal) => adapter.removeMember(claim.groupId, added, signal));
   throw protectedError();
 }
 
@@ -131,7 +111,7 @@ function protectedError(): AppError {
 }
 
 /** Every try uses the same password, because any of them may have made the login. */
-function passwordFor(ctx: Context, { tool, password }: Claim): string | null {
+function passwordFor(ctx: Context, { tool, password }: Attempt): string | null {
   if (toolOf(ctx, tool).adapter.capabilities.invitation !== 'password') return null;
   return password ?? createPassword();
 }
@@ -147,7 +127,7 @@ function toInvitation({ invitation }: Added, password: string | null, hasPasswor
 }
 
 /** An earlier try to add the member has an unknown outcome. The login may have been made with its password. */
-export function invitationOfLostTry(claim: Claim, found: Member): Partial<ConvergeResult> {
+export function invitationOfLostTry(claim: Attempt, found: Member): Partial<ConvergeResult> {
   const { password, email } = claim;
   if (password === null || email === null || !isAccountMadeByUs(claim, found)) return {};
   const content = { kind: 'password', url: null, username: email, password } as const;

@@ -48,6 +48,11 @@ export interface Claim extends Omit<Row<'membership'>, 'leaseToken' | 'leasedUnt
   isRenewalWanted: boolean;
 }
 
+/** A claim that a worker acts on, until the signal ends that. */
+export interface Attempt extends Claim {
+  signal: AbortSignal;
+}
+
 /** The installs with a membership that is due in the tool. */
 export async function installsWithMembershipsDue(ctx: Storage, tool: string, now: string): Promise<string[]> {
   return await installsIn(ctx.database.kysely, 'membership', {

@@ -7,7 +7,7 @@ import { toInstant } from '../lib/clock.ts';
 import type { GivenAddress } from '../memberships/address-store.ts';
 import { dueEndedProjects, recordAssignmentsEnded } from '../memberships/ended-project-store.ts';
 import { addMembership, invitationOfLostTry } from './add-membership.ts';
-import { type Claim, putBackClaim } from './claim-store.ts';
+import { type Attempt, type Claim, putBackClaim } from './claim-store.ts';
 import { confirmResult } from './confirm-result.ts';
 import { type ConvergeResult, metAfterOf, type SettledResult } from './converge-result.ts';
 import {
@@ -44,13 +44,14 @@ import { settleMembership } from './settle-store.ts';
  */
 export async function convergeMembership(
   ctx: Context,
-  claim: Claim,
+  given: Claim,
   signal: AbortSignal,
   secondLookMs = usualSecondLookMs,
 ): Promise<SettledResult | null> {
   const { clock } = ctx;
-  const result = await attempt(ctx, claim, signal, secondLookMs).catch((error: unknown) =>
-    signal.aborted ? null : toFailure(claim, toAppError(error), clock),
+  const claim = { ...given, signal };
+  const result = await attempt(ctx, claim, secondLookMs).catch((error: unknown) =>
+    claim.signal.aborted ? null : toFailure(claim, toAppError(error), clock),
   );
   const now = clock.now();
   if (result === null) {
@@ -63,25 +64,20 @@ export async function convergeMembership(
 }
 
 /** @returns null if the claim no longer holds and nothing was done */
-async function attempt(
-  ctx: Context,
-  given: Claim,
-  signal: AbortSignal,
-  secondLookMs: number,
-): Promise<ConvergeResult | null> {
+async function attempt(ctx: Context, given: Attempt, secondLookMs: number): Promise<ConvergeResult | null> {
   const lookedAt = toInstant(ctx.clock.now());
-  const sought = await findPerson(ctx, given, signal);
+  const sought = await findPerson(ctx, given);
   const { claim, found } = sought;
   if (found !== null && claim.wanted) await refuseAccountOfAnother(ctx, claim, found);
-  const result = await decideAndCall(ctx, sought, signal);
+  const result = await decideAndCall(ctx, sought);
   if (result === null) return null;
   const isOut = result.state === 'removed' || result.state === 'released';
   if (!isOut || claim.wanted) {
     return confirmResult(claim, result, { lookedAt, isCalled: false, secondLookMs });
   }
-  const removed = await removeFormerAddresses(ctx, claim, result, signal);
+  const removed = await removeFormerAddresses(ctx, claim, result);
   if (removed.result.state === 'removing') return removed.result;
-  const resolved = await resolveDoubt(ctx, claim, removed.result, signal);
+  const resolved = await resolveDoubt(ctx, claim, removed.result);
   if (resolved === null) return null;
   const isCalled = result.outcome === 'removed' && removed.isCalled && resolved.isSeen;
   return confirmResult(claim, resolved.result, { lookedAt, isCalled, secondLookMs });
@@ -90,9 +86,8 @@ async function attempt(
 async function decideAndCall(
   ctx: Context,
   { claim, person, found, isUnseen = false }: SoughtMember,
-  signal: AbortSignal,
 ): Promise<ConvergeResult | null> {
-  if (found === null && claim.wanted && isUnlisted(ctx, claim)) return await renewWantedInvitation(ctx, claim, signal);
+  if (found === null && claim.wanted && isUnlisted(ctx, claim)) return await renewWantedInvitation(ctx, claim);
   const step = decideStep(claim.wanted, {
     isFound: found !== null,
     isInvited: found?.isInvited === true,
@@ -101,19 +96,19 @@ async function decideAndCall(
   });
   if (step.act === 'call') {
     return found === null
-      ? await addMembership(ctx, claim, person, signal)
-      : await removeMembership(ctx, claim, { person, found, isUnseen }, signal);
+      ? await addMembership(ctx, claim, person)
+      : await removeMembership(ctx, claim, { person, found, isUnseen });
   }
   const settled = toSettled(ctx, claim, step, found);
-  if (found === null) return await settleAbsent(ctx, claim, settled, signal);
-  const ended = await endAssignmentsInProjects(ctx, claim, { person, found, state: step.state }, signal);
+  if (found === null) return await settleAbsent(ctx, claim, settled);
+  const ended = await endAssignmentsInProjects(ctx, claim, { person, found, state: step.state });
   if (ended !== 'unchanged') return ended;
-  const maintained = await maintainMember(ctx, claim, { person, found, state: step.state }, signal);
+  const maintained = await maintainMember(ctx, claim, { person, found, state: step.state });
   return maintained === 'unchanged' ? settled : maintained;
 }
 
 interface SoughtMember {
-  claim: Claim;
+  claim: Attempt;
   person: Person;
   found: Member | null;
   /** Whether the look at the group did not show the member, who may be in all the same. */
@@ -121,40 +116,40 @@ interface SoughtMember {
 }
 
 /** Finds the member in the tool. If the known id belongs to another account now, it searches without the id. */
-async function findPerson(ctx: Context, claim: Claim, signal: AbortSignal): Promise<SoughtMember> {
+async function findPerson(ctx: Context, claim: Attempt): Promise<SoughtMember> {
   const person = toPerson(claim);
   refuseProtected(ctx, claim, person);
   const inList = { ...person, maxListAgeMs: maxListAgeMs(ctx, claim) };
-  const looked = await lookForMember(ctx, claim, inList, signal);
+  const looked = await lookForMember(ctx, claim, inList);
   const sought = { claim, person, found: keepIfOfMembership(ctx, claim, looked.found) };
-  const known = await findByFormerAddress(ctx, await disownStray(ctx, sought, looked.stray), signal);
+  const known = await findByFormerAddress(ctx, await disownStray(ctx, sought, looked.stray));
   if (claim.wanted) return await disownUnseen(ctx, known);
   if (known.found !== null) return known;
-  const { found, stray } = await findHiddenAccount(ctx, known.claim, known.person, signal);
+  const { found, stray } = await findHiddenAccount(ctx, known.claim, known.person);
   const hidden = await disownStray(ctx, { ...known, found }, stray);
   if (hidden.found !== null) return { ...hidden, isUnseen: true };
-  const presumed = await presumePresent(ctx, hidden.claim, hidden.person, signal);
+  const presumed = await presumePresent(ctx, hidden.claim, hidden.person);
   return await disownStray(ctx, { ...hidden, found: presumed.found, isUnseen: true }, presumed.stray);
 }
 
 /** One look may miss a member who is in. Added again, they could get a second account. */
-async function lookForMember(ctx: Context, claim: Claim, person: Person, signal: AbortSignal): Promise<LookResult> {
-  const looked = await look(ctx, claim, person, signal);
+async function lookForMember(ctx: Context, claim: Attempt, person: Person): Promise<LookResult> {
+  const looked = await look(ctx, claim, person);
   const isMissed = looked.found === null && looked.stray === null;
   const isKnownToBeIn = claim.wanted && claim.state === 'active' && claim.memberId !== null;
-  return isMissed && isKnownToBeIn ? await look(ctx, claim, person, signal) : looked;
+  return isMissed && isKnownToBeIn ? await look(ctx, claim, person) : looked;
 }
 
 /**
  * The member may be in under a former address, if the tool finds members by address only or never gave us the id. A
  * member who is only invited under a former address cannot accept, so that does not count.
  */
-async function findByFormerAddress(ctx: Context, sought: SoughtMember, signal: AbortSignal): Promise<SoughtMember> {
+async function findByFormerAddress(ctx: Context, sought: SoughtMember): Promise<SoughtMember> {
   const { claim, person } = sought;
   if (sought.found !== null) return sought;
   for (const { address: email } of addressesToSearch(ctx, claim)) {
     const former = { ...claim, email };
-    const { found } = await look(ctx, former, { ...person, email }, signal);
+    const { found } = await look(ctx, former, { ...person, email });
     if (found === null || (claim.wanted && found.isInvited === true)) continue;
     const isOurs = isOwnMembership(ctx, former, found);
     if (found.id !== claim.memberId && !isOurs) continue;
@@ -166,7 +161,7 @@ async function findByFormerAddress(ctx: Context, sought: SoughtMember, signal: A
 }
 
 /** If the member's id is known, any former address may find it, even one under which we gave no access. */
-function addressesToSearch({ config }: Context, claim: Claim): GivenAddress[] {
+function addressesToSearch({ config }: Context, claim: Attempt): GivenAddress[] {
   if (claim.memberId === null) return formerAddresses(claim, config.marketplace.managedDomains);
   return claim.addresses.filter(({ address }) => address !== claim.email);
 }
@@ -188,16 +183,11 @@ async function disownUnseen(ctx: Context, sought: SoughtMember): Promise<SoughtM
 }
 
 /** Settles a member who is not wanted and was not found. */
-async function settleAbsent(
-  ctx: Context,
-  claim: Claim,
-  settled: ConvergeResult,
-  signal: AbortSignal,
-): Promise<ConvergeResult | null> {
-  const unproven = await proveAbsence(ctx, claim, signal);
+async function settleAbsent(ctx: Context, claim: Attempt, settled: ConvergeResult): Promise<ConvergeResult | null> {
+  const unproven = await proveAbsence(ctx, claim);
   if (unproven !== null) return unproven;
   if (claim.memberId === null) return settled;
-  const isEnded = await endRemainingAssignments(ctx, claim, claim.memberId, signal);
+  const isEnded = await endRemainingAssignments(ctx, claim, claim.memberId);
   return isEnded ? withReset(ctx, claim, settled) : null;
 }
 
@@ -207,17 +197,17 @@ async function settleAbsent(
  *
  * @returns false if the claim no longer holds
  */
-async function endRemainingAssignments(ctx: Context, claim: Claim, id: string, signal: AbortSignal): Promise<boolean> {
+async function endRemainingAssignments(ctx: Context, claim: Attempt, id: string): Promise<boolean> {
   if (toolOf(ctx, claim.tool).adapter.endAssignments === undefined || !claim.isOurs) return true;
   const member = { id, email: claim.email };
   const begun = await beginCall(ctx, claim, { operation: 'remove', found: member });
   if (begun === null) return false;
   if (begun.isShared) return true;
-  return await endAssignments(ctx, claim, { member }, signal);
+  return await endAssignments(ctx, claim, { member });
 }
 
 /** An account that only has the current address, and is not ours, does not belong to this membership. */
-function keepIfOfMembership(ctx: Context, claim: Claim, found: Member | null): Member | null {
+function keepIfOfMembership(ctx: Context, claim: Attempt, found: Member | null): Member | null {
   if (found === null || claim.wanted || claim.memberId === null) return found;
   const hasKnownId = found.id === claim.memberId;
   return hasKnownId || isOwnMembership(ctx, claim, found) ? found : null;
@@ -237,23 +227,22 @@ interface PresentMember {
  */
 async function endAssignmentsInProjects(
   ctx: Context,
-  claim: Claim,
+  claim: Attempt,
   { found, state }: PresentMember,
-  signal: AbortSignal,
 ): Promise<ConvergeResult | null | 'unchanged'> {
   const { database, clock } = ctx;
   const isToLeave = claim.wanted && toolOf(ctx, claim.tool).adapter.endAssignments !== undefined;
   if (!isToLeave || !isOwnMembership(ctx, claim, found)) return 'unchanged';
   try {
     for (const project of await dueEndedProjects(database.kysely, claim.id, toInstant(clock.now()))) {
-      const isDone = await endAssignments(ctx, claim, { member: found, project }, signal);
+      const isDone = await endAssignments(ctx, claim, { member: found, project });
       if (!isDone) return null;
       const now = toInstant(clock.now());
       await inTransaction(database, (tx) => recordAssignmentsEnded(tx, claim.id, project, now));
     }
     return 'unchanged';
   } catch (error) {
-    if (signal.aborted) throw error;
+    if (claim.signal.aborted) throw error;
     // The member is in all the same.
     return { ...toFailure(claim, toAppError(error), clock), state };
   }
@@ -264,21 +253,20 @@ async function endAssignmentsInProjects(
  */
 async function maintainMember(
   ctx: Context,
-  claim: Claim,
+  claim: Attempt,
   { person, found, state }: PresentMember,
-  signal: AbortSignal,
 ): Promise<ConvergeResult | null | 'unchanged'> {
   if (state === 'invited' && claim.isRenewalWanted) {
-    return await renewWantedInvitation(ctx, { ...claim, memberId: found.id }, signal);
+    return await renewWantedInvitation(ctx, { ...claim, memberId: found.id });
   }
   if (state !== 'active' || !isToFollow(ctx, claim, person, found)) return 'unchanged';
-  return await followAddress(ctx, claim, { person, found }, signal);
+  return await followAddress(ctx, claim, { person, found });
 }
 
 /** The result if no call is needed: what was found is what is wanted, or must be left alone. */
 function toSettled(
   ctx: Context,
-  claim: Claim,
+  claim: Attempt,
   { state, outcome }: Extract<ConvergeStep, { act: 'settle' }>,
   found: Member | null,
 ): ConvergeResult {
@@ -299,13 +287,13 @@ function toSettled(
   };
 }
 
-function toPerson({ trainerId, email, displayName, memberId }: Claim): Person {
+function toPerson({ trainerId, email, displayName, memberId }: Attempt): Person {
   if (email === null) throw new AppError('invalid', 'No work email is known for the trainer');
   return { trainerId, email, displayName, memberId };
 }
 
 /** Refuses before the tool is asked: Gangway neither searches for a protected address nor invites it. */
-function refuseProtected(ctx: Context, { tool, wanted }: Claim, { email }: Person): void {
+function refuseProtected(ctx: Context, { tool, wanted }: Attempt, { email }: Person): void {
   if (!wanted || !isProtectedIn(ctx, tool, { id: '', email })) return;
   throw new AppError('invalid', 'The address belongs to a protected account of the tool');
 }

@@ -9,7 +9,7 @@ import { retry } from '../lib/retry.ts';
 import { isProtected } from '../tools/account-rules.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { AccountUse } from './account-store.ts';
-import { type Claim, convergeLeaseMs, prolongClaim } from './claim-store.ts';
+import { type Attempt, convergeLeaseMs, prolongClaim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import type { Intent } from './intent-store.ts';
 import { isMembershipOurs, judgeAccountId } from './ownership.ts';
@@ -32,12 +32,11 @@ export function toolOf({ config, adapters }: Context, tool: string) {
 /** Makes one call, which must end within the time limit of the tool. */
 export async function askTool<T>(
   ctx: Context,
-  tool: string,
-  signal: AbortSignal,
+  { tool, signal: stopping }: Pick<Attempt, 'tool' | 'signal'>,
   ask: (adapter: Adapter, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { adapter, timeoutMs } = toolOf(ctx, tool);
-  return await callTool(timeoutMs, signal, (callSignal) => ask(adapter, callSignal));
+  return await callTool(timeoutMs, stopping, (signal) => ask(adapter, signal));
 }
 
 export function isProtectedIn(ctx: Context, tool: string, member: Member): boolean {
@@ -45,7 +44,7 @@ export function isProtectedIn(ctx: Context, tool: string, member: Member): boole
 }
 
 /** A member with an address of a managed domain is ours, even if others added it. */
-export function isOwnMembership({ config }: Context, claim: Claim, found: Member): boolean {
+export function isOwnMembership({ config }: Context, claim: Attempt, found: Member): boolean {
   return isMembershipOurs(claim, found, config.marketplace.managedDomains);
 }
 
@@ -53,7 +52,7 @@ const hourMs = 3_600_000;
 export const refusedRetryMs = hourMs;
 
 /** Transient failures are retried soon, then less and less often; refusals once an hour. */
-export function toFailure(claim: Claim, error: AppError, clock: Clock): ConvergeResult {
+export function toFailure(claim: Attempt, error: AppError, clock: Clock): ConvergeResult {
   const { attempts, state, wanted } = claim;
   const mayHaveBeenDone = error.code === 'unavailable' || error.code === 'internal';
   const transient = isTransient(error);
@@ -90,7 +89,7 @@ function nextFullHour(now: Date): string {
  *
  * @returns null if the call must not be made
  */
-export async function beginCall(ctx: Context, claim: Claim, intent: Intent): Promise<AccountUse | null> {
+export async function beginCall(ctx: Context, claim: Attempt, intent: Intent): Promise<AccountUse | null> {
   const now = toInstant(ctx.clock.now());
   const begunAt = performance.now();
   const begun = await commitIntent(ctx, claim, intent, now, instantIn(ctx.clock, convergeLeaseMs));
@@ -108,30 +107,25 @@ export interface LookResult {
  * Finds a member in the group. An id is believed only together with a current or former address of the trainer.
  * Otherwise the member is searched without the id.
  */
-export async function look(ctx: Context, claim: Claim, person: Person, signal: AbortSignal): Promise<LookResult> {
-  const found = await findInGroup(ctx, claim, person, signal);
+export async function look(ctx: Context, claim: Attempt, person: Person): Promise<LookResult> {
+  const found = await findInGroup(ctx, claim, person);
   if (found === null || found.id !== person.memberId) return { found, stray: null };
   const identity = judgeAccountId(claim, found);
   if (identity === 'confirmed' || identity === 'unverifiable') return { found, stray: null };
-  const anew = await findInGroup(ctx, claim, { ...person, memberId: null }, signal);
+  const anew = await findInGroup(ctx, claim, { ...person, memberId: null });
   return { found: anew, stray: anew?.id === found.id ? null : found };
 }
 
 /** Finds a member without checking who owns the id. */
-export async function findInGroup(
-  ctx: Context,
-  { tool, groupId }: Claim,
-  person: Person,
-  signal: AbortSignal,
-): Promise<Member | null> {
-  return await askTool(ctx, tool, signal, (adapter, callSignal) => adapter.findMember(groupId, person, callSignal));
+export async function findInGroup(ctx: Context, claim: Attempt, person: Person): Promise<Member | null> {
+  return await askTool(ctx, claim, (adapter, signal) => adapter.findMember(claim.groupId, person, signal));
 }
 
 /**
  * Whether the trainer was invited by a link of which the tool does not know who has it. The tool does not list such
  * members before they use the link, so they must not be invited again.
  */
-export function isUnlisted(ctx: Context, { tool, state, memberId }: Claim): boolean {
+export function isUnlisted(ctx: Context, { tool, state, memberId }: Attempt): boolean {
   // The tool is configured to make logins now, so a member who still waits for a link gets a login.
   if (toolOf(ctx, tool).adapter.capabilities.invitation === 'password') return false;
   return state === 'invited' && memberId !== null && memberId.startsWith('invited:');
@@ -144,7 +138,7 @@ const longestListAgeMs = 15_000;
  * the same time. The list must be newer than the due time. It must be fresh if a call may have added the member, or if
  * the member is not wanted.
  */
-export function maxListAgeMs(ctx: Context, claim: Claim): number {
+export function maxListAgeMs(ctx: Context, claim: Attempt): number {
   const wasLetIn = claim.addresses.some(({ givenAt }) => givenAt !== null);
   if (!claim.wanted || (wasLetIn && !isUnlisted(ctx, claim))) return 0;
   const dueForMs = ctx.clock.now().getTime() - Date.parse(claim.dueAt);
@@ -166,32 +160,27 @@ export function isOfHiddenMembers(failure: string | null): boolean {
 }
 
 /** A tool may need a moment to show a change. If it never does, the change was not made. */
-export async function readUntil(
-  ctx: Context,
-  claim: Claim,
-  person: Person,
-  signal: AbortSignal,
-): Promise<Member | null> {
+export async function readUntil(ctx: Context, claim: Attempt, person: Person): Promise<Member | null> {
   const readBack = async () => {
-    const { found: member } = await look(ctx, claim, person, signal);
+    const { found: member } = await look(ctx, claim, person);
     // Another account may have the address by now, so a removed member is recognised by id.
     const isThere = member !== null && (claim.wanted || member.id === person.memberId);
     if (isThere === claim.wanted) return member;
     const says = claim.wanted ? notListed : 'The tool says it removed the member but still lists them';
     throw new AppError('unavailable', says);
   };
-  return await retrySoon(readBack, signal);
+  return await retrySoon(readBack, claim.signal);
 }
 
 /** Checks the whole tool, because the group alone does not show an account that is only hidden. */
-export async function readUntilEnded(ctx: Context, tool: string, { id }: Member, signal: AbortSignal): Promise<void> {
+export async function readUntilEnded(ctx: Context, claim: Attempt, { id }: Member): Promise<void> {
   await retrySoon(async () => {
-    const account = await askTool(ctx, tool, signal, (adapter, callSignal) =>
-      Promise.resolve(adapter.findAccountById?.(id, callSignal)),
+    const account = await askTool(ctx, claim, (adapter, signal) =>
+      Promise.resolve(adapter.findAccountById?.(id, signal)),
     );
     if (account == null) return;
     throw new AppError('unavailable', 'The tool says it ended the account but still has it');
-  }, signal);
+  }, claim.signal);
 }
 
 async function retrySoon<T>(readBack: () => Promise<T>, signal: AbortSignal): Promise<T> {
@@ -208,17 +197,16 @@ const mostParts = 1000;
  */
 export async function endAssignments(
   ctx: Context,
-  claim: Claim,
+  claim: Attempt,
   { member, project = null }: { member: Member; project?: string | null },
-  signal: AbortSignal,
 ): Promise<boolean> {
   const { endAssignments: end } = toolOf(ctx, claim.tool).adapter;
   if (end === undefined) return true;
   for (let parts = 0; parts < mostParts; parts += 1) {
     const leasedUntil = instantIn(ctx.clock, convergeLeaseMs);
     if (!(await prolongClaim(ctx, claim, toInstant(ctx.clock.now()), leasedUntil))) return false;
-    const left = await askTool(ctx, claim.tool, signal, (adapter, callSignal) =>
-      end.call(adapter, claim.groupId, member, project, callSignal),
+    const left = await askTool(ctx, claim, (adapter, signal) =>
+      end.call(adapter, claim.groupId, member, project, signal),
     );
     if (left === 'done') return true;
   }

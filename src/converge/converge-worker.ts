@@ -206,7 +206,7 @@ async function check(
   const { alerts, logger } = ctx;
   breaker.checking();
   try {
-    await askTool(ctx, tool, signal, (adapter, callSignal) => adapter.check(callSignal));
+    await askTool(ctx, { tool, signal }, (adapter, ending) => adapter.check(ending));
     breaker.checked({});
     await retryRefusedOfTool(ctx, tool, toInstant(ctx.clock.now()), isForRefused ? Number.MAX_SAFE_INTEGER : 1);
     await recordTrouble(ctx, tool, breaker, null);
@@ -230,7 +230,7 @@ async function probe(ctx: Context, tool: string, breaker: Breaker, signal: Abort
   const { logger, clock } = ctx;
   if (!breaker.isProbeDue()) return false;
   try {
-    await askTool(ctx, tool, signal, (adapter, callSignal) => adapter.check(callSignal));
+    await askTool(ctx, { tool, signal }, (adapter, ending) => adapter.check(ending));
   } catch (error) {
     breaker.probed(false);
     logger.warn({ tool, err: toAppError(error) }, 'A tool is still left alone');

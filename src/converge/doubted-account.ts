@@ -1,4 +1,4 @@
-import type { Adapter, Member, Person } from '../adapters/adapter.ts';
+import type { Member, Person } from '../adapters/adapter.ts';
 import type { Context } from '../context.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
@@ -7,7 +7,7 @@ import { maskText } from '../lib/mask.ts';
 import { mayChange } from '../tools/account-rules.ts';
 import { forgetMemberId, isBoundToAnother } from './access-store.ts';
 import { isAccountKnownAsOurs } from './account-store.ts';
-import type { Claim } from './claim-store.ts';
+import type { Attempt } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import { askTool, findInGroup, type LookResult, toolOf } from './converge-steps.ts';
 import { isMembershipOurs, judgeAccountId } from './ownership.ts';
@@ -22,7 +22,7 @@ import { removeMembership } from './remove-membership.ts';
 const heldRetryMs = 3_600_000;
 
 /** Forgets the id. The account with that id is neither removed nor taken for the trainer's. */
-export async function disownAccount(ctx: Context, claim: Claim, stray: Member): Promise<Claim> {
+export async function disownAccount(ctx: Context, claim: Attempt, stray: Member): Promise<Attempt> {
   // A member that we did not add need not be removed.
   const isInDoubt = claim.isOurs && judgeAccountId(claim, stray) !== 'other_account';
   const disowned = isInDoubt ? { ...claim, doubtedId: stray.id } : claim;
@@ -45,7 +45,7 @@ export async function disownAccount(ctx: Context, claim: Claim, stray: Member): 
  * Refuses an account without an address if its id is known as another trainer's, because nothing could tell the two
  * apart.
  */
-export async function refuseAccountOfAnother(ctx: Context, claim: Claim, { id, email }: Member): Promise<void> {
+export async function refuseAccountOfAnother(ctx: Context, claim: Attempt, { id, email }: Member): Promise<void> {
   if (email !== null || id === claim.memberId) return;
   if (!(await isBoundToAnother(ctx.database.kysely, claim, id))) return;
   const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
@@ -69,27 +69,17 @@ const noAccount: LookResult = { found: null, stray: null };
  * Finds an account that we made and that no look at the group shows. A hidden member, or one that others removed, could
  * still get in by it. Only needed if a removal also ends the account.
  */
-export async function findHiddenAccount(
-  ctx: Context,
-  claim: Claim,
-  person: Person,
-  signal: AbortSignal,
-): Promise<LookResult> {
+export async function findHiddenAccount(ctx: Context, claim: Attempt, person: Person): Promise<LookResult> {
   if (toolOf(ctx, claim.tool).adapter.removeAccount === undefined || !mayChange(ctx, claim.tool)) return noAccount;
   const isOurs = (account: Member) => isAccountKnownAsOurs(ctx, claim, account);
-  return await findAccountOf(ctx, claim, person, signal, isOurs);
+  return await findAccountOf(ctx, claim, person, isOurs);
 }
 
 /**
  * If the tool may not list a member that we added, the member counts as present until the tool confirms the removal.
  * Where nothing tells whose an id is, it may belong to another person since a look has found the member.
  */
-export async function presumePresent(
-  ctx: Context,
-  claim: Claim,
-  person: Person,
-  signal: AbortSignal,
-): Promise<LookResult> {
+export async function presumePresent(ctx: Context, claim: Attempt, person: Person): Promise<LookResult> {
   const { isOurs, memberId, email } = claim;
   const { capabilities, findAccountById } = toolOf(ctx, claim.tool).adapter;
   const { removesUnseen = false } = capabilities;
@@ -97,8 +87,8 @@ export async function presumePresent(
   if (removesUnseen === 'if_never_seen' && (await wasSeenSinceAdded(ctx.database.kysely, claim.id))) return noAccount;
   if (findAccountById !== undefined) {
     const isOurs = async (account: Member) =>
-      isMembershipOurs(claim, account, []) && (await lookById(ctx, claim.tool, account.id, signal)) !== null;
-    return await findAccountOf(ctx, claim, person, signal, isOurs);
+      isMembershipOurs(claim, account, []) && (await lookById(ctx, claim, account.id)) !== null;
+    return await findAccountOf(ctx, claim, person, isOurs);
   }
   return isOurs && memberId !== null ? { found: { id: memberId, email }, stray: null } : noAccount;
 }
@@ -106,24 +96,23 @@ export async function presumePresent(
 /** Finds the trainer's account in the whole tool, in a group or in none. */
 async function findAccountOf(
   ctx: Context,
-  claim: Claim,
+  claim: Attempt,
   person: Person,
-  signal: AbortSignal,
   isOurs: (account: Member) => Promise<boolean>,
 ): Promise<LookResult> {
-  const account = await searchAccount(ctx, claim.tool, person, signal);
+  const account = await searchAccount(ctx, claim, person);
   if (account === null || !(await isOurs(account))) return noAccount;
   const isSameAccount = account.id !== person.memberId || judgeAccountId(claim, account) === 'confirmed';
   return isSameAccount ? { found: account, stray: null } : { found: null, stray: account };
 }
 
 /** The strongest look: by id if it is known, otherwise by address. */
-async function searchAccount(ctx: Context, tool: string, person: Person, signal: AbortSignal): Promise<Member | null> {
+async function searchAccount(ctx: Context, claim: Attempt, person: Person): Promise<Member | null> {
   const { memberId } = person;
-  return await askTool(ctx, tool, signal, async (adapter, callSignal) => {
+  return await askTool(ctx, claim, async (adapter, signal) => {
     const { findAccount, findAccountById } = adapter;
-    const known = memberId === null ? undefined : await findAccountById?.call(adapter, memberId, callSignal);
-    return known ?? (await findAccount?.call(adapter, person, callSignal)) ?? null;
+    const known = memberId === null ? undefined : await findAccountById?.call(adapter, memberId, signal);
+    return known ?? (await findAccount?.call(adapter, person, signal)) ?? null;
   });
 }
 
@@ -141,26 +130,21 @@ interface ResolvedDoubt {
  */
 export async function resolveDoubt(
   ctx: Context,
-  claim: Claim,
+  claim: Attempt,
   result: ConvergeResult,
-  signal: AbortSignal,
 ): Promise<ResolvedDoubt | null> {
   const { doubtedId: id, email } = claim;
   if (id === null || email === null) return { result, isSeen: true };
-  const person = {
-    trainerId: claim.trainerId,
-    displayName: claim.displayName,
-    email,
-    memberId: id,
-  };
-  const inGroup = await findInGroup(ctx, claim, person, signal);
-  const found = inGroup?.id === id ? inGroup : await lookById(ctx, claim.tool, id, signal);
+  const { trainerId, displayName } = claim;
+  const person = { trainerId, displayName, email, memberId: id };
+  const inGroup = await findInGroup(ctx, claim, person);
+  const found = inGroup?.id === id ? inGroup : await lookById(ctx, claim, id);
   if (found === null) return { result: { ...result, isDoubtSettled: true }, isSeen: false };
   const identity = judgeAccountId(claim, found);
   if (identity === 'other_account') return { result: { ...result, isDoubtSettled: true }, isSeen: true };
   if (identity === 'confirmed') {
     const own = { ...claim, memberId: id };
-    const removed = await removeMembership(ctx, own, { person, found }, signal);
+    const removed = await removeMembership(ctx, own, { person, found });
     return removed && { result: { ...removed, isDoubtSettled: true }, isSeen: true };
   }
   const message = `An account of the trainer now shows an email that no install has reported, and may still be theirs. Run: ${adviseOnDoubt(claim.id)}`;
@@ -169,8 +153,6 @@ export async function resolveDoubt(
   return { result: held, isSeen: true };
 }
 
-async function lookById(ctx: Context, tool: string, id: string, signal: AbortSignal): Promise<Member | null> {
-  const ask = async (adapter: Adapter, callSignal: AbortSignal) =>
-    (await adapter.findAccountById?.(id, callSignal)) ?? null;
-  return await askTool(ctx, tool, signal, ask);
+async function lookById(ctx: Context, claim: Attempt, id: string): Promise<Member | null> {
+  return await askTool(ctx, claim, async (adapter, signal) => (await adapter.findAccountById?.(id, signal)) ?? null);
 }

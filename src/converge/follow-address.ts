@@ -5,7 +5,7 @@ import { domainOf } from '../domain/marketplace-text.ts';
 import { isSameAddress } from '../lib/same-address.ts';
 import { mayChange } from '../tools/account-rules.ts';
 import { isAccountKnownAsOurs } from './account-store.ts';
-import type { Claim } from './claim-store.ts';
+import type { Attempt } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import { askTool, beginCall, readUntil, settledAs, toolOf } from './converge-steps.ts';
 import { isAmong } from './ownership.ts';
@@ -16,7 +16,7 @@ import { isAmong } from './ownership.ts';
  */
 export function isToFollow(
   ctx: Context,
-  { tool, memberId, isOurs, addresses }: Claim,
+  { tool, memberId, isOurs, addresses }: Attempt,
   { email }: Person,
   found: Member,
 ): boolean {
@@ -45,18 +45,17 @@ interface Followed {
  */
 export async function followAddress(
   ctx: Context,
-  claim: Claim,
+  claim: Attempt,
   { person, found }: Followed,
-  signal: AbortSignal,
 ): Promise<ConvergeResult | null | 'unchanged'> {
   if (!(await isAccountKnownAsOurs(ctx, claim, found))) return 'unchanged';
   const begun = await beginCall(ctx, claim, { operation: 'update', found });
   if (begun === null) return null;
   if (begun.isOfAnother) return 'unchanged';
-  await askTool(ctx, claim.tool, signal, async (adapter, callSignal) =>
-    adapter.updateEmail?.(claim.groupId, found, person.email, callSignal),
+  await askTool(ctx, claim, async (adapter, signal) =>
+    adapter.updateEmail?.(claim.groupId, found, person.email, signal),
   );
-  const readBack = await readUntil(ctx, claim, { ...person, memberId: found.id }, signal);
+  const readBack = await readUntil(ctx, claim, { ...person, memberId: found.id });
   if (readBack !== null && isSameAddress(readBack.email, person.email)) {
     const learnt = { memberId: readBack.id, isOurs: true, isAccountOurs: true };
     return { operation: 'update', outcome: 'updated', ...learnt, ...settledAs(ctx.clock, 'active') };

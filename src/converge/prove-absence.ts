@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { findKnownMembers } from '../memberships/account-owner-store.ts';
-import type { Claim } from './claim-store.ts';
+import type { Attempt } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import { askTool, isProtectedIn, refusedRetryMs } from './converge-steps.ts';
 
@@ -14,10 +14,10 @@ import { askTool, isProtectedIn, refusedRetryMs } from './converge-steps.ts';
  *
  * @returns null if the member is out; otherwise the result to settle instead
  */
-export async function proveAbsence(ctx: Context, claim: Claim, signal: AbortSignal): Promise<ConvergeResult | null> {
+export async function proveAbsence(ctx: Context, claim: Attempt): Promise<ConvergeResult | null> {
   const since = unansweredSince(claim);
   if (since === null) return null;
-  const strangers = await findStrangers(ctx, claim, since, signal);
+  const strangers = await findStrangers(ctx, claim, since);
   if (strangers.length === 0) return null;
   return {
     operation: 'remove',
@@ -31,15 +31,15 @@ export async function proveAbsence(ctx: Context, claim: Claim, signal: AbortSign
 }
 
 /** When the first call to add the trainer began whose account id is not known; null if there is none. */
-function unansweredSince({ memberId, addresses }: Claim): string | null {
+function unansweredSince({ memberId, addresses }: Attempt): string | null {
   if (memberId !== null) return null;
   return addresses.flatMap(({ givenAt }) => givenAt ?? []).sort()[0] ?? null;
 }
 
 /** Newcomers that belong to no known membership. */
-async function findStrangers(ctx: Context, claim: Claim, since: string, signal: AbortSignal): Promise<Member[]> {
-  const newcomers = await askTool(ctx, claim.tool, signal, (adapter, callSignal) =>
-    Array.fromAsync(adapter.listNewcomers?.(claim.groupId, since, callSignal) ?? []),
+async function findStrangers(ctx: Context, claim: Attempt, since: string): Promise<Member[]> {
+  const newcomers = await askTool(ctx, claim, (adapter, signal) =>
+    Array.fromAsync(adapter.listNewcomers?.(claim.groupId, since, signal) ?? []),
   );
   const ids = newcomers.map(({ id }) => id);
   const known = await findKnownMembers(ctx.database.kysely, claim, ids);
@@ -49,7 +49,7 @@ async function findStrangers(ctx: Context, claim: Claim, since: string, signal: 
 const mostShown = 5;
 
 /** Names the accounts by id, because receipts must not contain names. */
-function describeStrangers({ tool }: Claim, strangers: readonly Member[]): string {
+function describeStrangers({ tool }: Attempt, strangers: readonly Member[]): string {
   const shown = strangers.slice(0, mostShown).map(({ id }) => id);
   const more = strangers.length > shown.length ? ` and ${strangers.length - shown.length} more` : '';
   return `The trainer may still be in as one of these accounts, because the tool never said which account it made for them: ${shown.join(', ')}${more}. Remove the trainer's account in ${tool}, and put the ids of the others into tools.${tool}.protected`;

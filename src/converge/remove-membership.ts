@@ -7,7 +7,7 @@ import { maskText } from '../lib/mask.ts';
 import type { GivenAddress } from '../memberships/address-store.ts';
 import { mayChange } from '../tools/account-rules.ts';
 import type { AccountUse } from './account-store.ts';
-import type { Claim } from './claim-store.ts';
+import type { Attempt } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import {
   askTool,
@@ -42,9 +42,8 @@ interface Removal {
  */
 export async function removeMembership(
   ctx: Context,
-  claim: Claim,
+  claim: Attempt,
   { person, found, isUnseen = false }: Removal,
-  signal: AbortSignal,
 ): Promise<ConvergeResult | null> {
   const begun = await beginCall(ctx, claim, { operation: 'remove', found });
   if (begun === null) return null;
@@ -56,19 +55,19 @@ export async function removeMembership(
   const isOurs = begun.isAccountOurs || isAccountMadeByUs(claim, found);
   const { removeAccount } = toolOf(ctx, claim.tool).adapter;
   const endsAccount = removeAccount !== undefined && begun.isLastOfAccount && isOurs && mayChange(ctx, claim.tool);
-  const answer = await askTool(ctx, claim.tool, signal, async (adapter, callSignal) => {
+  const answer = await askTool(ctx, claim, async (adapter, signal) => {
     if (!endsAccount) {
-      return await adapter.removeMember(claim.groupId, found, callSignal);
+      return await adapter.removeMember(claim.groupId, found, signal);
     }
     // Leave the other groups first: an ended account can no longer be found in them.
     for (const groupId of begun.groupsToLeave) {
-      await adapter.removeMember(groupId, found, callSignal);
+      await adapter.removeMember(groupId, found, signal);
     }
-    await removeAccount.call(adapter, claim.groupId, found, callSignal);
+    await removeAccount.call(adapter, claim.groupId, found, signal);
   });
-  await readUntil(ctx, claim, { ...person, memberId: found.id }, signal);
-  if (endsAccount) await readUntilEnded(ctx, claim.tool, found, signal);
-  if (!(await endAssignments(ctx, claim, { member: found }, signal))) return null;
+  await readUntil(ctx, claim, { ...person, memberId: found.id });
+  if (endsAccount) await readUntilEnded(ctx, claim, found);
+  if (!(await endAssignments(ctx, claim, { member: found }))) return null;
   if (answer === 'unproven' && isUnseen) return unproven(ctx, claim, found);
   const said = [
     isUnseen && !endsAccount ? await describeProof(ctx, claim) : null,
@@ -87,7 +86,7 @@ export async function removeMembership(
 }
 
 /** The tool shows no members, so that not being shown proves nothing. The removal is sent again every hour. */
-function unproven({ clock }: Context, { tool }: Claim, { id }: Member): ConvergeResult {
+function unproven({ clock }: Context, { tool }: Attempt, { id }: Member): ConvergeResult {
   return {
     operation: 'remove',
     outcome: 'unproven',
@@ -100,7 +99,7 @@ function unproven({ clock }: Context, { tool }: Claim, { id }: Member): Converge
 }
 
 /** Null if the tool had shown the member in the group before. Only then it proves something that it does not now. */
-async function describeProof(ctx: Context, claim: Claim): Promise<string | null> {
+async function describeProof(ctx: Context, claim: Attempt): Promise<string | null> {
   if (await wasSeenSinceAdded(ctx.database.kysely, claim.id)) return null;
   return 'Unproven: the tool accepted the removal, but it never showed the member in the group';
 }
@@ -140,19 +139,18 @@ interface FormerRemoved {
  */
 export async function removeFormerAddresses(
   ctx: Context,
-  claim: Claim,
+  claim: Attempt,
   result: ConvergeResult,
-  signal: AbortSignal,
 ): Promise<FormerRemoved> {
   let settled = result;
   let isCalled = true;
   for (const given of formerAddresses(claim, ctx.config.marketplace.managedDomains)) {
     try {
-      const removed = await removeUnder(ctx, claim, given, signal);
+      const removed = await removeUnder(ctx, claim, given);
       isCalled &&= removed?.outcome === 'removed' || given.givenAt === null;
       if (removed?.wantsReset) settled = { ...settled, wantsReset: true };
     } catch (thrown) {
-      if (signal.aborted) throw thrown;
+      if (claim.signal.aborted) throw thrown;
       const { message, retryAfterMs } = toAppError(thrown);
       const waitMs = backoffMs(claim.attempts + 1, retryAfterMs);
       const failed: ConvergeResult = {
@@ -170,15 +168,14 @@ export async function removeFormerAddresses(
 
 async function removeUnder(
   ctx: Context,
-  claim: Claim,
+  claim: Attempt,
   { address: email }: GivenAddress,
-  signal: AbortSignal,
 ): Promise<ConvergeResult | null> {
   const { trainerId, displayName } = claim;
   const person = { trainerId, displayName, email, memberId: null };
   const former = { ...claim, email, memberId: null, isOurs: false };
-  const { found } = await look(ctx, former, person, signal);
+  const { found } = await look(ctx, former, person);
   if (found === null || isProtectedIn(ctx, claim.tool, found)) return null;
   if (!isOwnMembership(ctx, former, found)) return null;
-  return await removeMembership(ctx, former, { person, found }, signal);
+  return await removeMembership(ctx, former, { person, found });
 }

@@ -1,7 +1,7 @@
 import type { Invitation } from '../adapters/adapter.ts';
 import type { Context } from '../context.ts';
 import { toAppError } from '../domain/errors.ts';
-import type { Claim } from './claim-store.ts';
+import type { Attempt } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import { askTool, settledAs, toFailure, toolOf } from './converge-steps.ts';
 import type { NewInvitation } from './invitation-store.ts';
@@ -10,7 +10,7 @@ import type { NewInvitation } from './invitation-store.ts';
  * Renews the invitation of an invited member, if that is requested. If the tool refuses or is slow, only this
  * membership waits, because additions and removals do not depend on it.
  */
-export async function renewWantedInvitation(ctx: Context, claim: Claim, signal: AbortSignal): Promise<ConvergeResult> {
+export async function renewWantedInvitation(ctx: Context, claim: Attempt): Promise<ConvergeResult> {
   const waiting = { operation: 'add', ...settledAs(ctx.clock, 'invited') } as const;
   const { renewInvitation } = toolOf(ctx, claim.tool).adapter;
   if (!claim.isRenewalWanted || renewInvitation === undefined || claim.memberId === null) {
@@ -18,13 +18,13 @@ export async function renewWantedInvitation(ctx: Context, claim: Claim, signal: 
   }
   const member = { id: claim.memberId, email: claim.email };
   try {
-    const renewed = await askTool(ctx, claim.tool, signal, (adapter, callSignal) =>
-      renewInvitation.call(adapter, claim.groupId, member, callSignal),
+    const renewed = await askTool(ctx, claim, (adapter, signal) =>
+      renewInvitation.call(adapter, claim.groupId, member, signal),
     );
     const invitation = toNewInvitation(renewed, null);
     return { ...waiting, outcome: 'invited', ...(invitation !== undefined && { invitation }) };
   } catch (error) {
-    if (signal.aborted) throw error;
+    if (claim.signal.aborted) throw error;
     return { ...toFailure(claim, toAppError(error), ctx.clock), isOfToolItself: false };
   }
 }
@@ -36,7 +36,7 @@ export async function renewWantedInvitation(ctx: Context, claim: Claim, signal: 
  */
 export function withReset(
   ctx: Context,
-  { tool, state, missedAt }: Pick<Claim, 'tool' | 'state' | 'missedAt'>,
+  { tool, state, missedAt }: Pick<Attempt, 'tool' | 'state' | 'missedAt'>,
   result: ConvergeResult,
 ): ConvergeResult {
   const isLastLook = state === 'removed' || missedAt !== null;

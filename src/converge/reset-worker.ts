@@ -47,7 +47,7 @@ export async function resetInvitations(ctx: Context, tool: string, signal: Abort
 async function reset(ctx: Context, claim: ResetClaim, signal: AbortSignal): Promise<boolean> {
   const { tool, groupId, attempts } = claim;
   try {
-    await askTool(ctx, tool, signal, async (adapter, callSignal) => adapter.resetInvitations?.(groupId, callSignal));
+    await askTool(ctx, { tool, signal }, async (adapter, ending) => adapter.resetInvitations?.(groupId, ending));
     return true;
   } catch (thrown) {
     // The lease expires, and the reset is claimed again.

@@ -104,7 +104,7 @@ export const liveMutants: readonly LiveMutant[] = [
   {
     rule: 'A call that was answered is read back',
     file: 'src/converge/converge-steps.ts',
-    find: '    const { found: member } = await look(ctx, claim, person, signal);\n    // Another',
+    find: '    const { found: member } = await look(ctx, claim, person);\n    // Another',
     replace:
       '    const { found: member } = claim.wanted ? { found: { id: person.memberId ?? "", email: person.email } } : { found: null };\n    // Another',
     leaning: { often: ['tool_lies', 'end'] },
