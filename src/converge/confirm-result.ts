@@ -1,3 +1,4 @@
+import { instantAfter } from '../lib/clock.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult, Unconfirmed } from './converge-result.ts';
 
@@ -45,7 +46,7 @@ function confirmOut(
   // A member who already counts as removed is looked for by a reading, or after a link was reset.
   if (state === 'removed') return keepOurs(result, { lateUntil, missedAt });
   const since = missedAt ?? lookedAt;
-  const countsFrom = latest(after(since, secondLookMs), lateUntil ?? '');
+  const countsFrom = latest(instantAfter(since, secondLookMs), lateUntil ?? '');
   const unconfirmed = { lateUntil, missedAt: since };
   if (missedAt !== null && lookedAt >= countsFrom) return keepOurs(result, unconfirmed);
   // An account in doubt that was not found may be found by the second look.
@@ -62,10 +63,6 @@ function keepOurs(result: ConvergeResult, unconfirmed: Unconfirmed): ConvergeRes
   if (unconfirmed.missedAt === null) return { ...result, unconfirmed };
   const { isOurs: _, ...kept } = result;
   return { ...kept, unconfirmed };
-}
-
-function after(instant: string, ms: number): string {
-  return new Date(Date.parse(instant) + ms).toISOString();
 }
 
 function earliest(a: string | null, b: string): string {

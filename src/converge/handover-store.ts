@@ -2,7 +2,6 @@ import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
 import { countRows } from '../db/rows.ts';
-import type { Row } from '../db/schema.ts';
 import { invitationContext } from '../db/seal-contexts.ts';
 import { AppError } from '../domain/errors.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
@@ -14,13 +13,7 @@ import { handOver, type NewInvitation, wantRenewals } from './invitation-store.t
 
 // The SQL of handing invitations over, as far as operators do it or look at it.
 
-export type WaitingInvitation = Pick<
-  Row<'invitation'>,
-  'membershipId' | 'kind' | 'createdAt' | 'expiresAt' | 'nextAttemptAt' | 'failure' | 'isRenewalWanted'
-> & {
-  /** Whether there is an address that it could be mailed to. */
-  isReachable: number | boolean;
-};
+export type WaitingInvitation = Awaited<ReturnType<typeof listUndelivered>>[number];
 
 /**
  * Returns an invitation this once: the caller hands it over, and it is not kept.
@@ -71,12 +64,11 @@ export function renewInvitationOf(
   });
 }
 
-/** The invitations that were not handed over yet: all, or those of these memberships. */
-export async function listUndelivered(
-  db: Transaction,
-  managedDomains: readonly string[],
-  membershipIds?: number[],
-): Promise<WaitingInvitation[]> {
+/**
+ * The invitations that were not handed over yet, all or those of these memberships; and whether there is an address to
+ * which each could be mailed.
+ */
+export async function listUndelivered(db: Transaction, managedDomains: readonly string[], membershipIds?: number[]) {
   let query = db
     .selectFrom('membership')
     .innerJoin('invitation', 'invitation.membershipId', 'membership.id')

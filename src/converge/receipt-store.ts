@@ -43,18 +43,13 @@ export async function countReceipts(
     .execute();
 }
 
-export interface MetAfter {
-  /** Whether the trainer got in; otherwise they were locked out. */
-  isAccess: boolean;
-  ms: number;
-  at: string;
-}
+export type MetAfter = Awaited<ReturnType<typeof listMetAfter>>[number];
 
 /** So many say how long it takes. */
 const mostMeasured = 2000;
 
-/** How long trainers waited until they were in, or out, the newest first: at most the newest 2,000. */
-export async function listMetAfter(kysely: Transaction, since: string): Promise<MetAfter[]> {
+/** How long trainers waited until they were in (`isAccess`) or out, the newest first: at most the newest 2,000. */
+export async function listMetAfter(kysely: Transaction, since: string) {
   const rows = await kysely
     .selectFrom('receipt')
     .select(['operation', 'metAfterMs', 'createdAt'])

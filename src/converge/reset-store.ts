@@ -2,6 +2,7 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import { countRows } from '../db/rows.ts';
 import type { Row } from '../db/schema.ts';
 import type { Storage } from '../keys/storage.ts';
+import { instantAfter } from '../lib/clock.ts';
 import { addressOf } from '../memberships/address-store.ts';
 import { dueIfWorkable, isResetDue } from '../memberships/look-store.ts';
 import { convergeLeaseMs } from './claim-store.ts';
@@ -72,7 +73,7 @@ async function settleDone(tx: Transaction, { tool, groupId, requests }: ResetCla
       resetAt: now,
       attempts: 0,
       // A member was removed meanwhile and may know the current link.
-      nextAttemptAt: eb.case().when('requests', '>', requests).then(windowAfter(now)).else(null).end(),
+      nextAttemptAt: eb.case().when('requests', '>', requests).then(instantAfter(now, windowMs)).else(null).end(),
     }))
     .where('tool', '=', tool)
     .where('groupId', '=', groupId)
@@ -111,7 +112,10 @@ export async function wantReset(
   now: string,
 ): Promise<void> {
   const last = await lastResetOf(tx, tool);
-  const ends = [instantAfter(now, await windowOfWaiting(tx, tool)), ...(last === null ? [] : [windowAfter(last)])];
+  const ends = [
+    instantAfter(now, await windowOfWaiting(tx, tool)),
+    ...(last === null ? [] : [instantAfter(last, windowMs)]),
+  ];
   const nextAttemptAt = ends.reduce((a, b) => (a > b ? a : b));
   await tx
     .insertInto('linkReset')
@@ -146,7 +150,7 @@ export async function isOutdated(
     .where('leaseToken', '=', token)
     .executeTakeFirst();
   if (!lease?.leasedUntil) return false;
-  const askedAt = new Date(Date.parse(lease.leasedUntil) - convergeLeaseMs).toISOString();
+  const askedAt = instantAfter(lease.leasedUntil, -convergeLeaseMs);
   return rows.some(({ resetAt }) => resetAt !== null && resetAt > askedAt);
 }
 
@@ -174,12 +178,4 @@ async function windowOfWaiting(tx: Transaction, tool: string): Promise<number> {
     .execute();
   if (rows.some(({ deliveredBy }) => deliveredBy === 'operator')) return handedWindowMs;
   return rows.length === 0 ? 0 : windowMs;
-}
-
-function windowAfter(instant: string): string {
-  return instantAfter(instant, windowMs);
-}
-
-function instantAfter(instant: string, ms: number): string {
-  return new Date(Date.parse(instant) + ms).toISOString();
 }

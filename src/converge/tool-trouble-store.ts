@@ -8,17 +8,7 @@ import { isHeldBack, isWorkable } from '../memberships/membership-store.ts';
 
 // The SQL of tools in trouble, so that other processes know what a breaker knows.
 
-export interface WaitingMemberships {
-  tool: string;
-  /** Whether they wait to be added; otherwise to be removed. */
-  isWanted: boolean;
-  /** Whether the tool refuses them. That needs an operator and is shown separately. */
-  isRefused: boolean;
-  failure: string | null;
-  count: number;
-  /** Since when the first of them waits. */
-  since: string;
-}
+export type WaitingMemberships = Awaited<ReturnType<typeof listWaitingOfTools>>[number];
 
 /** Records trouble. As long as it is the same trouble, it keeps the time when it began. */
 export async function recordToolTrouble(
@@ -54,8 +44,11 @@ export function listToolTroubles(ctx: Storage): Promise<ToolTrouble[]> {
   return ctx.database.kysely.selectFrom('toolTrouble').selectAll().orderBy('tool').execute();
 }
 
-/** Counts memberships whose call is due, or has failed and will be retried, grouped by what they wait for. */
-export async function listWaitingOfTools(ctx: Storage): Promise<WaitingMemberships[]> {
+/**
+ * Counts memberships whose call is due, or has failed and will be retried, grouped by what they wait for. A tool that
+ * refuses them needs an operator, and is shown separately.
+ */
+export async function listWaitingOfTools(ctx: Storage) {
   const rows = await ctx.database.kysely
     .selectFrom(selectWaiting(ctx.database).as('waiting'))
     .select((eb) => ['tool', 'wanted', 'state', 'failure', eb.fn.countAll<number>().as('count')])

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { instantAfter } from '../lib/clock.ts';
 import type { Database } from './database.ts';
 
 /** If clocks differ or commits overtake each other, ids and times are not in quite the same order. */
@@ -14,7 +15,7 @@ export async function firstIdSince(
   column: string,
   since: string,
 ): Promise<number> {
-  return await bisect(kysely, table, column, new Date(Date.parse(since) - disorderMs).toISOString());
+  return await bisect(kysely, table, column, instantAfter(since, -disorderMs));
 }
 
 /** The same, such that every row up to an instant has a smaller id. */
@@ -24,7 +25,7 @@ export async function firstIdBeyond(
   column: string,
   until: string,
 ): Promise<number> {
-  return await bisect(kysely, table, column, new Date(Date.parse(until) + disorderMs + 1).toISOString());
+  return await bisect(kysely, table, column, instantAfter(until, disorderMs + 1));
 }
 
 type TimedTable = 'delivery' | 'receipt' | 'removal';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type Database, inTransaction } from './database.ts';
-import { jsonRows, jsonTexts } from './json-list.ts';
+import { jsonRows } from './json-list.ts';
 
 // Named locks that outlive a transaction but not their holder. They are leased, and another process
 // may take one when its lease has run out. They work the same on both databases.
@@ -13,26 +13,11 @@ export async function holdLock(
   now: string,
   leasedUntil: string,
 ): Promise<boolean> {
-  const held = await inTransaction(database, (tx) =>
-    tx
-      .insertInto('namedLock')
-      .values({ name, token, leasedUntil })
-      .onConflict((conflict) =>
-        conflict
-          .column('name')
-          .doUpdateSet({ token, leasedUntil })
-          .where((eb) => eb.or([eb('namedLock.token', '=', token), eb('namedLock.leasedUntil', '<=', now)])),
-      )
-      .returning('name')
-      .executeTakeFirst(),
-  );
-  return held !== undefined;
+  return (await holdLocks(database, [name], token, now, leasedUntil)).has(name);
 }
 
 export async function releaseLock(database: Database, name: string, token: string): Promise<void> {
-  await inTransaction(database, (tx) =>
-    tx.deleteFrom('namedLock').where('name', '=', name).where('token', '=', token).execute(),
-  );
+  await releaseLocks(database, [name], token);
 }
 
 /** The same for several locks. @returns the names of those that are held now */
@@ -61,6 +46,6 @@ export async function holdLocks(
 
 export async function releaseLocks(database: Database, names: readonly string[], token: string): Promise<void> {
   await inTransaction(database, (tx) =>
-    tx.deleteFrom('namedLock').where('name', 'in', jsonTexts(database, names)).where('token', '=', token).execute(),
+    tx.deleteFrom('namedLock').where('name', 'in', names).where('token', '=', token).execute(),
   );
 }

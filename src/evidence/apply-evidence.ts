@@ -1,9 +1,13 @@
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import type { ContractKey, Evidence } from '../domain/evidence.ts';
-import { countContractsOf, dropPostponed, takePostponed } from '../memberships/derivation-store.ts';
+import {
+  countContractsOf,
+  dropPostponed,
+  postponeTouchedTrainers,
+  takePostponed,
+} from '../memberships/derivation-store.ts';
 import { type DerivedWork, deriveMemberships, type Origin } from '../memberships/derive-memberships.ts';
-import { postponeTouchedTrainers } from '../memberships/touched-store.ts';
 import { mergeEvidence } from './evidence-store.ts';
 import { type HeldEvidence, holdEvidence } from './hold-evidence.ts';
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { inParts, keyIn } from '../db/key-in.ts';
-import type { Row as RowOf } from '../db/schema.ts';
+import { type Row as RowOf, tables } from '../db/schema.ts';
 import { workEmailContext } from '../db/seal-contexts.ts';
 import {
   type ContractEvidence,
@@ -24,26 +24,14 @@ type Row = Record<string, unknown>;
 /** @returns only the rows that change what follows from them */
 export async function mergeEvidence(ctx: Storage, tx: Transaction, evidence: Evidence): Promise<Evidence> {
   return {
-    contracts: await mergeInto(tx, 'contract', ['install', 'contractId'], evidence.contracts, {
-      meaningOf: meaningOfContract,
+    contracts: await mergeInto(tx, 'contract', evidence.contracts, { meaningOf: meaningOfContract }),
+    links: await mergeInto(tx, 'link', evidence.links, { meaningOf: meaningOfLink }),
+    grants: await mergeInto(tx, 'installGrant', evidence.grants, { meaningOf: meaningOfGrant }),
+    pairs: await mergeInto(tx, 'contractLink', evidence.pairs, { meaningOf: (pair) => movedSince(pair) }),
+    participations: await mergeInto(tx, 'participation', evidence.participations, {
+      meaningOf: (one) => leftSince(one),
     }),
-    links: await mergeInto(tx, 'link', ['install', 'linkId'], evidence.links, {
-      meaningOf: meaningOfLink,
-    }),
-    grants: await mergeInto(tx, 'installGrant', ['install', 'grantId'], evidence.grants, {
-      meaningOf: meaningOfGrant,
-    }),
-    pairs: await mergeInto(tx, 'contractLink', ['install', 'contractId', 'linkId'], evidence.pairs, {
-      meaningOf: (pair) => movedSince(pair),
-    }),
-    participations: await mergeInto(
-      tx,
-      'participation',
-      ['install', 'contractId', 'trainerId'],
-      evidence.participations,
-      { meaningOf: (participation) => leftSince(participation) },
-    ),
-    people: await mergeInto(tx, 'person', ['install', 'trainerId'], evidence.people, {
+    people: await mergeInto(tx, 'person', evidence.people, {
       toRow: (person) => sealPerson(ctx.box, person),
       fromRow: (row) => openPerson(ctx.box, row as unknown as RowOf<'person'>),
       // A name never decides about access.
@@ -84,12 +72,12 @@ function meaningOfGrant(grant: GrantEvidence): unknown {
 async function mergeInto<T extends object>(
   tx: Transaction,
   table: Table,
-  key: string[],
   added: T[],
   { toRow = (row) => row as Row, fromRow = (row) => row as T, meaningOf }: Merging<T> = {},
 ): Promise<T[]> {
   const [any] = added;
   if (any === undefined) return [];
+  const { key = [] } = tables[table] ?? {};
   const keyOf = (row: object) => JSON.stringify(key.map((column) => (row as Row)[column]));
   const merged = foldByKey(added, keyOf);
   const stored = foldByKey(

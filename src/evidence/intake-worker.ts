@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
@@ -14,7 +15,6 @@ import {
 import { backoffMs } from '../lib/backoff.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
-import { type Rest, restBesideOthers } from '../lib/rest.ts';
 import { noteSpan } from '../lib/tracing.ts';
 import { countContractsOf, hasPostponed } from '../memberships/derivation-store.ts';
 import { lockEvidence } from '../memberships/lock-evidence.ts';
@@ -23,6 +23,15 @@ import { describeHold, evidenceKey, type HeldEvidence } from './hold-evidence.ts
 import { collectDeliveries, type ReadDelivery, readDelivery } from './read-delivery.ts';
 import { requestReads } from './read-request-store.ts';
 import { reportEvidence } from './report-evidence.ts';
+
+/** Waits, and tells what share of that time this thread had other work: 0 to 1. */
+export type Rest = (ms: number, signal: AbortSignal) => Promise<number>;
+
+export const restBesideOthers: Rest = async (ms, signal) => {
+  const before = performance.eventLoopUtilization();
+  await wait(ms, undefined, { signal });
+  return performance.eventLoopUtilization(before).utilization;
+};
 
 /** What intake has to do with parts that it does not know. */
 export interface IntakePorts {

@@ -1,22 +1,17 @@
+import { given } from '../db/rows.ts';
 import type { LinkEvidence } from '../domain/evidence.ts';
 import type { Storage } from '../keys/storage.ts';
 
 // The SQL that reads links.
 
 /** Links without a reported removal. Their registers say whether they still exist. */
-export function listLiveLinks(ctx: Storage): Promise<LinkEvidence[]> {
-  return selectLiveLinks(ctx).execute();
-}
-
-export function liveLinksOf(ctx: Storage, install: string): Promise<LinkEvidence[]> {
-  return selectLiveLinks(ctx).where('install', '=', install).execute();
-}
-
-function selectLiveLinks(ctx: Storage) {
-  return ctx.database.kysely
+export async function listLiveLinks(ctx: Storage, install?: string): Promise<LinkEvidence[]> {
+  return await ctx.database.kysely
     .selectFrom('link')
     .selectAll()
     .where('removedEventAt', 'is', null)
+    .where((eb) => eb.and(given({ install })))
     .orderBy('install')
-    .orderBy('linkId');
+    .orderBy('linkId')
+    .execute();
 }

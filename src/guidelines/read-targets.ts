@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { provisioningOf, statusOfLink } from '../domain/evidence-status.ts';
-import { liveLinksOf } from '../evidence/link-store.ts';
+import { listLiveLinks } from '../evidence/link-store.ts';
 import { maskText } from '../lib/mask.ts';
 import { outsideOf } from '../memberships/wall.ts';
 import type { Publication } from '../sources/publication.ts';
@@ -76,7 +76,7 @@ function toolOf(ctx: Context, install: string): string {
 
 /** The live links that give access, and that have a job. */
 async function linksOf(ctx: Context, install: string): Promise<JobLink[]> {
-  return (await liveLinksOf(ctx, install)).flatMap((link) => {
+  return (await listLiveLinks(ctx, install)).flatMap((link) => {
     const { externalProjectId: project, jobId } = link;
     if (project === null || jobId === null || statusOfLink(link) !== 'live') return [];
     if (provisioningOf(link.provisioningMode) !== 'ours' || outsideOf(ctx, link) !== null) return [];

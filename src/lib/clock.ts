@@ -37,3 +37,8 @@ export function toInstant(date: Date): string {
 export function instantIn(clock: Clock, ms: number): string {
   return new Date(clock.now().getTime() + ms).toISOString();
 }
+
+/** The instant `ms` milliseconds after another; negative for before. */
+export function instantAfter(instant: string, ms: number): string {
+  return new Date(Date.parse(instant) + ms).toISOString();
+}

@@ -1,9 +1,19 @@
-import type { Expression, ExpressionBuilder, SelectQueryBuilder, SqlBool } from 'kysely';
+import {
+  type Expression,
+  type ExpressionBuilder,
+  type InsertQueryBuilder,
+  type InsertResult,
+  type SelectQueryBuilder,
+  type SqlBool,
+  sql,
+} from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { installsIn } from '../db/installs-in.ts';
-import { inParts } from '../db/key-in.ts';
+import { inParts, keyIn } from '../db/key-in.ts';
+import { onSame } from '../db/on-same.ts';
 import { hasRows } from '../db/rows.ts';
 import type { Tables } from '../db/schema.ts';
+import type { Evidence, LinkEvidence } from '../domain/evidence.ts';
 import type { Storage } from '../keys/storage.ts';
 import { turnsOf } from '../lib/turns.ts';
 
@@ -30,25 +40,70 @@ export async function postponeDerivation(tx: Transaction, waiting: readonly Pend
 /** Marks all trainers who are or were on a contract of these installs. */
 export async function postponeInstalls(tx: Transaction, installs: string[]): Promise<void> {
   const there = tx.selectFrom('participation').select(['install', 'trainerId']).distinct();
-  await postponeSelected(tx, there.where('install', 'in', installs));
+  await postpone(tx, there.where('install', 'in', installs), '');
 }
 
 /** Marks all orphaned trainers as waiting to be derived, because the configuration may route there again. */
 export async function postponeOrphans(tx: Transaction): Promise<void> {
   const orphaned = tx.selectFrom('membership').select(['install', 'trainerId']).distinct();
-  await postponeSelected(tx, orphaned.where('state', '=', 'orphaned'));
+  await postpone(tx, orphaned.where('state', '=', 'orphaned'), '');
 }
 
-async function postponeSelected<T extends keyof Tables>(
+/**
+ * Marks all trainers that these rows touch as waiting to be derived. A participation or a person touches its trainer. A
+ * contract or a new pair touches the trainers on the contract. A link touches the trainers of every link to its
+ * project, because it may take over from those. A grant touches all trainers of its install.
+ */
+export async function postponeTouchedTrainers(tx: Transaction, changed: Evidence, evidenceAt: string): Promise<void> {
+  const { contracts, links, grants, pairs, participations, people } = changed;
+  const trainers = [...participations, ...people].map(({ install, trainerId }) => ({ install, trainerId, evidenceAt }));
+  const each = new Map(trainers.map((one) => [JSON.stringify(one), one]));
+  for (const part of inParts([...each.values()])) {
+    await keepWaiting(tx.insertInto('derivation').values(part)).execute();
+  }
+  const allTrainers = tx.selectFrom('participation').select(['install', 'trainerId']).distinct();
+  for (const part of inParts([...contracts, ...pairs])) {
+    const there = allTrainers.where(keyIn(['install', 'contractId'], part));
+    await postpone(tx, there, evidenceAt);
+  }
+  // Ends that these rows cause act slowly, so they can wait until the install was read.
+  for (const part of inParts(links)) await postpone(tx, trainersOnProjects(tx, part), '');
+  const installs = [...new Set(grants.map(({ install }) => install))];
+  if (installs.length > 0) await postponeInstalls(tx, installs);
+}
+
+/** The trainers of these links, and of every other link to the same project. */
+function trainersOnProjects(tx: Transaction, links: LinkEvidence[]) {
+  const projects = links.filter((link) => link.externalProjectId !== null);
+  const byProject = keyIn(['install', 'externalProjectId'], projects, 'link');
+  const byId = keyIn(['install', 'linkId'], links, 'link');
+  return tx
+    .selectFrom('link')
+    .innerJoin('contractLink', onSame('contractLink', 'link', ['install', 'linkId']))
+    .innerJoin('participation', onSame('participation', 'contractLink', ['install', 'contractId']))
+    .select(['participation.install', 'participation.trainerId'])
+    .distinct()
+    .where(projects.length === 0 ? byId : sql<boolean>`(${byId} or ${byProject})`);
+}
+
+async function postpone<T extends keyof Tables>(
   tx: Transaction,
   trainers: SelectQueryBuilder<Tables, T, PendingDerivation>,
+  evidenceAt: string,
 ): Promise<void> {
-  await tx
-    .insertInto('derivation')
-    .columns(['install', 'trainerId'])
-    .expression(trainers)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
+  const rows = trainers.select(sql.val(evidenceAt).as('evidenceAt'));
+  const columns = ['install', 'trainerId', 'evidenceAt'] as const;
+  await keepWaiting(tx.insertInto('derivation').columns(columns).expression(rows)).execute();
+}
+
+/** A trainer who already waits keeps the same position. */
+function keepWaiting(insert: InsertQueryBuilder<Tables, 'derivation', InsertResult>) {
+  return insert.onConflict((conflict) =>
+    conflict
+      .columns(['trainerId', 'install'])
+      .doUpdateSet((eb) => ({ evidenceAt: eb.ref('excluded.evidenceAt') }))
+      .whereRef('derivation.evidenceAt', '<', 'excluded.evidenceAt'),
+  );
 }
 
 /**

@@ -5,7 +5,7 @@ import { statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipCore } from '../domain/membership.ts';
 import { isExplicit } from '../domain/standing.ts';
 import type { Storage } from '../keys/storage.ts';
-import { toInstant } from '../lib/clock.ts';
+import { instantAfter } from '../lib/clock.ts';
 import {
   addressesOfMemberships,
   endGivenAddresses,
@@ -90,7 +90,7 @@ async function noteEndedProjects(
   if (tools.size === 0) return false;
   const candidates = collectCandidates(known, routeLink, config.removals);
   const left = findEndedProjects(candidates.filter(({ seat }) => tools.has(seat.tool)));
-  const dueAt = toInstant(new Date(Date.parse(now) + config.removals.graceMs));
+  const dueAt = instantAfter(now, config.removals.graceMs);
   return await recordEndedProjects(tx, left, dueAt);
 }
 

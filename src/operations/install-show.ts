@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { statusOfLink } from '../domain/evidence-status.ts';
 import type { Install as Connected } from '../domain/install.ts';
 import { membershipStates } from '../domain/membership.ts';
-import { liveLinksOf } from '../evidence/link-store.ts';
+import { listLiveLinks } from '../evidence/link-store.ts';
 import { takesGuidelines } from '../guidelines/read-targets.ts';
 import { findSubscription } from '../installs/subscription/subscription-store.ts';
 import { sayInFull, type Trouble } from '../lib/troubles.ts';
@@ -118,7 +118,7 @@ export const showInstall = read(
       const signal = AbortSignal.any([call.signal, AbortSignal.timeout(askedForMs)]);
       const known = ctx.installs.get(install);
       const [listed] = await listInstalls(ctx, known === undefined ? [] : [[install, known]]);
-      const links = (await liveLinksOf(ctx, install)).filter((link) => statusOfLink(link) === 'live');
+      const links = (await listLiveLinks(ctx, install)).filter((link) => statusOfLink(link) === 'live');
       const source = ctx.sources.get(install);
       const [endpoint, grant] = await Promise.all([
         findEndpoint(ctx, install, stored, signal),

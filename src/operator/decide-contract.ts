@@ -6,8 +6,8 @@ import { statusOfContract } from '../domain/evidence-status.ts';
 import { findContracts } from '../evidence/contract-store.ts';
 import { mergeEvidence } from '../evidence/evidence-store.ts';
 import type { Storage } from '../keys/storage.ts';
+import { postponeTouchedTrainers } from '../memberships/derivation-store.ts';
 import { lockEvidence } from '../memberships/lock-evidence.ts';
-import { postponeTouchedTrainers } from '../memberships/touched-store.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
 
 export type ContractDecision = 'end' | 'reopen';

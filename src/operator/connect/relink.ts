@@ -1,6 +1,6 @@
 import { toAppError } from '../../domain/errors.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
-import { liveLinksOf } from '../../evidence/link-store.ts';
+import { listLiveLinks } from '../../evidence/link-store.ts';
 import type { Storage } from '../../keys/storage.ts';
 import type { Link, NewLink, Source } from '../../sources/source.ts';
 
@@ -29,7 +29,7 @@ export async function relink(
   const listed = await source.listLinks(signal);
   const { createLink } = source;
   if (!isReconnected || createLink === undefined) return { links: listed, relinked: [], missing: [] };
-  const { recreatable, unknown } = findMissingLinks(await liveLinksOf(ctx, install), listed);
+  const { recreatable, unknown } = findMissingLinks(await listLiveLinks(ctx, install), listed);
   const missing = unknown.map((project) => ({ project, why: 'its job is unknown' }));
   if (recreatable.length === 0) return { links: listed, relinked: [], missing };
   const projects = recreatable.map(({ externalProjectId }) => externalProjectId);

@@ -1,8 +1,12 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
-import { createIntakeWorker, type IntakePorts } from '../../../src/evidence/intake-worker.ts';
+import {
+  createIntakeWorker,
+  type IntakePorts,
+  type Rest,
+  restBesideOthers,
+} from '../../../src/evidence/intake-worker.ts';
 import { appendDeliveries, dueDeliveries, settleDeliveries } from '../../../src/inbox/inbox-store.ts';
-import { type Rest, restBesideOthers } from '../../../src/lib/rest.ts';
 import { hasPostponed, postponeDerivation, takePostponed } from '../../../src/memberships/derivation-store.ts';
 import { newDelivery } from '../../support/deliveries.ts';
 import { createEngine, type Engine, startLoops } from '../../support/engine-harness.ts';
