@@ -37,14 +37,8 @@ export const answerError: ErrorRequestHandler = (thrown, _request, response: Res
 };
 
 /** A request that express cannot read: bad JSON, a bad path, or a body that is too large. */
-function isRefusedByExpress(thrown: unknown): thrown is Error & { status: number } {
-  return (
-    thrown instanceof Error &&
-    !(thrown instanceof AppError) &&
-    'status' in thrown &&
-    typeof thrown.status === 'number' &&
-    thrown.status < 500
-  );
+function isRefusedByExpress(thrown: unknown): thrown is Error {
+  return thrown instanceof Error && !(thrown instanceof AppError) && 'status' in thrown && Number(thrown.status) < 500;
 }
 
 function toUnreadable(cause: Error): AppError {

@@ -5,7 +5,7 @@ import { createEmployerSource } from '../../src/sources/employer/create-employer
 import { clock, today } from '../sandbox/sandbox-harness.ts';
 import { openForTest, sqlite } from '../support/databases.ts';
 import { openFront } from '../support/front.ts';
-import { describeSource, type OpenSite } from './source-suite.ts';
+import { allCapabilities, type Capability, describeSource, type OpenSite } from './source-suite.ts';
 
 const pacing = { requestsPerSecond: 10_000, burst: 10_000 };
 
@@ -40,17 +40,7 @@ const open: OpenSite = async ({ hasCursors = false } = {}) => {
   };
 };
 
-const capabilities = [
-  'createLink',
-  'deleteLink',
-  'readPublications',
-  'readUpdates',
-  'endContract',
-  'readApproval',
-  'listPendingPayments',
-  'listTokens',
-  'createToken',
-  'revokeToken',
-] as const;
+const ofPlatforms: readonly Capability[] = ['reportUsage', 'updateEndpoint', 'redeliver'];
+const capabilities = allCapabilities.filter((one) => !ofPlatforms.includes(one));
 
 describeSource("an employer's own account", open, capabilities, { holdsLinks: false });

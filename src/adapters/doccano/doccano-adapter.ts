@@ -14,7 +14,7 @@ import {
   removeRow,
   toMember,
 } from './doccano-members.ts';
-import { type DoccanoSettings, Project } from './doccano-schema.ts';
+import type { DoccanoSettings } from './doccano-schema.ts';
 import { readDoccanoUsage } from './doccano-usage.ts';
 
 const capabilities: Capabilities = {
@@ -88,10 +88,7 @@ export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
     readUsage: (scope, _request, signal) => readDoccanoUsage(api, scope, signal),
 
     /** The guideline that the members of a project open beside an example. */
-    async readGuidelines(project, signal) {
-      const request = { path: projectPath(project), purpose: 'read the guideline' };
-      return (await api.call({ ...request, answer: Project, signal })).guideline ?? '';
-    },
+    readGuidelines: async (project, signal) => (await readProject(api, project, signal)).guideline ?? '',
 
     async writeGuidelines(project, guideline, signal) {
       const path = projectPath(project);

@@ -4,17 +4,11 @@ import { requestTool } from '../tool-request.ts';
 import { pick } from './answer.ts';
 import type { HttpSettings, ListRequest } from './http-schema.ts';
 import { type AnswerPage, findSignOfMore, firstPage, type NextPage, nextPage } from './pages.ts';
-import { expandJson, expandPath, expandText, type JsonTemplate, type TemplateValues } from './template.ts';
+import { expandJson, expandPath, expandText, type TemplateValues } from './template.ts';
 
 /** Makes the requests of the settings, each with a time-out and a size limit. */
 
-interface DeclaredRequest {
-  method: string;
-  path: string;
-  query: Record<string, string>;
-  headers: Record<string, string>;
-  body?: JsonTemplate | undefined;
-}
+type DeclaredRequest = Pick<ListRequest, 'method' | 'path' | 'query' | 'headers' | 'body'>;
 
 export interface HttpCall {
   /** What the call tries to do: "add the member". */

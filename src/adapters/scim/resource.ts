@@ -87,14 +87,7 @@ export function memberIds(group: Resource): Set<string> {
   );
 }
 
-/**
- * Whether the account itself says that it is in the group (`groups`). Not all servers show that, so an account that
- * names no group proves nothing.
- */
-export function namesGroup(user: Resource, groupId: string): boolean {
-  return groupsOf(user).includes(groupId);
-}
-
+/** The groups that the account itself names. Not all servers show them, so an account that names none proves nothing. */
 export function groupsOf(user: Resource): string[] {
   return listAt(user, 'groups')
     .filter(isObject)

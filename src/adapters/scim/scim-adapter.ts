@@ -2,16 +2,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { Adapter, Capabilities, Member } from '../adapter.ts';
 import { checkServer } from './check-server.ts';
 import { addGroupMember, findGroup, removeGroupMember } from './groups.ts';
-import {
-  entriesOf,
-  groupsOf,
-  hasAddress,
-  isActive,
-  memberIds,
-  namesGroup,
-  type Resource,
-  toMember,
-} from './resource.ts';
+import { entriesOf, groupsOf, hasAddress, isActive, memberIds, type Resource, toMember } from './resource.ts';
 import { createScim, type Scim } from './scim-api.ts';
 import type { ScimSettings } from './scim-schema.ts';
 import { listAll } from './search.ts';
@@ -68,9 +59,7 @@ export function createScimAdapter(settings: ScimSettings): Adapter {
       },
     }),
 
-    async *listMembers(groupId, signal) {
-      for await (const user of listMembers(scim, groupId, signal)) yield toMember(user);
-    },
+    listMembers: (groupId, signal) => listMembers(scim, groupId, signal),
   };
 }
 
@@ -98,7 +87,7 @@ async function isMember(scim: Scim, groupId: string, user: Resource, signal: Abo
   const group = await findGroup(scim, groupId, signal);
   if (group === null) return false;
   // A list without anyone may be hidden. Then the account may show its groups.
-  return memberIds(group).has(user.id) || (entriesOf(group).length === 0 && namesGroup(user, group.id));
+  return memberIds(group).has(user.id) || (entriesOf(group).length === 0 && groupsOf(user).includes(group.id));
 }
 
 /** @returns `unproven` if nothing in the tool shows who is in the group */
@@ -121,13 +110,13 @@ async function takeMembership(
 }
 
 /** Each once. */
-async function* listMembers(scim: Scim, groupId: string, signal: AbortSignal): AsyncGenerator<Resource> {
+async function* listMembers(scim: Scim, groupId: string, signal: AbortSignal): AsyncGenerator<Member> {
   const seen = new Set<string>();
   const users = scim.settings.group === null ? listUsers(scim, signal) : listGroup(scim, groupId, signal);
   for await (const user of users) {
     if (seen.has(user.id) || !isActive(user)) continue;
     seen.add(user.id);
-    yield user;
+    yield toMember(user);
   }
 }
 

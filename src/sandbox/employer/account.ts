@@ -1,4 +1,4 @@
-import type { Audience, Binding, FeedEvent, TokenRecord } from './employer-answer-schema.ts';
+import type { ApprovalRecord, Audience, Binding, FeedEvent, TokenRecord } from './employer-answer-schema.ts';
 
 /** An employer's own account, as its personal tokens see it (spec: part A). Plain records. */
 
@@ -8,14 +8,9 @@ export interface PersonalToken extends Omit<TokenRecord, 'preview' | 'status' | 
   refused: number;
 }
 
-export interface Approval {
-  id: string;
-  status: 'pending' | 'confirmed' | 'declined' | 'expired';
+export interface Approval extends Pick<ApprovalRecord, 'id' | 'status' | 'createdAt' | 'expiresAt' | 'resolvedAt'> {
   contractId: string;
   jobId: string;
-  createdAt: string;
-  expiresAt: string;
-  resolvedAt: string | null;
 }
 
 /** An invoice that waits for a person (spec: part A section 2.7). It is gone when it is settled. */

@@ -126,6 +126,7 @@ const Approval = z.object({
   result: AnyRecord.nullable(),
   createdAt: Text,
 });
+export type ApprovalRecord = z.infer<typeof Approval>;
 export const OneApproval = z.object({ approval: Approval });
 export const RequestedApproval = OneApproval.extend({ message: Text });
 
