@@ -101,10 +101,11 @@ async function listWorked({ kysely }: Database, of: readonly ContractKey[], sinc
 
 /** Days of which the marketplace does not have what is due. */
 async function countWaiting(database: Database, of: readonly ContractKey[]) {
+  const installs = jsonTexts(database, [...new Set(of.map(({ install }) => install))]);
   const contractIds = jsonTexts(database, [...new Set(of.map(({ contractId }) => contractId))]);
   const query = sql<ContractKey & { count: number }>`select d.install, d.contract_id, count(*) as count
     from usage_due d left join usage_ledger l on ${sameDay}
-    where d.contract_id in ${contractIds} and d.is_open = 1
+    where d.install in ${installs} and d.contract_id in ${contractIds} and d.is_open = 1
       and (l.state <> 'answered' or ${differs}) and (l.state is not null or ${isCounted})
     group by d.install, d.contract_id`;
   const { rows } = await query.execute(database.kysely);

@@ -2,12 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { html } from 'hono/html';
 import { maskText } from '../lib/mask.ts';
 import { operationOf } from '../operations/all.ts';
-import { type Field, fieldsOf } from '../operations/input.ts';
+import { fieldsOf } from '../operations/input.ts';
 import { inputIn } from './ask.ts';
 import { type Act, type Answer, addressOf, formOf, type Html, type Page, type PageRequest, type View } from './page.ts';
 import { safePath } from './request.ts';
 import type { StartedAct } from './started-acts.ts';
-import { fieldOf } from './view/filter.ts';
+import { explainedField } from './view/filter.ts';
 import { instantOf } from './view/instant.ts';
 import { labelOf } from './view/label.ts';
 import { secretSheet, sheetOf } from './view/sheet.ts';
@@ -73,9 +73,9 @@ export const acts: readonly Act[] = offered.map((id) => ({
   path: `/do/${id}`,
   act: async (request, ctx): Promise<Answer> => {
     const operation = operationOf(id);
-    const { by, form, operator } = request;
-    const start = { operation, by, role: operator.role, back: safePath(form.get('back')) };
-    const started = ctx.startedActs.begin(ctx, { ...start, input: inputIn(operation, form) });
+    const { form } = request;
+    const back = safePath(form.get('back'));
+    const started = ctx.startedActs.begin(ctx, request, { operation, input: inputIn(operation, form), back });
     // What is shown once is shown now, as no later page has it.
     const soon = operation.isSecret ? started.ended : wait(waitsMs, undefined, { ref: false });
     await Promise.race([started.ended, soon]);
@@ -132,37 +132,28 @@ function outcomeOf({ operation: { show, problems } }: StartedAct, outcome: NonNu
 }
 
 function askFirst(request: PageRequest, id: string): Page {
-  const { query, operator } = request;
+  const { query } = request;
   const operation = operationOf(id);
-  const fields = [...fieldsOf(operation.in)].filter(([name]) => !isSettled(name));
-  const given = fields.filter(([name]) => query.has(name));
   const back = safePath(query.get('back'));
-  const hidden = Object.fromEntries(given.map(([name]) => [name, query.get(name) ?? '']));
+  const all = fieldsOf(operation.in);
+  // How long to wait is settled by the console, and its button is the confirmation.
+  const fields = [...all].filter(([name]) => name !== 'wait' && name !== 'yes');
+  const given = fields.flatMap(([name]) => (query.has(name) ? [[name, query.get(name) ?? ''] as const] : []));
   const asked = fields.filter(([name]) => !query.has(name));
+  const form = formOf(
+    request,
+    `/do/${id}`,
+    html`${hiddenOf({ ...Object.fromEntries(given), yes: all.has('yes') || undefined, back })}
+      <div class="form">
+        ${asked.map(([name, field]) => explainedField({ ...field, name, value: '' }))}
+        <p class="pager">
+          <button class="danger">${labelOf(operation.verb.replace('-', ' '))}</button>
+          <a class="button" href="${back}">Cancel</a>
+        </p>
+      </div>`,
+  );
   return {
     title: operation.summary,
-    body: html`
-      ${sheetOf(given.map(([name]) => [name, query.get(name)]))}
-      ${
-        operator.role === 'operator'
-          ? formOf(
-              request,
-              `/do/${id}`,
-              html`${hiddenOf({ ...hidden, yes: fieldsOf(operation.in).has('yes') ? true : undefined, back })}
-                <div class="sign-in">${asked.map(([name, field]) => askedOf(name, field))}
-                <p class="pager"><button class="danger">${labelOf(operation.verb.replace('-', ' '))}</button> <a class="button" href="${back}">Cancel</a></p></div>`,
-            )
-          : html`<p class="empty">Only an operator can do this.</p>`
-      }
-    `,
+    body: html`${sheetOf(given)} ${form || html`<p class="empty">Only an operator can do this.</p>`}`,
   };
-}
-
-/** How long to wait is settled by the console, and its button is the confirmation. */
-function isSettled(name: string): boolean {
-  return name === 'wait' || name === 'yes';
-}
-
-function askedOf(name: string, field: Field): Html {
-  return html`<div>${fieldOf({ ...field, name, value: '' })}<p class="quiet">${field.description}</p></div>`;
 }

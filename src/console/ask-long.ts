@@ -17,7 +17,7 @@ export async function askLong<Answer extends object>(
   ctx: ConsoleContext,
   { id, input, title, whyLong, above }: AskedLong,
 ): Promise<Found<Answer>> {
-  const { by, operator, path, query } = request;
+  const { path, query } = request;
   const addressWith = (started: string) => `${path}?${new URLSearchParams({ ...Object.fromEntries(query), started })}`;
   const started = ctx.startedActs.find(query.get('started') ?? '');
   if (started?.operation.id === id) {
@@ -29,9 +29,8 @@ export async function askLong<Answer extends object>(
   }
   if (whyLong === null) return { answer: await ask<Answer>(request, ctx, id, input) };
   if (query.get('started') === 'now') {
-    const back = addressOf(request);
-    const begun = ctx.startedActs.begin(ctx, { operation: operationOf(id), by, role: operator.role, back, input });
-    return { instead: { redirect: addressWith(begun.id) } };
+    const start = { operation: operationOf(id), input, back: addressOf(request) };
+    return { instead: { redirect: addressWith(ctx.startedActs.begin(ctx, request, start).id) } };
   }
   const body = html`${above}
     <p class="empty">${whyLong} This may take a few minutes.</p>

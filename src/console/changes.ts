@@ -1,14 +1,6 @@
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 
-/** Tells open pages that something was written, so that they fetch themselves again. */
-export interface Changes {
-  /** Call it when this process or another has written something. */
-  tell(): void;
-  /** Answers with a stream of events until the page is left. */
-  follow(request: Request, response: Response): void;
-  /** Ends all streams: an instance that stops does not wait for them. */
-  close(): void;
-}
+export type Changes = ReturnType<typeof createChanges>;
 
 /** A page is fetched again at most this often. */
 const restMs = 2000;
@@ -16,7 +8,8 @@ const restMs = 2000;
 const beatMs = 20_000;
 const mostFollowers = 200;
 
-export function createChanges(): Changes {
+/** Tells open pages that something was written, so that they fetch themselves again. */
+export function createChanges() {
   const followers = new Set<Response>();
   let pause: NodeJS.Timeout | undefined;
   let isLate = false;
@@ -25,6 +18,7 @@ export function createChanges(): Changes {
     for (const follower of followers) follower.write(text);
   }
 
+  /** Call it when this process or another has written something. */
   function tell(): void {
     isLate = pause !== undefined;
     if (isLate || followers.size === 0) return;
@@ -38,7 +32,8 @@ export function createChanges(): Changes {
   const beat = setInterval(() => send(':\n\n'), beatMs).unref();
   return {
     tell,
-    follow(_request, response) {
+    /** Answers with a stream of events until the page is left. */
+    follow(response: Response): void {
       if (followers.size >= mostFollowers) {
         response.status(503).end();
         return;
@@ -54,7 +49,8 @@ export function createChanges(): Changes {
       });
       response.write(':\n\n');
     },
-    close() {
+    /** Ends all streams: an instance that stops does not wait for them. */
+    close(): void {
       clearInterval(beat);
       clearTimeout(pause);
       for (const follower of followers) follower.end();

@@ -67,7 +67,7 @@ export function createConsoleApp(ctx: ConsoleContext, options: ConsoleOptions): 
     app.use(
       loadedOnce(async () => {
         const { createPages } = await import('./serve-pages.ts');
-        return createPages(ctx, { tokens, limit, refused, sessions, changes, alwaysSignedIn, signInLink });
+        return createPages(ctx, changes, { tokens, limit, refused, sessions, alwaysSignedIn, signInLink });
       }),
     );
   } else app.use(loadedOnce(async () => (await import('./console-off.ts')).createConsoleOff()));

@@ -1,46 +1,27 @@
 import { html } from 'hono/html';
-import type { Operator } from './operator.ts';
-import type { Html } from './page.ts';
+import type { Html, Page } from './page.ts';
+import type { Session } from './sign-in/session.ts';
 
-type Section = readonly [path: string, title: string];
+/** The sections of the console by group, in the order of the side bar: the title of each, by its path. */
+const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  '': { '/': 'Home' },
+  People: {
+    '/access': 'Access',
+    '/invitations': 'Invitations',
+    '/plans': 'Removals on hold',
+    '/drift': 'Drift',
+  },
+  Work: { '/work': 'Work', '/budgets': 'Budgets' },
+  Marketplace: { '/installs': 'Customers', '/contracts': 'Contracts', '/deliveries': 'Deliveries' },
+  System: {
+    '/notifications': 'Alerts',
+    '/acts': 'Audit log',
+    '/doctor': 'Doctor',
+    '/settings': 'Settings',
+  },
+};
 
-/** The sections of the console by group, in the order of the side bar. */
-const groups: readonly (readonly [group: string, sections: readonly Section[]])[] = [
-  ['', [['/', 'Home']]],
-  [
-    'People',
-    [
-      ['/access', 'Access'],
-      ['/invitations', 'Invitations'],
-      ['/plans', 'Removals on hold'],
-      ['/drift', 'Drift'],
-    ],
-  ],
-  [
-    'Work',
-    [
-      ['/work', 'Work'],
-      ['/budgets', 'Budgets'],
-    ],
-  ],
-  [
-    'Marketplace',
-    [
-      ['/installs', 'Customers'],
-      ['/contracts', 'Contracts'],
-      ['/deliveries', 'Deliveries'],
-    ],
-  ],
-  [
-    'System',
-    [
-      ['/notifications', 'Alerts'],
-      ['/acts', 'Audit log'],
-      ['/doctor', 'Doctor'],
-      ['/settings', 'Settings'],
-    ],
-  ],
-];
+const titles = new Map(Object.values(groups).flatMap((sections) => Object.entries(sections)));
 
 /** Pages below a section whose address does not begin with the section's. */
 const belongsTo: Readonly<Record<string, string>> = {
@@ -54,22 +35,21 @@ const belongsTo: Readonly<Record<string, string>> = {
 export type Counts = Readonly<Record<string, number>>;
 
 export interface Frame {
-  title: string;
-  body: Html;
-  /** Beside the title. */
-  note?: Html | undefined;
-  acts?: Html | string;
   path: string;
   /** Whether its address shows the same when it is fetched again, as that of a view does. */
-  isLive: boolean;
+  isLive?: boolean;
   /** Undefined before an operator has signed in. */
-  session: { operator: Operator; csrf: string } | undefined;
-  counts: Counts;
+  session: Session | undefined;
+  counts?: Counts;
+  /** What came of the act before. */
   notice?: string | undefined;
 }
 
 /** A whole page. Without JavaScript it is complete; with it, `live.js` keeps what is in `main` up to date. */
-export function layOut({ title, body, note, acts, path, isLive, session, counts, notice }: Frame): Html {
+export function layOut(
+  { title, body, note, acts, isStill = false }: Page,
+  { path, isLive = false, session, counts = {}, notice }: Frame,
+): Html {
   const section = sectionOf(path);
   return html`<!doctype html>
     <html lang="en">
@@ -83,13 +63,13 @@ export function layOut({ title, body, note, acts, path, isLive, session, counts,
         <link rel="stylesheet" href="/assets/parts.css" />
         <link rel="stylesheet" href="/assets/table.css" />
         ${session && html`<script src="/assets/page.js" type="module"></script>`}
-        ${session && isLive && html`<script src="/assets/live.js" type="module"></script>`}
+        ${session && isLive && !isStill && html`<script src="/assets/live.js" type="module"></script>`}
       </head>
       <body class="${session ? '' : 'alone'}">
         <a class="skip" href="#main">Skip to the content</a>
         ${session && sideBar(section, counts)} ${session && topBar(session)}
         <main id="main" tabindex="-1">
-          ${section !== undefined && section[0] !== path && breadcrumb(section, title)}
+          ${section !== path && titles.has(section) && breadcrumb(section, title)}
           <div class="head">
             <h1>${title}</h1>
             ${note} ${acts && html`<div class="acts">${acts}</div>`}
@@ -101,15 +81,22 @@ export function layOut({ title, body, note, acts, path, isLive, session, counts,
     </html>`;
 }
 
-function sectionOf(path: string): Section | undefined {
+/** The path of the section that a page is below. */
+function sectionOf(path: string): string {
   const [, first = ''] = path.split('/');
-  const root = belongsTo[first] ?? `/${first}`;
-  return groups.flatMap(([, sections]) => sections).find(([href]) => href === root);
+  return belongsTo[first] ?? `/${first}`;
 }
 
 /** On a phone it is a menu, which opens without a script. */
-function sideBar(section: Section | undefined, counts: Counts): Html {
-  const links = groups.map(([group, sections]) => linksOf(group, sections, section, counts));
+function sideBar(here: string, counts: Counts): Html {
+  const links = Object.entries(groups).map(
+    ([group, sections]) => html`
+      ${group && html`<p class="group">${group}</p>`}
+      <ul>
+        ${Object.entries(sections).map(([path, title]) => linkTo(path, title, path === here, counts[path] ?? 0))}
+      </ul>
+    `,
+  );
   return html`<nav class="side" aria-label="Sections">
     <p class="brand"><a href="/">Gangway</a></p>
     <div class="wide">${links}</div>
@@ -120,22 +107,12 @@ function sideBar(section: Section | undefined, counts: Counts): Html {
   </nav>`;
 }
 
-function linksOf(group: string, sections: readonly Section[], here: Section | undefined, counts: Counts): Html {
-  const items = sections.map(([href, title]) => {
-    const count = counts[href] ?? 0;
-    return html`<li>
-      <a href="${href}" ${here?.[0] === href ? html`aria-current="page"` : ''}
-        >${title}${count > 0 && html` <span class="count">${count}</span>`}</a
-      >
-    </li>`;
-  });
-  return html`${group !== '' && html`<p class="group">${group}</p>`}
-    <ul>
-      ${items}
-    </ul>`;
+function linkTo(path: string, title: string, isHere: boolean, count: number): Html {
+  const current = isHere ? html`aria-current="page"` : '';
+  return html`<li><a href="${path}" ${current}>${title}${count > 0 && html` <span class="count">${count}</span>`}</a></li>`;
 }
 
-function topBar({ operator, csrf }: NonNullable<Frame['session']>): Html {
+function topBar({ operator, csrf }: Session): Html {
   return html`<header class="top">
     <form class="search" role="search" action="/search">
       <input type="search" name="q" placeholder="Search people, contracts, projects   /" aria-label="Search" maxlength="200" />
@@ -148,6 +125,6 @@ function topBar({ operator, csrf }: NonNullable<Frame['session']>): Html {
   </header>`;
 }
 
-function breadcrumb([href, section]: Section, title: string): Html {
-  return html`<p class="quiet crumbs"><a href="${href}">${section}</a> / ${title}</p>`;
+function breadcrumb(section: string, title: string): Html {
+  return html`<p class="quiet crumbs"><a href="${section}">${titles.get(section)}</a> / ${title}</p>`;
 }

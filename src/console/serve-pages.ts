@@ -7,27 +7,19 @@ import { countWaiting } from '../operations/waiting.ts';
 import { createAssets } from './assets.ts';
 import type { Changes } from './changes.ts';
 import { createHostCheck } from './check-origin.ts';
-import type { SharedWithApi } from './console-parts.ts';
 import type { Counts } from './layout.ts';
 import type { ConsoleContext, Redirect } from './page.ts';
 import { acts, views } from './pages.ts';
 import { needSession, readForm, refuseForged, safePath, toPageRequest } from './request.ts';
 import { securityHeaders } from './security-headers.ts';
 import { send } from './send.ts';
-import type { Session, Sessions } from './sign-in/session.ts';
-import type { SignInLink } from './sign-in/sign-in-link.ts';
-import { addSignIn } from './sign-in/sign-in-routes.ts';
+import type { Session } from './sign-in/session.ts';
+import { addSignIn, type SessionOf, type SignIn } from './sign-in/sign-in-routes.ts';
 
 /** The way of a request to a page: host, session, role, token of the form, and then the page itself. */
-interface Way extends SharedWithApi {
-  sessions: Sessions;
-  changes: Changes;
-  signInLink: SignInLink | undefined;
-}
-
-export function createPages(ctx: ConsoleContext, way: Way): Router {
+export function createPages(ctx: ConsoleContext, changes: Changes, signIn: SignIn): Router {
   const { clock } = ctx;
-  const sessionOf = createSessionOf(way);
+  const sessionOf = createSessionOf(signIn);
   const notices = createNotices();
   const router = Router();
   router.use(securityHeaders);
@@ -37,11 +29,11 @@ export function createPages(ctx: ConsoleContext, way: Way): Router {
     response.set('Cache-Control', 'no-store');
     next();
   });
-  addSignIn(router, { ...way, sessionOf });
+  addSignIn(router, sessionOf, signIn);
 
   router.get('/changes', (request, response) => {
     needSession(sessionOf(request));
-    way.changes.follow(request, response);
+    changes.follow(response);
   });
   for (const { path, show } of views) {
     router.get(path, async (request, response) => {
@@ -97,9 +89,7 @@ function createNotices() {
   };
 }
 
-type SessionOf = (request: Request) => Session | undefined;
-
-function createSessionOf({ sessions, alwaysSignedIn }: Way): SessionOf {
+function createSessionOf({ sessions, alwaysSignedIn }: SignIn): SessionOf {
   // The host check keeps out names that strangers point here, so no page of another site can read it.
   const csrf = randomBytes(16).toString('hex');
   return alwaysSignedIn === undefined ? sessions.read : () => ({ operator: alwaysSignedIn, csrf });

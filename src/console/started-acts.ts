@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { By } from '../db/audit-store.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
 import { answer } from '../operations/answer.ts';
-import type { Operation, OperationContext, Role } from '../operations/operation.ts';
+import type { Operation, OperationContext } from '../operations/operation.ts';
+import type { Operator } from './operator.ts';
 
 /** An operation that an operator started in the console. A plan, for example, is approved only after customers were read. */
 export interface StartedAct {
@@ -18,29 +19,25 @@ export interface StartedAct {
   ended: Promise<void>;
 }
 
-/** What is under way on this instance, and the latest that ended. One that is cut off is not taken up again. */
-export interface StartedActs {
-  begin(
-    ctx: OperationContext,
-    start: Pick<StartedAct, 'operation' | 'by' | 'back'> & { role: Role; input: object },
-  ): StartedAct;
-  find(id: string): StartedAct | undefined;
-  /** Ends those that are under way. */
-  stop(): Promise<void>;
-}
+export type StartedActs = ReturnType<typeof createStartedActs>;
 
 const mostKept = 100;
 const patienceMs = 120_000;
 
-export function createStartedActs(): StartedActs {
+/** What is under way on this instance, and the latest that ended. One that is cut off is not taken up again. */
+export function createStartedActs() {
   const kept = new Map<string, StartedAct>();
   const stopping = new AbortController();
   return {
-    begin(ctx, { input, role, ...start }) {
+    begin(
+      ctx: OperationContext,
+      { by, operator: { role } }: { by: By; operator: Operator },
+      { operation, input, back }: { operation: Operation; input: object; back: string },
+    ): StartedAct {
       const id = randomBytes(8).toString('hex');
-      const started: StartedAct = { ...start, id, progress: null, outcome: null, ended: Promise.resolve() };
+      const started: StartedAct = { id, operation, by, back, progress: null, outcome: null, ended: Promise.resolve() };
       const call = {
-        by: start.by,
+        by,
         role,
         signal: AbortSignal.any([stopping.signal, AbortSignal.timeout(patienceMs)]),
         loops: [],
@@ -48,19 +45,20 @@ export function createStartedActs(): StartedActs {
           started.progress = says;
         },
       };
-      started.ended = outcomeOf(answer(start.operation, input, ctx, call)).then((outcome) => {
+      started.ended = outcomeOf(answer(operation, input, ctx, call)).then((outcome) => {
         started.outcome = outcome;
         if ('error' in outcome && outcome.error.code === 'internal') {
-          ctx.logger.error({ err: outcome.error, operation: start.operation.id }, 'An act failed');
+          ctx.logger.error({ err: outcome.error, operation: operation.id }, 'An act failed');
         }
       });
       // What only its caller may see is not kept.
-      if (!start.operation.isSecret) kept.set(id, started);
+      if (!operation.isSecret) kept.set(id, started);
       for (const oldest of [...kept.keys()].slice(0, -mostKept)) kept.delete(oldest);
       return started;
     },
-    find: (id) => kept.get(id),
-    async stop() {
+    find: (id: string) => kept.get(id),
+    /** Ends those that are under way. */
+    async stop(): Promise<void> {
       stopping.abort();
       await Promise.all([...kept.values()].map(({ ended }) => ended));
     },

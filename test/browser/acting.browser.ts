@@ -63,13 +63,13 @@ describeInBrowser('what operators do', (open) => {
     await signIn(visit, consoleTokens.otto.token);
     await goTo(visit, 'Customers');
     await page.getByRole('link', { name: 'Connect a customer' }).click();
-    await page.getByLabel('Your name for the customer').fill('beta');
-    await page.getByLabel('Projects of the customer').fill('beta-*');
+    await page.getByLabel('Customer', { exact: true }).fill('beta');
+    await page.getByLabel('Projects').fill('beta-*');
     await page.getByLabel('Token').fill('ot_ptk_not-the-token');
     await page.getByRole('button', { name: 'Connect' }).click();
     await page.getByRole('alert').waitFor();
     // What was typed is still there, but for the token.
-    expect(await page.getByLabel('Your name for the customer').inputValue()).toBe('beta');
+    expect(await page.getByLabel('Customer', { exact: true }).inputValue()).toBe('beta');
     expect(await page.getByLabel('Token').inputValue()).toBe('');
     await inspectPage(visit);
 

@@ -12,7 +12,7 @@ const request = {
 
 /** An act that takes longer than the console waits for an answer. */
 function takingLong(answer: object): Pick<ConsoleContext, 'startedActs'> {
-  const begin: ConsoleContext['startedActs']['begin'] = (_ctx, { operation, by, back }) => {
+  const begin: ConsoleContext['startedActs']['begin'] = (_ctx, { by }, { operation, back }) => {
     const started: StartedAct = {
       id: 'a1',
       operation,

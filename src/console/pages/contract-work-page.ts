@@ -9,17 +9,15 @@ import { whyLong } from '../../usage/due/check-usage.ts';
 import { describeDifference, describeHeld } from '../../usage/due/describe-due.ts';
 import { actButton } from '../act.ts';
 import { askLong } from '../ask-long.ts';
-import type { ConsoleContext, Html, Page, PageRequest, Redirect, View } from '../page.ts';
+import type { ConsoleContext, Html, Page, PageRequest, Redirect } from '../page.ts';
 import { sheetOf } from '../view/sheet.ts';
 import { tableOf } from '../view/table.ts';
-
-/** The work on one contract, day by day. */
-export const contractWorkViews: readonly View[] = [{ path: '/work/contracts/:contract', show: showContractWork }];
 
 /** The most days of trainers that a page lists. */
 const mostListed = 500;
 
-async function showContractWork(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
+/** The work on one contract, day by day. */
+export async function showContractWork(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
   const { contract = '' } = request.params;
   const input = { contract, install: request.query.get('install') ?? undefined, stored: true };
   const asked = { id: 'usageShow', input, title: `Work on contract ${contract}`, whyLong: await whyLong(ctx) };

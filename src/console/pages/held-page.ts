@@ -8,13 +8,11 @@ import { describeHeld } from '../../usage/due/describe-due.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
 import { askLong } from '../ask-long.ts';
-import type { ConsoleContext, Html, Page, PageRequest, Redirect, View } from '../page.ts';
+import type { ConsoleContext, Html, Page, PageRequest, Redirect } from '../page.ts';
 import { shortTableOf } from '../view/table.ts';
 
 /** What an operator decides about work: held work, late changes, and what was decided. */
-export const heldViews: readonly View[] = [{ path: '/work/held', show: showHeld }];
-
-async function showHeld(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
+export async function showHeld(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
   const asked = { id: 'usageHeld', input: { decided: false }, title: 'Held work', whyLong: await whyLong(ctx) };
   const { answer, instead } = await askLong<HeldList>(request, ctx, asked);
   if (instead) return instead;

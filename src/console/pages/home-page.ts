@@ -7,16 +7,14 @@ import type { Columns } from '../../operations/show.ts';
 import { type Status, sayTimed, sayTimes } from '../../operations/status.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
-import type { ConsoleContext, Html, Page, PageRequest, View } from '../page.ts';
+import type { ConsoleContext, Html, Page, PageRequest } from '../page.ts';
 import { badgeOf } from '../view/badge.ts';
 import { instantOf } from '../view/instant.ts';
 import { panelOf } from '../view/panel.ts';
 import { tableOf } from '../view/table.ts';
 
 /** A cockpit: four numbers, what needs attention, and how customers and tools are. */
-export const homeViews: readonly View[] = [{ path: '/', show: showHome }];
-
-async function showHome(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
+export async function showHome(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const {
     memberships,
     troubles,
@@ -67,7 +65,7 @@ function tilesOf(memberships: readonly StateCount[], troubles: readonly Trouble[
     ['/invitations', invitations, 'invitations to send', 'warn'],
   ] as const;
   return html`<div class="tiles">
-    ${tiles.map(([href, count, says, tone]) => html`<a class="tile ${count > 0 ? tone : ''}" href="${href}"><b>${count}</b>${says}</a>`)}
+    ${tiles.map(([href, count, says, tone]) => html`<a class="tile" href="${href}"><b class="${count > 0 ? tone : ''}">${count}</b>${says}</a>`)}
   </div>`;
 }
 

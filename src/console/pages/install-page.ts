@@ -3,7 +3,7 @@ import { type Guideline, guidelineColumns } from '../../operations/guidelines.ts
 import { healthOf, type InstallInFull, linkColumns, peopleColumns } from '../../operations/install-show.ts';
 import { actButton, askLink } from '../act.ts';
 import { ask } from '../ask.ts';
-import type { ConsoleContext, Html, Page, PageRequest, Redirect, View } from '../page.ts';
+import type { ConsoleContext, Html, Page, PageRequest, Redirect } from '../page.ts';
 import { stateBadge } from '../view/badge.ts';
 import { instantOf } from '../view/instant.ts';
 import { panelOf } from '../view/panel.ts';
@@ -11,9 +11,7 @@ import { sheetOf } from '../view/sheet.ts';
 import { tableOf } from '../view/table.ts';
 
 /** One customer: the people, the links, and what the marketplace says of the token and the endpoint. */
-export const installViews: readonly View[] = [{ path: '/installs/:install', show: showInstall }];
-
-async function showInstall(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
+export async function showInstall(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
   const { install } = request.params;
   // An address that is easily typed; a customer may be called so too.
   if (install === 'connect' && !ctx.installs.has('connect')) return { redirect: '/connect' };

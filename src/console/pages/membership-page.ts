@@ -8,7 +8,7 @@ import type { MembershipInFull } from '../../operations/members.ts';
 import { contractPath, installPath, membershipPath, trainerPath } from '../../operations/paths.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
-import type { ConsoleContext, Html, Page, PageRequest, View } from '../page.ts';
+import type { ConsoleContext, Html, Page, PageRequest } from '../page.ts';
 import { stateBadge } from '../view/badge.ts';
 import { exactOf, instantOf } from '../view/instant.ts';
 import { panelOf } from '../view/panel.ts';
@@ -16,17 +16,12 @@ import { sheetOf } from '../view/sheet.ts';
 import { tableOf } from '../view/table.ts';
 import { numberIn } from './records.ts';
 
-/** Why a trainer has access or not, and what happened. */
-export const membershipViews: readonly View[] = [
-  { path: '/memberships/:membership', show: showMembership },
-  { path: '/trainers/:trainer', show: showTrainer },
-  { path: '/contracts/:contract', show: showContract },
-];
+/** Pages of a membership, a trainer and a contract: why a trainer has access or not, and what happened. */
 
 /** The most memberships that a page lists. */
 const mostListed = 200;
 
-async function showMembership(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
+export async function showMembership(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const membership = numberIn(request, 'membership');
   const found = await ask<MembershipInFull>(request, ctx, 'membersShow', { membership });
   const { nextAttemptAt, canConverge, explanations, timeline, ...access } = found;
@@ -68,7 +63,7 @@ function reasonsOf(access: Access): Html | string {
   return html`${[...contracts].map(([id, title], index) => html`${index > 0 && '; '}<a href="${contractPath(id)}">${title}</a>`)}`;
 }
 
-async function showTrainer(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
+export async function showTrainer(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const trainer = request.params['trainer'] ?? '';
   const { explanations, timeline } = await explained(request, ctx, trainer);
   const own = explanations.filter(({ trainerId }) => trainerId === trainer);
@@ -84,7 +79,7 @@ async function showTrainer(request: PageRequest, ctx: ConsoleContext): Promise<P
   };
 }
 
-async function showContract(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
+export async function showContract(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const contract = request.params['contract'] ?? '';
   const { items } = await ask<{ items: ListedContract[] }>(request, ctx, 'contractsList', { contract });
   if (items.length === 0) throw new AppError('not_found', 'No event and no reading has named such a contract');

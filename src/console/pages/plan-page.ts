@@ -7,16 +7,7 @@ import { type PlanInFull, type PlanItem, whoColumns } from '../../operations/pla
 import type { Columns } from '../../operations/show.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
-import {
-  type Act,
-  type ConsoleContext,
-  formOf,
-  type Html,
-  type Page,
-  type PageRequest,
-  type Redirect,
-  type View,
-} from '../page.ts';
+import { type ConsoleContext, formOf, type Html, type Page, type PageRequest, type Redirect } from '../page.ts';
 import { stateBadge } from '../view/badge.ts';
 import { pager, toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
@@ -24,24 +15,9 @@ import { type HtmlColumn, shortTableOf, tableOf } from '../view/table.ts';
 import { numberIn } from './records.ts';
 
 /** One plan: who would go, why, what they would lose, and what an operator decides about each of them. */
-export const planViews: readonly View[] = [
-  {
-    path: '/plans/:plan',
-    show: async (request, ctx) => planPage(request, await load(request, ctx)),
-  },
-];
-
-export const planActs: readonly Act[] = [
-  { path: '/plans/:plan/approve', act: (request, ctx) => decide(request, ctx, askFirst) },
-  {
-    path: '/plans/:plan/reject',
-    act: (request, ctx) =>
-      decide(request, ctx, async ({ id }, only) => {
-        await ask(request, ctx, 'plansReject', { plan: id, only });
-        return { redirect: `/plans/${id}` };
-      }),
-  },
-];
+export async function showPlan(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
+  return planPage(request, await load(request, ctx));
+}
 
 const perPage = 200;
 
@@ -155,45 +131,47 @@ function nameOf({ displayName, trainerId }: PlanItem): string {
   return displayName ?? trainerId;
 }
 
-type Decision = (plan: PlanInFull, only: number[], request: PageRequest) => Page | Redirect | Promise<Page | Redirect>;
-
-/** Does something with those who were selected, or with all that wait. */
-async function decide(request: PageRequest, ctx: ConsoleContext, decision: Decision): Promise<Page | Redirect> {
+/** Asks once more before anybody is removed. */
+export async function approve(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const plan = await load(request, ctx);
-  const { id, state, items } = plan;
-  const all = request.form.get('all');
-  if (all === null) {
-    const only = [...new Set(request.form.getAll('membership').flatMap((text) => toRowId(text) ?? []))];
-    return only.length === 0
-      ? planPage(request, plan, 'Select at least one person.')
-      : await decision(plan, only, request);
-  }
+  const only = chosenOf(request, plan);
+  return only.length === 0 ? unselected(request, plan) : askFirst(request, plan, only);
+}
+
+export async function reject(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
+  const plan = await load(request, ctx);
+  const only = chosenOf(request, plan);
+  if (only.length === 0) return unselected(request, plan);
+  await ask(request, ctx, 'plansReject', { plan: plan.id, only });
+  return { redirect: `/plans/${plan.id}` };
+}
+
+function unselected(request: PageRequest, plan: PlanInFull): Page {
+  return planPage(request, plan, 'Select at least one person.');
+}
+
+/** The memberships that were selected, or all that wait. */
+function chosenOf({ form }: PageRequest, { id, state, items }: PlanInFull): number[] {
+  const all = form.get('all');
+  if (all === null) return [...new Set(form.getAll('membership').flatMap((text) => toRowId(text) ?? []))];
   if (state !== 'open') throw new AppError('conflict', `Plan ${id} was ${state} before`);
   const waiting = items.filter(isWaiting);
-  if (all !== digestOf(waiting)) {
-    throw new AppError(
-      'conflict',
-      `Plan ${id} has changed since the page was shown, and holds ${waiting.length}: look again`,
-    );
-  }
-  return await decision(
-    plan,
-    waiting.map(({ membershipId }) => membershipId),
-    request,
-  );
+  if (all === digestOf(waiting)) return waiting.map(({ membershipId }) => membershipId);
+  const says = `Plan ${id} has changed since the page was shown, and holds ${waiting.length}: look again`;
+  throw new AppError('conflict', says);
 }
 
 const mostAsked = 20;
 
 /** Customers are read before anybody is removed, and the removals are then waited for. */
-function askFirst({ id, items }: PlanInFull, only: readonly number[], request: PageRequest): Page {
+function askFirst(request: PageRequest, { id, items }: PlanInFull, only: readonly number[]): Page {
   const chosen = items.filter((item) => isWaiting(item) && only.includes(item.membershipId));
   const label = `Remove ${sayCount(chosen.length, 'person', 'people')}`;
   const back = `/plans/${id}`;
   return {
     title: `${label}?`,
     body: html`
-      <ul class="sheet plain">
+      <ul class="sheet">
         ${chosen.slice(0, mostAsked).map((item) => html`<li>${nameOf(item)} from ${item.groupId}</li>`)}
         ${chosen.length > mostAsked && html`<li class="quiet">and ${chosen.length - mostAsked} more</li>`}
       </ul>

@@ -9,28 +9,20 @@ import { sayPercent } from '../../operations/show.ts';
 import { sayWork, workPath } from '../../operations/usage-values.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
-import type { ConsoleContext, Download, Html, Page, PageRequest, View } from '../page.ts';
+import type { ConsoleContext, Download, Html, Page, PageRequest } from '../page.ts';
 import { stateBadge } from '../view/badge.ts';
 import { toRowId } from '../view/filter.ts';
 import { recordOf, sheetOf } from '../view/sheet.ts';
 import { tableOf } from '../view/table.ts';
 
 /** Pages of one act, delivery or budget, and those of the system. */
-export const records: readonly View[] = [
-  { path: '/acts/:act', show: showAct },
-  { path: '/deliveries/:delivery', show: showDelivery },
-  { path: '/deliveries/:delivery/body', show: downloadBody },
-  { path: '/budgets/:contract', show: showBudget },
-  { path: '/doctor', show: showDoctor },
-  { path: '/settings', show: showSettings },
-];
 
-async function showAct(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
+export async function showAct(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const { id, action, ...act } = await ask<Act>(request, ctx, 'auditShow', { act: numberIn(request, 'act') });
   return { title: `${action} (act ${id})`, body: recordOf(act) };
 }
 
-async function showDelivery(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
+export async function showDelivery(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const delivery = numberIn(request, 'delivery');
   const found = await ask<DeliveryInFull>(request, ctx, 'deliveriesShow', { delivery });
   const { body, bodyProblem, contractId: _contract, trainerId: _trainer, state, headers, ...facts } = found;
@@ -58,13 +50,13 @@ function namedBy({ contractId, trainerId }: DeliveryInFull): Html | string {
   ]);
 }
 
-async function downloadBody(request: PageRequest, ctx: ConsoleContext): Promise<Download> {
+export async function downloadBody(request: PageRequest, ctx: ConsoleContext): Promise<Download> {
   const delivery = numberIn(request, 'delivery');
   const { body } = await ask<{ body: string }>(request, ctx, 'deliveriesBody', { delivery });
   return { fileName: `delivery-${delivery}`, type: 'application/octet-stream', content: Buffer.from(body, 'base64') };
 }
 
-async function showBudget(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
+export async function showBudget(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const contract = request.params['contract'];
   const install = request.query.get('install') ?? undefined;
   const found = await ask<ContractBudget>(request, ctx, 'budgetsShow', { contract, install });
@@ -80,7 +72,7 @@ async function showBudget(request: PageRequest, ctx: ConsoleContext): Promise<Pa
   };
 }
 
-function showDoctor(request: PageRequest): Page {
+export function showDoctor(request: PageRequest): Page {
   return {
     title: 'Doctor',
     body: html`
@@ -91,7 +83,7 @@ function showDoctor(request: PageRequest): Page {
 }
 
 /** It is changed in its file; secrets are never shown. */
-async function showSettings(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
+export async function showSettings(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const { settings } = await ask<{ settings: Setting[] }>(request, ctx, 'settingsList');
   const sections = Map.groupBy(settings, ({ key }) => key.split('.')[0] ?? key);
   return {

@@ -2,16 +2,14 @@ import { html } from 'hono/html';
 import { type Access, accessColumns } from '../../operations/access.ts';
 import { contractColumns, type ListedContract } from '../../operations/contracts.ts';
 import { ask, toPlain } from '../ask.ts';
-import type { ConsoleContext, Page, PageRequest, Redirect, View } from '../page.ts';
+import type { ConsoleContext, Page, PageRequest, Redirect } from '../page.ts';
 import { panelOf } from '../view/panel.ts';
 import { tableOf } from '../view/table.ts';
 
-/** One search over people, work emails, projects and contracts. */
-export const searchViews: readonly View[] = [{ path: '/search', show: search }];
-
 const limit = 25;
 
-async function search(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
+/** One search over people, work emails, projects and contracts. */
+export async function search(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
   const q = toPlain(request.query.get('q') ?? '').slice(0, 200);
   if (q === '') return { redirect: '/access' };
   const access = await ask<{ items: Access[]; next: string | null }>(request, ctx, 'accessSearch', { q, limit });

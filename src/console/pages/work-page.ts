@@ -19,21 +19,16 @@ import { actButton } from '../act.ts';
 import { inputIn } from '../ask.ts';
 import { askLong } from '../ask-long.ts';
 import { fileOf, filterOf } from '../list.ts';
-import type { Answer, ConsoleContext, Html, Page, PageRequest, Redirect, View } from '../page.ts';
+import type { Answer, ConsoleContext, Html, Page, PageRequest, Redirect } from '../page.ts';
 import { filterForm, pager, toRowId } from '../view/filter.ts';
 import { tableOf } from '../view/table.ts';
-
-/** What the tools and imports have, what is due, what the marketplace has, and why they differ. */
-export const workViews: readonly View[] = [
-  { path: '/work', show: showWork },
-  { path: '/work.csv', show: downloadWork },
-];
 
 /** So many days are shown where none is chosen. */
 const spanDays = 14;
 const pageSize = 100;
 
-async function showWork(given: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
+/** What the tools and imports have, what is due, what the marketplace has, and why they differ. */
+export async function showWork(given: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
   const request = withSpan(given, ctx);
   const { query } = request;
   const filter = filterForm(request, filterOf(check, request, ctx, ['install', 'contract', 'from', 'to', 'all']));
@@ -129,7 +124,7 @@ function toDo(request: PageRequest, one: CheckedDay): Html | string {
   return says === undefined ? '' : html`<a href="${path}">${says}</a>`;
 }
 
-async function downloadWork(request: PageRequest, ctx: ConsoleContext): Promise<Answer> {
+export async function downloadWork(request: PageRequest, ctx: ConsoleContext): Promise<Answer> {
   const { answer, instead } = await checkedOf(withSpan(request, ctx), ctx);
   return instead ?? fileOf('work', answer.days, dayColumns);
 }

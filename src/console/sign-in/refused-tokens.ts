@@ -2,10 +2,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import type { Quiet } from '../../lib/quiet.ts';
 
-/** Reports tokens that are refused, so that guessing is seen. A stranger cannot fill the disk with it. */
-export interface RefusedTokens {
-  report(refused: RefusedToken): void;
-}
+export type RefusedTokens = ReturnType<typeof createRefusedTokens>;
 
 /** It never has the token: it may be right elsewhere. */
 export interface RefusedToken {
@@ -14,10 +11,11 @@ export interface RefusedToken {
   address: string | undefined;
 }
 
-/** One line a minute for each of both, with the address that it came from last. */
-export function createRefusedTokens(metrics: Metrics, logger: Logger, quiet: Quiet): RefusedTokens {
+/** Reports tokens that are refused, so that guessing is seen. A stranger cannot fill the disk with it. */
+export function createRefusedTokens(metrics: Metrics, logger: Logger, quiet: Quiet) {
   return {
-    report({ where, reason, address }) {
+    /** One line a minute for each of both, with the address that it came from last. */
+    report({ where, reason, address }: RefusedToken): void {
       metrics.tokenRefusals.inc({ where, reason });
       const alsoRefused = quiet.letThrough(`token ${where} ${reason}`);
       if (alsoRefused !== null) logger.warn({ where, reason, address, alsoRefused }, 'A token was refused');

@@ -15,11 +15,7 @@ export interface Session {
   csrf: string;
 }
 
-export interface Sessions {
-  open(request: Request, response: Response, owner: TokenOwner): void;
-  read(request: Request): Session | undefined;
-  close(request: Request, response: Response): void;
-}
+export type Sessions = ReturnType<typeof createSessions>;
 
 const context = 'console.session';
 const lastsMs = 12 * 3_600_000;
@@ -32,11 +28,7 @@ interface Content {
   until: number;
 }
 
-export function createSessions(
-  tokens: ConsoleTokens,
-  box: Pick<SecretBox, 'seal' | 'open' | 'digest'>,
-  clock: Clock,
-): Sessions {
+export function createSessions(tokens: ConsoleTokens, box: Pick<SecretBox, 'seal' | 'open' | 'digest'>, clock: Clock) {
   function unseal(value: string): Content | undefined {
     try {
       return JSON.parse(box.open(Buffer.from(value, 'base64url'), context).toString()) as Content;
@@ -47,13 +39,13 @@ export function createSessions(
   }
 
   return {
-    open(request, response, { name, proof }) {
+    open(request: Request, response: Response, { name, proof }: TokenOwner): void {
       const until = clock.now().getTime() + lastsMs;
       const content: Content = { name, proof, id: randomBytes(16).toString('hex'), until };
       const value = box.seal(Buffer.from(JSON.stringify(content)), context).toString('base64url');
       response.cookie(cookieName(request), value, { ...cookieOptions(request), maxAge: lastsMs });
     },
-    read(request) {
+    read(request: Request): Session | undefined {
       const value = readCookie(request.headers.cookie, cookieName(request));
       const content = value === undefined ? undefined : unseal(value);
       if (content === undefined || content.until <= clock.now().getTime()) return undefined;
@@ -61,7 +53,7 @@ export function createSessions(
       if (owner === undefined) return undefined;
       return { operator: { name: owner.name, role: owner.role }, csrf: box.digest(`console.csrf:${content.id}`) };
     },
-    close(request, response) {
+    close(request: Request, response: Response): void {
       response.clearCookie(cookieName(request), cookieOptions(request));
     },
   };

@@ -2,16 +2,7 @@ import { hash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 
-/**
- * How often a token may be tried: a few times a minute from one address. In a flood of wrong tokens from many
- * addresses each may try once, so that no operator is kept out by what others try.
- */
-export interface SignInLimit {
-  /** @returns how many milliseconds to wait before the next try; 0 if it may be tried now */
-  waitMs(address: string): number;
-  /** @param tried what was tried, if a program may try the same again and again: that is one failure, not many */
-  noteFailure(address: string, tried?: string): void;
-}
+export type SignInLimit = ReturnType<typeof createSignInLimit>;
 
 const windowMs = 60_000;
 const mostFailures = 5;
@@ -19,7 +10,11 @@ const mostFailures = 5;
 const flood = 100;
 const mostKept = 10_000;
 
-export function createSignInLimit(clock: Clock): SignInLimit {
+/**
+ * How often a token may be tried: a few times a minute from one address. In a flood of wrong tokens from many
+ * addresses each may try once, so that no operator is kept out by what others try.
+ */
+export function createSignInLimit(clock: Clock) {
   let failures: { network: string; digest: string | undefined; at: number }[] = [];
   function recent(): typeof failures {
     const now = clock.now().getTime();
@@ -27,14 +22,16 @@ export function createSignInLimit(clock: Clock): SignInLimit {
     return failures;
   }
   return {
-    waitMs(address) {
+    /** @returns how many milliseconds to wait before the next try; 0 if it may be tried now */
+    waitMs(address: string): number {
       const all = recent();
       const network = networkOf(address);
       const own = all.filter((one) => one.network === network);
       const oldest = own.at(all.length >= flood ? -1 : -mostFailures);
       return oldest === undefined ? 0 : Math.max(0, oldest.at + windowMs - clock.now().getTime());
     },
-    noteFailure(address, tried) {
+    /** @param tried what was tried, if a program may try the same again and again: that is one failure, not many */
+    noteFailure(address: string, tried?: string): void {
       const network = networkOf(address);
       const digest = tried === undefined ? undefined : hash('sha256', tried);
       const isAgain = digest !== undefined && recent().some((one) => one.network === network && one.digest === digest);

@@ -1,30 +1,27 @@
 import type { Request, Response, Router } from 'express';
+import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
 import { isFromElsewhere } from '../check-origin.ts';
-import { signInPage } from '../pages/sign-in-page.ts';
+import type { SharedWithApi } from '../console-parts.ts';
+import type { Html } from '../page.ts';
 import { needSession, queryOf, readForm, refuseForged, safePath } from '../request.ts';
 import { send } from '../send.ts';
-import type { ConsoleTokens, TokenOwner } from './console-tokens.ts';
-import type { RefusedTokens } from './refused-tokens.ts';
+import type { TokenOwner } from './console-tokens.ts';
 import type { Session, Sessions } from './session.ts';
-import type { SignInLimit } from './sign-in-limit.ts';
 import type { SignInLink } from './sign-in-link.ts';
-import { signInLinkPage } from './sign-in-link-page.ts';
 
-export interface SignIn {
-  tokens: ConsoleTokens;
-  limit: SignInLimit;
-  refused: RefusedTokens;
+export interface SignIn extends SharedWithApi {
   sessions: Sessions;
-  sessionOf(request: Request): Session | undefined;
   signInLink: SignInLink | undefined;
 }
 
+export type SessionOf = (request: Request) => Session | undefined;
+
 /** Signing in by a token or by the link that `start` prints, and signing out. */
-export function addSignIn(router: Router, signIn: SignIn): void {
-  const { tokens, limit, refused, sessions, sessionOf, signInLink } = signIn;
-  const show = (response: Response, back: string, problem?: string, status = 200) =>
-    send(response, { title: 'Sign in', body: signInPage(back, problem), status }, { path: '/', session: undefined });
+export function addSignIn(router: Router, sessionOf: SessionOf, signIn: SignIn): void {
+  const { tokens, limit, refused, sessions, signInLink } = signIn;
+  const show = (response: Response, body: Html, status = 200) =>
+    send(response, { title: 'Sign in', body, status }, { path: '/', session: undefined });
 
   /** Whom a form signs in, or why nobody. */
   function find(form: URLSearchParams): TokenOwner | string {
@@ -37,13 +34,12 @@ export function addSignIn(router: Router, signIn: SignIn): void {
   router.get('/sign-in', async (request, response) => {
     const back = safePath(queryOf(request).get('back'));
     if (sessionOf(request) !== undefined) return response.redirect(303, back);
-    await show(response, back);
+    await show(response, tokenForm(back));
   });
 
   router.get('/sign-in/:code', async (request, response) => {
     if (sessionOf(request) !== undefined) return response.redirect(303, '/');
-    const page = { title: 'Sign in', body: signInLinkPage(request.params.code) };
-    await send(response, page, { path: '/', session: undefined });
+    await show(response, linkForm(request.params.code));
   });
 
   router.post('/sign-in', async (request, response) => {
@@ -55,13 +51,13 @@ export function addSignIn(router: Router, signIn: SignIn): void {
     if (waitMs > 0) {
       refused.report({ where: 'console', reason: 'too_many_tries', address });
       response.set('Retry-After', String(Math.ceil(waitMs / 1000)));
-      return await show(response, back, 'Too many tries. Wait a minute.', 429);
+      return await show(response, tokenForm(back, 'Too many tries. Wait a minute.'), 429);
     }
     const owner = find(form);
     if (typeof owner === 'string') {
       limit.noteFailure(address);
       refused.report({ where: 'console', reason: 'wrong', address });
-      return await show(response, back, owner, 401);
+      return await show(response, tokenForm(back, owner), 401);
     }
     sessions.open(request, response, owner);
     response.redirect(303, back);
@@ -72,4 +68,25 @@ export function addSignIn(router: Router, signIn: SignIn): void {
     sessions.close(request, response);
     response.redirect(303, '/sign-in');
   });
+}
+
+/** @param back the page that was asked for */
+function tokenForm(back: string, problem?: string): Html {
+  return html`<form class="form" method="post" action="/sign-in">
+    ${problem && html`<p class="bad" role="alert">${problem}</p>`}
+    <input type="hidden" name="back" value="${back}" />
+    <label for="token">Your token</label>
+    <input id="token" name="token" type="password" autocomplete="current-password" required autofocus />
+    <button class="main">Sign in</button>
+    <p class="quiet">Tokens are configured in <code>console.tokens</code>, one for each person.</p>
+  </form>`;
+}
+
+/** A button to press: a program that looks where a link leads does not use it up. */
+function linkForm(code: string): Html {
+  return html`<form class="form" method="post" action="/sign-in">
+    <input type="hidden" name="code" value="${code}" />
+    <button class="main" autofocus>Sign in</button>
+    <p class="quiet">This link works once, for 10 minutes after Gangway started.</p>
+  </form>`;
 }

@@ -9,35 +9,44 @@ export type FormField = Pick<Field, 'type' | 'choices' | 'preset' | 'isRequired'
 /** The filter is in the address, so that it can be shared. */
 export function filterForm({ path }: PageRequest, fields: readonly FormField[]): Html {
   return html`<form class="filter" method="get" action="${path}">
-    ${fields.map((field) => fieldOf({ ...field, isRequired: false }))}
+    ${fields.map((field) => fieldOf({ ...field, isRequired: false }, 'all'))}
     <button>Search</button>
     <a href="${path}">Show all</a>
   </form>`;
 }
 
-export function fieldOf({ name, type, choices, preset, isRequired, value }: FormField): Html {
+/** A field of an act, and what it is for. */
+export function explainedField(field: FormField & Pick<Field, 'description'>): Html {
+  return html`<div>${fieldOf(field, 'by default')}<p class="quiet">${field.description}</p></div>`;
+}
+
+/** @param none what is shown for no choice */
+function fieldOf(field: FormField, none: string): Html {
+  const { name, type, choices, isRequired, value } = field;
   const label = labelOf(name);
-  const required = isRequired ? html`required` : '';
   if (type === 'flag') {
     const checked = value === 'true' ? html`checked` : '';
     return html`<label class="tick"><input type="checkbox" name="${name}" value="true" ${checked} /> ${label}</label>`;
   }
-  if (choices === undefined) {
-    const kind = days.has(name) ? 'date' : 'text';
-    return html`<label>${label}<input type="${kind}" name="${name}" value="${value}" maxlength="500" ${required} /></label>`;
-  }
-  const shown = value === '' ? String(preset ?? '') : value;
-  const all = [
-    ...(preset === undefined ? [''] : []),
-    ...choices,
-    ...(shown === '' || choices.includes(shown) ? [] : [shown]),
-  ];
+  if (choices !== undefined) return html`<label>${label} ${selectOf({ ...field, choices }, none)}</label>`;
+  // A secret that was typed is not sent back.
+  if (name === 'token') return html`<label>${label} <input type="password" name="token" autocomplete="off" /></label>`;
+  const kind = days.has(name) ? 'date' : 'text';
+  const longest = type === 'list' ? 50_000 : 500;
   return html`<label
-    >${label}
-    <select name="${name}" ${required}>
-      ${all.map((one) => html`<option value="${one}" ${one === shown ? html`selected` : ''}>${one === '' ? 'all' : one}</option>`)}
-    </select></label
-  >`;
+    >${label} <input type="${kind}" name="${name}" value="${value}" maxlength="${longest}" ${isRequired ? html`required` : ''}
+  /></label>`;
+}
+
+function selectOf(
+  { name, choices, preset, isRequired, value }: FormField & { choices: readonly string[] },
+  none: string,
+) {
+  const chosen = value === '' ? String(preset ?? '') : value;
+  const all = new Set([...(preset === undefined ? [''] : []), ...choices, ...(chosen === '' ? [] : [chosen])]);
+  return html`<select name="${name}" ${isRequired ? html`required` : ''}>
+    ${[...all].map((one) => html`<option value="${one}" ${one === chosen ? html`selected` : ''}>${one === '' ? none : one}</option>`)}
+  </select>`;
 }
 
 const days: ReadonlySet<string> = new Set(['since', 'until', 'from', 'to']);

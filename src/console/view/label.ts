@@ -10,7 +10,8 @@ const words: Readonly<Record<string, string>> = {
   leaving: 'Only those about to leave',
 };
 
-/** The title of a column or a field, as people read it. */
+/** The title of a column or a field, or the name of one in an answer, as people read it. */
 export function labelOf(title: string): string {
-  return words[title] ?? `${title.charAt(0).toUpperCase()}${title.slice(1)}`;
+  const text = title.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words[title] ?? `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }

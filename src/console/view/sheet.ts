@@ -17,13 +17,9 @@ export function recordOf(answer: object): Html {
   const fields = Object.entries(answer).filter(([, value]) => value !== null && value !== '');
   const isLong = (value: unknown) => typeof value === 'string' && value.includes('\n');
   return html`
-    ${sheetOf(fields.filter(([, value]) => !isLong(value)).map(([name, value]) => [toWords(name), shownOf(value)]))}
-    ${fields.filter(([, value]) => isLong(value)).map(([name, value]) => html`<h2>${labelOf(toWords(name))}</h2><pre>${value}</pre>`)}
+    ${sheetOf(fields.filter(([, value]) => !isLong(value)).map(([name, value]) => [name, shownOf(value)]))}
+    ${fields.filter(([, value]) => isLong(value)).map(([name, value]) => html`<h2>${labelOf(name)}</h2><pre>${value}</pre>`)}
   `;
-}
-
-function toWords(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 function shownOf(value: unknown): Html | string {
