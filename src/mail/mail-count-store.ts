@@ -1,5 +1,4 @@
-import type { Transaction } from '../db/database.ts';
-import { takeTurn } from '../db/lease.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import type { Storage } from '../keys/storage.ts';
 import { toInstant } from '../lib/clock.ts';
 
@@ -34,11 +33,6 @@ export async function findRoom(
   return oldest === undefined ? null : toInstant(new Date(Date.parse(oldest.mailedAt) + dayMs));
 }
 
-/** Call it before `findRoom`: otherwise two instances would each find room for the last mail of a day. */
-export async function lockCounts(ctx: Storage, tx: Transaction): Promise<void> {
-  await takeTurn(ctx.database, tx, 'mail');
-}
-
 interface Counted {
   membershipId: number;
   /** When the invitation was made. */
@@ -67,9 +61,9 @@ export async function forgetMailed(tx: Transaction, membershipIds: readonly numb
   await tx.deleteFrom('mailed').where('membershipId', 'in', membershipIds).execute();
 }
 
-/** Deletes counts that are no longer needed. */
-export async function purgeCounts(tx: Transaction, now: string): Promise<void> {
-  await tx.deleteFrom('mailed').where('mailedAt', '<=', dayBefore(now)).execute();
+/** Deletes counts that are older than a day. */
+export async function purgeCounts(ctx: Storage, now: string): Promise<void> {
+  await inTransaction(ctx.database, (tx) => tx.deleteFrom('mailed').where('mailedAt', '<=', dayBefore(now)).execute());
 }
 
 function dayBefore(now: string): string {

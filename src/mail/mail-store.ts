@@ -1,6 +1,6 @@
 import { beginMailing, postponeMailing, settleMailing, type Unsent } from '../converge/invitation-store.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { claimRows } from '../db/lease.ts';
+import { claimRows, takeTurn } from '../db/lease.ts';
 import { onSame } from '../db/on-same.ts';
 import { invitationContext, workEmailContext } from '../db/seal-contexts.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
@@ -10,7 +10,7 @@ import type { Storage } from '../keys/storage.ts';
 import { turnsOf } from '../lib/turns.ts';
 import { isReachable } from '../memberships/address-store.ts';
 import type { Invited } from './compose-invitation.ts';
-import { countMail, findRoom, lockCounts, purgeCounts, uncountMail } from './mail-count-store.ts';
+import { countMail, findRoom, uncountMail } from './mail-count-store.ts';
 
 // The SQL of mailing invitations. A claim moves the next try behind its lease and counts the try. An earlier claim,
 // or a claim on an invitation that was replaced meanwhile, settles nothing.
@@ -41,27 +41,8 @@ export async function claimMail(ctx: Storage, order: MailOrder): Promise<MailCla
   }
 }
 
-/** The mail server has the mail: the invitation is not kept. */
-export function settleSentMail(ctx: Storage, claim: MailClaim, sentAt: string): Promise<void> {
-  return settle(ctx, claim, { sentAt });
-}
-
-/** @param nextAttemptAt null where an operator has to act */
-export function settleUnsentMail(
-  ctx: Storage,
-  claim: MailClaim,
-  failure: string,
-  nextAttemptAt: string | null,
-): Promise<void> {
-  return settle(ctx, claim, { failure, nextAttemptAt });
-}
-
-/** Deletes counts that are older than a day. */
-export function purgeMails(ctx: Storage, now: string): Promise<void> {
-  return inTransaction(ctx.database, (tx) => purgeCounts(tx, now));
-}
-
-async function settle(ctx: Storage, claim: MailClaim, result: { sentAt: string } | Unsent): Promise<void> {
+/** A mail that the server has is not kept. Without a next attempt an operator has to act. */
+export async function settleMail(ctx: Storage, claim: MailClaim, result: { sentAt: string } | Unsent): Promise<void> {
   const write = async (tx: Transaction) => {
     const isSettled = await settleMailing(tx, claim, result);
     if (isSettled && !('sentAt' in result)) await uncountMail(tx, claim);
@@ -89,7 +70,8 @@ function findDue(tx: Transaction, { now, managedDomains }: MailOrder) {
 /** @returns null if another instance was faster, or the mail was postponed */
 async function claimOne(ctx: Storage, tx: Transaction, install: string, order: MailOrder): Promise<MailClaim | null> {
   const { database, box } = ctx;
-  await lockCounts(ctx, tx);
+  // Otherwise two instances would each find room for the last mail of a day.
+  await takeTurn(database, tx, 'mail');
   const next = findDue(tx, order)
     .select('membershipId')
     .where('membership.install', '=', install)

@@ -4,7 +4,8 @@ import { instantIn, toInstant } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { createOutbox } from '../lib/outbox.ts';
 import { composeInvitation, type MailStyle } from './compose-invitation.ts';
-import { claimMail, type MailClaim, purgeMails, settleSentMail, settleUnsentMail } from './mail-store.ts';
+import { purgeCounts } from './mail-count-store.ts';
+import { claimMail, type MailClaim, settleMail } from './mail-store.ts';
 import { longestSendMs, type MailResult, type SendMail } from './send-mail.ts';
 
 const purgeMs = 3_600_000;
@@ -28,7 +29,7 @@ export function createMailWorker(ctx: Context, mailing: Mailing): Loop {
     async run(signal) {
       const now = toInstant(clock.now());
       if (now >= purgeAt) {
-        await purgeMails(ctx, now);
+        await purgeCounts(ctx, now);
         purgeAt = instantIn(clock, purgeMs);
       }
       return await mailNext(signal);
@@ -60,13 +61,13 @@ async function settle(ctx: Context, claim: MailClaim, sent: MailResult): Promise
   const subject = { tool: claim.tool, membership: claim.membershipId };
   ctx.metrics.invitations.inc({ outcome: sent.outcome });
   if (sent.outcome === 'sent') {
-    await settleSentMail(ctx, claim, toInstant(ctx.clock.now()));
+    await settleMail(ctx, claim, { sentAt: toInstant(ctx.clock.now()) });
     ctx.logger.info(subject, 'An invitation was mailed');
     return;
   }
   const { outcome, failure } = sent;
   const nextAttemptAt = outcome === 'refused' ? null : instantIn(ctx.clock, backoffMs(claim.attempts));
-  await settleUnsentMail(ctx, claim, failure, nextAttemptAt);
+  await settleMail(ctx, claim, { failure, nextAttemptAt });
   const fields = { ...subject, failure, nextAttemptAt };
   if (outcome === 'refused') ctx.alerts.raise('invitation_refused', fields, 'The mail server refused an invitation');
   else ctx.logger.warn(fields, 'An invitation could not be mailed yet');

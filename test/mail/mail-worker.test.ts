@@ -6,7 +6,7 @@ import { renewInvitationOf, takeInvitation } from '../../src/converge/handover-s
 import type { Database } from '../../src/db/database.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { claimMail, settleSentMail } from '../../src/mail/mail-store.ts';
+import { claimMail, settleMail } from '../../src/mail/mail-store.ts';
 import { createMailing } from '../../src/mail/mail-worker.ts';
 import { createSendMail } from '../../src/mail/send-mail.ts';
 import { listWaiting } from '../../src/operations/members.ts';
@@ -186,7 +186,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     engine.clock.advance(hourMs);
     await renewInvitationOf(engine, 1, () => true, by());
     await convergeDue(engine, tool);
-    if (claimed !== null) await settleSentMail(engine, claimed, by().at);
+    if (claimed !== null) await settleMail(engine, claimed, { sentAt: by().at });
     expect(claimed).not.toBeNull();
     expect(await invitation()).toMatchObject({ deliveredAt: null, content: expect.anything() });
   });

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import type { Config } from '../../../src/config/config-schema.ts';
 import type { Context } from '../../../src/context.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { purgeMails } from '../../../src/mail/mail-store.ts';
+import { purgeCounts } from '../../../src/mail/mail-count-store.ts';
 import { createMailing } from '../../../src/mail/mail-worker.ts';
 import { createSendMail } from '../../../src/mail/send-mail.ts';
 import { listWaiting } from '../../../src/operations/members.ts';
@@ -152,10 +152,10 @@ describeAnyDatabase('mails to one person', (openFresh) => {
     await invite('p1');
     await mailAll();
     engine.clock.advance(dayMs - 1);
-    await purgeMails(engine, toInstant(engine.clock.now()));
+    await purgeCounts(engine, toInstant(engine.clock.now()));
     expect(await engine.rows('mailed')).toHaveLength(1);
     engine.clock.advance(1);
-    await purgeMails(engine, toInstant(engine.clock.now()));
+    await purgeCounts(engine, toInstant(engine.clock.now()));
     expect(await engine.rows('mailed')).toEqual([]);
   });
 
