@@ -45,15 +45,22 @@ export async function withLock<T>(
   }
 }
 
+interface Lock extends Hold {
+  /** Renews it as `renew`. @returns false if another process has it now */
+  keeps(): Promise<boolean>;
+  release(): Promise<void>;
+}
+
 /** @returns null if another process has it */
 export async function takeLock(
   { database, clock }: { database: Database; clock: Clock },
   { name, what, leaseMs }: LockOptions,
-): Promise<(Hold & { release(): Promise<void> }) | null> {
+): Promise<Lock | null> {
   const token = randomUUID();
   const take = () => holdLock(database, name, token, toInstant(clock.now()), instantIn(clock, leaseMs));
   if (!(await take())) return null;
   return {
+    keeps: take,
     async renew() {
       if (await take()) return;
       throw new AppError('unavailable', `${what} was held for too long, and another process holds it now`);

@@ -1,13 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import type { Adapter } from '../adapters/adapter.ts';
 import type { Context } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
-import { holdLock, releaseLock } from '../db/lock-store.ts';
 import type { Row } from '../db/schema.ts';
+import { takeLock } from '../db/with-lock.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { GuidelineState } from '../domain/guideline-state.ts';
-import { instantIn, toInstant } from '../lib/clock.ts';
+import { toInstant } from '../lib/clock.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { judgeWritten, type PublicationName } from './decide-guideline.ts';
 import { digestOf, digestOfWords } from './digests.ts';
@@ -45,24 +44,22 @@ export async function syncProject(
   wish: SyncWish,
   signal: AbortSignal,
 ): Promise<SyncedProject> {
-  const { clock } = ctx;
   const { tool, project } = target;
-  const [name, token] = [`guidelines ${JSON.stringify([tool, project])}`, randomUUID()];
-  const hold = () =>
-    holdLock(ctx.database, name, token, toInstant(clock.now()), instantIn(clock, callsInLease * timeoutOf(ctx, tool)));
-  if (!(await hold())) return toSynced({ target, publication: null, notes: [] }, 'busy', busy);
+  const name = `guidelines ${JSON.stringify([tool, project])}`;
+  const lock = await takeLock(ctx, { name, what: `Project ${project}`, leaseMs: callsInLease * timeoutOf(ctx, tool) });
+  if (lock === null) return toSynced({ target, publication: null, notes: [] }, 'busy', busy);
   let isInDoubt = false;
   try {
     const look = await lookAtProject(ctx, target, wish.overwrites, signal);
     if (look.verdict !== 'write') return await settleLook(ctx, look);
-    if (!(await hold())) return toSynced(look, 'busy', busy);
+    if (!(await lock.keeps())) return toSynced(look, 'busy', busy);
     isInDoubt = true;
     const synced = await write(ctx, look, wish.by, signal);
     isInDoubt = synced.result === 'failing';
     return synced;
   } finally {
     // A call whose answer was lost may still arrive. It does so within the lease.
-    if (!isInDoubt) await releaseLock(ctx.database, name, token);
+    if (!isInDoubt) await lock.release();
   }
 }
 

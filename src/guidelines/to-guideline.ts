@@ -106,7 +106,7 @@ function createReader(notes: LossNotes, depth: number): ReadBlocks {
   }
 
   function readUnknown(node: CanonicalNode): Block[] {
-    notes.add('node', node.type);
+    notes.add(unknownNode(node));
     return [...toParagraph(tidy([plain(toLine(node.text))])), ...readBlocks(node.content)];
   }
 
@@ -132,7 +132,7 @@ function createInlineReader(notes: LossNotes): (nodes: readonly CanonicalNode[])
   }
 
   function readOther(node: CanonicalNode): Inline[] {
-    if (!transparentNames.has(nameOf(node))) notes.add('node', node.type);
+    if (!transparentNames.has(nameOf(node))) notes.add(unknownNode(node));
     return [plain(toLine(node.text)), ...read(node.content)];
   }
 
@@ -156,7 +156,7 @@ function toRun({ text, marks }: CanonicalNode, notes: LossNotes): TextRun {
     const known = styleOfMark.get(name);
     if (known !== undefined) found.add(known);
     else if (name === 'link') href = toHref(mark, notes);
-    else notes.add('mark', mark.type);
+    else notes.add(`${describeType('mark', mark.type)} was left out`);
   }
   return { of: 'text', text: toLine(text), style: styles.filter((one) => found.has(one)), href };
 }
@@ -169,13 +169,13 @@ function toHref({ attrs }: CanonicalMark, notes: LossNotes): string | null {
   const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:';
   const isPlain = url?.username === '' && url.password === '' && url.href.length <= maxHrefChars;
   if (url !== null && isWeb && isPlain) return url.href;
-  notes.add('link');
+  notes.add('A link that is not http or https was left out: only its text was kept');
   return null;
 }
 
 /** Trainers see that an image is missing, and what it shows if it has a description. */
 function toImageNote({ attrs }: CanonicalNode, notes: LossNotes): TextRun {
-  notes.add('image');
+  notes.add('An image was left out');
   const alt = typeof attrs['alt'] === 'string' ? toLine(attrs['alt']).trim() : '';
   return plain(alt === '' ? '[Image]' : `[Image: ${alt}]`);
 }
@@ -260,32 +260,24 @@ function toLevel(depth: number): number {
   return Math.min(Math.max(depth, 1), 6);
 }
 
-/** What a conversion left out. */
-interface LossNotes {
-  add(what: 'node' | 'mark', type: string): void;
-  add(what: 'link' | 'image'): void;
-  /** A sentence for each kind, in the order in which they came first. */
-  list(): string[];
-}
-
-const sentences: Record<'node' | 'mark' | 'link' | 'image', (type: string) => string> = {
-  node: (type: string) => `${describeType('node', type)} is not known: only its text was kept`,
-  mark: (type: string) => `${describeType('mark', type)} was left out`,
-  link: () => 'A link that is not http or https was left out: only its text was kept',
-  image: () => 'An image was left out',
-};
-
 const maxKinds = 50;
 
-function createLossNotes(): LossNotes {
+type LossNotes = ReturnType<typeof createLossNotes>;
+
+/** What a conversion left out. */
+function createLossNotes() {
   const times = new Map<string, number>();
   return {
-    add(what: 'node' | 'mark' | 'link' | 'image', type?: string) {
-      const sentence = sentences[what](type ?? '');
+    add(sentence: string): void {
       if (times.has(sentence) || times.size < maxKinds) times.set(sentence, (times.get(sentence) ?? 0) + 1);
     },
+    /** A sentence for each kind, in the order in which they came first. */
     list: () => [...times].map(([sentence, count]) => (count === 1 ? sentence : `${sentence} (${count} times)`)),
   };
+}
+
+function unknownNode({ type }: CanonicalNode): string {
+  return `${describeType('node', type)} is not known: only its text was kept`;
 }
 
 /** Types are written by strangers. */
