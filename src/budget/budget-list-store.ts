@@ -2,12 +2,15 @@ import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { jsonTexts } from '../db/json-list.ts';
 import { onSame } from '../db/on-same.ts';
-import type { Row } from '../db/schema.ts';
 import type { BudgetState } from '../domain/budget.ts';
-import type { BudgetPace } from '../domain/budget-pace.ts';
+import { type BudgetPace, paceDays, runsOutAt } from '../domain/budget-pace.ts';
 import type { ContractKey } from '../domain/evidence.ts';
-import type { Day } from '../domain/usage.ts';
+import type { Counts, Day } from '../domain/usage.ts';
+import type { Storage } from '../keys/storage.ts';
+import { addDays } from '../lib/add-days.ts';
 import { differs, isCounted, sameDay } from '../usage/due/due-store.ts';
+import { listHeld } from '../usage/due/held-store.ts';
+import { listLedger } from '../usage/report/ledger-store.ts';
 
 /** The SQL of showing budgets to people, a page at a time. */
 
@@ -22,29 +25,15 @@ export interface BudgetFilter {
   since: Day;
 }
 
-type Facts = Pick<
-  Row<'budget'>,
-  | 'install'
-  | 'contractId'
-  | 'state'
-  | 'stateSince'
-  | 'fundedVolume'
-  | 'consumedVolume'
-  | 'remainingVolume'
-  | 'consumedFraction'
-  | 'askedAt'
-  | 'nextReadAt'
-  | 'failure'
->;
-
-export interface ListedBudget extends Facts {
-  title: string | null;
+export interface ListedBudget extends Omit<BudgetRow, 'paymentType' | 'consumedSeconds' | 'consumedLabels'> {
   /** Undefined where no work uses it up. */
   unit: 'seconds' | 'labels' | undefined;
   pace: BudgetPace;
   /** How many days of trainers the marketplace does not have as they were read, or are held. */
   waiting: number;
 }
+
+type BudgetRow = Awaited<ReturnType<typeof listPage>>[number];
 
 const units = { PAY_PER_HOUR: 'seconds', PAY_PER_LABEL: 'labels' } as const;
 
@@ -114,4 +103,44 @@ async function countWaiting(database: Database, of: readonly ContractKey[]) {
 
 function keyOf({ install, contractId }: ContractKey): string {
   return JSON.stringify([install, contractId]);
+}
+
+/** A budget, and when it is used up at the pace of the last week. What waits includes held work. */
+export type EndingBudget = ListedBudget & { endsAt: string | null };
+
+export async function listEndingBudgets(
+  ctx: Storage,
+  now: Date,
+  filter: Omit<BudgetFilter, 'since'>,
+): Promise<EndingBudget[]> {
+  const since = addDays(now.toISOString().slice(0, 10), -paceDays);
+  const budgets = await listBudgets(ctx.database, { ...filter, since });
+  const held = await countHeld(ctx);
+  return budgets.map((one) => ({
+    ...one,
+    waiting: one.waiting + (held.get(keyOf(one)) ?? 0),
+    endsAt: one.unit === undefined ? null : runsOutAt(one.pace, now),
+  }));
+}
+
+/** How much held work may be of each contract. */
+async function countHeld(ctx: Storage): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const { contracts } of await listHeld(ctx, { state: 'held' })) {
+    for (const key of contracts.map(keyOf)) counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** What was reported of each day since the first one, in one unit, the latest first. */
+export async function listUsedDays(
+  ctx: Storage,
+  of: ContractKey,
+  unit: keyof Counts,
+  firstDay: Day,
+): Promise<{ day: Day; used: number }[]> {
+  const days = Map.groupBy(await listLedger(ctx, of, firstDay), ({ day }) => day);
+  return [...days]
+    .map(([day, some]) => ({ day, used: some.reduce((sum, { answered }) => sum + (answered[unit] ?? 0), 0) }))
+    .sort((a, b) => (a.day < b.day ? 1 : -1));
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type EndingBudget, listEndingBudgets, listUsedDays } from '../budget/ending-budgets.ts';
+import { type EndingBudget, listEndingBudgets, listUsedDays } from '../budget/budget-list-store.ts';
 import { budgetStates } from '../domain/budget.ts';
 import { AppError } from '../domain/errors.ts';
 import { addDays } from '../lib/add-days.ts';
