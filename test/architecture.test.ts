@@ -46,7 +46,7 @@ const knowsOnly: Record<string, readonly string[]> = {
 /** What stays behind a port: only these may know it. */
 const knownOnlyTo: Record<string, RegExp> = {
   'sources/http': /^src\/sources\//,
-  'sources/(kind)': /^src\/(sources\/|installs\/create-source\.ts$)/,
+  'sources/(kind)': /^src\/(sources\/|installs\/install-registry\.ts$)/,
   // The product never leans on the marketplace that it is tried against.
   sandbox: /^src\/cli\/(commands\/sandbox\.ts$|(sandbox|try)-)/,
 };

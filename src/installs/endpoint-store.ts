@@ -1,8 +1,7 @@
-import { inTransaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
 import { endpointSecretContext } from '../db/seal-contexts.ts';
 import type { Storage } from '../keys/storage.ts';
-import { changeRevision } from './installs-revision.ts';
+import { changeInstalls } from './installs-revision.ts';
 
 // The only SQL about known webhook endpoints and their secrets.
 
@@ -29,29 +28,19 @@ export async function saveEndpoint(ctx: Storage, { secret, ...endpoint }: Stored
   const context = endpointSecretContext(endpoint);
   const sealed = secret === null ? null : ctx.box.seal(Buffer.from(secret), context);
   const row = { ...endpoint, secret: sealed };
-  await inTransaction(
-    ctx.database,
-    async (tx) => {
-      await tx
-        .insertInto('webhookEndpoint')
-        .values(row)
-        .onConflict((conflict) => conflict.columns(['install', 'endpointId']).doUpdateSet(row))
-        .execute();
-      await changeRevision(tx);
-    },
-    { isDurable: true },
+  await changeInstalls(ctx.database, (tx) =>
+    tx
+      .insertInto('webhookEndpoint')
+      .values(row)
+      .onConflict((conflict) => conflict.columns(['install', 'endpointId']).doUpdateSet(row))
+      .execute(),
   );
 }
 
 export async function removeEndpoint(ctx: Storage, install: string, endpointId: string): Promise<void> {
-  await inTransaction(ctx.database, async (tx) => {
-    await tx
-      .deleteFrom('webhookEndpoint')
-      .where('install', '=', install)
-      .where('endpointId', '=', endpointId)
-      .execute();
-    await changeRevision(tx);
-  });
+  await changeInstalls(ctx.database, (tx) =>
+    tx.deleteFrom('webhookEndpoint').where('install', '=', install).where('endpointId', '=', endpointId).execute(),
+  );
 }
 
 function selectEndpoints(ctx: Storage) {

@@ -4,26 +4,18 @@ import type { Storage } from '../keys/storage.ts';
 
 /** The grants that an install is known to have had. */
 export async function grantIdsOf(ctx: Storage, install: string): Promise<string[]> {
-  const rows = [
-    ...(await selectRead(ctx).where('install', '=', install).execute()),
-    ...(await selectConnected(ctx).where('install', '=', install).execute()),
-  ];
-  return [...new Set(rows.map(({ grantId }) => grantId))];
+  const rows = await selectKnown(ctx).where('install', '=', install).execute();
+  return rows.map(({ grantId }) => grantId);
 }
 
 /** The installs that are known to have had a grant. */
 export async function holdersOfGrant(ctx: Storage, grantId: string): Promise<string[]> {
-  const rows = [
-    ...(await selectRead(ctx).where('grantId', '=', grantId).execute()),
-    ...(await selectConnected(ctx).where('grantId', '=', grantId).execute()),
-  ];
-  return [...new Set(rows.map(({ install }) => install))].sort();
+  const rows = await selectKnown(ctx).where('grantId', '=', grantId).execute();
+  return rows.map(({ install }) => install).sort();
 }
 
-function selectRead(ctx: Storage) {
-  return ctx.database.kysely.selectFrom('installGrant').select(['install', 'grantId']);
-}
-
-function selectConnected(ctx: Storage) {
-  return ctx.database.kysely.selectFrom('connectedInstall').select(['install', 'grantId']);
+function selectKnown({ database: { kysely } }: Storage) {
+  const read = kysely.selectFrom('installGrant').select(['install', 'grantId']);
+  const connected = kysely.selectFrom('connectedInstall').select(['install', 'grantId']);
+  return kysely.selectFrom(read.union(connected).as('known')).select(['install', 'grantId']);
 }

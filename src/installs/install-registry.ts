@@ -3,10 +3,11 @@ import { AppError } from '../domain/errors.ts';
 import type { Install } from '../domain/install.ts';
 import type { Storage } from '../keys/storage.ts';
 import type { RestToken } from '../lib/rest-client.ts';
-import { fixedLinks } from '../sources/job-links.ts';
+import { createEmployerSource } from '../sources/employer/create-employer-source.ts';
+import { fixedLinks, type JobLinks } from '../sources/job-links.ts';
+import { createPlatformSource } from '../sources/platform/create-platform-source.ts';
 import type { Grant, Source } from '../sources/source.ts';
 import { checkBinding } from './binding-store.ts';
-import { createSource } from './create-source.ts';
 import { listEndpoints, type StoredEndpoint } from './endpoint-store.ts';
 import { type ConnectedInstall, listConnectedInstalls } from './install-store.ts';
 import { readRevision } from './installs-revision.ts';
@@ -87,6 +88,17 @@ export function createInstallRegistry(ctx: Storage, config: Config): InstallRegi
       return changed;
     },
   };
+}
+
+/** The source of an install. Nothing else asks which kind it is. */
+function createSource(
+  { baseUrl, employerBaseUrl }: Config['marketplace'],
+  { source, token }: Pick<Install, 'source'> & { token: RestToken },
+  links: JobLinks,
+): Source {
+  return source === 'platform'
+    ? createPlatformSource({ baseUrl, token })
+    : createEmployerSource({ baseUrl: employerBaseUrl, token, links });
 }
 
 function isRoutedDifferently(before: Install | undefined, after: Install | undefined): boolean {

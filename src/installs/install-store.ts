@@ -1,8 +1,8 @@
-import { inTransaction, type Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
 import { tokenContext } from '../db/seal-contexts.ts';
 import type { Storage } from '../keys/storage.ts';
-import { changeRevision } from './installs-revision.ts';
+import { changeInstalls, changeRevision } from './installs-revision.ts';
 
 // The only SQL about installs in the database.
 
@@ -31,17 +31,12 @@ export async function saveConnectedInstall(
     token: ctx.box.seal(Buffer.from(token), tokenContext(install)),
     projects: JSON.stringify(projects),
   };
-  await inTransaction(
-    ctx.database,
-    async (tx) => {
-      await tx
-        .insertInto('connectedInstall')
-        .values(row)
-        .onConflict((conflict) => conflict.column('install').doUpdateSet(row))
-        .execute();
-      await changeRevision(tx);
-    },
-    { isDurable: true },
+  await changeInstalls(ctx.database, (tx) =>
+    tx
+      .insertInto('connectedInstall')
+      .values(row)
+      .onConflict((conflict) => conflict.column('install').doUpdateSet(row))
+      .execute(),
   );
 }
 

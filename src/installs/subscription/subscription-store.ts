@@ -44,7 +44,14 @@ export async function findSubscription(ctx: Storage, install: string): Promise<S
     .selectAll()
     .where('install', '=', install)
     .executeTakeFirst();
-  return row === undefined ? nothing : toRecord(row);
+  const { checkedAt = null, trouble = null, creatingSince = null, unmatchedAt = null, enabledAt = '[]' } = row ?? {};
+  return {
+    checkedAt,
+    creatingSince,
+    unmatchedAt,
+    enabledAt: toInstants(enabledAt),
+    trouble: trouble === null ? null : toTrouble(trouble),
+  };
 }
 
 /** The installs with trouble. */
@@ -145,24 +152,6 @@ async function upsertSubscription(
 /** Forgets the subscription of an install that is removed. */
 export async function dropSubscription(tx: Transaction, install: string): Promise<void> {
   await tx.deleteFrom('subscription').where('install', '=', install).execute();
-}
-
-const nothing: SubscriptionRecord = {
-  checkedAt: null,
-  trouble: null,
-  creatingSince: null,
-  unmatchedAt: null,
-  enabledAt: [],
-};
-
-function toRecord({ checkedAt, trouble, creatingSince, unmatchedAt, enabledAt }: Row<'subscription'>) {
-  return {
-    checkedAt,
-    creatingSince,
-    unmatchedAt,
-    enabledAt: toInstants(enabledAt),
-    trouble: trouble === null ? null : toTrouble(trouble),
-  };
 }
 
 function toInstants(text: string): string[] {
