@@ -2,22 +2,7 @@ import type { Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
 import { bytesOf, countStored, sumByInstall } from './storage-store.ts';
 
-export type AppendedRow = Pick<
-  Row<'delivery'>,
-  | 'install'
-  | 'bodySha256'
-  | 'deliveryId'
-  | 'eventType'
-  | 'subjectId'
-  | 'receivedAt'
-  | 'state'
-  | 'nextAttemptAt'
-  | 'failure'
-  | 'readerVersion'
-  | 'headers'
-  | 'traceContext'
-  | 'body'
->;
+export type AppendedRow = Omit<Row<'delivery'>, 'id' | 'attempts'>;
 
 /**
  * Stores deliveries, inside one transaction.

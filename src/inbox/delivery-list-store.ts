@@ -111,13 +111,3 @@ async function between(kysely: Transaction, query: ReturnType<typeof matching>, 
   }
   return bounded;
 }
-
-export async function listDeliveriesIn(kysely: Transaction, ids: readonly number[]): Promise<ListedDelivery[]> {
-  if (ids.length === 0) return [];
-  return await kysely
-    .selectFrom('delivery')
-    .select(listedColumns)
-    .where('id', 'in', ids)
-    .orderBy('id', 'desc')
-    .execute();
-}

@@ -35,8 +35,6 @@ const deferralHints: Record<DeferralReason, string> = {
   disk_reserve: 'the disk is nearly full, and it has used its share of what is left',
 };
 
-export type Reports = ReturnType<typeof createReports>;
-
 /**
  * Reports the requests that are refused or deferred: one line a minute for each install and reason, with the number of
  * requests that it stands for, so that a sender cannot fill the disk with it. The install is empty if it is unknown,
