@@ -9,7 +9,7 @@ import type { Storage } from '../keys/storage.ts';
 import { maskEmail } from '../lib/mask.ts';
 import { stripBom } from '../lib/strip-bom.ts';
 import { lockEvidence } from '../memberships/lock-evidence.ts';
-import { clearFindingTraces } from '../reconcile/drift/finding-trace-store.ts';
+import { clearFindingTraces } from '../reconcile/drift/finding-store.ts';
 import { clearWorkTraces } from '../usage/read/work-trace-store.ts';
 import { clearToolTraces, findPeopleByDigest, installsOfPerson, isPersonKnown, peopleOf } from './person-store.ts';
 import { type ForgetPlan, type Need, type PersonOnRecord, planForget } from './plan-forget.ts';

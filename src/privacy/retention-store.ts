@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { forgetPasswords } from '../converge/intent-store.ts';
 import { dropInvitations } from '../converge/invitation-store.ts';
 import { clearReceiptMessages } from '../converge/receipt-store.ts';
@@ -35,7 +35,10 @@ export async function pageRetainedContracts(
     .orderBy('install')
     .orderBy('contractId')
     .limit(limit);
-  if (after !== null) query = query.where(isAfter(['install', 'contractId'], after));
+  if (after !== null) {
+    const { install, contractId } = after;
+    query = query.where((eb) => eb(eb.refTuple('install', 'contractId'), '>', eb.tuple(install, contractId)));
+  }
   return await query.execute();
 }
 
@@ -48,7 +51,10 @@ export async function pageRetainedPeople(ctx: Storage, after: PersonKey | null, 
     .orderBy('install')
     .orderBy('trainerId')
     .limit(limit);
-  if (after !== null) query = query.where(isAfter(['install', 'trainerId'], after));
+  if (after !== null) {
+    const { install, trainerId } = after;
+    query = query.where((eb) => eb(eb.refTuple('install', 'trainerId'), '>', eb.tuple(install, trainerId)));
+  }
   return await query.execute();
 }
 
@@ -179,17 +185,3 @@ const isUnlinked = sql<number | boolean>`(
     join link on link.install = pair.install and link.link_id = pair.link_id
     where pair.install = contract.install and pair.contract_id = contract.contract_id
       and link.removed_event_at is null))`;
-
-type Key = ContractKey | PersonKey;
-
-function isAfter(columns: string[], key: Key): RawBuilder<boolean> {
-  return sql`(${refsOf(columns)}) > (${valuesOf(columns, key)})`;
-}
-
-function refsOf(columns: string[]) {
-  return sql.join(columns.map((column) => sql.ref(column)));
-}
-
-function valuesOf(columns: string[], key: Key) {
-  return sql.join(columns.map((column) => Reflect.get(key, column)));
-}

@@ -15,13 +15,12 @@ import {
   removeAgain,
   resumeRemovals,
 } from '../../memberships/look-store.ts';
-import { type Group, undecidedAmong } from './drift-store.ts';
+import { type Group, groupKeyOf, undecidedAmong } from './drift-store.ts';
 import { type Finding, type KeptListing, keepFindingGroups, keepFindings } from './finding-store.ts';
 import type { DriftVerdict } from './judge-drift.ts';
 import {
   findGroups,
   type GroupVerdicts,
-  groupKeyOf,
   idsOf,
   judgeFoundAgain,
   judgeGroup,

@@ -15,6 +15,10 @@ export interface Group {
   groupId: string;
 }
 
+export function groupKeyOf({ tool, groupId }: Group): string {
+  return JSON.stringify([tool, groupId]);
+}
+
 export type DriftLink = Pick<LinkEvidence, 'install' | 'externalProjectId' | 'externalProjectName'>;
 
 const liveStates = heldStates.filter((state) => state !== 'orphaned');

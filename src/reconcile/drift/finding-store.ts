@@ -8,7 +8,7 @@ import type { MembershipState } from '../../domain/membership.ts';
 import type { SecretBox } from '../../keys/secret-box.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { chunksOf } from '../../lib/chunks.ts';
-import type { Group } from './drift-store.ts';
+import { type Group, groupKeyOf } from './drift-store.ts';
 import type { DriftVerdict } from './judge-drift.ts';
 
 // The only SQL of what the latest listing of each group showed, for people to see. No member is added or removed because
@@ -97,13 +97,13 @@ export async function keepFindingGroups(
   groups: readonly Group[],
   listedSince: string,
 ): Promise<void> {
-  const keys = new Set(groups.map(keyOf));
+  const keys = new Set(groups.map(groupKeyOf));
   const listed = await ctx.database.kysely
     .selectFrom('driftListing')
     .select(['tool', 'groupId', 'install', 'listedAt'])
     .where((eb) => eb.or([eb('install', '=', install), eb('listedAt', '<', listedSince)]))
     .execute();
-  const gone = listed.filter((one) => one.listedAt < listedSince || !keys.has(keyOf(one)));
+  const gone = listed.filter((one) => one.listedAt < listedSince || !keys.has(groupKeyOf(one)));
   if (gone.length === 0) return;
   await inTransaction(ctx.database, async (tx) => {
     for (const { tool, groupId } of gone) {
@@ -126,10 +126,10 @@ export async function listGroupDrifts(
   }
   const groups = await query.orderBy('tool').orderBy('groupId').limit(limit).execute();
   const counts = await countFindings(ctx.database, groups);
-  const byGroup = Map.groupBy(counts, keyOf);
+  const byGroup = Map.groupBy(counts, groupKeyOf);
   return groups.map((group) => ({
     ...group,
-    counts: Object.fromEntries((byGroup.get(keyOf(group)) ?? []).map(({ kind, count }) => [kind, Number(count)])),
+    counts: Object.fromEntries((byGroup.get(groupKeyOf(group)) ?? []).map(({ kind, count }) => [kind, Number(count)])),
   }));
 }
 
@@ -152,7 +152,7 @@ export async function listFindings(
 
 async function replaceFindings(
   tx: Transaction,
-  box: Pick<SecretBox, 'seal' | 'open' | 'digest'>,
+  box: SecretBox,
   { tool, groupId }: Group,
   findings: readonly Finding[],
   listedAt: string,
@@ -187,7 +187,7 @@ async function replaceFindings(
   for (const some of chunksOf(values, rowsAtOnce)) await tx.insertInto('driftFinding').values(some).execute();
 }
 
-function toFinding(box: Pick<SecretBox, 'open'>, { id, kind, membershipId, content }: Row<'driftFinding'>): Finding {
+function toFinding(box: SecretBox, { id, kind, membershipId, content }: Row<'driftFinding'>): Finding {
   return {
     kind: kind as FindingKind,
     membershipId,
@@ -196,7 +196,7 @@ function toFinding(box: Pick<SecretBox, 'open'>, { id, kind, membershipId, conte
 }
 
 /** Null where its key is gone: the next listing shows the account again. */
-function openAccount(box: Pick<SecretBox, 'open'>, id: string, content: Buffer): FoundAccount | null {
+function openAccount(box: SecretBox, id: string, content: Buffer): FoundAccount | null {
   try {
     return JSON.parse(box.open(content, driftFindingContext({ id })).toString('utf8')) as FoundAccount;
   } catch {
@@ -210,10 +210,6 @@ function textOf({ kind, membershipId, account }: Finding): string {
 
 function accountOf({ kind, membershipId, account }: Finding): string {
   return JSON.stringify([kind, membershipId, account?.id]);
-}
-
-function keyOf({ tool, groupId }: Group): string {
-  return JSON.stringify([tool, groupId]);
 }
 
 async function countFindings(database: Database, groups: readonly Group[]) {
@@ -267,4 +263,33 @@ function selectFindings(
     .orderBy('kind')
     .orderBy('driftFinding.id')
     .limit(limit);
+}
+
+/**
+ * Clears the accounts that a tool has listed under an address that these installs know, or knew, for a trainer. To be
+ * called while these addresses are still known. The next listing shows such an account again if it is still there.
+ *
+ * @returns how many it cleared
+ */
+export async function clearFindingTraces(
+  tx: Transaction,
+  trainerId: string,
+  installs: readonly string[],
+): Promise<number> {
+  if (installs.length === 0) return 0;
+  const known = tx
+    .selectFrom('person')
+    .select('person.workEmailDigest as digest')
+    .where('person.trainerId', '=', trainerId)
+    .where('person.install', 'in', installs)
+    .where('person.workEmailDigest', 'is not', null)
+    .union(
+      tx
+        .selectFrom('membershipAddress')
+        .select('membershipAddress.workEmailDigest as digest')
+        .where('membershipAddress.trainerId', '=', trainerId)
+        .where('membershipAddress.install', 'in', installs),
+    );
+  const { numDeletedRows } = await tx.deleteFrom('driftFinding').where('addressDigest', 'in', known).executeTakeFirst();
+  return Number(numDeletedRows);
 }

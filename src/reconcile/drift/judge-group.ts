@@ -10,6 +10,7 @@ import {
   comparedMembersOf,
   driftLinksOf,
   type Group,
+  groupKeyOf,
   groupsOfInstall,
   undecidedAmong,
 } from './drift-store.ts';
@@ -124,8 +125,4 @@ function toAccount({ box, config }: Context, tool: string, member: Member): List
     isManaged: address !== null && config.marketplace.managedDomains.includes(domainOf(address)),
     isProtected: isProtected(config.tools.get(tool)?.protected ?? [], member),
   };
-}
-
-export function groupKeyOf({ tool, groupId }: Group): string {
-  return JSON.stringify([tool, groupId]);
 }

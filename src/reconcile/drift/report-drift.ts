@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import type { AlertKind, Alerts } from '../../lib/alerts.ts';
 import { maskText } from '../../lib/mask.ts';
 import { remembered } from '../../lib/remembered.ts';
-import type { Group } from './drift-store.ts';
+import { type Group, groupKeyOf } from './drift-store.ts';
 import type { AddBack, DriftVerdict } from './judge-drift.ts';
 
 /** The result of one comparison of a group, and what was done about it. */
@@ -33,9 +33,7 @@ interface DriftFinding {
   message: string;
 }
 
-const kinds: readonly Kind[] = [
-  ...(['missing', 'id_changed', 'found_again', 'address_changed', 'stranger', 'leak'] as const),
-];
+const kinds = ['missing', 'id_changed', 'found_again', 'address_changed', 'stranger', 'leak'] as const;
 
 /** Whether they stand is known to no one else. */
 const observedKinds = ['managed_address_leaked', 'address_changed'] as const;
@@ -46,7 +44,7 @@ export function reportDrift(ctx: Context, { tool, groupId }: Group, drift: Group
   const last = remembered(ctx.database, 'reported drift', (): LastDrift => new Map());
   const counts = countKinds(drift.verdicts);
   const findings = findingsOf(drift);
-  const key = JSON.stringify([tool, groupId]);
+  const key = groupKeyOf({ tool, groupId });
   const before = last.get(key);
   last.set(key, { tool, counts, reported: new Set(findings.map((finding) => finding.key)) });
   for (const kind of kinds) metrics.drift.set({ tool, kind }, sum(last, tool, kind));
@@ -75,16 +73,8 @@ function observe(alerts: Alerts, scope: object, findings: readonly DriftFinding[
 }
 
 function countKinds(verdicts: DriftVerdict[]): Counts {
-  const counts = {
-    missing: 0,
-    id_changed: 0,
-    found_again: 0,
-    address_changed: 0,
-    stranger: 0,
-    leak: 0,
-  };
-  for (const { kind } of verdicts) counts[kind] += 1;
-  return counts;
+  const count = (kind: Kind) => verdicts.filter((verdict) => verdict.kind === kind).length;
+  return Object.fromEntries(kinds.map((kind) => [kind, count(kind)])) as Counts;
 }
 
 function sum(last: LastDrift, tool: string, kind: Kind) {

@@ -1,9 +1,10 @@
-import { inTransaction, type Transaction } from '../../db/database.ts';
+import { inTransaction } from '../../db/database.ts';
 import { isByOperator, removalCauses, weakerCauses } from '../../domain/standing.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { askBrakeAgain } from '../../memberships/clearance-store.ts';
 import { postponeDerivation } from '../../memberships/derivation-store.ts';
 import { expectForgottenCalls, lookInTools, reopenUntouched } from '../../memberships/look-store.ts';
+import { wantRead, writeInstallStates } from './install-state-store.ts';
 
 // The SQL that holds what is due until installs are read again, and that has them read.
 
@@ -12,9 +13,9 @@ const onOurEvidence = removalCauses.filter((cause) => !isByOperator(cause));
 
 /** Nothing older than `now` is converged before the installs are read. */
 export async function holdInstalls(ctx: Storage, installs: string[], now: string): Promise<void> {
-  const held = { heldSince: now, removalsHeldSince: now };
   await inTransaction(ctx.database, async (tx) => {
-    await recordHold(tx, installs, held, now);
+    await wantRead(tx, installs, now, 'silence');
+    await writeInstallStates(tx, installs, { heldSince: now, removalsHeldSince: now });
     await askBrakeAgain(tx, installs, now, onOurEvidence);
   });
 }
@@ -22,7 +23,8 @@ export async function holdInstalls(ctx: Storage, installs: string[], now: string
 /** The same, but only for removals on weaker evidence. */
 export async function holdRemovalsOf(ctx: Storage, installs: string[], now: string): Promise<void> {
   await inTransaction(ctx.database, async (tx) => {
-    await recordHold(tx, installs, { removalsHeldSince: now }, now);
+    await wantRead(tx, installs, now, 'silence');
+    await writeInstallStates(tx, installs, { removalsHeldSince: now });
     await askBrakeAgain(tx, installs, now, weakerCauses);
   });
 }
@@ -60,20 +62,4 @@ export async function releaseHeldRemovals(ctx: Storage, since: string): Promise<
         .execute(),
     );
   }
-}
-
-async function recordHold(
-  tx: Transaction,
-  installs: string[],
-  held: { heldSince?: string; removalsHeldSince: string },
-  now: string,
-): Promise<void> {
-  if (installs.length === 0) return;
-  const wanted = { readWantedAt: now, readWantedBy: 'silence', attempts: 0 } as const;
-  const values = { ...held, ...wanted, nextAttemptAt: now };
-  await tx
-    .insertInto('installState')
-    .values(installs.map((install) => ({ install, ...values })))
-    .onConflict((conflict) => conflict.column('install').doUpdateSet(values))
-    .execute();
 }

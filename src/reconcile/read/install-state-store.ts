@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { claimRows, isFree } from '../../db/lease.ts';
+import type { Row } from '../../db/schema.ts';
 import { isMissed } from '../../domain/absences.ts';
 import type { ContractEvidence } from '../../domain/evidence.ts';
 import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../domain/evidence-status.ts';
@@ -43,12 +44,20 @@ export async function wantRead(
   now: string,
   readWantedBy: RunTrigger = 'event',
 ): Promise<void> {
+  await writeInstallStates(tx, installs, { readWantedAt: now, readWantedBy, attempts: 0, nextAttemptAt: now });
+}
+
+/** Writes the same for each of these installs. */
+export async function writeInstallStates(
+  tx: Transaction,
+  installs: readonly string[],
+  values: Partial<Row<'installState'>>,
+): Promise<void> {
   if (installs.length === 0) return;
-  const again = { readWantedAt: now, readWantedBy, attempts: 0, nextAttemptAt: now };
   await tx
     .insertInto('installState')
-    .values(installs.map((install) => ({ install, ...again })))
-    .onConflict((conflict) => conflict.column('install').doUpdateSet(again))
+    .values(installs.map((install) => ({ install, ...values })))
+    .onConflict((conflict) => conflict.column('install').doUpdateSet(values))
     .execute();
 }
 
@@ -118,18 +127,14 @@ export async function settleInstallRead(
         .execute();
       return;
     }
-    await tx
-      .updateTable('installState')
-      .set({ heldSince: null })
-      .where('install', '=', install)
-      .where('heldSince', '<=', beganAt)
-      .execute();
-    await tx
-      .updateTable('installState')
-      .set({ removalsHeldSince: null })
-      .where('install', '=', install)
-      .where('removalsHeldSince', '<=', beganAt)
-      .execute();
+    for (const column of ['heldSince', 'removalsHeldSince'] as const) {
+      await tx
+        .updateTable('installState')
+        .set({ [column]: null })
+        .where('install', '=', install)
+        .where(column, '<=', beganAt)
+        .execute();
+    }
   });
 }
 

@@ -59,9 +59,12 @@ export async function noteRunRead(ctx: Storage, runId: number, contracts: number
 }
 
 export async function failRun(ctx: Storage, runId: number, failure: string, endedAt: string): Promise<void> {
-  const failed = { failure, endedAt, outcome: 'failed' } as const;
+  await writeEnd(ctx, runId, { failure, endedAt, outcome: 'failed' });
+}
+
+async function writeEnd(ctx: Storage, runId: number, ended: Partial<Row<'run'>>): Promise<void> {
   await inTransaction(ctx.database, (tx) =>
-    tx.updateTable('run').set(failed).where('id', '=', runId).where('endedAt', 'is', null).execute(),
+    tx.updateTable('run').set(ended).where('id', '=', runId).where('endedAt', 'is', null).execute(),
   );
 }
 
@@ -99,10 +102,7 @@ export async function endRun(
   endedAt: string,
 ): Promise<void> {
   const failure = left > 0 ? `Not done in time: ${left}` : null;
-  const ended = { ...numbers, outcome: outcomeOfRun(numbers, left), failure, endedAt };
-  await inTransaction(ctx.database, (tx) =>
-    tx.updateTable('run').set(ended).where('id', '=', runId).where('endedAt', 'is', null).execute(),
-  );
+  await writeEnd(ctx, runId, { ...numbers, outcome: outcomeOfRun(numbers, left), failure, endedAt });
 }
 
 /**

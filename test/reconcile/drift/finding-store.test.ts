@@ -1,5 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import {
+  clearFindingTraces,
   type Finding,
   type FindingFilter,
   type FoundAccount,
@@ -8,7 +9,6 @@ import {
   listFindings,
   listGroupDrifts,
 } from '../../../src/reconcile/drift/finding-store.ts';
-import { clearFindingTraces } from '../../../src/reconcile/drift/finding-trace-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 
