@@ -25,11 +25,11 @@ function createContext(database: Database, urls: Record<string, string | undefin
 const person = { trainerId: 't1', email: 't1@opentrain.work', displayName: null, memberId: null };
 
 describeAnyDatabase('a tool that is another server than before', (openDatabase) => {
-  it('is shown no guidelines, and asked for none', async () => {
+  it('is shown no guidelines, and asked for nothing but which one it is', async () => {
     const calls: string[] = [];
     let identity = 'org 1';
     const adapter: Adapter = {
-      ...createMemoryTool().adapter,
+      ...createMemoryTool('membership', { lists: true }).adapter,
       identify: async () => identity,
       async readGuidelines(project) {
         calls.push(`read ${project}`);
@@ -46,6 +46,9 @@ describeAnyDatabase('a tool that is another server than before', (openDatabase) 
     ctx.clock.advance(3_600_000);
     await expect(bound.readGuidelines?.('signs', signal)).rejects.toMatchObject({ code: 'unavailable' });
     await expect(bound.writeGuidelines?.('signs', 'x', signal)).rejects.toMatchObject({ code: 'unavailable' });
+    const list = Array.fromAsync(bound.listMembers?.('signs', signal) ?? []);
+    await expect(list).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await bound.identify?.(signal)).toBe('org 2');
     expect(calls).toEqual(['write signs']);
   });
 });
