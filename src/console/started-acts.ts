@@ -22,7 +22,7 @@ export interface StartedAct {
 export type StartedActs = ReturnType<typeof createStartedActs>;
 
 const mostKept = 100;
-const patienceMs = 120_000;
+const patienceMs = 600_000;
 
 /** What is under way on this instance, and the latest that ended. One that is cut off is not taken up again. */
 export function createStartedActs() {

@@ -106,11 +106,11 @@ export const check = read(
       most: z.int().min(1).max(100_000).default(5000).describe('List so many days at most. The sums are of all.'),
     }),
     out: CheckedWork,
-    async run({ all: isAll, most: limit, ...wanted }, ctx) {
+    async run({ all: isAll, most: limit, ...wanted }, ctx, { signal }) {
       const sums = new Map<string, CheckSum>();
       const days: Omit<Day, 'displayName'>[] = [];
       let left = 0;
-      for await (const day of checkUsage(ctx, await toWanted(ctx, wanted))) {
+      for await (const day of checkUsage(ctx, await toWanted(ctx, wanted), signal)) {
         sumChecked(sums, day);
         if (day.why === null && !isAll) continue;
         if (days.length < limit) days.push({ ...day, reason: day.held?.reason ?? null });

@@ -4,7 +4,7 @@ import { decideHeld, decideLate, takeBackDecision } from '../usage/due/decide-he
 import { describeHeld } from '../usage/due/describe-due.ts';
 import { listHeld } from '../usage/due/held-store.ts';
 import { listLate, listLowerings } from '../usage/due/list-late.ts';
-import { refreshDue } from '../usage/due/refresh-due.ts';
+import { refreshAllDue } from '../usage/due/refresh-due.ts';
 import { trainerColumns } from './access.ts';
 import { act, read } from './operation.ts';
 import type { Columns } from './show.ts';
@@ -82,8 +82,8 @@ export const held = read('GET /usage/held', 'List work that is not reported, lat
     decided: z.boolean().default(false).describe('List what operators discarded and assigned instead.'),
   }),
   out: HeldList,
-  async run({ decided }, ctx) {
-    await refreshDue(ctx);
+  async run({ decided }, ctx, { signal }) {
+    await refreshAllDue(ctx, signal);
     if (decided) {
       const work = [...(await listHeld(ctx, { state: 'discarded' })), ...(await listHeld(ctx, { state: 'assigned' }))];
       return { decided, held: await nameEach(ctx, work), late: [], lowerings: [] };

@@ -89,7 +89,7 @@ export const show = read(
     out: Usage,
     async run({ contract, install: named, stored }, ctx, { signal }) {
       const { install, contractId, title } = await findOneContract(ctx.database.kysely, contract, named);
-      const { days, held, ...shown } = await showUsage(ctx, { install, contractId });
+      const { days, held, ...shown } = await showUsage(ctx, { install, contractId }, signal);
       const consumed = stored
         ? 'The marketplace was not asked.'
         : await readConsumed(ctx, { install, contractId }, signal);

@@ -35,11 +35,9 @@ function show(text) {
 }
 
 function isBeingFilledIn() {
-  const fields = [...document.querySelectorAll('main input:not([type=hidden]), main select, main textarea')];
-  return fields.some(
-    (field) =>
-      (document.activeElement === field && field.type !== 'checkbox') ||
-      (field.type === 'checkbox' && field.checked !== field.defaultChecked) ||
-      (field.type !== 'checkbox' && 'defaultValue' in field && field.value !== field.defaultValue),
-  );
+  const isChanged = (field) =>
+    field.type === 'checkbox'
+      ? field.checked !== field.defaultChecked
+      : field === document.activeElement || ('defaultValue' in field && field.value !== field.defaultValue);
+  return [...document.querySelectorAll('main :is(input:not([type=hidden]), select, textarea)')].some(isChanged);
 }

@@ -7,7 +7,7 @@ import { countDays, type DueAndLedger, listDays } from './due-store.ts';
 import { differenceOf, explainDay } from './explain-day.ts';
 import { type HeldRow, type HeldState, listHeld } from './held-store.ts';
 import { loadRates, type Rate } from './rate-store.ts';
-import { refreshDue } from './refresh-due.ts';
+import { refreshAllDue, refuseAborted } from './refresh-due.ts';
 import { countStale } from './stale-store.ts';
 
 /** One day of a trainer on a contract, from the tool to the marketplace. */
@@ -77,12 +77,13 @@ export async function whyLong(ctx: Context, wanted?: CheckWanted): Promise<strin
 }
 
 /** Every day of every contract: what the sources have, what is due, what was answered, and why they differ. */
-export async function* checkUsage(ctx: Context, wanted: CheckWanted): AsyncGenerator<CheckedDay> {
-  await refreshDue(ctx);
+export async function* checkUsage(ctx: Context, wanted: CheckWanted, signal?: AbortSignal): AsyncGenerator<CheckedDay> {
+  await refreshAllDue(ctx, signal);
   // Held work that may be of several installs is listed once.
   const listed = new Set<string>();
   for (const install of reportedOf(ctx, wanted.installs)) {
     for await (const day of checkInstall(ctx, install, wanted)) {
+      refuseAborted(signal);
       if (day.contractId === '' && listed.has(day.id)) continue;
       if (day.contractId === '') listed.add(day.id);
       yield day;

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Context } from '../../context.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { readSetting, writeSetting } from '../../db/setting-store.ts';
+import { AppError } from '../../domain/errors.ts';
 import { countNames, type Day, isLower, noCounts, sumCounts } from '../../domain/usage.ts';
 import { toInstant } from '../../lib/clock.ts';
 import type { DueDay } from '../attribute/attribute-work.ts';
@@ -41,6 +42,21 @@ export async function refreshDue(ctx: Context, signal?: AbortSignal, onProgress?
     onProgress?.();
     await wait(restMs);
   }
+}
+
+/**
+ * For an answer that must not leave any trainer out.
+ *
+ * @throws AppError `unavailable` when it is aborted
+ */
+export async function refreshAllDue(ctx: Context, signal: AbortSignal | undefined): Promise<void> {
+  await refreshDue(ctx, signal);
+  refuseAborted(signal);
+}
+
+/** @throws AppError `unavailable` when it is aborted */
+export function refuseAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new AppError('unavailable', 'This took too long or was interrupted: ask again');
 }
 
 /** What the configuration says about whose work it is, and on which day. */

@@ -6,7 +6,7 @@ import type { WhyDifferent } from '../due/describe-due.ts';
 import { type DueAndLedger, listDays } from '../due/due-store.ts';
 import { differenceOf, explainDay } from '../due/explain-day.ts';
 import { type HeldRow, listHeld } from '../due/held-store.ts';
-import { refreshDue } from '../due/refresh-due.ts';
+import { refreshAllDue } from '../due/refresh-due.ts';
 import { listTrainers } from '../read/contract-source-store.ts';
 import { type DayKey, dayKey, type LedgerRow } from '../report/ledger-store.ts';
 
@@ -33,8 +33,12 @@ export interface ShownContract extends ContractKey {
 }
 
 /** What is known of the usage of one contract, of any age. */
-export async function showUsage(ctx: Context, { install, contractId }: ContractKey): Promise<ShownContract> {
-  await refreshDue(ctx);
+export async function showUsage(
+  ctx: Context,
+  { install, contractId }: ContractKey,
+  signal?: AbortSignal,
+): Promise<ShownContract> {
+  await refreshAllDue(ctx, signal);
   const days: DueAndLedger[] = [];
   for await (const some of listDays(ctx, { install, contractIds: [contractId] })) days.push(...some);
   const trainerIds = await listTrainers(ctx, { install, contractId });

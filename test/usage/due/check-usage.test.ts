@@ -193,6 +193,9 @@ describeAnyDatabase('a check', (openFresh) => {
     expect(await whyLong(ctx)).toBeNull();
     await mark(100);
     expect(await whyLong(ctx)).toContain('100 trainers or more');
+    const stopped = Array.fromAsync(checkUsage(ctx, { installs: ['acme'] }, AbortSignal.abort()));
+    await expect(stopped).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await whyLong(ctx)).not.toBeNull();
     await Array.fromAsync(checkUsage(ctx, { installs: ['acme'] }));
     expect(await whyLong(ctx)).toBeNull();
   });
