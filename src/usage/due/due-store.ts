@@ -177,7 +177,9 @@ async function* pages(
 }
 
 function selectFrom(listed: Listed): RawBuilder<unknown> {
-  const key = ['install', 'contract_id', 'trainer_id', 'day'].map((name) => sql.ref(`${listed}.${name}`));
+  const key = ['install', 'contract_id', 'trainer_id', 'day'].map(
+    (name) => sql`${sql.ref(`${listed}.${name}`)} as ${sql.ref(name)}`,
+  );
   const [from, beside] = listed === 'd' ? ['usage_due d', 'usage_ledger l'] : ['usage_ledger l', 'usage_due d'];
   return sql`select ${sql.join(key)}, d.time_zone, d.is_partial, d.is_open,
       d.seconds as due_seconds, d.tasks as due_tasks, d.labels as due_labels,
