@@ -14,10 +14,17 @@ import type { Storage } from '../keys/storage.ts';
 import { systemClock } from '../lib/clock.ts';
 import { retry } from '../lib/retry.ts';
 import { adviceOfTrouble } from '../lib/troubles.ts';
-import { type Check, checkChannels, checkConfiguration, failure, ok, warning } from '../operator/doctor-checks.ts';
-import { examine } from '../operator/examine.ts';
-import { examineTools } from '../operator/examine-bridge.ts';
-import { examineMarketplace } from '../operator/examine-marketplace.ts';
+import {
+  type Check,
+  checkChannels,
+  checkConfiguration,
+  failure,
+  ok,
+  warning,
+} from '../operations/doctor/doctor-checks.ts';
+import { examine } from '../operations/doctor/examine.ts';
+import { examineTools } from '../operations/doctor/examine-bridge.ts';
+import { examineMarketplace } from '../operations/doctor/examine-marketplace.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { createCanaries } from './canaries.ts';
 import type { Printed } from './define-command.ts';

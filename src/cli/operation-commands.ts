@@ -29,7 +29,8 @@ export async function createNounCommand(
   terminal: Terminal,
   beside: readonly CreateCommand[] = [],
 ): Promise<Command> {
-  const operations = (await noun.load()).filter(({ hasCommand }) => hasCommand);
+  const { operations: all } = await noun.load();
+  const operations = all.filter(({ hasCommand }) => hasCommand);
   const [only, ...others] = operations;
   if (only !== undefined && others.length + beside.length === 0) return createCommand(name, only, terminal);
   const command = new Command(name).description(noun.about);

@@ -121,7 +121,7 @@ export async function pageLeaving<Row extends Parameters<typeof leavingKeyOf>[0]
 
 const anInstant = z.iso.datetime({ offset: true });
 
-export const access = group('access', {
+export const operations = group('access', {
   list: read('GET /access/history', 'List who had access where, from when to when, and by which contracts', {
     in: z.strictObject({
       from: anInstant.optional().describe('The begin of the period, such as 2026-03-15T12:00:00Z.'),

@@ -37,7 +37,7 @@ function shorten(text: string): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
-export const audit = group('audit', {
+export const operations = group('audit', {
   list: read('GET /acts', 'List what operators did, newest first', {
     in: z.strictObject({ actor: text.optional().describe('Only what this operator did.'), ...paging }),
     out: page(Act),

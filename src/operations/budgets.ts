@@ -81,7 +81,7 @@ export function budgetDayColumns(unit: ContractBudget['unit']): Columns<Contract
   ];
 }
 
-export const budgets = group('budgets', {
+export const operations = group('budgets', {
   list: read('GET /budgets', 'List the budgets of contracts as last read, and when each is used up', {
     in: z.strictObject({
       install: ofInstall,

@@ -10,9 +10,9 @@ import {
   pageSize,
 } from '../evidence/contract-store.ts';
 import type { Storage } from '../keys/storage.ts';
-import { decideContract } from '../operator/decide-contract.ts';
 import { suspectsAmong } from '../reconcile/runs/suspect-store.ts';
 import { pageBy } from './cursor.ts';
+import { decideContract } from './decide-contract.ts';
 import { act, group, read } from './operation.ts';
 import { contractPath } from './paths.ts';
 import { type Columns, sayPercent, table } from './show.ts';
@@ -79,7 +79,7 @@ const Filter = z.strictObject({
     .describe('Only those that the marketplace no longer lists, although nothing says they ended.'),
 });
 
-export const contracts = group('contracts', {
+export const operations = group('contracts', {
   list: read('GET /contracts', 'List contracts, those with the least of their budget left first', {
     in: Filter.extend(paging),
     out: page(Contract),

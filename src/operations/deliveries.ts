@@ -72,7 +72,7 @@ const columns: Columns<z.output<typeof Delivery>> = [
 
 const one = z.strictObject({ delivery: rowNumber.describe('Its number in the list.') });
 
-export const deliveries = group('deliveries', {
+export const operations = group('deliveries', {
   list: read('GET /deliveries', 'List deliveries, newest first', {
     in: z.strictObject({ ...filter, ...paging }),
     out: page(Delivery),

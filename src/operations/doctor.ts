@@ -23,7 +23,7 @@ export const checkColumns: Columns<z.output<typeof Check>> = [
 
 const order = ['failure', 'warning', 'ok'];
 
-export const doctor = group('doctor', {
+export const operations = group('doctor', {
   run: act('POST /doctor', 'Examine configuration, tools, marketplace, database and clocks, and say what to do', {
     hasCommand: false,
     in: z.strictObject({}),

@@ -103,7 +103,7 @@ const columns: Columns<z.output<typeof Finding>> = [
 const ofGroup = { tool: ofTool, group: text.optional().describe('Only those of one group.') };
 const sides = Object.keys(driftSides) as (keyof typeof driftSides)[];
 
-export const drift = group('drift', {
+export const operations = group('drift', {
   list: read('GET /drift', 'List who is in a tool without a reason, and who is missing', {
     isPersonal: true,
     in: z.strictObject({

@@ -25,7 +25,7 @@ export const Endpoint = z
   })
   .meta({ id: 'Endpoint' });
 
-export const endpoint = group('endpoint', {
+export const operations = group('endpoint', {
   status: read('GET /endpoints', 'Ask the marketplace how the webhook endpoints are doing', {
     asks: 'marketplace',
     args: ['install'],

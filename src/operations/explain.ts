@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { AppError } from '../domain/errors.ts';
 import type { Bearing } from '../memberships/explain-store.ts';
-import { isToChange } from '../operator/explain.ts';
-import { explainBudgets } from '../operator/explain-budgets.ts';
-import { explainSubject } from '../operator/explain-subject.ts';
 import { listWhatStopsAll } from '../operator/load-running.ts';
-import { loadTimeline } from '../operator/timeline/load-timeline.ts';
 import { Budget as ListedBudget } from './budgets.ts';
+import { explainBudgets } from './explain/explain-budgets.ts';
+import { isToChange } from './explain/explain-reasons.ts';
+import { explainSubject } from './explain/explain-subject.ts';
 import { group, type OperationContext, read } from './operation.ts';
 import { type Columns, sayPercent } from './show.ts';
 import { formatList } from './text-table.ts';
+import { loadTimeline } from './timeline/load-timeline.ts';
 import { sayTrouble, Trouble } from './trouble.ts';
 import { instant, maybeText, text } from './values.ts';
 
@@ -82,7 +82,7 @@ const stepColumns: Columns<TimelineStep> = [
   ['see', seeOf, { to: (step) => `/${seeOf(step).replace(' ', '/').replace('delivery', 'deliveries')}` }],
 ];
 
-export const explain = group('explain', {
+export const operations = group('explain', {
   show: read('GET /explain', 'Explain why a trainer has access or not, from contract to login', {
     asks: 'services',
     args: ['subject'],

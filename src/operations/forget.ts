@@ -5,7 +5,7 @@ import { count, text } from './values.ts';
 
 /** Personal data of one person. */
 
-export const forget = group('forget', {
+export const operations = group('forget', {
   now: act('POST /forget', 'Delete the personal data of one person wherever it is no longer needed; only ids stay', {
     args: ['person'],
     in: z.strictObject({

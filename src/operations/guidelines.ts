@@ -18,7 +18,7 @@ import {
   statusOf,
 } from './guidelines-compared.ts';
 import { act, group, read } from './operation.ts';
-import { type Columns, table } from './show.ts';
+import { type Columns, fieldColumns, table } from './show.ts';
 import { count, instant, maybeInstant, maybeText, ofInstall } from './values.ts';
 
 /** Guidelines for trainers, from the manuals of the marketplace to the projects in the tools. */
@@ -38,9 +38,7 @@ const Guideline = z
 export type Guideline = z.output<typeof Guideline>;
 
 export const guidelineColumns: Columns<Guideline> = [
-  ['project', ({ project }) => project],
-  ['tool', ({ tool }) => tool],
-  ['install', ({ install }) => install],
+  ...fieldColumns('project', 'tool', 'install'),
   ['written', sayPublication],
   ['at', ({ writtenAt }) => writtenAt, { as: 'age' }],
   ['state', ({ state: of }) => of, { as: 'state' }],
@@ -59,14 +57,13 @@ const Synced = z
   .meta({ id: 'SyncedGuideline' });
 
 const syncedColumns: Columns<z.output<typeof Synced>> = [
-  ['project', ({ project }) => project],
-  ['tool', ({ tool }) => tool],
+  ...fieldColumns('project', 'tool'),
   ['publication', ({ publication: of }) => (of === null ? '' : sayPublication(of))],
   ['result', ({ result }) => result],
   ['problem', ({ says, notes }) => says ?? notes.join('; ')],
 ];
 
-export const guidelines = group('guidelines', {
+export const operations = group('guidelines', {
   list: read('GET /guidelines', 'List which guidelines were written to which project, and what the last check found', {
     in: z.strictObject({ install: ofInstall }),
     out: z.object({ guidelines: z.array(Guideline) }),

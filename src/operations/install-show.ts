@@ -8,12 +8,12 @@ import { findSubscription } from '../installs/subscription/subscription-store.ts
 import { sayInFull, type Trouble } from '../lib/troubles.ts';
 import { countByState } from '../memberships/membership-list-store.ts';
 import { outsideOf } from '../memberships/wall.ts';
-import { explainCrossing } from '../operator/explain-crossing.ts';
 import { listTroubles, type Watched } from '../operator/list-troubles.ts';
 import { listInstallStates } from '../reconcile/read/install-state-store.ts';
 import { Endpoint, endpointOf } from './endpoint.ts';
+import { explainCrossing } from './explain/explain-crossing.ts';
 import { type OperationContext, read } from './operation.ts';
-import { type Columns, record } from './show.ts';
+import { type Columns, fieldColumns, record } from './show.ts';
 import { formatList } from './text-table.ts';
 import { count, maybeInstant, maybeText, oneInstall, text } from './values.ts';
 
@@ -80,8 +80,7 @@ const InstallInFull = Install.extend({
 export type InstallInFull = z.output<typeof InstallInFull>;
 
 export const linkColumns: Columns<z.output<typeof StoredLink>> = [
-  ['project', ({ project }) => project],
-  ['name', ({ name }) => name],
+  ...fieldColumns('project', 'name'),
   ['job', ({ jobId }) => jobId ?? '(none)'],
   ['leads to', sayDestination],
 ];

@@ -10,9 +10,9 @@ import { findConnectedInstall, removeConnectedInstall } from '../installs/instal
 import { dropSubscription } from '../installs/subscription/subscription-store.ts';
 import { refuseOrphaning } from '../memberships/check-orphans.ts';
 import { postponeInstalls } from '../memberships/derivation-store.ts';
-import { establishInstall } from '../operator/connect/connect-install.ts';
-import { describeDestination, settleWish, toToken } from '../operator/connect/settle-wish.ts';
-import type { Check as Found } from '../operator/doctor-checks.ts';
+import { establishInstall } from './connect/connect-install.ts';
+import { describeDestination, settleWish, toToken } from './connect/settle-wish.ts';
+import type { Check as Found } from './doctor/doctor-checks.ts';
 import { Check, checkColumns } from './doctor.ts';
 import { healthOf, Install, listInstalls, showInstall } from './install-show.ts';
 import { act, group, read } from './operation.ts';
@@ -40,7 +40,7 @@ const project = z
   // The same for programs, some of which know no classes of characters.
   .meta({ pattern: '^[^*\\u0000-\\u001f\\u007f-\\u009f]+\\*?$|^\\*$' });
 
-export const installs = group('installs', {
+export const operations = group('installs', {
   list: read('GET /installs', 'List the customers that are connected, and when each was last read', {
     in: z.strictObject({}),
     out: z.object({ installs: z.array(Install) }),

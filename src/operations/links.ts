@@ -7,14 +7,14 @@ import { provisioningOf } from '../domain/evidence-status.ts';
 import { sourceOf } from '../installs/subscription/look-at-subscription.ts';
 import { maskText } from '../lib/mask.ts';
 import { outsideOf, type Walls } from '../memberships/wall.ts';
-import { addLink, findLink, removeLink } from '../operator/change-links.ts';
 import type { Link as LinkThere, Source } from '../sources/source.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { type LinkedProject, scopeOfLink } from '../usage/read/find-scopes.ts';
 import { listScopes } from '../usage/read/scope-store.ts';
 import { askEach, sayUnread, unread } from './ask-each.ts';
+import { addLink, findLink, removeLink } from './change-links.ts';
 import { act, group, read } from './operation.ts';
-import { type Columns, table } from './show.ts';
+import { type Columns, fieldColumns, table } from './show.ts';
 import { maybeInstant, maybeText, ofInstall, oneInstall, pickInstalls, text, theInstall } from './values.ts';
 
 /** Which projects of the tools are linked at the marketplace, and where the links lead. */
@@ -47,8 +47,7 @@ type Link = z.output<typeof Link>;
 const columns: Columns<Link> = [
   ['install', ({ install }) => install],
   ['link', ({ linkId }) => linkId],
-  ['project', ({ project }) => project],
-  ['name', ({ name }) => name],
+  ...fieldColumns('project', 'name'),
   ['job', ({ jobId }) => jobId ?? '(none)'],
   ['leads', ({ leads, outside }) => (outside === null ? leads : `${leads} (${outside.replace('_', ' ')})`)],
   ['tool', ({ tool }) => tool],
@@ -58,7 +57,7 @@ const columns: Columns<Link> = [
 
 const Changed = z.object({ install: z.string(), linkId: z.string(), project: z.string() });
 
-export const links = group('links', {
+export const operations = group('links', {
   list: read('GET /links', 'List the links as the marketplace has them now', {
     asks: 'marketplace',
     in: z.strictObject({ install: ofInstall }),

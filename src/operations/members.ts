@@ -10,17 +10,17 @@ import { describeCause } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
 import { findMembership, lookAtMemberships } from '../memberships/look-store.ts';
 import { listAccess, listMemberships } from '../memberships/membership-list-store.ts';
-import { explainSubject } from '../operator/explain-subject.ts';
-import { loadTimeline } from '../operator/timeline/load-timeline.ts';
 import { type WaitedFor, waitsFor } from '../operator/waits-for.ts';
 import { Access, leaving, membership, pageLeaving, problemOf, trainerColumns } from './access.ts';
 import { pageBy } from './cursor.ts';
+import { explainSubject } from './explain/explain-subject.ts';
 import { Explanation, sayExplanation, sayTimeline, Timeline } from './explain.ts';
 import { adopt, release } from './member-decisions.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
 import { membershipPath } from './paths.ts';
 import { type Columns, table } from './show.ts';
 import { formatList } from './text-table.ts';
+import { loadTimeline } from './timeline/load-timeline.ts';
 import { maybeInstant, maybeText, ofInstall, ofTool, page, paging, rowNumber } from './values.ts';
 
 /** Which trainer belongs to which group of a tool, and which of them Gangway may remove. */
@@ -79,7 +79,7 @@ const one = z.strictObject({ membership: number });
 const memberKey = { tool: z.string(), groupId: z.string(), trainerId: z.string(), id: rowNumber };
 const changed = z.object({ membershipId: z.int() });
 
-export const members = group('members', {
+export const operations = group('members', {
   list: read('GET /memberships', 'List who belongs to which group, by tool and group', {
     in: z.strictObject({
       tool: ofTool,

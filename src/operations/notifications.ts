@@ -7,7 +7,7 @@ import { type Channel, tryChannels } from '../notify/channel.ts';
 import { listDispatches } from '../notify/dispatch-store.ts';
 import { pageById } from './cursor.ts';
 import { act, group, read } from './operation.ts';
-import { type Columns, table } from './show.ts';
+import { type Columns, fieldColumns, table } from './show.ts';
 import { count, instant, maybeInstant, maybeText, page, paging, text } from './values.ts';
 
 /** The notifications that were sent to your channels, and a test of the channels. */
@@ -79,12 +79,11 @@ const Trial = z.object({
 });
 
 const trialColumns: Columns<z.output<typeof Trial>> = [
-  ['channel', ({ channel }) => channel],
-  ['outcome', ({ outcome }) => outcome],
+  ...fieldColumns('channel', 'outcome'),
   ['problem', ({ failure }) => failure],
 ];
 
-export const notifications = group('notifications', {
+export const operations = group('notifications', {
   list: read('GET /notifications', 'List notifications by channel, newest first', {
     in: z.strictObject({
       state: z.enum(dispatchStates).optional().describe('Only those in one state.'),

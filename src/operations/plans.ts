@@ -5,11 +5,11 @@ import { membershipStates } from '../domain/membership.ts';
 import { describeCause } from '../domain/standing.ts';
 import { sayCount } from '../lib/say-count.ts';
 import { countStaying, listMemberships } from '../memberships/membership-list-store.ts';
-import { approvePlan, whyDropped } from '../operator/approve-plan.ts';
-import { decidePlan } from '../operator/decide-plan.ts';
 import { findPlan, listPlanItems, pagePlans } from '../removals/plan-store.ts';
 import { trainerColumns } from './access.ts';
+import { approvePlan, whyDropped } from './approve-plan.ts';
 import { pageById } from './cursor.ts';
+import { decidePlan } from './decide-plan.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
 import { Plan } from './plan-schema.ts';
 import { type Columns, table } from './show.ts';
@@ -132,7 +132,7 @@ function lossIn({ adapters }: OperationContext, tool: string): string {
   return removal?.effect === 'membership_only' ? `the project alone: ${removal.reason}` : 'access';
 }
 
-export const plans = group('plans', {
+export const operations = group('plans', {
   list: read('GET /plans', 'List plans that wait for a decision, newest first', {
     in: z.strictObject({
       install: ofInstall,

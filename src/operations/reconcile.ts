@@ -7,12 +7,12 @@ import { maskText } from '../lib/mask.ts';
 import { checkOrphans } from '../memberships/check-orphans.ts';
 import { findOrphans } from '../memberships/find-orphans.ts';
 import { nameEach } from '../operator/install-people-store.ts';
-import { followRuns, reconcileNow } from '../operator/reconcile-now.ts';
 import { type PreviewedChange, previewInstall } from '../reconcile/runs/preview-install.ts';
 import { openPlanOf } from '../reconcile/runs/run-store.ts';
 import { trainerColumns } from './access.ts';
 import { act, type Call, group, type OperationContext, read } from './operation.ts';
-import { type Columns, numberColumns, table } from './show.ts';
+import { followRuns, reconcileNow } from './reconcile-now.ts';
+import { type Columns, fieldColumns, numberColumns, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { maybeInstant, maybeText, ofInstall, outcome, patienceOf, pickInstalls, runCounts, waiting } from './values.ts';
 
@@ -31,8 +31,7 @@ export const Reconciled = z
 type Reconciled = z.output<typeof Reconciled>;
 
 const columns: Columns<Reconciled> = [
-  ['install', ({ install }) => install],
-  ['outcome', ({ outcome: of }) => of],
+  ...fieldColumns('install', 'outcome'),
   ...numberColumns('added', 'removed', 'held', 'failed'),
   ['plan', ({ plan }) => plan, { to: ({ plan }) => `/plans/${plan}` }],
 ];
@@ -55,8 +54,7 @@ const signs = { add: '+', waiting: '?', remove: '-', held: '-', later: '-' };
 
 const changeColumns: Columns<Change & { install: string }> = [
   ['', ({ change }) => signs[change]],
-  ['install', ({ install }) => install],
-  ['tool', ({ tool }) => tool],
+  ...fieldColumns('install', 'tool'),
   ['group', ({ groupId }) => groupId],
   ...trainerColumns,
   ['reason', ({ cause }) => (cause === null ? '' : describeCause(cause))],
@@ -77,7 +75,7 @@ const ends = {
 
 const whenEmpty = 'There are no installs.';
 
-export const reconcile = group('reconcile', {
+export const operations = group('reconcile', {
   now: act('POST /reconcile', 'Read installs from the marketplace now, and bring the tools in sync', {
     asks: 'tools',
     in: z.strictObject({ install: ofInstall, wait: waiting }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { listOrphans, type OrphanedMembership, retireOrphans } from '../memberships/ownership-store.ts';
 import { act, group } from './operation.ts';
-import type { Columns } from './show.ts';
+import { type Columns, fieldColumns } from './show.ts';
 import { formatList } from './text-table.ts';
 import { count, maybeText, ofTool, refuseUnknown, text } from './values.ts';
 
@@ -23,8 +23,7 @@ const Orphan = z
 const columns: Columns<z.output<typeof Orphan>> = [
   ['name', ({ displayName }) => displayName],
   ['trainer', ({ trainerId }) => trainerId],
-  ['install', ({ install }) => install],
-  ['tool', ({ tool }) => tool],
+  ...fieldColumns('install', 'tool'),
   ['group', ({ groupId }) => groupId],
   [
     'would be',
@@ -35,7 +34,7 @@ const columns: Columns<z.output<typeof Orphan>> = [
 
 const yes = z.boolean().default(false).describe('Do it; otherwise they are only listed.');
 
-export const retire = group('retire', {
+export const operations = group('retire', {
   now: act('POST /retire', 'Remove people whose install, tool or group is no longer configured', {
     in: z.union([
       z.strictObject({ install: text.describe('Those of one install.'), tool: ofTool, yes }),

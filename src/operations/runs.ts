@@ -3,7 +3,7 @@ import { runTriggers } from '../domain/run.ts';
 import { listRuns } from '../reconcile/runs/run-store.ts';
 import { pageById } from './cursor.ts';
 import { group, read } from './operation.ts';
-import { type Columns, numberColumns, table } from './show.ts';
+import { type Columns, fieldColumns, numberColumns, table } from './show.ts';
 import { count, instant, maybeInstant, maybeText, ofInstall, outcome, page, paging, runCounts } from './values.ts';
 
 /** The readings of installs of the last month, and what followed from each in the tools. */
@@ -26,14 +26,13 @@ const Run = z
 const columns: Columns<z.output<typeof Run>> = [
   ['id', ({ id }) => id],
   ['age', ({ beganAt }) => beganAt, { as: 'age' }],
-  ['install', ({ install }) => install],
-  ['trigger', ({ trigger }) => trigger],
+  ...fieldColumns('install', 'trigger'),
   ['outcome', ({ outcome: of, endedAt }) => of ?? (endedAt === null ? 'running' : '')],
   ...numberColumns('contracts', 'added', 'removed', 'held', 'failed'),
   ['problem', ({ failure }) => failure],
 ];
 
-export const runs = group('runs', {
+export const operations = group('runs', {
   list: read('GET /runs', 'List the readings of the last month and what followed from each, newest first', {
     in: z.strictObject({ install: ofInstall, ...paging }),
     out: page(Run),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { describeConfig } from '../config/describe-config.ts';
 import { group, read } from './operation.ts';
-import { type Columns, table } from './show.ts';
+import { type Columns, fieldColumns, table } from './show.ts';
 
 const Setting = z
   .object({ key: z.string(), value: z.string(), isDefault: z.boolean(), says: z.string() })
@@ -10,8 +10,7 @@ const Setting = z
 export type Setting = z.output<typeof Setting>;
 
 export const settingColumns: Columns<Setting> = [
-  ['key', ({ key }) => key],
-  ['value', ({ value }) => value],
+  ...fieldColumns('key', 'value'),
   ['from', sayOrigin],
   ['meaning', ({ says }) => says],
 ];
@@ -21,7 +20,7 @@ function sayOrigin({ isDefault, value }: Setting): string {
   return value === 'not set' ? '' : 'configuration';
 }
 
-export const settings = group('settings', {
+export const operations = group('settings', {
   list: read('GET /settings', 'List the configuration as it was loaded, with secrets masked', {
     in: z.strictObject({}),
     out: z.object({ settings: z.array(Setting) }),

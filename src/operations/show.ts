@@ -33,7 +33,12 @@ export interface ColumnOptions<Row> {
   to?(row: Row): string | null | undefined;
 }
 
-/** A column for each of these fields, which are numbers. */
+/** A column for each of these fields, called as the field is. */
+export function fieldColumns<Field extends string>(...fields: Field[]): Columns<Record<Field, Cell>> {
+  return fields.map((field) => [field, (row) => row[field]]);
+}
+
+/** The same of fields that are numbers. */
 export function numberColumns<Field extends string>(...fields: Field[]): Columns<Record<Field, number>> {
   return fields.map((field) => [field, (row) => row[field], { align: 'right' }]);
 }

@@ -66,7 +66,7 @@ const Status = z.object({
 
 export type Status = z.output<typeof Status>;
 
-export const status = group('status', {
+export const operations = group('status', {
   show: read('GET /status', 'Show how Gangway is doing, what happened lately, and what needs you', {
     in: z.strictObject({
       since: z

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { rotateToken } from '../installs/tokens/rotate-token.ts';
 import { askEach, sayUnread, unread } from './ask-each.ts';
 import { act, group, read } from './operation.ts';
-import { type Columns, table } from './show.ts';
+import { type Columns, fieldColumns, table } from './show.ts';
 import { maybeInstant, maybeText, ofInstall, oneInstall, pickInstalls, text, theInstall } from './values.ts';
 
 /** The tokens of an employer's own account. */
@@ -22,8 +22,7 @@ const Token = z
   .meta({ id: 'Token' });
 
 const columns: Columns<z.output<typeof Token>> = [
-  ['install', ({ install }) => install],
-  ['name', ({ name }) => name],
+  ...fieldColumns('install', 'name'),
   ['token', ({ id }) => id],
   ['status', ({ status, isUsed }) => (isUsed ? `${status}, in use here` : status)],
   ['expires', ({ expiresAt }) => expiresAt ?? 'never'],
@@ -31,7 +30,7 @@ const columns: Columns<z.output<typeof Token>> = [
   ['scopes', ({ scopes }) => scopes.join(' ')],
 ];
 
-export const token = group('token', {
+export const operations = group('token', {
   list: read('GET /tokens', 'List the tokens of your own accounts as the marketplace has them now', {
     asks: 'marketplace',
     args: ['install'],

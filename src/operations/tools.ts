@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
-import { askTool } from '../operator/tool-servers.ts';
 import { locationOf } from '../tools/bind-tool.ts';
 import { listToolBindings, setToolBinding } from '../tools/tool-binding-store.ts';
+import { askTool } from './doctor/tool-servers.ts';
 import { act, group, read } from './operation.ts';
 import { type Columns, table } from './show.ts';
 import { maybeText, text } from './values.ts';
@@ -27,7 +27,7 @@ const columns: Columns<z.output<typeof Tool>> = [
   ['its people are in', ({ bound }) => (bound === null ? 'not asked yet' : sayServer(bound))],
 ];
 
-export const tools = group('tools', {
+export const operations = group('tools', {
   list: read('GET /tools', 'List the configured tools and the server that the people of each are in', {
     in: z.strictObject({}),
     out: z.object({ tools: z.array(Tool) }),

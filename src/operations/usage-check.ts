@@ -9,7 +9,7 @@ import { listUsageTroubles } from '../usage/due/trouble-store.ts';
 import { toHours } from '../usage/report/usage-alerts.ts';
 import { trainerColumns } from './access.ts';
 import { act, type OperationContext, read } from './operation.ts';
-import { type Columns, numberColumns } from './show.ts';
+import { type Columns, fieldColumns, numberColumns } from './show.ts';
 import { formatList } from './text-table.ts';
 import { toWanted } from './usage-report.ts';
 import { Counts, dayKey, heldReason, wantedDays, whyDifferent } from './usage-values.ts';
@@ -62,8 +62,7 @@ const CheckedWork = z.object({
 export type CheckedWork = z.output<typeof CheckedWork>;
 
 export const dayColumns: Columns<Day> = [
-  ['day', ({ day }) => day],
-  ['install', ({ install }) => install],
+  ...fieldColumns('day', 'install'),
   ['contract', ({ contractId }) => contractId],
   ...trainerColumns,
   ...(['seconds', 'tasks', 'labels'] as const).flatMap((name) => [

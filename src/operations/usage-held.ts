@@ -7,7 +7,7 @@ import { listLate, listLowerings } from '../usage/due/list-late.ts';
 import { refreshAllDue } from '../usage/due/refresh-due.ts';
 import { trainerColumns } from './access.ts';
 import { act, read } from './operation.ts';
-import type { Columns } from './show.ts';
+import { type Columns, fieldColumns } from './show.ts';
 import { formatList } from './text-table.ts';
 import { Counts, changeColumns, countColumns, dayKey, HeldWork } from './usage-values.ts';
 import { instant, maybeText, text } from './values.ts';
@@ -41,8 +41,7 @@ export type HeldList = z.output<typeof HeldList>;
 type Changed = Pick<z.output<typeof Lowering>, keyof typeof dayKey | 'displayName' | 'from' | 'to'>;
 
 const heldColumns: Columns<HeldWork> = [
-  ['id', ({ id }) => id],
-  ['source', ({ source }) => source],
+  ...fieldColumns('id', 'source'),
   ['worked on', ({ workedOn }) => Object.values(workedOn).at(-1)],
   ...trainerColumns,
   ['day', ({ day }) => day],

@@ -4,7 +4,7 @@ import { countImport, findUndoable, prepareImport, undoImport } from '../usage/i
 import { dropImport } from '../usage/import/import-lines-store.ts';
 import { listImports } from '../usage/import/import-store.ts';
 import { act, read } from './operation.ts';
-import { type Columns, numberColumns, record, table } from './show.ts';
+import { type Columns, fieldColumns, numberColumns, record, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { Counts } from './usage-values.ts';
 import { count, day, instant, maybeInstant, maybeText, ofInstall, oneInstall, rowNumber, text } from './values.ts';
@@ -30,8 +30,7 @@ const Import = z
 const columns: Columns<z.output<typeof Import>> = [
   ...numberColumns('id'),
   ['file', ({ fileName }) => fileName],
-  ['install', ({ install }) => install],
-  ['state', ({ state }) => state],
+  ...fieldColumns('install', 'state'),
   ...numberColumns('lines', 'people'),
   ['days', ({ firstDay, lastDay }) => `${firstDay} to ${lastDay}`],
   ['age', ({ countedAt }) => countedAt, { as: 'age' }],

@@ -11,7 +11,7 @@ import { listScopes } from '../usage/read/scope-store.ts';
 import { type InstallPlan, previewReport } from '../usage/report/preview-report.ts';
 import { reportNow } from '../usage/report/report-now.ts';
 import { act, type OperationContext, read } from './operation.ts';
-import { type Columns, numberColumns, table } from './show.ts';
+import { type Columns, fieldColumns, numberColumns, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { Counts, changeColumns, HeldWork, wantedDays } from './usage-values.ts';
 import { count, day, maybeInstant, maybeText, outcome, pickInstalls, waiting } from './values.ts';
@@ -47,8 +47,7 @@ const Reading = z.object({
 });
 
 const readingColumns: Columns<z.output<typeof Reading>> = [
-  ['tool', ({ tool }) => tool],
-  ['scope', ({ scope }) => scope],
+  ...fieldColumns('tool', 'scope'),
   ['age', ({ readBeganAt }) => readBeganAt ?? 'never', { as: 'age' }],
   ['problem', ({ failure }) => failure],
 ];
@@ -125,8 +124,7 @@ const Reported = z
   .meta({ id: 'UsageReport' });
 
 const columns: Columns<z.output<typeof Reported>> = [
-  ['install', ({ install }) => install],
-  ['outcome', ({ outcome: of }) => of],
+  ...fieldColumns('install', 'outcome'),
   ...numberColumns('sent', 'lowered', 'held', 'refused', 'left'),
 ];
 

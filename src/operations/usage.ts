@@ -6,7 +6,7 @@ import { preview, report } from './usage-report.ts';
 import { show } from './usage-show.ts';
 
 /** The work done in the tools, and what is reported of it to the marketplace. */
-export const usage = group('usage', {
+export const operations = group('usage', {
   show,
   check,
   recount,

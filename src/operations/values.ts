@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../domain/errors.ts';
 import { toDurationMs } from '../lib/units.ts';
-import type { Patience } from '../operator/do-work.ts';
+import type { Patience } from './do-work.ts';
 import type { Call, OperationContext } from './operation.ts';
 
 /** What the inputs and answers of several operations are made of. */

@@ -13,7 +13,7 @@ import { alertKinds } from '../../src/lib/alerts.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { createLoop, type Loop } from '../../src/lib/loop.ts';
 import { createReadiness, type Readiness } from '../../src/lib/readiness.ts';
-import { decidePlan } from '../../src/operator/decide-plan.ts';
+import { decidePlan } from '../../src/operations/decide-plan.ts';
 import { listPlans } from '../../src/removals/plan-store.ts';
 import { convergeDue, receiptsOf } from '../support/converging.ts';
 import { createEngine, type Engine, inStudio, startLoops } from '../support/engine-harness.ts';

@@ -7,7 +7,7 @@ import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { hasPostponed } from '../../src/memberships/derivation-store.ts';
 import { removeAgain } from '../../src/memberships/look-store.ts';
 import { adoptMember } from '../../src/memberships/ownership-store.ts';
-import { decidePlan } from '../../src/operator/decide-plan.ts';
+import { decidePlan } from '../../src/operations/decide-plan.ts';
 import { listPlans } from '../../src/removals/plan-store.ts';
 import { claimDue, converge } from '../support/converging.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';

@@ -1,5 +1,5 @@
 import { checkBinding } from '../../../src/installs/binding-store.ts';
-import { decidePlan } from '../../../src/operator/decide-plan.ts';
+import { decidePlan } from '../../../src/operations/decide-plan.ts';
 import { listPlans } from '../../../src/removals/plan-store.ts';
 import { hours, type Listing, minutes, toApi } from '../incident.ts';
 import { createMemoryTool } from '../memory-tool.ts';

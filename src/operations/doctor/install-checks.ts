@@ -1,10 +1,10 @@
-import type { AppError } from '../domain/errors.ts';
-import { provisioningOf } from '../domain/evidence-status.ts';
-import { rotateFrom } from '../installs/tokens/plan-rotation.ts';
-import { toInstant } from '../lib/clock.ts';
-import { maskText } from '../lib/mask.ts';
-import type { Grant, Link, Source, UnreadLink } from '../sources/source.ts';
-import type { TokenRecord } from '../sources/token-record.ts';
+import type { AppError } from '../../domain/errors.ts';
+import { provisioningOf } from '../../domain/evidence-status.ts';
+import { rotateFrom } from '../../installs/tokens/plan-rotation.ts';
+import { toInstant } from '../../lib/clock.ts';
+import { maskText } from '../../lib/mask.ts';
+import type { Grant, Link, Source, UnreadLink } from '../../sources/source.ts';
+import type { TokenRecord } from '../../sources/token-record.ts';
 import { type Check, failure, ok, warning } from './doctor-checks.ts';
 import { findMissingScopes } from './needed-scopes.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { addLink, removeLink } from '../../src/operator/change-links.ts';
+import { addLink, removeLink } from '../../src/operations/change-links.ts';
 import type { Link } from '../../src/sources/source.ts';
 import { createTestContext, inStudio } from '../support/engine-harness.ts';
 import { describeAnyDatabase } from '../support/tries.ts';

@@ -1,17 +1,17 @@
-import type { Adapter, Finding } from '../adapters/adapter.ts';
-import type { Config } from '../config/config-schema.ts';
-import type { Database } from '../db/database.ts';
-import { measureAheadMs } from '../db/database-clock.ts';
-import { toAppError } from '../domain/errors.ts';
-import type { LinkEvidence } from '../domain/evidence.ts';
-import { statusOfLink } from '../domain/evidence-status.ts';
-import type { Clock } from '../lib/clock.ts';
-import { maskText } from '../lib/mask.ts';
-import { sayCount } from '../lib/say-count.ts';
-import type { Orphan } from '../memberships/find-orphans.ts';
-import { describeOpenWall, findOpenWalls, groupOf, outsideOf, type Walls } from '../memberships/wall.ts';
-import { callTool } from '../tools/call-tool.ts';
-import { explainCrossing } from './explain-crossing.ts';
+import type { Adapter, Finding } from '../../adapters/adapter.ts';
+import type { Config } from '../../config/config-schema.ts';
+import type { Database } from '../../db/database.ts';
+import { measureAheadMs } from '../../db/database-clock.ts';
+import { toAppError } from '../../domain/errors.ts';
+import type { LinkEvidence } from '../../domain/evidence.ts';
+import { statusOfLink } from '../../domain/evidence-status.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { maskText } from '../../lib/mask.ts';
+import { sayCount } from '../../lib/say-count.ts';
+import type { Orphan } from '../../memberships/find-orphans.ts';
+import { describeOpenWall, findOpenWalls, groupOf, outsideOf, type Walls } from '../../memberships/wall.ts';
+import { callTool } from '../../tools/call-tool.ts';
+import { explainCrossing } from '../explain/explain-crossing.ts';
 
 /** The result of one check. */
 export interface Check {

@@ -1,13 +1,13 @@
-import { AppError, toAppError } from '../domain/errors.ts';
-import { isEventType } from '../domain/event.ts';
-import { endpointUrlOf, isAt } from '../installs/subscription/endpoint-url.ts';
-import { mapAtOnce } from '../lib/at-once.ts';
-import { type Clock, systemClock } from '../lib/clock.ts';
-import { isPlainBeyondLoopback } from '../lib/loopback.ts';
-import { maskText } from '../lib/mask.ts';
-import type { Endpoint } from '../sources/endpoint.ts';
-import { type ContractPage, type Deviation, type Grant, notableDriftMs, type Source } from '../sources/source.ts';
-import type { TokenRecord } from '../sources/token-record.ts';
+import { AppError, toAppError } from '../../domain/errors.ts';
+import { isEventType } from '../../domain/event.ts';
+import { endpointUrlOf, isAt } from '../../installs/subscription/endpoint-url.ts';
+import { mapAtOnce } from '../../lib/at-once.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
+import { isPlainBeyondLoopback } from '../../lib/loopback.ts';
+import { maskText } from '../../lib/mask.ts';
+import type { Endpoint } from '../../sources/endpoint.ts';
+import { type ContractPage, type Deviation, type Grant, notableDriftMs, type Source } from '../../sources/source.ts';
+import type { TokenRecord } from '../../sources/token-record.ts';
 import { type Check, failure, ok, warning } from './doctor-checks.ts';
 import {
   checkExpiry,

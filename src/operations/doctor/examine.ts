@@ -1,16 +1,16 @@
-import type { Adapter } from '../adapters/adapter.ts';
-import type { Config } from '../config/config-schema.ts';
-import type { Install } from '../domain/install.ts';
-import { listLiveLinks } from '../evidence/link-store.ts';
-import type { Storage } from '../keys/storage.ts';
-import type { Clock } from '../lib/clock.ts';
-import { sayInFull, type Trouble } from '../lib/troubles.ts';
-import { findOrphans } from '../memberships/find-orphans.ts';
-import { createLinkRouter } from '../memberships/link-router.ts';
-import { describeSharedAccounts, findSharedAccounts } from '../tools/account-rules.ts';
+import type { Adapter } from '../../adapters/adapter.ts';
+import type { Config } from '../../config/config-schema.ts';
+import type { Install } from '../../domain/install.ts';
+import { listLiveLinks } from '../../evidence/link-store.ts';
+import type { Storage } from '../../keys/storage.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { sayInFull, type Trouble } from '../../lib/troubles.ts';
+import { findOrphans } from '../../memberships/find-orphans.ts';
+import { createLinkRouter } from '../../memberships/link-router.ts';
+import { listTroubles } from '../../operator/list-troubles.ts';
+import { loadInstances } from '../../operator/load-running.ts';
+import { describeSharedAccounts, findSharedAccounts } from '../../tools/account-rules.ts';
 import { type Check, checkClock, checkOrphaned, checkWalls, nameApart, ok, warning } from './doctor-checks.ts';
-import { listTroubles } from './list-troubles.ts';
-import { loadInstances } from './load-running.ts';
 
 export interface Examined extends Storage {
   config: Config;

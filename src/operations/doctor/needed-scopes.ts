@@ -1,5 +1,5 @@
-import { isGranted } from '../sources/scopes.ts';
-import type { NeededScope, Source } from '../sources/source.ts';
+import { isGranted } from '../../sources/scopes.ts';
+import type { NeededScope, Source } from '../../sources/source.ts';
 
 type ScopedSource = Pick<Source, 'neededScopes'>;
 

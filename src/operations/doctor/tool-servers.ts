@@ -1,9 +1,9 @@
-import type { Adapter } from '../adapters/adapter.ts';
-import { isOtherServer, type Server } from '../domain/binding.ts';
-import type { Storage } from '../keys/storage.ts';
-import { askServer, describeOtherServer, describeTwin, findTwin, locationOf } from '../tools/bind-tool.ts';
-import { callTool } from '../tools/call-tool.ts';
-import { findToolBinding } from '../tools/tool-binding-store.ts';
+import type { Adapter } from '../../adapters/adapter.ts';
+import { isOtherServer, type Server } from '../../domain/binding.ts';
+import type { Storage } from '../../keys/storage.ts';
+import { askServer, describeOtherServer, describeTwin, findTwin, locationOf } from '../../tools/bind-tool.ts';
+import { callTool } from '../../tools/call-tool.ts';
+import { findToolBinding } from '../../tools/tool-binding-store.ts';
 import { type Check, failure } from './doctor-checks.ts';
 
 const askTimeoutMs = 15_000;

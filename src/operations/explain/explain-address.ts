@@ -1,5 +1,5 @@
-import type { AddressMissing } from '../domain/evidence.ts';
-import type { ExplainedPerson } from '../memberships/explain-store.ts';
+import type { AddressMissing } from '../../domain/evidence.ts';
+import type { ExplainedPerson } from '../../memberships/explain-store.ts';
 
 export interface JudgedAddress {
   holds: boolean;

@@ -6,7 +6,7 @@ import type { Storage } from '../keys/storage.ts';
 import { crossingOf, type Walls } from '../memberships/wall.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
 import type { Link, NewLink, Source } from '../sources/source.ts';
-import { explainCrossing } from './explain-crossing.ts';
+import { explainCrossing } from './explain/explain-crossing.ts';
 
 type LinkSource = Pick<Source, 'listLinks' | 'createLink' | 'deleteLink'>;
 

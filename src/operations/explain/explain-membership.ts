@@ -1,10 +1,10 @@
-import { adviseOnDoubt } from '../converge/doubted-account.ts';
-import type { Row } from '../db/schema.ts';
-import { describeCause, isExplicit } from '../domain/standing.ts';
-import { describeToolTrouble, type ToolTrouble } from '../domain/tool-trouble.ts';
-import { maskText } from '../lib/mask.ts';
-import { adviceOfTrouble } from '../lib/troubles.ts';
-import type { KnownInvitation } from '../memberships/explain-store.ts';
+import { adviseOnDoubt } from '../../converge/doubted-account.ts';
+import type { Row } from '../../db/schema.ts';
+import { describeCause, isExplicit } from '../../domain/standing.ts';
+import { describeToolTrouble, type ToolTrouble } from '../../domain/tool-trouble.ts';
+import { maskText } from '../../lib/mask.ts';
+import { adviceOfTrouble } from '../../lib/troubles.ts';
+import type { KnownInvitation } from '../../memberships/explain-store.ts';
 
 /** What to say of one membership, and what to do about it. */
 export interface JudgedMembership {

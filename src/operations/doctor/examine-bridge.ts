@@ -1,6 +1,6 @@
-import { warningsOf } from '../config/cross-checks.ts';
-import type { Context } from '../context.ts';
-import type { Storage } from '../keys/storage.ts';
+import { warningsOf } from '../../config/cross-checks.ts';
+import type { Context } from '../../context.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { type Check, checkChannels, checkConfiguration, checkTool } from './doctor-checks.ts';
 import { type Examined, examine } from './examine.ts';
 import { examineMarketplace } from './examine-marketplace.ts';

@@ -1,13 +1,13 @@
-import type { Config } from '../config/config-schema.ts';
-import { listToolTroubles } from '../converge/tool-trouble-store.ts';
-import type { PairEvidence } from '../domain/evidence.ts';
-import { isTroubleCurrent } from '../domain/tool-trouble.ts';
-import type { Storage } from '../keys/storage.ts';
-import type { Clock } from '../lib/clock.ts';
-import { type Bearing, loadBearing } from '../memberships/explain-store.ts';
-import { createLinkRouter } from '../memberships/link-router.ts';
-import type { Walls } from '../memberships/wall.ts';
-import { type Explanation, explain } from './explain.ts';
+import type { Config } from '../../config/config-schema.ts';
+import { listToolTroubles } from '../../converge/tool-trouble-store.ts';
+import type { PairEvidence } from '../../domain/evidence.ts';
+import { isTroubleCurrent } from '../../domain/tool-trouble.ts';
+import type { Storage } from '../../keys/storage.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { type Bearing, loadBearing } from '../../memberships/explain-store.ts';
+import { createLinkRouter } from '../../memberships/link-router.ts';
+import type { Walls } from '../../memberships/wall.ts';
+import { type Explanation, explain } from './explain-reasons.ts';
 
 /** What is known, and the configuration that it is read with. Every `Context` is one. */
 interface Explaining extends Storage, Walls {

@@ -1,6 +1,6 @@
-import { findBudgets } from '../budget/budget-store.ts';
-import type { BudgetState, NotifiedBudgetState } from '../domain/budget.ts';
-import type { Storage } from '../keys/storage.ts';
+import { findBudgets } from '../../budget/budget-store.ts';
+import type { BudgetState, NotifiedBudgetState } from '../../domain/budget.ts';
+import type { Storage } from '../../keys/storage.ts';
 
 /** What is known of a contract's budget, since when, and the last notice of it. */
 export interface ExplainedBudget {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Adapter, AdapterLink, Capabilities } from '../../src/adapters/adapter.ts';
-import { emptyLink } from '../../src/domain/evidence.ts';
-import { checkClock, checkConfiguration, checkTool, checkWalls } from '../../src/operator/doctor-checks.ts';
-import { createFakeClock } from '../support/fake-clock.ts';
-import { createMemoryTool } from '../support/memory-tool.ts';
-import { describeAnyDatabase } from '../support/tries.ts';
+import type { Adapter, AdapterLink, Capabilities } from '../../../src/adapters/adapter.ts';
+import { emptyLink } from '../../../src/domain/evidence.ts';
+import { checkClock, checkConfiguration, checkTool, checkWalls } from '../../../src/operations/doctor/doctor-checks.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import { createMemoryTool } from '../../support/memory-tool.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 function withCapabilities(changes: Partial<Capabilities>, check?: Adapter['check']): Adapter {
   const { adapter } = createMemoryTool();
