@@ -1,12 +1,22 @@
+import type { Context } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
-import { AppError } from '../domain/errors.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
+import { describeCause } from '../domain/standing.ts';
 import type { Storage } from '../keys/storage.ts';
+import { toInstant } from '../lib/clock.ts';
 import { lockEvidence } from '../memberships/lock-evidence.ts';
-import { decidePlanItems, type PlanResult } from '../removals/plan-store.ts';
-
-export type PlanDecision = 'approve' | 'reject';
-const outcomes = { approve: 'approved', reject: 'rejected' } as const;
+import { countPlanWork } from '../reconcile/runs/run-store.ts';
+import { checkSilence } from '../reconcile/runs/silence.ts';
+import {
+  decidePlanItems,
+  findOpenPlan,
+  installsOfPlan,
+  listPlanItems,
+  type PlanItem,
+  type PlanResult,
+} from '../removals/plan-store.ts';
+import { type Patience, readNow, workUntil } from './reconcile-now.ts';
 
 /**
  * Stores what an operator decided about the removals that a plan holds. The running workers execute them.
@@ -18,7 +28,7 @@ const outcomes = { approve: 'approved', reject: 'rejected' } as const;
 export async function decidePlan(
   ctx: Storage,
   by: By,
-  decision: PlanDecision,
+  decision: 'approve' | 'reject',
   planId: number,
   { only, how = '' }: { only?: readonly number[] | undefined; how?: string } = {},
 ): Promise<PlanResult> {
@@ -26,15 +36,117 @@ export async function decidePlan(
   return await inTransaction(ctx.database, async (tx) => {
     // Deriving memberships must not change them between the look and the write.
     await lockEvidence(ctx, tx);
-    const decided = await decidePlanItems(ctx, tx, planId, outcomes[decision], by.at, only);
+    const done = decision === 'approve' ? 'approved' : 'rejected';
+    const result = await decidePlanItems(ctx, tx, planId, done, by.at, only);
+    const { decided, stale, open } = result;
+    const change = {
+      before: `${decided + stale + open} open`,
+      after: `${decided} ${done}, ${stale} stale, ${open} open`,
+    };
     const which = only === undefined ? '' : `, memberships ${only.join(', ')}`;
-    await writeAudit(tx, by, `plans ${decision}${how}`, `plan ${planId}${which}`, sayChange(decision, decided));
-    return decided;
+    await writeAudit(tx, by, `plans ${decision}${how}`, `plan ${planId}${which}`, change);
+    return result;
   });
 }
 
-/** What waited in the plan, and what became of it. */
-function sayChange(decision: PlanDecision, { decided, stale, open }: PlanResult) {
-  const after = `${decided} ${outcomes[decision]}, ${stale} stale, ${open} open`;
-  return { before: `${decided + stale + open} open`, after };
+export interface Approval {
+  patience: Patience;
+  /** Only these memberships; the rest stays in the open plan. */
+  only?: readonly number[] | undefined;
+  /** Whether to go by what is known without asking the marketplace, as in an outage. */
+  isUnread?: boolean;
+  /** How long the marketplace is asked at most, if the patience is longer. */
+  readWithinMs?: number;
+}
+
+const usualReadMs = 60_000;
+
+/**
+ * Approves the removals of a plan and carries them out, beside a running bridge or without one. The marketplace is
+ * asked first: the reason of the plan may have been undone without a delivery. After a silence, no other older
+ * removals are carried out with them.
+ *
+ * @returns who stays for now as `dropped`, and in `isRead` whether the marketplace was read first
+ * @throws AppError `not_found`, or `conflict` where it was decided before; `unavailable` where the marketplace could
+ *   not be asked
+ */
+export async function approvePlan(ctx: Context, by: By, planId: number, approval: Approval) {
+  const { patience, only, isUnread = false } = approval;
+  const { install } = await findOpenPlan(ctx.database.kysely, planId);
+  await checkSilence(ctx);
+  const isRead = !isUnread && (await readFor(ctx, planId, install, approval));
+  // The decision comes after the reading, so that it counts as newer.
+  const decidedBy = { ...by, at: toInstant(ctx.clock.now()) };
+  const decided = await decidePlan(ctx, decidedBy, 'approve', planId, {
+    only,
+    how: isUnread ? ' --without-reading' : '',
+  });
+  const stale = (await listItems(ctx, planId, only)).filter((item) => item.isStale);
+  const dropped = stale.map((item) => ({ ...item, reason: whyDropped(item.current) }));
+  const done = await workUntil(
+    ctx,
+    patience,
+    ({ left }) => left,
+    () => countPlanWork(ctx, planId),
+  );
+  return { ...decided, isRead, dropped, ...done };
+}
+
+async function listItems(ctx: Storage, planId: number, only: readonly number[] | undefined): Promise<PlanItem[]> {
+  const ids = only && new Set(only);
+  return (await listPlanItems(ctx, planId)).filter(({ membershipId }) => ids === undefined || ids.has(membershipId));
+}
+
+/**
+ * Reads all installs whose word keeps a trainer of the plan in, or did.
+ *
+ * @returns false where there was nothing to ask
+ * @throws AppError `unavailable` where one could not be read
+ */
+async function readFor(
+  ctx: Context,
+  planId: number,
+  own: string,
+  { patience, only, readWithinMs = usualReadMs }: Approval,
+): Promise<boolean> {
+  const open = (await listItems(ctx, planId, only)).filter(({ outcome, isStale }) => outcome === null && !isStale);
+  // Retired trainers are removed because the operator decided so. No reading matters.
+  if (open.every(({ cause }) => cause === 'retired')) return false;
+  const asked = (await installsOfPlan(ctx, planId, only)).filter(
+    ({ install }) => install === own || ctx.installs.has(install),
+  );
+  const within = AbortSignal.timeout(Math.max(patience.waitMs, readWithinMs));
+  const signal = AbortSignal.any([patience.signal, within]);
+  const installs = asked.map(({ install }) => install);
+  for (const [install, failure] of await readNow(ctx, installs, { ...patience, signal })) {
+    const isRevoked = asked.some((one) => one.install === install && one.isRevoked);
+    if (isRevoked && (await isRefused(ctx, install, signal))) continue;
+    const named = (only ?? []).map((id) => ` --only ${id}`).join('');
+    throw new AppError(
+      'unavailable',
+      `Plan ${planId} was not approved, because ${install} could not be read: ${failure}. ` +
+        `To approve it without this reading, run gangway plans approve ${planId}${named} --without-reading`,
+    );
+  }
+  return true;
+}
+
+/** A customer who has disconnected can no longer be read: the refusal says the same as the plan. */
+async function isRefused({ sources }: Context, install: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    await sources.get(install)?.readGrant(signal);
+    return false;
+  } catch (error) {
+    return ['unauthenticated', 'forbidden'].includes(toAppError(error).code);
+  }
+}
+
+/** Why the removal of an item that is stale is no longer due as the plan says. Pure. */
+export function whyDropped({ state, wanted, cause }: PlanItem['current']): string {
+  if (state === 'orphaned') return 'the configuration no longer covers them';
+  if (wanted) return 'they are wanted again';
+  if (state === 'removed') return 'they are already out';
+  if (state === 'released') return "they stay: not Gangway's to remove";
+  if (cause === null) return 'there is new evidence about them';
+  return `they are now to be removed for another reason, which is decided separately: ${describeCause(cause)}`;
 }

@@ -17,7 +17,8 @@ import { Check, checkColumns } from './doctor.ts';
 import { healthOf, Install, listInstalls, showInstall } from './install-show.ts';
 import { act, group, read } from './operation.ts';
 import { installPath } from './paths.ts';
-import { Reconciled, reconcileInstalls } from './reconcile.ts';
+import { reconcileInstalls } from './reconcile.ts';
+import { Reconciled } from './reconcile-now.ts';
 import { type Columns, table } from './show.ts';
 import { count, oneInstall, text, waiting } from './values.ts';
 

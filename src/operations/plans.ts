@@ -7,14 +7,14 @@ import { sayCount } from '../lib/say-count.ts';
 import { countStaying, listMemberships } from '../memberships/membership-list-store.ts';
 import { findPlan, listPlanItems, pagePlans } from '../removals/plan-store.ts';
 import { trainerColumns } from './access.ts';
-import { approvePlan, whyDropped } from './approve-plan.ts';
 import { pageById } from './cursor.ts';
-import { decidePlan } from './decide-plan.ts';
+import { approvePlan, decidePlan, whyDropped } from './decide-plan.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
 import { Plan } from './plan-schema.ts';
+import { patienceOf } from './reconcile-now.ts';
 import { type Columns, table } from './show.ts';
 import { formatList } from './text-table.ts';
-import { count, maybeInstant, maybeText, ofInstall, page, paging, patienceOf, rowNumber, waiting } from './values.ts';
+import { count, maybeInstant, maybeText, ofInstall, page, paging, rowNumber, waiting } from './values.ts';
 
 /** Removals that the brake holds, for an operator to decide about. */
 

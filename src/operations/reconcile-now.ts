@@ -1,35 +1,58 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { z } from 'zod';
 import type { Context } from '../context.ts';
+import { countDueResets } from '../converge/reset-store.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
-import { outcomeOfRun, type RunNumbers, type RunOutcome } from '../domain/run.ts';
-import { toInstant, type WatchedClock } from '../lib/clock.ts';
+import { emptyEvidence } from '../domain/evidence.ts';
+import { outcomeOfRun, type RunNumbers } from '../domain/run.ts';
+import { applyEvidence } from '../evidence/apply-evidence.ts';
+import { instantIn, toInstant, type WatchedClock } from '../lib/clock.ts';
 import { sayCount } from '../lib/say-count.ts';
+import { toDurationMs } from '../lib/units.ts';
 import { checkOrphans } from '../memberships/check-orphans.ts';
+import { hasPostponed } from '../memberships/derivation-store.ts';
+import { lockEvidence } from '../memberships/lock-evidence.ts';
 import { retryFailedOfInstalls } from '../memberships/membership-store.ts';
 import { mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { findInstallState, wantRead } from '../reconcile/read/install-state-store.ts';
 import { reconcileNext } from '../reconcile/runs/reconcile-install.ts';
 import {
+  countRunWork,
   endRun,
   type ListedRun,
   lastReceiptId,
   listOpenRuns,
   listRuns,
   openPlanOf,
+  type RunWork,
   type Since,
 } from '../reconcile/runs/run-store.ts';
 import { checkSilence, createAliveWorker } from '../reconcile/runs/silence.ts';
-import { doWork, type Patience } from './do-work.ts';
+import type { Call } from './operation.ts';
+import { maybeText, outcome, runCounts } from './values.ts';
 
 /** The outcome of reconciling one install. */
-export interface Reconciled extends RunNumbers {
-  install: string;
-  /** The open plan that holds removals of it, if there is one. */
-  plan: number | null;
-  outcome: RunOutcome;
-  /** Why it has failed. */
-  failure: string | null;
+export const Reconciled = z
+  .object({
+    install: z.string(),
+    outcome,
+    ...runCounts,
+    plan: z.int().nullable().describe('The open plan with the removals that wait.'),
+    failure: maybeText,
+  })
+  .meta({ id: 'Reconciled' });
+
+export type Reconciled = z.output<typeof Reconciled>;
+
+/** How long an act waits, and the loops that run meanwhile: the brake and the converge workers. */
+export interface Patience extends Pick<Call, 'loops' | 'signal' | 'onProgress'> {
+  /** How long to wait at most until nothing is left. */
+  waitMs: number;
+}
+
+export function patienceOf({ loops, signal, onProgress }: Call, wait: string): Patience {
+  return { loops, signal, onProgress, waitMs: toDurationMs(wait) ?? 0 };
 }
 
 /** How many installs are read at the same time. */
@@ -71,24 +94,23 @@ async function reconcileAll(
   since: Since,
   patience: Patience,
 ): Promise<Reconciled[]> {
-  const { database, clock } = ctx;
   // A refusal of a tool may be mended by now, and the operator is not to wait for the next hour.
-  await inTransaction(database, (tx) => retryFailedOfInstalls(tx, installs, since.at));
+  await inTransaction(ctx.database, (tx) => retryFailedOfInstalls(tx, installs, since.at));
   const failures = await readNow(ctx, installs, patience);
   const work = await doWork(ctx, installs, since, patience);
   for (const run of await listOpenRuns(ctx)) {
     const done = work.get(run.install);
     const isOurs = run.readAt !== null && run.beganAt >= since.at;
-    if (done !== undefined && isOurs) await endRun(ctx, run.id, done, toInstant(clock.now()));
+    if (done !== undefined && isOurs) await endRun(ctx, run.id, done, toInstant(ctx.clock.now()));
   }
   return [...work].map(([install, { plan, left, ...numbers }]) => {
-    const failure = failures.get(install) ?? null;
-    const outcome = failure === null ? outcomeOfRun(numbers, left) : 'failed';
-    return { install, plan, outcome, ...numbers, failure: failure ?? explain(numbers, left) };
+    const failure = failures.get(install);
+    const outcome = failure === undefined ? outcomeOfRun(numbers, left) : 'failed';
+    return { install, plan, outcome, ...numbers, failure: failure ?? sayUnfinished(numbers, left) };
   });
 }
 
-function explain({ failed }: RunNumbers, left: number): string | null {
+function sayUnfinished({ failed }: RunNumbers, left: number): string | null {
   if (failed > 0) return `${sayCount(failed, 'membership')} could not be synced with the tool`;
   return left > 0 ? `${sayCount(left, 'membership')} not synced in time` : null;
 }
@@ -188,4 +210,76 @@ async function toReconciled(ctx: Context, install: string, run: ListedRun | unde
   const numbers = { install, plan, added, removed, held, failed };
   if (endedAt !== null) return { ...numbers, outcome: outcome ?? 'failed', failure };
   return { ...numbers, outcome: 'failed', failure: failure ?? 'Not done in time. Gangway goes on with it' };
+}
+
+/** Looking takes at most this part of the time: to count very many rows takes longer than that. */
+const lookingPart = 0.1;
+
+/**
+ * Runs the brake and the converge workers, as a running bridge would and beside one, until nothing of these installs
+ * is due or the patience is over.
+ *
+ * @returns what was done for each since then, and what is left
+ */
+export async function doWork(
+  ctx: Context,
+  installs: readonly string[],
+  since: Since,
+  patience: Patience,
+): Promise<Map<string, RunWork>> {
+  // The tools whose shared invitation links are made worthless when trainers were removed.
+  const resetting = [...ctx.adapters].flatMap(([tool, { resetInvitations }]) => (resetInvitations ? [tool] : []));
+  const leftOf = (counted: { work: Map<string, RunWork>; resets: number }) =>
+    [...counted.work.values()].reduce((sum, { left }) => sum + left, counted.resets);
+  const { work } = await workUntil(ctx, patience, leftOf, async (until) => {
+    await deriveAll(ctx, patience.signal);
+    const now = toInstant(ctx.clock.now());
+    const counted = new Map<string, RunWork>();
+    for (const install of installs) counted.set(install, await countRunWork(ctx, install, since, now, until));
+    return { work: counted, resets: await countDueResets(ctx, resetting, now) };
+  });
+  return work;
+}
+
+/**
+ * The same, for what the caller counts.
+ *
+ * @param count gets the time until which another try counts as left
+ */
+export async function workUntil<T>(
+  ctx: Context,
+  { loops, waitMs, signal, onProgress }: Patience,
+  leftOf: (counted: T) => number,
+  count: (until: string) => Promise<T>,
+): Promise<T> {
+  const { clock } = ctx;
+  const deadline = clock.now().getTime() + waitMs;
+  const until = instantIn(clock, waitMs);
+  const isOver = () => signal.aborted || clock.now().getTime() >= deadline;
+  let work = await count(until);
+  if (leftOf(work) === 0 || isOver()) return work;
+  for (const loop of loops) loop.start();
+  try {
+    let restMs = lookEveryMs;
+    while (leftOf(work) > 0 && !isOver()) {
+      await wait(restMs, undefined, { signal }).catch(() => undefined);
+      const begunAt = performance.now();
+      work = await count(until);
+      restMs = Math.max(lookEveryMs, (performance.now() - begunAt) / lookingPart);
+      onProgress(`${sayCount(leftOf(work), 'membership')} left to sync`);
+    }
+  } finally {
+    await Promise.all(loops.map((loop) => loop.stop()));
+  }
+  return leftOf(work) === 0 ? work : await count(until);
+}
+
+/** What did not fit into one transaction. */
+async function deriveAll(ctx: Context, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && (await hasPostponed(ctx))) {
+    await inTransaction(ctx.database, async (tx) => {
+      await lockEvidence(ctx, tx);
+      await applyEvidence(ctx, tx, emptyEvidence(), toInstant(ctx.clock.now()));
+    });
+  }
 }

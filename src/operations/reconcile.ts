@@ -11,24 +11,12 @@ import { type PreviewedChange, previewInstall } from '../reconcile/runs/preview-
 import { openPlanOf } from '../reconcile/runs/run-store.ts';
 import { trainerColumns } from './access.ts';
 import { act, type Call, group, type OperationContext, read } from './operation.ts';
-import { followRuns, reconcileNow } from './reconcile-now.ts';
+import { followRuns, patienceOf, Reconciled, reconcileNow } from './reconcile-now.ts';
 import { type Columns, fieldColumns, numberColumns, table } from './show.ts';
 import { formatList } from './text-table.ts';
-import { maybeInstant, maybeText, ofInstall, outcome, patienceOf, pickInstalls, runCounts, waiting } from './values.ts';
+import { maybeInstant, maybeText, ofInstall, pickInstalls, waiting } from './values.ts';
 
 /** Readings of installs that an operator asks for, and what follows from them in the tools. */
-
-export const Reconciled = z
-  .object({
-    install: z.string(),
-    outcome,
-    ...runCounts,
-    plan: z.int().nullable().describe('The open plan with the removals that wait.'),
-    failure: maybeText,
-  })
-  .meta({ id: 'Reconciled' });
-
-type Reconciled = z.output<typeof Reconciled>;
 
 const columns: Columns<Reconciled> = [
   ...fieldColumns('install', 'outcome'),

@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../domain/errors.ts';
-import { toDurationMs } from '../lib/units.ts';
-import type { Patience } from './do-work.ts';
-import type { Call, OperationContext } from './operation.ts';
+import type { OperationContext } from './operation.ts';
 
 /** What the inputs and answers of several operations are made of. */
 
@@ -92,7 +90,3 @@ export const waiting = z
   .meta({ pattern: seconds.source })
   .default('30s')
   .describe('How long to wait at most until it is done, up to 100s.');
-
-export function patienceOf({ loops, signal, onProgress }: Call, wait: string): Patience {
-  return { loops, signal, onProgress, waitMs: toDurationMs(wait) ?? 0 };
-}

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { toInstant } from '../../src/lib/clock.ts';
-import { approvePlan } from '../../src/operations/approve-plan.ts';
+import { approvePlan } from '../../src/operations/decide-plan.ts';
 import { listPlans } from '../../src/removals/plan-store.ts';
 import { createRemovalWorker } from '../../src/removals/removal-worker.ts';
 import type { Source, SourceReader } from '../../src/sources/source.ts';

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { lockEvidence } from '../../src/memberships/lock-evidence.ts';
-import { decidePlan, type PlanDecision } from '../../src/operations/decide-plan.ts';
+import { decidePlan } from '../../src/operations/decide-plan.ts';
 import { countRemovals } from '../../src/removals/brake-store.ts';
 import { listPlanItems, listPlans } from '../../src/removals/plan-store.ts';
 import { convergeDue } from '../support/converging.ts';
@@ -34,7 +34,7 @@ describeAnyDatabase('a decision about a plan', (openFresh) => {
     expect(await listPlans(engine, {})).toMatchObject([{ id: 1, state: 'open', size: 3 }]);
   });
 
-  const decide = (decision: PlanDecision, planId = 1, only?: number[]) => {
+  const decide = (decision: 'approve' | 'reject', planId = 1, only?: number[]) => {
     const by = { actor: 'ada', at: toInstant(engine.clock.now()) };
     return decidePlan(engine, by, decision, planId, { only });
   };

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createResetWorker } from '../../src/converge/reset-worker.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { doWork } from '../../src/operations/do-work.ts';
+import { doWork } from '../../src/operations/reconcile-now.ts';
 import { convergeDue, createStudioWorker, withStudio } from '../support/converging.ts';
 import { createEngine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
