@@ -1,59 +1,18 @@
 import { z } from 'zod';
+import { findBudgets } from '../budget/budget-store.ts';
+import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Bearing } from '../memberships/explain-store.ts';
 import { listWhatStopsAll } from '../operator/load-running.ts';
 import { Budget as ListedBudget } from './budgets.ts';
-import { explainBudgets } from './explain/explain-budgets.ts';
-import { isToChange } from './explain/explain-reasons.ts';
-import { explainSubject } from './explain/explain-subject.ts';
+import { Explanation, explainSubject, isToChange } from './explain/explain-reasons.ts';
 import { group, type OperationContext, read } from './operation.ts';
-import { type Columns, sayPercent } from './show.ts';
-import { formatList } from './text-table.ts';
-import { loadTimeline } from './timeline/load-timeline.ts';
+import { sayPercent } from './show.ts';
+import { loadTimeline, sayTimeline, Timeline } from './timeline.ts';
 import { sayTrouble, Trouble } from './trouble.ts';
-import { instant, maybeText, text } from './values.ts';
+import { instant, text } from './values.ts';
 
 /** Why a trainer is in a tool or is not. */
-
-export const Explanation = z
-  .object({
-    trainerId: maybeText,
-    displayName: maybeText,
-    install: z.string(),
-    contractId: z.string(),
-    steps: z.array(
-      z.object({
-        step: z.enum(['install', 'contract', 'person', 'link', 'address', 'membership']),
-        holds: z.boolean(),
-        says: z.string(),
-      }),
-    ),
-    action: z.string().describe('The one thing to do, even if it is to wait or to do nothing.'),
-  })
-  .meta({ id: 'Explanation' });
-
-export type Explanation = z.output<typeof Explanation>;
-
-const TimelineStep = z
-  .object({
-    at: z.string(),
-    kind: z.enum(['delivery', 'act', 'evidence', 'wanted', 'look', 'call', 'receipt']),
-    says: z.string(),
-    deliveryId: z.int().optional(),
-    membershipId: z.int().optional(),
-    actId: z.int().optional(),
-  })
-  .meta({ id: 'TimelineStep' });
-
-export const Timeline = z
-  .object({
-    steps: z.array(TimelineStep).describe('The oldest first.'),
-    isCutOff: z.boolean().describe('Whether older steps are left out.'),
-  })
-  .meta({ id: 'Timeline' });
-
-export type Timeline = z.output<typeof Timeline>;
-export type TimelineStep = z.output<typeof TimelineStep>;
 
 const Budget = ListedBudget.omit({
   title: true,
@@ -75,13 +34,6 @@ const ExplainedSubject = z.object({
 
 export type ExplainedSubject = z.output<typeof ExplainedSubject>;
 
-const stepColumns: Columns<TimelineStep> = [
-  ['when', ({ at }) => at],
-  ['step', ({ kind }) => kind],
-  ['what', ({ says }) => says],
-  ['see', seeOf, { to: (step) => `/${seeOf(step).replace(' ', '/').replace('delivery', 'deliveries')}` }],
-];
-
 export const operations = group('explain', {
   show: read('GET /explain', 'Explain why a trainer has access or not, from contract to login', {
     asks: 'services',
@@ -96,7 +48,7 @@ export const operations = group('explain', {
       if (explanations.length === 0) throw new AppError('not_found', `No trainer or contract matches "${subject}"`);
       return {
         explanations,
-        budgets: await explainBudgets(ctx, subject),
+        budgets: (await findBudgets(ctx, subject)).map(toBudget),
         troubles: explanations.some(isToChange) ? await listWhatStopsAll(ctx) : [],
         timeline: timeline ? await timelineOf(ctx, subject, bearing) : null,
       };
@@ -133,15 +85,9 @@ export function sayExplanation(explanation: Explanation): string {
   ].join('\n');
 }
 
-export function sayTimeline({ steps, isCutOff }: Timeline): string {
-  const table = formatList(steps, stepColumns, 'Nothing has happened yet.');
-  return isCutOff ? `${table}\nOlder steps are left out.` : table;
-}
-
-function seeOf({ deliveryId, membershipId, actId }: TimelineStep): string {
-  if (deliveryId !== undefined) return `delivery ${deliveryId}`;
-  if (actId !== undefined) return `act ${actId}`;
-  return membershipId === undefined ? '' : `membership ${membershipId}`;
+/** With the last notice of it. */
+function toBudget({ notifiedState: state, notifiedAt: at, ...budget }: Row<'budget'>) {
+  return { ...budget, lastNotice: state === null || at === null ? null : { state, at } };
 }
 
 function sayBudget(budget: z.output<typeof Budget>): string {

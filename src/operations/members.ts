@@ -13,14 +13,14 @@ import { listAccess, listMemberships } from '../memberships/membership-list-stor
 import { type WaitedFor, waitsFor } from '../operator/waits-for.ts';
 import { Access, leaving, membership, pageLeaving, problemOf, trainerColumns } from './access.ts';
 import { pageBy } from './cursor.ts';
-import { explainSubject } from './explain/explain-subject.ts';
-import { Explanation, sayExplanation, sayTimeline, Timeline } from './explain.ts';
+import { Explanation, explainSubject } from './explain/explain-reasons.ts';
+import { sayExplanation } from './explain.ts';
 import { adopt, release } from './member-decisions.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
 import { membershipPath } from './paths.ts';
 import { type Columns, table } from './show.ts';
 import { formatList } from './text-table.ts';
-import { loadTimeline } from './timeline/load-timeline.ts';
+import { loadTimeline, sayTimeline, Timeline } from './timeline.ts';
 import { maybeInstant, maybeText, ofInstall, ofTool, page, paging, rowNumber } from './values.ts';
 
 /** Which trainer belongs to which group of a tool, and which of them Gangway may remove. */

@@ -1,37 +1,72 @@
+import { z } from 'zod';
+import { listToolTroubles } from '../../converge/tool-trouble-store.ts';
 import type { Row } from '../../db/schema.ts';
-import type { ContractEvidence, LinkEvidence } from '../../domain/evidence.ts';
+import type { ContractEvidence, LinkEvidence, PairEvidence } from '../../domain/evidence.ts';
 import { isOperatorContradicted, provisioningOf, statusOfContract } from '../../domain/evidence-status.ts';
 import type { RouteLink } from '../../domain/route.ts';
 import { findEnds, type RemovalCause } from '../../domain/standing.ts';
-import type { ToolTrouble } from '../../domain/tool-trouble.ts';
+import { isTroubleCurrent, type ToolTrouble } from '../../domain/tool-trouble.ts';
 import { maskText } from '../../lib/mask.ts';
-import type { Bearing, ExplainedPerson } from '../../memberships/explain-store.ts';
+import { type Bearing, type ExplainedPerson, loadBearing } from '../../memberships/explain-store.ts';
+import { createLinkRouter } from '../../memberships/link-router.ts';
 import { outsideOf, type Walls } from '../../memberships/wall.ts';
+import type { OperationContext } from '../operation.ts';
+import { maybeText } from '../values.ts';
 import { explainAddress } from './explain-address.ts';
 import { explainCrossing } from './explain-crossing.ts';
 import { explainMembership } from './explain-membership.ts';
 
-/** Why a trainer is in a tool or is not: every reason or its absence, from contract to login. */
-export interface Explanation {
-  trainerId: string | null;
-  displayName: string | null;
-  install: string;
-  contractId: string;
-  /** From the install to the login. Where one step does not hold, the later ones say what they can. */
-  steps: ExplainedStep[];
-  /** The one thing to do, even if it is to wait or to do nothing. */
-  action: string;
-}
+const Step = z.object({
+  step: z.enum(['install', 'contract', 'person', 'link', 'address', 'membership']),
+  holds: z.boolean(),
+  says: z.string(),
+});
+
+/**
+ * Why a trainer is in a tool or is not: every reason or its absence, from the install to the login. Where one step does
+ * not hold, the later ones say what they can.
+ */
+export const Explanation = z
+  .object({
+    trainerId: maybeText,
+    displayName: maybeText,
+    install: z.string(),
+    contractId: z.string(),
+    steps: z.array(Step),
+    action: z.string().describe('The one thing to do, even if it is to wait or to do nothing.'),
+  })
+  .meta({ id: 'Explanation' });
+
+export type Explanation = z.output<typeof Explanation>;
 
 /** Whether a running bridge would still change something. */
 export function isToChange({ action }: Explanation): boolean {
   return action.startsWith('Wait. ') || action.includes('still in');
 }
 
-export interface ExplainedStep {
-  step: 'install' | 'contract' | 'person' | 'link' | 'address' | 'membership';
-  holds: boolean;
-  says: string;
+/**
+ * Why a trainer, by id or work address, or the people of a contract have access or not. Empty where no source has named
+ * them.
+ *
+ * @param isAsked which contracts with which links are explained; by default all
+ */
+export async function explainSubject(
+  ctx: OperationContext,
+  subject: string,
+  isAsked: (pair: PairEvidence) => boolean = () => true,
+): Promise<{ bearing: Bearing; explanations: Explanation[] }> {
+  const { installs, adapters } = ctx;
+  const bearing = await loadBearing(ctx, subject);
+  const now = ctx.clock.now();
+  const troubles = (await listToolTroubles(ctx)).filter((trouble) => isTroubleCurrent(trouble, now));
+  const rules = {
+    installs,
+    adapters,
+    routeLink: createLinkRouter(installs, adapters),
+    managedDomains: ctx.config.marketplace.managedDomains,
+    troubles: new Map(troubles.map((trouble) => [trouble.tool, trouble])),
+  };
+  return { bearing, explanations: explain({ ...bearing, pairs: bearing.pairs.filter(isAsked) }, rules) };
 }
 
 export interface ExplainRules extends Walls {
@@ -62,7 +97,7 @@ interface Subject {
   linkId: string | null;
 }
 
-interface Judged extends ExplainedStep {
+interface Judged extends z.output<typeof Step> {
   action: string;
   /** Evidence has ended it: access ends by that. */
   hasEnded?: true;
@@ -107,22 +142,16 @@ function explainOne(bearing: Bearing, rules: ExplainRules, subject: Subject): Ex
 function judgeInstall(install: string, { installs }: ExplainRules, ends: Ends): Judged {
   if (!installs.has(install)) {
     const action = `Configure ${install} again. To give up its people, run "gangway start --accept-orphans", then "gangway retire --install ${install}"`;
-    return { step: 'install', holds: false, says: `${install} is not configured`, action };
+    return fails('install', `${install} is not configured`, action);
   }
   const since = ends.get('grant_revoked');
   if (since === undefined) return holds('install', `${install} is connected`);
-  return {
-    step: 'install',
-    holds: false,
-    hasEnded: true,
-    says: `The customer disconnected at ${since}`,
-    action: `Have the customer connect ${install} again before its people are removed`,
-  };
+  const action = `Have the customer connect ${install} again before its people are removed`;
+  return ended('install', `The customer disconnected at ${since}`, action);
 }
 
 function judgeContract(contract: ContractEvidence, ends: Ends): Judged {
-  const status = statusOfContract(contract);
-  switch (status) {
+  switch (statusOfContract(contract)) {
     case 'active':
       return holds('contract', 'The contract is active');
     case 'disputed':
@@ -130,29 +159,19 @@ function judgeContract(contract: ContractEvidence, ends: Ends): Judged {
         'contract',
         'The contract is disputed: an event ended it, and the marketplace listed it as active later',
       );
-    case 'ended':
-      return {
-        step: 'contract',
-        holds: false,
-        hasEnded: true,
-        ...explainEnd(contract, sayEnd(ends)),
-      };
+    case 'ended': {
+      const says = sayEnd(ends);
+      if (!isOperatorContradicted(contract)) return ended('contract', says, 'Nothing. Access ends with the contract');
+      const action = `Run gangway contracts reopen ${contract.contractId} if it goes on. Otherwise end it at the marketplace`;
+      return ended('contract', `${says}; the marketplace still lists it as active`, action);
+    }
     default:
-      return {
-        step: 'contract',
-        holds: false,
-        says: 'The contract is unknown: no source has reported its start',
-        action: 'Wait for its event, or for the next reading of the marketplace',
-      };
+      return fails(
+        'contract',
+        'The contract is unknown: no source has reported its start',
+        'Wait for its event, or for the next reading of the marketplace',
+      );
   }
-}
-
-function explainEnd(contract: ContractEvidence, says: string): { says: string; action: string } {
-  if (!isOperatorContradicted(contract)) return { says, action: 'Nothing. Access ends with the contract' };
-  return {
-    says: `${says}; the marketplace still lists it as active`,
-    action: `Run gangway contracts reopen ${contract.contractId} if it goes on. Otherwise end it at the marketplace`,
-  };
 }
 
 function sayEnd(ends: Ends): string {
@@ -164,59 +183,36 @@ function sayEnd(ends: Ends): string {
 
 function judgePerson(trainerId: string | undefined, ends: Ends): Judged {
   if (trainerId === undefined) {
-    return {
-      step: 'person',
-      holds: false,
-      says: 'No trainer is known to be on the contract',
-      action: 'Wait for the next reading of the marketplace: the event of the contract did not name its trainers',
-    };
+    const action = 'Wait for the next reading of the marketplace: the event of the contract did not name its trainers';
+    return fails('person', 'No trainer is known to be on the contract', action);
   }
   const since = ends.get('participation_left');
   if (since === undefined) return holds('person', `${trainerId} is on the contract`);
-  return {
-    step: 'person',
-    holds: false,
-    hasEnded: true,
-    says: `${trainerId} is no longer on the contract, since ${since}`,
-    action: 'Nothing. Access ends when a trainer leaves the contract',
-  };
+  const says = `${trainerId} is no longer on the contract, since ${since}`;
+  return ended('person', says, 'Nothing. Access ends when a trainer leaves the contract');
 }
 
 function judgeLink(rules: ExplainRules, link: LinkEvidence | undefined, ends: Ends): Judged {
   const isGone = ends.has('link_removed') || ends.has('link_absent');
   if (link === undefined || (link.externalProjectId === null && !isGone)) {
-    return {
-      step: 'link',
-      holds: false,
-      says: 'No project is known to be linked to the job',
-      action: 'Have the customer link the job to a project, or wait for the next reading of the marketplace',
-    };
+    const action = 'Have the customer link the job to a project, or wait for the next reading of the marketplace';
+    return fails('link', 'No project is known to be linked to the job', action);
   }
   const { linkId, externalProjectId: project, provisioningMode } = link;
   if (isGone) {
     const says = `Link ${linkId} to project ${project} ${ends.has('link_removed') ? 'was removed' : 'is no longer listed'}`;
-    const action = 'Have the customer link the job again if these people are to stay';
-    return { step: 'link', holds: false, hasEnded: true, says, action };
+    return ended('link', says, 'Have the customer link the job again if these people are to stay');
   }
   const movedAt = ends.get('contract_moved');
   if (movedAt !== undefined) {
     const says = `The contract is listed under another job, not the one of project ${project}, since ${movedAt}`;
-    return {
-      step: 'link',
-      holds: false,
-      hasEnded: true,
-      says,
-      action: 'Nothing. Access ends when a contract moves to another job',
-    };
+    return ended('link', says, 'Nothing. Access ends when a contract moves to another job');
   }
   const crossing = outsideOf(rules, link);
-  if (crossing !== null) {
-    return { step: 'link', holds: false, ...explainCrossing(crossing, link) };
-  }
+  if (crossing !== null) return { step: 'link', holds: false, ...explainCrossing(crossing, link) };
   if (provisioningOf(provisioningMode) === 'of_marketplace') {
     const says = `The marketplace itself provisions project ${project}`;
-    const action = 'Nothing. The marketplace adds and removes its members';
-    return { step: 'link', holds: false, hasEnded: true, says, action };
+    return ended('link', says, 'Nothing. The marketplace adds and removes its members');
   }
   return holds('link', `The job is linked to project ${project}`);
 }
@@ -259,16 +255,17 @@ function othersWhoDisagree(
     .map(({ install }) => install);
 }
 
-interface SubjectWithReasons extends Subject {
-  link: LinkEvidence | undefined;
-  reasons: Judged[];
-}
-
 /** Where the configuration leads now, and where it led when the reason was recorded. */
 function judgeMemberships(
   { memberships, reasons: recorded, plans, invitations }: Bearing,
   { routeLink, troubles }: ExplainRules,
-  { contract, trainerId, linkId, link, reasons }: SubjectWithReasons,
+  {
+    contract,
+    trainerId,
+    linkId,
+    link,
+    reasons,
+  }: Subject & { link: LinkEvidence | undefined; reasons: readonly Judged[] },
 ): Judged[] {
   const { install, contractId } = contract;
   const route = link && routeLink(link);
@@ -283,32 +280,33 @@ function judgeMemberships(
       (led.has(one.id) || (one.tool === route?.tool && one.groupId === route.groupId && !isOfOthersAlone(one))),
   );
   const hasEnded = reasons.some((reason) => reason.hasEnded);
-  if (here.length > 0) {
-    return here.map((one) => ({
-      step: 'membership',
-      ...explainMembership(one, {
-        hasEnded,
-        plan: plans.get(one.id),
-        invitation: invitations.get(one.id),
-        trouble: troubles.get(one.tool),
-        hasOthers: recorded.some(
-          (reason) => reason.membershipId === one.id && !isOf({ install, contractId, linkId })(reason),
-        ),
-      }),
-    }));
+  if (here.length === 0) {
+    return [fails('membership', 'No membership exists', 'Wait. A running "gangway start" acts on this within seconds')];
   }
-  return [
-    {
-      step: 'membership',
-      holds: false,
-      says: 'No membership exists',
-      action: 'Wait. A running "gangway start" acts on this within seconds',
-    },
-  ];
+  const isIt = isOf({ install, contractId, linkId });
+  return here.map((one) => ({
+    step: 'membership',
+    ...explainMembership(one, {
+      hasEnded,
+      plan: plans.get(one.id),
+      invitation: invitations.get(one.id),
+      trouble: troubles.get(one.tool),
+      hasOthers: recorded.some((reason) => reason.membershipId === one.id && !isIt(reason)),
+    }),
+  }));
 }
 
-function holds(step: ExplainedStep['step'], says: string): Judged {
+function holds(step: Judged['step'], says: string): Judged {
   return { step, holds: true, says, action: '' };
+}
+
+function fails(step: Judged['step'], says: string, action: string): Judged {
+  return { step, holds: false, says, action };
+}
+
+/** Evidence has ended the reason: access ends by that. */
+function ended(step: Judged['step'], says: string, action: string): Judged {
+  return { step, holds: false, says, action, hasEnded: true };
 }
 
 function isOf(key: object): (row: object) => boolean {

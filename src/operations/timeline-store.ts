@@ -1,38 +1,19 @@
 import { sql } from 'kysely';
-import type { Act } from '../../db/audit-store.ts';
-import type { Database } from '../../db/database.ts';
-import type { Row } from '../../db/schema.ts';
-import type { MembershipState, ToolOperation } from '../../domain/membership.ts';
+import type { Act } from '../db/audit-store.ts';
+import type { Database } from '../db/database.ts';
 
 /** The SQL of a timeline: what was meant and done in the tools, and what operators decided. The newest rows count. */
 
-export interface TimelineMembership {
-  id: number;
-  tool: string;
-  groupId: string;
-  trainerId: string;
-  wanted: boolean;
-  state: MembershipState;
-  unmetSince: string | null;
-}
+/** One membership, or those of a trainer or a contract. */
+export type TimelineSubject = { id: number } | { trainerId: string } | { contractId: string };
 
-export interface KnownIntent {
-  id: number;
-  membershipId: number;
-  operation: ToolOperation;
-  wasFound: boolean;
-  createdAt: string;
-}
-
-export type KnownReceipt = Omit<Row<'receipt'>, 'id' | 'generation'> & { id: number };
+export type TimelineMembership = Awaited<ReturnType<typeof listTimelineMemberships>>[number];
+export type KnownIntent = Awaited<ReturnType<typeof listIntents>>[number];
+export type KnownReceipt = Awaited<ReturnType<typeof listReceipts>>[number];
 
 type Kysely = Database['kysely'];
 
-export async function listTimelineMemberships(
-  kysely: Kysely,
-  of: { id: number } | { trainerId: string } | { contractId: string },
-  limit: number,
-): Promise<TimelineMembership[]> {
+export async function listTimelineMemberships(kysely: Kysely, of: TimelineSubject, limit: number) {
   let query = kysely
     .selectFrom('membership')
     .select(['id', 'tool', 'groupId', 'trainerId', 'wanted', 'state', 'unmetSince']);
@@ -47,7 +28,7 @@ export async function listTimelineMemberships(
   return await query.orderBy('id', 'desc').limit(limit).execute();
 }
 
-export async function listIntents(kysely: Kysely, membershipIds: number[], limit: number): Promise<KnownIntent[]> {
+export async function listIntents(kysely: Kysely, membershipIds: number[], limit: number) {
   if (membershipIds.length === 0) return [];
   return await kysely
     .selectFrom('intent')
@@ -58,7 +39,7 @@ export async function listIntents(kysely: Kysely, membershipIds: number[], limit
     .execute();
 }
 
-export async function listReceipts(kysely: Kysely, membershipIds: number[], limit: number): Promise<KnownReceipt[]> {
+export async function listReceipts(kysely: Kysely, membershipIds: number[], limit: number) {
   if (membershipIds.length === 0) return [];
   return await kysely
     .selectFrom('receipt')

@@ -1,31 +1,118 @@
-import type { Act } from '../../db/audit-store.ts';
-import type { ContractEvidence, GrantEvidence, LinkEvidence, ParticipationEvidence } from '../../domain/evidence.ts';
-import type { ReceiptOutcome, ToolOperation } from '../../domain/membership.ts';
-import type { ListedDelivery } from '../../inbox/delivery-list-store.ts';
-import { maskText } from '../../lib/mask.ts';
-import type { KnownIntent, KnownReceipt, TimelineMembership } from './timeline-store.ts';
+import { z } from 'zod';
+import type { Act } from '../db/audit-store.ts';
+import type { Database } from '../db/database.ts';
+import type { ContractEvidence, LinkEvidence } from '../domain/evidence.ts';
+import type { ReceiptOutcome, ToolOperation } from '../domain/membership.ts';
+import { type ListedDelivery, listDeliveries } from '../inbox/delivery-list-store.ts';
+import { maskText } from '../lib/mask.ts';
+import type { Bearing } from '../memberships/explain-store.ts';
+import type { Columns } from './show.ts';
+import { formatList } from './text-table.ts';
+import {
+  type KnownIntent,
+  type KnownReceipt,
+  listActsAbout,
+  listIntents,
+  listPlansOf,
+  listReceipts,
+  listTimelineMemberships,
+  type TimelineMembership,
+  type TimelineSubject,
+} from './timeline-store.ts';
 
-/** What happened about a trainer, a contract or a membership, step by step. Everything here is pure. */
+/** What happened about a trainer, a contract or a membership, step by step. */
 
 /** In the order in which one leads to the next. */
 const kinds = ['delivery', 'act', 'evidence', 'wanted', 'look', 'call', 'receipt'] as const;
 
-export interface TimelineStep {
-  at: string;
-  kind: (typeof kinds)[number];
-  says: string;
-  /** The raw event. */
-  deliveryId?: number;
-  membershipId?: number;
-  actId?: number;
+const TimelineStep = z
+  .object({
+    at: z.string(),
+    kind: z.enum(kinds),
+    says: z.string(),
+    deliveryId: z.int().optional(),
+    membershipId: z.int().optional(),
+    actId: z.int().optional(),
+  })
+  .meta({ id: 'TimelineStep' });
+
+export const Timeline = z
+  .object({
+    steps: z.array(TimelineStep).describe('The oldest first.'),
+    isCutOff: z.boolean().describe('Whether older steps are left out.'),
+  })
+  .meta({ id: 'Timeline' });
+
+export type Timeline = z.output<typeof Timeline>;
+export type TimelineStep = z.output<typeof TimelineStep>;
+
+const columns: Columns<TimelineStep> = [
+  ['when', ({ at }) => at],
+  ['step', ({ kind }) => kind],
+  ['what', ({ says }) => says],
+  ['see', seeOf, { to: (step) => `/${seeOf(step).replace(' ', '/').replace('delivery', 'deliveries')}` }],
+];
+
+export function sayTimeline({ steps, isCutOff }: Timeline): string {
+  const table = formatList(steps, columns, 'Nothing has happened yet.');
+  return isCutOff ? `${table}\nOlder steps are left out.` : table;
 }
 
-export interface TimelineFacts {
+function seeOf({ deliveryId, membershipId, actId }: TimelineStep): string {
+  if (deliveryId !== undefined) return `delivery ${deliveryId}`;
+  if (actId !== undefined) return `act ${actId}`;
+  return membershipId === undefined ? '' : `membership ${membershipId}`;
+}
+
+/** So many memberships, and so many rows of each kind, make a timeline. */
+const most = 200;
+
+/** @param bearing what is known of the contracts, links and trainers that it is about */
+export async function loadTimeline(
+  { kysely }: Database,
+  of: TimelineSubject,
+  bearing: Pick<Bearing, 'contracts' | 'links' | 'grants' | 'participations'>,
+): Promise<Timeline> {
+  const memberships = await listTimelineMemberships(kysely, of, most);
+  const ids = memberships.map(({ id }) => id);
+  const contracts = bearing.contracts.slice(0, most);
+  const links = bearing.links.slice(0, most);
+  const installs = new Set(contracts.map(({ install }) => install));
+  const grants = bearing.grants.filter(({ install }) => installs.has(install));
+  const subjects = [
+    ...contracts.map(({ contractId }) => contractId),
+    ...links.map(({ linkId }) => linkId),
+    ...grants.map(({ grantId }) => grantId),
+  ];
+  const deliveries = await listDeliveries(kysely, { subjects, limit: most });
+  const [intents, receipts] = [await listIntents(kysely, ids, most), await listReceipts(kysely, ids, most)];
+  const about = {
+    subjects: [
+      ...ids.flatMap((id) => [`membership ${id}`, `the account in doubt of membership ${id}`]),
+      ...contracts.map(({ install, contractId }) => `${install}/${contractId}`),
+      ...links.map(({ install, linkId }) => `${install}/${linkId}`),
+      ...(await listPlansOf(kysely, ids, most)).map((id) => `plan ${id}`),
+    ],
+    trainerIds: [...new Set(memberships.map(({ trainerId }) => trainerId))],
+  };
+  const acts = await listActsAbout(kysely, about, most);
+  const steps = toTimeline({
+    deliveries: deliveries.filter(({ install }) => installs.has(install)).reverse(),
+    contracts,
+    links,
+    grants,
+    participations: bearing.participations.slice(0, most),
+    memberships,
+    // Rows come in the order of their ids, which two steps at the same moment keep.
+    intents: intents.reverse(),
+    receipts: receipts.reverse(),
+    acts: acts.reverse(),
+  });
+  return { steps, isCutOff: [memberships, deliveries, intents, receipts, acts].some(({ length }) => length >= most) };
+}
+
+interface TimelineFacts extends Pick<Bearing, 'contracts' | 'links' | 'grants' | 'participations'> {
   deliveries: readonly ListedDelivery[];
-  contracts: readonly ContractEvidence[];
-  links: readonly LinkEvidence[];
-  grants: readonly GrantEvidence[];
-  participations: readonly ParticipationEvidence[];
   memberships: readonly TimelineMembership[];
   intents: readonly KnownIntent[];
   receipts: readonly KnownReceipt[];
@@ -33,7 +120,7 @@ export interface TimelineFacts {
 }
 
 /** The oldest first; what happened at the same moment in the order in which one leads to the next. */
-export function toTimeline(facts: TimelineFacts): TimelineStep[] {
+function toTimeline(facts: TimelineFacts): TimelineStep[] {
   const memberships = new Map(facts.memberships.map((one) => [one.id, one]));
   const groupOf = (id: number) => {
     const membership = memberships.get(id);
