@@ -26,7 +26,7 @@ import type { Polling } from '../lib/loop.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { createReadiness } from '../lib/readiness.ts';
 import { describeOpenWall, findOpenWalls } from '../memberships/wall.ts';
-import { examineBridge } from '../operations/doctor/examine-bridge.ts';
+import { examineBridge } from '../operations/doctor/examine.ts';
 import { describeSharedAccounts, findLocalTools, findSharedAccounts } from '../tools/account-rules.ts';
 import { refuseTwins } from '../tools/bind-tool.ts';
 import { carryTools } from '../tools/carry-tools.ts';

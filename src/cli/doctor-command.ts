@@ -14,16 +14,9 @@ import type { Storage } from '../keys/storage.ts';
 import { systemClock } from '../lib/clock.ts';
 import { retry } from '../lib/retry.ts';
 import { adviceOfTrouble } from '../lib/troubles.ts';
-import {
-  type Check,
-  checkChannels,
-  checkConfiguration,
-  failure,
-  ok,
-  warning,
-} from '../operations/doctor/doctor-checks.ts';
-import { examine } from '../operations/doctor/examine.ts';
-import { examineTools } from '../operations/doctor/examine-bridge.ts';
+import { type Check, failure, ok, warning } from '../operations/doctor/check.ts';
+import { examineTools } from '../operations/doctor/check-tools.ts';
+import { checkConfiguration, examineStored } from '../operations/doctor/examine.ts';
 import { examineMarketplace } from '../operations/doctor/examine-marketplace.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { createCanaries } from './canaries.ts';
@@ -83,17 +76,14 @@ async function checkAll(
 ): Promise<Check[]> {
   const { adapters } = subject;
   const { config, warnings } = subject.loaded;
-  const { receiver, reconcile, notifications } = config;
   const configuration = checkConfiguration(config, warnings);
   // Without the right key, the results of further checks would be wrong.
   if (stored.isShut) return [...configuration, ...stored.checks];
   const sources = stored.sources ?? openSources(config);
-  const asked = { sources, publicUrl: receiver.publicUrl, schedule: reconcile.schedule };
   return [
     ...configuration,
-    ...checkChannels(notifications),
     ...(await examineTools(stored.storage, { config, adapters }, signal)),
-    ...(await examineMarketplace(asked, signal)),
+    ...(await examineMarketplace(sources, config, signal)),
     ...(options.rehearse ? [await rehearseIn(adapters, options, signal)] : []),
     ...stored.checks,
   ];
@@ -174,7 +164,7 @@ async function checkOpened(database: Database, subject: Subject): Promise<Stored
   }
   const { installs, sources } = registry;
   const examined = { ...storage, config, installs, adapters, clock: systemClock };
-  return { checks: [answers, key, ...(await examine(examined))], storage, sources };
+  return { checks: [answers, key, ...(await examineStored(examined))], storage, sources };
 }
 
 const restoring = 'Restore database and key from backups that belong together';

@@ -1,6 +1,6 @@
 import { stripControl } from '../lib/strip-control.ts';
 import { paint } from '../lib/tone.ts';
-import type { Check } from '../operations/doctor/doctor-checks.ts';
+import type { Check } from '../operations/doctor/check.ts';
 
 /** Texts that several commands print. */
 

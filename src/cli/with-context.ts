@@ -18,7 +18,7 @@ export async function withContext(session: Session, operation: Operation, input:
     return;
   }
   const { withServices } = await import('./with-services.ts');
-  const { examineBridge } = await import('../operations/doctor/examine-bridge.ts');
+  const { examineBridge } = await import('../operations/doctor/examine.ts');
   await withServices(session, { uses, isDry }, async ({ services, registry }) => {
     const examine = (signal: AbortSignal) => examineBridge(services, signal);
     await work({ ...services, registry, examine }, services.loops);

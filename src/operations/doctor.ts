@@ -1,25 +1,9 @@
 import { z } from 'zod';
+import { Check, checkColumns } from './doctor/check.ts';
 import { act, group } from './operation.ts';
-import { type Columns, table } from './show.ts';
-import { maybeText } from './values.ts';
+import { table } from './show.ts';
 
 /** What a running instance finds when it examines itself. `gangway doctor` examines without one. */
-
-export const Check = z
-  .object({
-    name: z.string(),
-    status: z.enum(['ok', 'warning', 'failure']),
-    says: z.string(),
-    action: maybeText.describe('What to do; null if there is nothing to do.'),
-  })
-  .meta({ id: 'Check' });
-
-export const checkColumns: Columns<z.output<typeof Check>> = [
-  ['result', ({ status }) => status, { as: 'state' }],
-  ['what', ({ name }) => name],
-  ['found', ({ says }) => says],
-  ['to do', ({ action }) => action],
-];
 
 const order = ['failure', 'warning', 'ok'];
 

@@ -12,8 +12,7 @@ import { refuseOrphaning } from '../memberships/check-orphans.ts';
 import { postponeInstalls } from '../memberships/derivation-store.ts';
 import { establishInstall } from './connect/connect-install.ts';
 import { describeDestination, settleWish, toToken } from './connect/settle-wish.ts';
-import type { Check as Found } from './doctor/doctor-checks.ts';
-import { Check, checkColumns } from './doctor.ts';
+import { Check, checkColumns } from './doctor/check.ts';
 import { healthOf, Install, listInstalls, showInstall } from './install-show.ts';
 import { act, group, read } from './operation.ts';
 import { installPath } from './paths.ts';
@@ -100,13 +99,13 @@ export const operations = group('installs', {
         const { source, destination, configured } = settled;
         const used = configured ?? (hasToken ? toToken(token) : (await findConnectedInstall(ctx, install))?.token);
         if (used === undefined) throw new AppError('invalid', `There is no token for ${install} yet: send one`);
-        const checks: Found[] = [];
+        const checks: Check[] = [];
         const connector = {
           registry: ctx.registry,
           by: call.by,
           mayMove: move,
           confirm: async () => relink,
-          onStep: (check: Found) => void checks.push(check),
+          onStep: (check: Check) => void checks.push(check),
         };
         const accepts = { acceptsOrphans: given.acceptOrphans, acceptsOtherCustomer: given.acceptOtherCustomer };
         const wish = { install, source, token: used, jobs, destination, ...accepts };

@@ -5,7 +5,7 @@ import type { InstallRegistry } from '../installs/install-registry.ts';
 import type { WatchedClock } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Channel } from '../notify/channel.ts';
-import type { Check } from './doctor/doctor-checks.ts';
+import type { Check } from './doctor/check.ts';
 import type { Show } from './show.ts';
 
 /**

@@ -4,7 +4,7 @@ import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { locationOf } from '../tools/bind-tool.ts';
 import { listToolBindings, setToolBinding } from '../tools/tool-binding-store.ts';
-import { askTool } from './doctor/tool-servers.ts';
+import { askTool } from './doctor/check-tools.ts';
 import { act, group, read } from './operation.ts';
 import { type Columns, table } from './show.ts';
 import { maybeText, text } from './values.ts';

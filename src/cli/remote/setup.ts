@@ -1,4 +1,4 @@
-import type { Check } from '../../operations/doctor/doctor-checks.ts';
+import type { Check } from '../../operations/doctor/check.ts';
 import { askSecret } from '../ask.ts';
 import {
   type Connected,

@@ -15,7 +15,7 @@ import { refuseOrphaning } from '../../memberships/check-orphans.ts';
 import { createLinkRouter } from '../../memberships/link-router.ts';
 import type { RoutedInstalls } from '../../memberships/wall.ts';
 import type { Grant, Source } from '../../sources/source.ts';
-import { type Check, ok, warning } from '../doctor/doctor-checks.ts';
+import { type Check, ok, warning } from '../doctor/check.ts';
 import { checkGrant, checkJobs, checkSurplus, checkUnanswered, checkUnread } from '../doctor/install-checks.ts';
 import { linkJobs, refuseJobs } from './link-jobs.ts';
 import { type Relinked, relink } from './relink.ts';

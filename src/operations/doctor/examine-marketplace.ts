@@ -1,14 +1,13 @@
+import type { Config } from '../../config/config-schema.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { isEventType } from '../../domain/event.ts';
 import { endpointUrlOf, isAt } from '../../installs/subscription/endpoint-url.ts';
 import { mapAtOnce } from '../../lib/at-once.ts';
-import { type Clock, systemClock } from '../../lib/clock.ts';
 import { isPlainBeyondLoopback } from '../../lib/loopback.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Endpoint } from '../../sources/endpoint.ts';
-import { type ContractPage, type Deviation, type Grant, notableDriftMs, type Source } from '../../sources/source.ts';
-import type { TokenRecord } from '../../sources/token-record.ts';
-import { type Check, failure, ok, warning } from './doctor-checks.ts';
+import { type Deviation, type Grant, notableDriftMs, type Source } from '../../sources/source.ts';
+import { type Check, failure, ok, warning } from './check.ts';
 import {
   checkExpiry,
   checkGrant,
@@ -16,140 +15,108 @@ import {
   checkSurplus,
   checkUnanswered,
   checkUnread,
+  mayCall,
   nameOf,
 } from './install-checks.ts';
-import { mayCall } from './needed-scopes.ts';
 
-export interface ExaminedMarketplace {
-  /** By install. */
-  sources: ReadonlyMap<string, ReadingSource>;
-  /** The address to which the marketplace delivers; undefined if it does not deliver. */
-  publicUrl: string | undefined;
-  /** When installs are read: cron, UTC. */
-  schedule: string;
-  /** How long all questions about one install may take. */
-  timeoutMs?: number;
-  clock?: Clock;
-}
+type Receiving = Pick<Config, 'reconcile'> & { receiver: Pick<Config['receiver'], 'publicUrl'> };
 
-/** Operations that change nothing at the marketplace. */
-type ReadingSource = Pick<
-  Source,
-  | 'readGrant'
-  | 'listLinks'
-  | 'listContracts'
-  | 'listEndpoints'
-  | 'listTokens'
-  | 'findDeviations'
-  | 'clockDriftMs'
-  | 'listEventTypes'
-  | 'neededScopes'
-  | 'optionalScopes'
-  | 'remedies'
->;
-
+/** How long all questions about one install may take. */
 const usualTimeoutMs = 20_000;
 const concurrency = 8;
 
 /** Asks the marketplace about every install, and about itself. Changes nothing, never throws. */
-export async function examineMarketplace(subject: ExaminedMarketplace, stopping: AbortSignal): Promise<Check[]> {
-  const { sources, publicUrl, schedule } = subject;
+export async function examineMarketplace(
+  sources: ReadonlyMap<string, Source>,
+  { receiver: { publicUrl }, reconcile: { schedule } }: Receiving,
+  stopping: AbortSignal,
+  timeoutMs = usualTimeoutMs,
+): Promise<Check[]> {
   if (sources.size === 0) return [];
   const examined = await mapAtOnce([...sources], concurrency, ([install, source]) =>
-    examineInstall(subject, install, source, stopping),
+    examineInstall(install, source, publicUrl, createAsk(timeoutMs, stopping)),
   );
-  const described = await mapAtOnce(oneOfEachApi([...sources.values()]), concurrency, (source) =>
-    examineContract(subject, source, stopping),
+  // Sources of one API need the same scopes.
+  const ofEachApi = new Map([...sources.values()].map((source) => [source.neededScopes, source]));
+  const described = await mapAtOnce([...ofEachApi.values()], concurrency, (source) =>
+    createAsk(timeoutMs, stopping)(
+      async (signal) => checkContract(await source.findDeviations(signal)),
+      ({ message }) => warning(apiName, maskText(message), 'Ignore it while installs can be read: it is only compared'),
+    ),
   );
-  const drifts = [...sources.values()].flatMap((source) => source.clockDriftMs() ?? []);
+  const polled = `No webhooks without receiver.publicUrl; installs are read on the schedule "${schedule}"`;
   return [
     ...examined.flat(),
-    ...(publicUrl === undefined ? [sayPolled(schedule)] : []),
-    ...checkDrift(drifts),
+    ...(publicUrl === undefined ? [ok('webhooks', polled)] : []),
+    ...checkDrift([...sources.values()].flatMap((source) => source.clockDriftMs() ?? [])),
     ...described.flat(),
   ];
 }
 
-/** Sources of one API need the same scopes. */
-function oneOfEachApi(sources: readonly ReadingSource[]): ReadingSource[] {
-  return [...new Map(sources.map((source) => [source.neededScopes, source])).values()];
-}
-
-function sayPolled(schedule: string): Check {
-  const says = `No webhooks without receiver.publicUrl; installs are read on the schedule "${schedule}"`;
-  return ok('webhooks', says);
-}
-
 async function examineInstall(
-  { publicUrl, timeoutMs = usualTimeoutMs, clock = systemClock }: ExaminedMarketplace,
   install: string,
-  source: ReadingSource,
-  stopping: AbortSignal,
+  source: Source,
+  publicUrl: string | undefined,
+  askAny: ReturnType<typeof createAsk>,
 ): Promise<Check[]> {
-  const ask = createAsk(timeoutMs, stopping);
-  const unanswered = (name: string) => (error: AppError) => [checkUnanswered(install, source, error, name)];
-  let scopes: readonly string[] = [];
-  let known: Grant | undefined;
-  const judgeGrant = (grant: Grant) => {
-    known = grant;
-    if (grant.status === 'ACTIVE') scopes = grant.token?.scopes ?? grant.scopes ?? [];
+  const ask = (name: string, question: (signal: AbortSignal) => Promise<Check[]>) =>
+    askAny(question, (error) => checkUnanswered(install, source, error, name));
+  let grant = undefined as Grant | undefined;
+  const troubles = await ask(nameOf(install), async (signal) => {
+    grant = await source.readGrant(signal);
     return checkGrant(install, source, grant);
+  });
+  const scopes = grant?.status === 'ACTIVE' ? (grant.token?.scopes ?? grant.scopes ?? []) : [];
+  const questions: Partial<Record<keyof Source, [what: string, (signal: AbortSignal) => Promise<Check[]>]>> = {
+    listLinks: ['links', async (signal) => checkJobs(install, await source.listLinks(signal))],
+    listContracts: [
+      'contracts',
+      async (signal) => {
+        const { unreadLinks = [] } = await source.listContracts({ status: 'active', wantsMore: () => false }, signal);
+        return checkUnread(install, unreadLinks);
+      },
+    ],
+    ...(publicUrl !== undefined && {
+      listEndpoints: [
+        'webhooks',
+        async (signal) => {
+          const types = await source.listEventTypes(signal);
+          return checkEndpoints(install, types, await source.listEndpoints(signal), endpointUrlOf(publicUrl, install));
+        },
+      ],
+    }),
   };
-  const troubles = await ask(source.readGrant, judgeGrant, unanswered(nameOf(install)));
-  if (mayCall(source, scopes, 'listLinks')) {
-    const judge = checkJobs.bind(undefined, install);
-    troubles.push(...(await ask(source.listLinks, judge, unanswered(`links of ${install}`))));
+  for (const [operation, [what, question]] of Object.entries(questions)) {
+    if (!mayCall(source, scopes, operation as keyof Source)) continue;
+    troubles.push(...(await ask(`${what} of ${install}`, question)));
   }
-  if (mayCall(source, scopes, 'listContracts')) {
-    const read = (signal: AbortSignal) => source.listContracts({ status: 'active', wantsMore: () => false }, signal);
-    const judge = ({ unreadLinks = [] }: ContractPage) => checkUnread(install, unreadLinks);
-    troubles.push(...(await ask(read, judge, unanswered(`contracts of ${install}`))));
-  }
-  if (publicUrl !== undefined && mayCall(source, scopes, 'listEndpoints')) {
-    const url = endpointUrlOf(publicUrl, install);
-    const read = async (signal: AbortSignal) =>
-      checkEndpoints(install, await source.listEventTypes(signal), await source.listEndpoints(signal), url);
-    troubles.push(...(await ask(read, (checks) => checks, unanswered(`webhooks of ${install}`))));
-  }
-  const { listTokens } = source;
-  const judgeTokens = (tokens: readonly TokenRecord[]) =>
-    known === undefined ? [] : checkExpiry(install, known, tokens, clock.now());
-  const ofTokens = known && listTokens ? await ask(listTokens, judgeTokens, unanswered(`token of ${install}`)) : [];
-  const surplus = known === undefined ? [] : checkSurplus(install, source, known);
-  return [...(troubles.length > 0 ? troubles : [sayWell(install, publicUrl)]), ...surplus, ...ofTokens];
-}
-
-function sayWell(install: string, publicUrl: string | undefined): Check {
   const delivered = publicUrl === undefined ? '' : ', webhook endpoint receives every event';
-  const says = `Token valid, all scopes granted, work emails shared${delivered}`;
-  return ok(nameOf(install), says);
-}
-
-async function examineContract(
-  { timeoutMs = usualTimeoutMs }: ExaminedMarketplace,
-  source: ReadingSource,
-  stopping: AbortSignal,
-): Promise<Check[]> {
-  return await createAsk(timeoutMs, stopping)(source.findDeviations, checkContract, ({ message }) => [
-    warning(apiName, maskText(message), 'Ignore it while installs can be read: it is only compared'),
-  ]);
+  const well = ok(nameOf(install), `Token valid, all scopes granted, work emails shared${delivered}`);
+  const found = troubles.length > 0 ? troubles : [well];
+  if (grant === undefined) return found;
+  const [known, { listTokens }] = [grant, source];
+  const ofToken =
+    listTokens &&
+    (await ask(`token of ${install}`, async (signal) =>
+      checkExpiry(install, known, await listTokens(signal), new Date()),
+    ));
+  return [...found, ...checkSurplus(install, source, known), ...(ofToken ?? [])];
 }
 
 /** Asks questions that together take no longer than `timeoutMs`. */
 function createAsk(timeoutMs: number, stopping: AbortSignal) {
   const deadline = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([stopping, deadline]);
-  return async <T>(
-    read: (signal: AbortSignal) => Promise<T>,
-    judge: (answer: T) => Check[],
-    unanswered: (error: AppError) => Check[],
+  return async (
+    question: (signal: AbortSignal) => Promise<Check[]>,
+    unanswered: (error: AppError) => Check,
   ): Promise<Check[]> => {
     try {
-      return judge(await read(signal));
+      return await question(signal);
     } catch (error) {
-      if (!deadline.aborted) return unanswered(toAppError(error));
+      if (!deadline.aborted) return [unanswered(toAppError(error))];
       const says = `The marketplace did not answer within ${timeoutMs} ms`;
-      return unanswered(new AppError('unavailable', says, { cause: error }));
+      return [unanswered(new AppError('unavailable', says, { cause: error }))];
     }
   };
 }
@@ -178,24 +145,22 @@ const apiName = 'marketplace API';
 const maxNamed = 10;
 
 export function checkContract(deviations: readonly Deviation[]): Check[] {
-  const action = 'Update Gangway, or report this to its maintainers';
-  const broken = deviations.filter(({ isFailure }) => isFailure);
-  const others = deviations.filter(({ isFailure }) => !isFailure);
   if (deviations.length === 0) return [ok(apiName, 'The marketplace has every endpoint Gangway uses')];
-  const failures = broken
+  const action = 'Update Gangway, or report this to its maintainers';
+  const [broken, others] = [true, false].map((isFailure) => deviations.filter((one) => one.isFailure === isFailure));
+  const { length: count = 0 } = broken ?? [];
+  const checks = (broken ?? [])
     .slice(0, maxNamed)
     .map(({ where, says }) => failure(`${apiName}, ${where}`, `${where}: ${says}`, action));
-  const left = broken.length - failures.length;
-  const more = left > 0 ? [failure(`${apiName}, others`, `${left} more differences like these`, action)] : [];
-  return [...failures, ...more, ...sumUp(others)];
-}
-
-/** Few of these deviations matter, so only the first is shown. */
-function sumUp([first, ...others]: Deviation[]): Check[] {
-  if (first === undefined) return [];
-  const more = others.length === 0 ? '' : `; and ${others.length} more like it`;
-  const says = `The marketplace's description of its API differs, or is not enough to compare: ${first.where}: ${first.says}${more}`;
-  return [warning(`${apiName} description`, says, 'Ignore it while installs can be read')];
+  if (count > maxNamed) {
+    checks.push(failure(`${apiName}, others`, `${count - maxNamed} more differences like these`, action));
+  }
+  // Few of the others matter, so only the first is shown.
+  const [first, ...more] = others ?? [];
+  if (first === undefined) return checks;
+  const like = more.length === 0 ? '' : `; and ${more.length} more like it`;
+  const says = `The marketplace's description of its API differs, or is not enough to compare: ${first.where}: ${first.says}${like}`;
+  return [...checks, warning(`${apiName} description`, says, 'Ignore it while installs can be read')];
 }
 
 /** After so many failures the marketplace disables an endpoint. */
@@ -215,56 +180,40 @@ export function checkEndpoints(
     ];
   }
   const ours = endpoints.filter((endpoint) => isAt(url, endpoint.url));
+  if (ours.length === 0) {
+    const besides = endpoints.length === 0 ? '' : `, only ${endpoints.length} elsewhere`;
+    const says = `No webhook endpoint at ${url}${besides}, so the install is only read on the schedule`;
+    return [failure(`webhooks of ${install}`, says, `Run gangway connect ${install}`)];
+  }
+  const run = `Run gangway endpoint status ${install}. A running "gangway start"`;
+  const nameOfEndpoint = ({ id }: Endpoint) => `webhook endpoint ${id} of ${install}`;
   const enabled = ours.filter(({ status }) => status === 'ACTIVE');
-  if (ours.length === 0) return [missing(install, endpoints.length, url)];
-  if (enabled.length === 0) return ours.map((endpoint) => disabled(install, endpoint));
+  if (enabled.length === 0) {
+    return ours.map((endpoint) => {
+      const why = endpoint.disabledReason === null ? '' : ` (${endpoint.disabledReason})`;
+      const says = `The webhook endpoint is ${endpoint.status}${why}, so events are not delivered, and not later either`;
+      return failure(nameOfEndpoint(endpoint), says, `${run} enables it up to three times a day`);
+    });
+  }
+  const unsubscribed = findUnsubscribed(eventTypes, enabled);
+  const missed = `The webhook endpoint does not receive ${unsubscribed.join(', ')}, so Gangway notices these events only when it reads the install`;
   return [
-    ...findUnsubscribed(install, eventTypes, enabled),
-    ...enabled.flatMap((endpoint) => findFailing(install, endpoint)),
+    ...(unsubscribed.length === 0 ? [] : [warning(`webhook events of ${install}`, missed, `${run} adds them`)]),
+    ...enabled
+      .filter(({ consecutiveFailures }) => (consecutiveFailures ?? 0) > 0)
+      .map((endpoint) =>
+        warning(
+          nameOfEndpoint(endpoint),
+          `${endpoint.consecutiveFailures} deliveries in a row failed; after ${fatalFailures} the marketplace disables the endpoint`,
+          "Look for refusals in the log: another endpoint's secret, a proxy that changes bodies, or a wrong clock",
+        ),
+      ),
   ];
-}
-
-function missing(install: string, others: number, url: string): Check {
-  const besides = others === 0 ? '' : `, only ${others} elsewhere`;
-  return failure(
-    `webhooks of ${install}`,
-    `No webhook endpoint at ${url}${besides}, so the install is only read on the schedule`,
-    `Run gangway connect ${install}`,
-  );
-}
-
-function disabled(install: string, { id, status, disabledReason }: Endpoint): Check {
-  const why = disabledReason === null ? '' : ` (${disabledReason})`;
-  return failure(
-    `webhook endpoint ${id} of ${install}`,
-    `The webhook endpoint is ${status}${why}, so events are not delivered, and not later either`,
-    `Run gangway endpoint status ${install}. A running "gangway start" enables it up to three times a day`,
-  );
 }
 
 /** Event types that mean something and that none of the endpoints receives. */
-function findUnsubscribed(install: string, eventTypes: readonly string[], enabled: Endpoint[]): Check[] {
+function findUnsubscribed(eventTypes: readonly string[], enabled: readonly Endpoint[]): string[] {
   if (enabled.some((endpoint) => endpoint.eventTypes === undefined)) return [];
   const received = new Set(enabled.flatMap((endpoint) => endpoint.eventTypes ?? []));
-  const missing = eventTypes.filter((type) => isEventType(type) && !received.has(type));
-  if (missing.length === 0) return [];
-  const says = `The webhook endpoint does not receive ${missing.join(', ')}, so Gangway notices these events only when it reads the install`;
-  return [
-    warning(
-      `webhook events of ${install}`,
-      says,
-      `Run gangway endpoint status ${install}. A running "gangway start" adds them`,
-    ),
-  ];
-}
-
-function findFailing(install: string, { id, consecutiveFailures }: Endpoint): Check[] {
-  if (consecutiveFailures === null || consecutiveFailures === 0) return [];
-  return [
-    warning(
-      `webhook endpoint ${id} of ${install}`,
-      `${consecutiveFailures} deliveries in a row failed; after ${fatalFailures} the marketplace disables the endpoint`,
-      "Look for refusals in the log: another endpoint's secret, a proxy that changes bodies, or a wrong clock",
-    ),
-  ];
+  return eventTypes.filter((type) => isEventType(type) && !received.has(type));
 }

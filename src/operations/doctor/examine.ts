@@ -1,18 +1,75 @@
 import type { Adapter } from '../../adapters/adapter.ts';
 import type { Config } from '../../config/config-schema.ts';
+import { warningsOf } from '../../config/cross-checks.ts';
+import type { Context } from '../../context.ts';
+import type { Database } from '../../db/database.ts';
+import { measureAheadMs } from '../../db/database-clock.ts';
 import type { Install } from '../../domain/install.ts';
 import { listLiveLinks } from '../../evidence/link-store.ts';
 import type { Storage } from '../../keys/storage.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { sayCount } from '../../lib/say-count.ts';
 import { sayInFull, type Trouble } from '../../lib/troubles.ts';
-import { findOrphans } from '../../memberships/find-orphans.ts';
+import { findOrphans, type Orphan } from '../../memberships/find-orphans.ts';
 import { createLinkRouter } from '../../memberships/link-router.ts';
 import { listTroubles } from '../../operator/list-troubles.ts';
 import { loadInstances } from '../../operator/load-running.ts';
 import { describeSharedAccounts, findSharedAccounts } from '../../tools/account-rules.ts';
-import { type Check, checkClock, checkOrphaned, checkWalls, nameApart, ok, warning } from './doctor-checks.ts';
+import { type Check, nameApart, ok, warning } from './check.ts';
+import { checkWalls, examineTools } from './check-tools.ts';
+import { examineMarketplace } from './examine-marketplace.ts';
 
-export interface Examined extends Storage {
+/** What `gangway doctor` checks, for a bridge that runs. Changes nothing; no question waits for long. */
+export async function examineBridge(ctx: Context, signal: AbortSignal): Promise<Check[]> {
+  const { config, sources } = ctx;
+  const [tools, marketplace, stored] = await Promise.all([
+    examineTools(ctx, ctx, signal),
+    examineMarketplace(sources, config, signal),
+    examineStored(ctx),
+  ]);
+  return [...checkConfiguration(config, warningsOf(config)), ...tools, ...marketplace, ...stored];
+}
+
+/** The configuration itself, and its channels; nothing is sent. @param warnings each with its key in front */
+export function checkConfiguration(
+  {
+    installs,
+    tools,
+    notifications,
+  }: Record<'installs' | 'tools', ReadonlyMap<string, unknown>> & Pick<Config, 'notifications'>,
+  warnings: readonly string[],
+): Check[] {
+  const stored = installs.size === 0 ? 'installs are stored in the database' : sayCount(installs.size, 'install');
+  return [
+    ...nameApart([
+      ok('configuration', `${sayCount(tools.size, 'tool')}; ${stored}`),
+      ...warnings.map((line) => warning('configuration', line, 'Change it, unless it is intended')),
+    ]),
+    ...checkChannels(notifications),
+  ];
+}
+
+const hourMs = 3_600_000;
+
+function checkChannels({ channels, repeatMs }: Config['notifications']): Check[] {
+  if (channels.size === 0) return [];
+  const says = `${sayCount(channels.size, 'channel')}; notices of unchanged budgets repeat after ${repeatMs / hourMs} h`;
+  const how = 'valid; "gangway notifications test" sends a message';
+  return [
+    ok('notifications', says),
+    ...[...channels].map(([name, channel]) => {
+      // Only the host of a URL: the rest may be a secret that allows to post there.
+      const where =
+        channel.type === 'mail'
+          ? `Mail to ${sayCount(channel.to.length, 'address', 'addresses')} by mail.smtp`
+          : `${channel.type} at ${new URL(channel.url).host}`;
+      return ok(`channel ${name}`, `${where}: ${how}`);
+    }),
+  ];
+}
+
+/** What a command has before anything runs. Every `Context` is one. */
+interface Stored extends Storage {
   config: Config;
   /** All installs, of the configuration and of the database. */
   installs: ReadonlyMap<string, Install>;
@@ -20,38 +77,55 @@ export interface Examined extends Storage {
   clock: Clock;
 }
 
-/** Checks the database and the configuration. Changes nothing. */
-export async function examine(subject: Examined): Promise<Check[]> {
-  const { installs, adapters, database } = subject;
+/** Checks the database, and the configuration against what is stored. Changes nothing. */
+export async function examineStored(ctx: Stored): Promise<Check[]> {
+  const { installs, adapters, database } = ctx;
   return [
-    await checkClock(database, subject.clock),
-    ...(await checkInstances(subject)),
-    checkOrphaned(await findOrphans(subject, subject.config, createLinkRouter(installs, adapters))),
-    ...checkWalls({ installs, adapters }, await listLiveLinks(subject)),
-    ...checkAccounts(subject),
-    ...(await checkTroubles(subject)),
+    await checkClock(database, ctx.clock),
+    ...(await checkInstances(ctx)),
+    checkOrphaned(await findOrphans(ctx, ctx.config, createLinkRouter(installs, adapters))),
+    ...checkWalls(ctx, await listLiveLinks(ctx)),
+    ...checkAccounts(ctx),
+    ...(await checkTroubles(ctx)),
   ];
 }
 
-async function checkInstances(ctx: Examined): Promise<Check[]> {
+const tolerableMs = 5_000;
+
+export async function checkClock(database: Database, clock: Clock): Promise<Check> {
+  const aheadMs = await measureAheadMs(database, clock);
+  const says = `The database's clock is ${Math.abs(aheadMs)} ms ${aheadMs < 0 ? 'behind' : 'ahead'}`;
+  if (Math.abs(aheadMs) <= tolerableMs) return ok('clock', says);
+  return warning('clock', says, 'Keep both clocks right by NTP. Signatures are refused beyond 300 s');
+}
+
+async function checkInstances(ctx: Stored): Promise<Check[]> {
   const running = (await loadInstances(ctx, ctx.clock.now())).filter(({ state }) => state === 'running');
   const names = running.map(({ name, version }) => `${name} (${version})`).join(', ');
   return running.length === 0 ? [] : [ok('instances', `Running: ${names}`)];
 }
 
-function checkAccounts({ config, installs, adapters }: Examined): Check[] {
-  const { managedDomains } = config.marketplace;
-  return findSharedAccounts(adapters, installs, managedDomains).map((shared) =>
-    warning(
-      `accounts in ${shared.tool}`,
-      describeSharedAccounts(shared),
-      'Set marketplace.managedDomains to the domains of work emails, or give each customer a tool of its own',
-    ),
+function checkOrphaned(orphans: Orphan[]): Check {
+  if (orphans.length === 0) return ok('orphans', 'The configuration covers every member in a tool');
+  const installs = [...new Set(orphans.map(({ install }) => install))].join(', ');
+  return {
+    name: 'orphans',
+    status: 'failure',
+    says: `The configuration no longer covers ${sayCount(orphans.length, 'member')} of ${installs}`,
+    action: 'Put the name of the install, tool or project back, or start with --accept-orphans',
+  };
+}
+
+function checkAccounts({ config, installs, adapters }: Stored): Check[] {
+  const action =
+    'Set marketplace.managedDomains to the domains of work emails, or give each customer a tool of its own';
+  return findSharedAccounts(adapters, installs, config.marketplace.managedDomains).map((shared) =>
+    warning(`accounts in ${shared.tool}`, describeSharedAccounts(shared), action),
   );
 }
 
 /** What `gangway status` lists, each by its kind. */
-async function checkTroubles(ctx: Examined): Promise<Check[]> {
+async function checkTroubles(ctx: Stored): Promise<Check[]> {
   const troubles = await listTroubles(ctx);
   return troubles.length === 0 ? [ok('troubles', 'Nothing needs you')] : nameApart(troubles.map(toCheck));
 }

@@ -3,10 +3,10 @@ import { provisioningOf } from '../../domain/evidence-status.ts';
 import { rotateFrom } from '../../installs/tokens/plan-rotation.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
-import type { Grant, Link, Source, UnreadLink } from '../../sources/source.ts';
+import { isGranted } from '../../sources/scopes.ts';
+import type { Grant, Link, NeededScope, Source, UnreadLink } from '../../sources/source.ts';
 import type { TokenRecord } from '../../sources/token-record.ts';
-import { type Check, failure, ok, warning } from './doctor-checks.ts';
-import { findMissingScopes } from './needed-scopes.ts';
+import { type Check, failure, ok, warning } from './check.ts';
 
 /** What the marketplace's answers for one install mean, as checks; only problems are listed. */
 
@@ -128,4 +128,13 @@ export function checkUnread(install: string, unread: readonly UnreadLink[]): Che
 
 export function nameOf(install: string): string {
   return `install ${install}`;
+}
+
+function findMissingScopes({ neededScopes }: Pick<Source, 'neededScopes'>, granted: readonly string[]): NeededScope[] {
+  return neededScopes.filter(({ scope }) => !isGranted(granted, scope));
+}
+
+/** Whether a token with these scopes may call the operation. */
+export function mayCall(source: Source, granted: readonly string[], operation: keyof Source): boolean {
+  return findMissingScopes(source, granted).every(({ operations }) => !operations.includes(operation));
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Adapter, AdapterLink, Capabilities } from '../../../src/adapters/adapter.ts';
 import { emptyLink } from '../../../src/domain/evidence.ts';
-import { checkClock, checkConfiguration, checkTool, checkWalls } from '../../../src/operations/doctor/doctor-checks.ts';
+import { checkTool, checkWalls } from '../../../src/operations/doctor/check-tools.ts';
+import { checkClock, checkConfiguration } from '../../../src/operations/doctor/examine.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
@@ -53,7 +54,8 @@ describe('a check of a tool', () => {
 describe('a check of the configuration', () => {
   it('counts what is in it, and has a name of its own for each warning', () => {
     const [installs, tools] = [new Map(), new Map([['studio', {}]])];
-    const checks = checkConfiguration({ installs, tools }, ['a: one', 'b: two']);
+    const notifications = { channels: new Map(), repeatMs: 0 };
+    const checks = checkConfiguration({ installs, tools, notifications }, ['a: one', 'b: two']);
     expect(checks).toMatchObject([
       { name: 'configuration', status: 'ok', says: '1 tool; installs are stored in the database' },
       { name: 'configuration (2)', status: 'warning', says: 'a: one' },

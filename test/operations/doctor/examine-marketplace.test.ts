@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ExaminedMarketplace, examineMarketplace } from '../../../src/operations/doctor/examine-marketplace.ts';
+import { examineMarketplace } from '../../../src/operations/doctor/examine-marketplace.ts';
 import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
 import type { Source } from '../../../src/sources/source.ts';
 import { openWorld, type World } from '../../sandbox/sandbox-harness.ts';
@@ -12,10 +12,15 @@ function connect(world: Pick<World, 'baseUrl' | 'token'>, timeDriftMs = 0): Sour
   return createPlatformSource({ baseUrl: world.baseUrl, token: world.token, clock });
 }
 
-async function look(sources: Record<string, Source>, more: Partial<ExaminedMarketplace> = {}): Promise<string[]> {
+async function look(
+  sources: Record<string, Source>,
+  { timeoutMs, ...receiver }: { timeoutMs?: number; publicUrl?: string | undefined } = {},
+): Promise<string[]> {
   const checks = await examineMarketplace(
-    { sources: new Map(Object.entries(sources)), publicUrl, schedule: '*/15 * * * *', ...more },
+    new Map(Object.entries(sources)),
+    { receiver: { publicUrl, ...receiver }, reconcile: { schedule: '*/15 * * * *' } },
     new AbortController().signal,
+    timeoutMs,
   );
   return checks.map(({ name, status, says }) => `${name}: ${status}: ${says}`);
 }

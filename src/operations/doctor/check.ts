@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { toAppError } from '../../domain/errors.ts';
+import { maskText } from '../../lib/mask.ts';
+import type { Columns } from '../show.ts';
+import { maybeText } from '../values.ts';
+
+/** The result of one check. */
+export const Check = z
+  .object({
+    name: z.string(),
+    status: z.enum(['ok', 'warning', 'failure']),
+    says: z.string(),
+    action: maybeText.describe('What to do; null if there is nothing to do.'),
+  })
+  .meta({ id: 'Check' });
+
+/** Its name is unique among all checks, `says` is one sentence, and `action` an imperative. */
+export type Check = z.output<typeof Check>;
+
+export const checkColumns: Columns<Check> = [
+  ['result', ({ status }) => status, { as: 'state' }],
+  ['what', ({ name }) => name],
+  ['found', ({ says }) => says],
+  ['to do', ({ action }) => action],
+];
+
+export function ok(name: string, says: string): Check {
+  return { name, status: 'ok', says, action: null };
+}
+
+export function warning(name: string, says: string, action: string): Check {
+  return { name, status: 'warning', says, action };
+}
+
+export function failure(name: string, error: unknown, action: string): Check {
+  return { name, status: 'failure', says: maskText(toAppError(error).message), action };
+}
+
+/** Numbers the checks that would have the same name. */
+export function nameApart(checks: readonly Check[]): Check[] {
+  const counts = new Map<string, number>();
+  return checks.map((check) => {
+    const count = (counts.get(check.name) ?? 0) + 1;
+    counts.set(check.name, count);
+    return count === 1 ? check : { ...check, name: `${check.name} (${count})` };
+  });
+}
