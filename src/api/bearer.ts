@@ -5,15 +5,11 @@ import type { RefusedToken } from '../console/sign-in/refused-tokens.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Role } from '../operations/operation.ts';
 
-/** Whose a request is, by the token it bears. */
-export interface Bearer {
-  /** @throws AppError `unauthenticated`, or `rate_limited` after several wrong tokens */
-  mayRead(request: Request, response: Response): Operator;
-  /** @throws AppError also `forbidden`, where the role does not suffice */
-  mustHave(role: Role, request: Request, response: Response): Operator;
-}
+export type Bearer = ReturnType<typeof createBearer>;
 
-export function createBearer({ tokens, limit, refused, alwaysSignedIn }: SharedWithApi): Bearer {
+/** Tells whose a request is, by the token it bears. */
+export function createBearer({ tokens, limit, refused, alwaysSignedIn }: SharedWithApi) {
+  /** @throws AppError `unauthenticated`, or `rate_limited` after several wrong tokens */
   function mayRead(request: Request, response: Response): Operator {
     const { authorization } = request.headers;
     if (authorization === undefined && alwaysSignedIn !== undefined) return { ...alwaysSignedIn, role: 'viewer' };
@@ -43,7 +39,8 @@ export function createBearer({ tokens, limit, refused, alwaysSignedIn }: SharedW
 
   return {
     mayRead,
-    mustHave(role, request, response) {
+    /** @throws AppError also `forbidden`, where the role does not suffice */
+    mustHave(role: Role, request: Request, response: Response): Operator {
       const operator = mayRead(request, response);
       if (role === 'operator' && operator.role !== 'operator') {
         throw new AppError('forbidden', 'This token is of a viewer, and only operators can do this');

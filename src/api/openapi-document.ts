@@ -1,7 +1,6 @@
 import { createDocument as createOpenApi, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { version } from '../lib/version.ts';
-import { actHeaders, problem } from './common-schema.ts';
-import { operations, type Served } from './operations.ts';
+import { actHeaders, operations, problem, type Served } from './operations.ts';
 
 type Document = ReturnType<typeof createOpenApi>;
 

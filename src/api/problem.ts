@@ -30,41 +30,36 @@ const titles: Record<ProblemCode, string> = {
   key_reused: 'The idempotency key belongs to another request',
 };
 
-export class KeyReused extends Error {
-  constructor() {
-    super('This Idempotency-Key came with another request before: use a new one');
-    this.name = 'KeyReused';
-  }
-}
+/** What is refused for a reason that only the API has. */
+export class Refusal extends Error {
+  readonly code: ProblemCode;
+  readonly status: number;
 
-/**
- * What an operation refuses by itself, after the request was let in and found well-formed: what the marketplace or a
- * tool refused says nothing about the token of the caller, and what cannot be done says nothing against the document.
- */
-class RefusedByOperation extends Error {
-  readonly code: 'refused_elsewhere' | 'unprocessable';
-
-  constructor({ code, message }: AppError) {
+  constructor(code: ProblemCode, status: number, message: string) {
     super(message);
-    this.name = 'RefusedByOperation';
-    this.code = code === 'invalid' ? 'unprocessable' : 'refused_elsewhere';
+    this.name = 'Refusal';
+    this.code = code;
+    this.status = status;
   }
 }
 
 const refusals: ReadonlySet<ErrorCode> = new Set(['invalid', 'unauthenticated', 'forbidden', 'rate_limited']);
 
+/**
+ * What an operation refuses by itself, after the request was let in and found well-formed: what the marketplace or a
+ * tool refused says nothing about the token of the caller, and what cannot be done says nothing against the document.
+ */
 export function ofOperation(thrown: unknown): unknown {
-  return thrown instanceof AppError && refusals.has(thrown.code) ? new RefusedByOperation(thrown) : thrown;
+  if (!(thrown instanceof AppError) || !refusals.has(thrown.code)) return thrown;
+  const isInvalid = thrown.code === 'invalid';
+  return new Refusal(isInvalid ? 'unprocessable' : 'refused_elsewhere', isInvalid ? 422 : 424, thrown.message);
 }
 
 /** What was not foreseen says nothing of itself; the log says it. Pure. */
 export function toProblem(thrown: unknown): Problem {
-  if (thrown instanceof KeyReused) return problemOf('key_reused', thrown.message, 422);
-  if (thrown instanceof RefusedByOperation) {
-    return problemOf(thrown.code, maskText(thrown.message), thrown.code === 'unprocessable' ? 422 : 424);
-  }
+  if (thrown instanceof Refusal) return problemOf(thrown.code, thrown.message, thrown.status);
   const { code, message } = isForeseen(thrown) ? thrown : new AppError('internal', 'The log says why');
-  return problemOf(code, maskText(message), httpStatusOf(code));
+  return problemOf(code, message, httpStatusOf(code));
 }
 
 /** Whether it is thrown on purpose, with a sentence for the caller. */
@@ -74,7 +69,7 @@ export function isForeseen(thrown: unknown): thrown is AppError {
 
 /** Express gives errors of its own a status: an address that cannot be read, for one. */
 export function toApiError(thrown: unknown): unknown {
-  if ([AppError, KeyReused, RefusedByOperation].some((known) => thrown instanceof known)) return thrown;
+  if (thrown instanceof AppError || thrown instanceof Refusal) return thrown;
   const status = thrown instanceof Error && 'status' in thrown ? thrown.status : undefined;
   if (status === 413) return new AppError('too_large', 'The body is too large', { cause: thrown });
   if (typeof status === 'number' && status >= 400 && status < 500) {
@@ -84,5 +79,5 @@ export function toApiError(thrown: unknown): unknown {
 }
 
 function problemOf(code: ProblemCode, detail: string, status: number): Problem {
-  return { type: `urn:gangway:problem:${code}`, title: titles[code], status, detail, code };
+  return { type: `urn:gangway:problem:${code}`, title: titles[code], status, detail: maskText(detail), code };
 }

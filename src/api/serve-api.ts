@@ -14,12 +14,11 @@ import { answer } from '../operations/answer.ts';
 import { checkInput, fromTexts } from '../operations/input.ts';
 import type { Call, OperationContext } from '../operations/operation.ts';
 import { answerKeptMs } from './answer-purge-worker.ts';
-import { createBearer } from './bearer.ts';
-import { idempotencyKey } from './common-schema.ts';
+import { type Bearer, createBearer } from './bearer.ts';
 import { beginAnswer, dropAnswer, type KeyedRequest, keepAnswer } from './kept-answer-store.ts';
 import { createDocument } from './openapi-document.ts';
-import { operations, type Served } from './operations.ts';
-import { isForeseen, KeyReused, ofOperation, toApiError, toProblem } from './problem.ts';
+import { idempotencyKey, operations, type Served } from './operations.ts';
+import { isForeseen, ofOperation, Refusal, toApiError, toProblem } from './problem.ts';
 
 const patienceMs = 120_000;
 
@@ -69,8 +68,6 @@ const headers: RequestHandler = (_request, response, next) => {
 function checkTexts<T>(schema: z.ZodType<T>, texts: Readonly<Record<string, string>>): T {
   return checkInput(schema, fromTexts(schema, texts));
 }
-
-type Bearer = ReturnType<typeof createBearer>;
 
 function handle(operation: Served, ctx: OperationContext, bearer: Bearer, stopping: AbortSignal): RequestHandler {
   return async (request, response) => {
@@ -171,7 +168,7 @@ export async function answerOnce(
     case 'answered':
       return { ...(begun.answer as Answered), isReplayed: true };
     case 'other_request':
-      throw new KeyReused();
+      throw new Refusal('key_reused', 422, 'This Idempotency-Key came with another request before: use a new one');
     case 'under_way':
       throw new AppError(
         'conflict',

@@ -9,7 +9,18 @@ import { type PageWish, pageBy, pageById } from './cursor.ts';
 import { group, read } from './operation.ts';
 import { contractPath, membershipPath, trainerPath } from './paths.ts';
 import { type Columns, table } from './show.ts';
-import { instant, maybeInstant, maybeText, ofInstall, ofTool, page, paging, rowNumber, text } from './values.ts';
+import {
+  contractKey,
+  instant,
+  maybeInstant,
+  maybeText,
+  ofInstall,
+  ofTool,
+  page,
+  paging,
+  rowNumber,
+  text,
+} from './values.ts';
 
 /** Who has or had access to which project, and why. */
 
@@ -29,10 +40,18 @@ export const membership = {
   removeAfter: maybeInstant,
 };
 
+/** A trainer in a group of a tool, by the number of the membership. */
+export const person = {
+  membershipId: z.int(),
+  displayName: maybeText,
+  trainerId: z.string(),
+  tool: z.string(),
+  groupId: z.string(),
+};
+
 const Reason = z
   .object({
-    install: z.string(),
-    contractId: z.string(),
+    ...contractKey,
     linkId: z.string(),
     title: maybeText,
     endDate: maybeText,
@@ -49,17 +68,13 @@ export type Access = z.output<typeof Access>;
 
 const Stretch = z
   .object({
-    membershipId: z.int(),
+    ...person,
     number: z.int().describe('Counts the stretches of a membership, from 1.'),
-    displayName: maybeText,
-    trainerId: z.string(),
-    tool: z.string(),
-    groupId: z.string(),
     from: maybeInstant.describe('When Gangway first saw that they could get in; null if no receipt says so.'),
     mayBeFrom: maybeInstant.describe('When a call without a clear answer may already have let them in.'),
     until: maybeInstant.describe('When Gangway saw that they no longer could; null while they can.'),
     isAdded: z.boolean().describe('Whether Gangway added them. Otherwise they were in before.'),
-    contracts: z.array(z.object({ install: z.string(), contractId: z.string() })),
+    contracts: z.array(z.object(contractKey)),
     cause: maybeText.describe('Why they were removed.'),
     lockOutMs: z.number().nullable().describe('Milliseconds from when they were to be out until they were.'),
     doubts: z.array(z.string()).describe('What is not known.'),
@@ -72,10 +87,14 @@ export const trainerColumns: Columns<{ displayName: string | null; trainerId: st
   ['trainer', ({ trainerId }) => trainerId, { isBeneath: true }],
 ];
 
-const stretchColumns: Columns<z.output<typeof Stretch>> = [
+export const whoColumns: Columns<Pick<z.output<typeof Stretch>, 'displayName' | 'trainerId' | 'groupId' | 'tool'>> = [
   ...trainerColumns,
-  ['tool', ({ tool }) => tool],
   ['group', ({ groupId }) => groupId],
+  ['tool', ({ tool }) => tool, { isBeneath: true }],
+];
+
+const stretchColumns: Columns<z.output<typeof Stretch>> = [
+  ...whoColumns,
   ['from', ({ from }) => from ?? 'not known'],
   ['maybe from', ({ mayBeFrom }) => mayBeFrom],
   ['until', ({ until }) => until],

@@ -1,5 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
+import { mayLeaveOutInstall } from './input.ts';
 import type { Call, Operation, OperationContext } from './operation.ts';
 import { refuseUnknown } from './values.ts';
 
@@ -15,6 +16,7 @@ export async function answer(
   ctx: OperationContext,
   call: Call,
 ): Promise<Record<string, unknown>> {
+  if (mayLeaveOutInstall(operation)) refuseUnknown(ctx, input);
   const given = await operation.run(input, ctx, call);
   const cut = operation.out.safeParse(given);
   if (!cut.success) {

@@ -8,11 +8,9 @@ import { group, read } from './operation.ts';
 import { type Columns, sayPercent, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { sayWork, workPath } from './usage-values.ts';
-import { count, day, maybeInstant, maybeText, ofInstall, oneContract, page, paging } from './values.ts';
+import { contractKey, count, day, maybeInstant, maybeText, ofInstall, oneContract, page, paging } from './values.ts';
 
 /** The budgets that work uses up. */
-
-const contractKey = { install: z.string(), contractId: z.string() };
 
 export const Budget = z
   .object({

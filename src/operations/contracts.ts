@@ -16,14 +16,13 @@ import { decideContract } from './decide-contract.ts';
 import { act, group, read } from './operation.ts';
 import { contractPath } from './paths.ts';
 import { type Columns, sayPercent, table } from './show.ts';
-import { maybeInstant, maybeText, ofInstall, oneContract, page, paging, text } from './values.ts';
+import { contractKey, maybeInstant, maybeText, ofInstall, oneContract, page, paging, text } from './values.ts';
 
 /** What is known of the contracts, and an operator's decision about one. */
 
 const Contract = z
   .object({
-    install: z.string(),
-    contractId: z.string(),
+    ...contractKey,
     status: z.enum(contractStatuses),
     title: maybeText,
     startDate: maybeText,
@@ -52,10 +51,7 @@ export const contractColumns: Columns<ListedContract> = [
   ['unlisted since', ({ suspectSince }) => suspectSince, { as: 'age' }],
 ];
 
-const named = {
-  in: z.strictObject(oneContract),
-  out: z.object({ install: z.string(), contractId: z.string() }),
-};
+const named = { in: z.strictObject(oneContract), out: z.object(contractKey) };
 
 const mostNamed = 3;
 
@@ -84,7 +80,7 @@ export const operations = group('contracts', {
     in: Filter.extend(paging),
     out: page(Contract),
     run({ limit: most, cursor, ...filter }, ctx) {
-      const key = { remainingFraction: z.number().nullable(), install: z.string(), contractId: z.string() };
+      const key = { remainingFraction: z.number().nullable(), ...contractKey };
       return pageBy('contracts', key, { limit: most, cursor }, (after, limit) =>
         listContracts(ctx, { ...filter, after, limit }),
       );

@@ -6,7 +6,7 @@ import { describeSubscription, redeliver } from '../installs/subscription/descri
 import { rotateEndpoint } from '../installs/subscription/rotate-endpoint.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
 import { formatTable } from './text-table.ts';
-import { count, maybeInstant, maybeText, ofInstall, oneInstall, pickInstalls, text, theInstall } from './values.ts';
+import { count, maybeInstant, maybeText, ofInstall, pickInstalls, text, theInstall } from './values.ts';
 
 /** The webhook endpoints at the marketplace: where it delivers to, and whether it does. */
 
@@ -52,8 +52,7 @@ export const operations = group('endpoint', {
       hadGap: z.boolean(),
       hasConfiguredSecrets: z.boolean(),
     }),
-    async run({ install: named }, ctx, { by, signal }) {
-      const install = oneInstall(ctx, named);
+    async run({ install }, ctx, { by, signal }) {
       const rotated = await rotateEndpoint(ctx, install, { signal });
       const change = { before: rotated.replaced.join(', '), after: rotated.endpointId };
       await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'endpoint rotate', install, change));
@@ -81,8 +80,7 @@ export const operations = group('endpoint', {
       status: z.string(),
       requeued: count.nullable().describe('How many deliveries; null if the marketplace did not say.'),
     }),
-    async run({ install: named, delivery }, ctx, { by, signal }) {
-      const install = oneInstall(ctx, named);
+    async run({ install, delivery }, ctx, { by, signal }) {
       const asked = await redeliver(ctx, install, delivery, signal);
       await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'endpoint redeliver', install));
       return { install, ...asked };

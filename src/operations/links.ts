@@ -15,7 +15,7 @@ import { askEach, sayUnread, unread } from './ask-each.ts';
 import { addLink, findLink, removeLink } from './change-links.ts';
 import { act, group, read } from './operation.ts';
 import { type Columns, fieldColumns, table } from './show.ts';
-import { maybeInstant, maybeText, ofInstall, oneInstall, pickInstalls, text, theInstall } from './values.ts';
+import { maybeInstant, maybeText, ofInstall, pickInstalls, text, theInstall } from './values.ts';
 
 /** Which projects of the tools are linked at the marketplace, and where the links lead. */
 
@@ -78,8 +78,7 @@ export const operations = group('links', {
       managed: z.boolean().optional().describe('The marketplace provisions it, and Gangway does not.'),
     }),
     out: Changed.extend({ warnings: z.array(z.string()).describe('Why nobody would get in by the link.') }),
-    async run({ install: named, project, job, name, url, managed }, ctx, { by, signal }) {
-      const install = oneInstall(ctx, named);
+    async run({ install, project, job, name, url, managed }, ctx, { by, signal }) {
       const source = sourceOf(ctx, install);
       const wanted = {
         externalProjectId: project,
@@ -107,8 +106,7 @@ export const operations = group('links', {
         yes: z.boolean().default(false).describe('Remove it; otherwise it is only shown.'),
       }),
       out: Changed.extend({ isRemoved: z.boolean() }),
-      async run({ install: named, link, yes }, ctx, { by, signal }) {
-        const install = oneInstall(ctx, named);
+      async run({ install, link, yes }, ctx, { by, signal }) {
         const source = sourceOf(ctx, install);
         const found = await findLink(source, link, signal);
         if (yes) await removeLink(ctx, by, source, install, found, signal);

@@ -11,7 +11,7 @@ import { toInstant } from '../lib/clock.ts';
 import { findMembership, lookAtMemberships } from '../memberships/look-store.ts';
 import { listAccess, listMemberships } from '../memberships/membership-list-store.ts';
 import { type WaitedFor, waitsFor } from '../operator/waits-for.ts';
-import { Access, leaving, membership, pageLeaving, problemOf, trainerColumns } from './access.ts';
+import { Access, leaving, membership, pageLeaving, problemOf, whoColumns } from './access.ts';
 import { pageBy } from './cursor.ts';
 import { Explanation, explainSubject } from './explain/explain-reasons.ts';
 import { sayExplanation } from './explain.ts';
@@ -49,9 +49,7 @@ export type MembershipInFull = z.output<typeof MembershipInFull>;
 type Listed = Pick<z.output<typeof Membership>, keyof typeof membership | 'nextAttemptAt'>;
 
 const personColumns: Columns<Listed> = [
-  ...trainerColumns,
-  ['group', ({ groupId }) => groupId],
-  ['tool', ({ tool }) => tool, { isBeneath: true }],
+  ...whoColumns,
   ['state', ({ state }) => state, { as: 'state', to: ({ id }) => membershipPath(id) }],
 ];
 

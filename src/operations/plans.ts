@@ -6,7 +6,7 @@ import { describeCause } from '../domain/standing.ts';
 import { sayCount } from '../lib/say-count.ts';
 import { countStaying, listMemberships } from '../memberships/membership-list-store.ts';
 import { findPlan, listPlanItems, pagePlans } from '../removals/plan-store.ts';
-import { trainerColumns } from './access.ts';
+import { person, whoColumns } from './access.ts';
 import { pageById } from './cursor.ts';
 import { approvePlan, decidePlan, whyDropped } from './decide-plan.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
@@ -17,14 +17,6 @@ import { formatList } from './text-table.ts';
 import { count, maybeInstant, maybeText, ofInstall, page, paging, rowNumber, waiting } from './values.ts';
 
 /** Removals that the brake holds, for an operator to decide about. */
-
-const person = {
-  membershipId: z.int(),
-  displayName: maybeText,
-  trainerId: z.string(),
-  tool: z.string(),
-  groupId: z.string(),
-};
 
 const Item = z
   .object({
@@ -68,12 +60,6 @@ const columns: Columns<z.output<typeof Plan>> = [
 ];
 
 type Person = Pick<z.output<typeof Item>, keyof typeof person>;
-
-export const whoColumns: Columns<Person> = [
-  ...trainerColumns,
-  ['group', ({ groupId }) => groupId],
-  ['tool', ({ tool }) => tool, { isBeneath: true }],
-];
 
 const personColumns: Columns<Person> = [
   ...whoColumns,

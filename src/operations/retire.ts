@@ -1,30 +1,25 @@
 import { z } from 'zod';
 import { listOrphans, type OrphanedMembership, retireOrphans } from '../memberships/ownership-store.ts';
+import { person, whoColumns } from './access.ts';
 import { act, group } from './operation.ts';
-import { type Columns, fieldColumns } from './show.ts';
+import type { Columns } from './show.ts';
 import { formatList } from './text-table.ts';
-import { count, maybeText, ofTool, refuseUnknown, text } from './values.ts';
+import { count, ofTool, refuseUnknown, text } from './values.ts';
 
 /** Who is in a tool although the configuration no longer covers them. */
 
 const Orphan = z
   .object({
-    membershipId: z.int(),
-    displayName: maybeText,
-    trainerId: z.string(),
+    ...person,
     install: z.string(),
-    tool: z.string(),
-    groupId: z.string(),
     fate: z.enum(['removed', 'kept']),
     wantedBy: z.int().nullable().describe('Another membership that wants them in the same group.'),
   })
   .meta({ id: 'OrphanedMembership' });
 
 const columns: Columns<z.output<typeof Orphan>> = [
-  ['name', ({ displayName }) => displayName],
-  ['trainer', ({ trainerId }) => trainerId],
-  ...fieldColumns('install', 'tool'),
-  ['group', ({ groupId }) => groupId],
+  ...whoColumns,
+  ['install', ({ install }) => install],
   [
     'would be',
     ({ fate, wantedBy }) => (wantedBy === null || fate === 'removed' ? fate : `kept: wanted by membership ${wantedBy}`),

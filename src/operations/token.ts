@@ -3,7 +3,7 @@ import { rotateToken } from '../installs/tokens/rotate-token.ts';
 import { askEach, sayUnread, unread } from './ask-each.ts';
 import { act, group, read } from './operation.ts';
 import { type Columns, fieldColumns, table } from './show.ts';
-import { maybeInstant, maybeText, ofInstall, oneInstall, pickInstalls, text, theInstall } from './values.ts';
+import { maybeInstant, maybeText, ofInstall, pickInstalls, text, theInstall } from './values.ts';
 
 /** The tokens of an employer's own account. */
 
@@ -69,10 +69,10 @@ export const operations = group('token', {
         expiresAt: maybeInstant,
         replacedId: z.string().describe('The old token, which is revoked.'),
       }),
-      async run({ install: named, keep }, ctx, { by, signal }) {
-        const install = oneInstall(ctx, named);
-        return { install, ...(await rotateToken(ctx, ctx.registry, install, { keep, by }, signal)) };
-      },
+      run: async ({ install, keep }, ctx, { by, signal }) => ({
+        install,
+        ...(await rotateToken(ctx, ctx.registry, install, { keep, by }, signal)),
+      }),
       show({ install, tokenId, scopes, expiresAt, replacedId }) {
         const expiry = expiresAt === null ? 'never expires' : `expires at ${expiresAt}`;
         return `${install} uses the token ${tokenId}: ${scopes.join(', ')}; it ${expiry}. The old token ${replacedId} is revoked.`;

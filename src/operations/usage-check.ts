@@ -12,8 +12,8 @@ import { act, type OperationContext, read } from './operation.ts';
 import { type Columns, fieldColumns, numberColumns } from './show.ts';
 import { formatList } from './text-table.ts';
 import { toWanted } from './usage-report.ts';
-import { Counts, dayKey, heldReason, wantedDays, whyDifferent } from './usage-values.ts';
-import { count, day, maybeText } from './values.ts';
+import { Counts, heldReason, trainerDay, wantedDays, whyDifferent } from './usage-values.ts';
+import { count, day } from './values.ts';
 
 /** What the sources have, what is due and what the marketplace answered. */
 
@@ -36,8 +36,7 @@ const Sum = z
 
 const Day = z
   .object({
-    ...dayKey,
-    displayName: maybeText,
+    ...trainerDay,
     contractId: z.string().describe('Empty if the work may be of several, or of none.'),
     id: z.string().describe('Of held work, or of the day.'),
     ...checkedCounts,

@@ -9,19 +9,18 @@ import { trainerColumns } from './access.ts';
 import { act, read } from './operation.ts';
 import { type Columns, fieldColumns } from './show.ts';
 import { formatList } from './text-table.ts';
-import { Counts, changeColumns, countColumns, dayKey, HeldWork } from './usage-values.ts';
-import { instant, maybeText, text } from './values.ts';
+import { Counts, changeColumns, countColumns, HeldWork, trainerDay } from './usage-values.ts';
+import { instant, text } from './values.ts';
 
 /** Work that is not reported before an operator decides, and the decisions. */
 
 const LateDay = z
-  .object({ ...dayKey, displayName: maybeText, id: z.string(), from: Counts, to: Counts })
+  .object({ ...trainerDay, id: z.string(), from: Counts, to: Counts })
   .meta({ id: 'LateDay', description: 'A day that changed after its last report.' });
 
 const Lowering = z
   .object({
-    ...dayKey,
-    displayName: maybeText,
+    ...trainerDay,
     state: z.enum(['held', 'reported']),
     since: instant,
     from: Counts,
@@ -38,7 +37,7 @@ const HeldList = z.object({
 
 export type HeldList = z.output<typeof HeldList>;
 
-type Changed = Pick<z.output<typeof Lowering>, keyof typeof dayKey | 'displayName' | 'from' | 'to'>;
+type Changed = Pick<z.output<typeof Lowering>, keyof typeof trainerDay | 'from' | 'to'>;
 
 const heldColumns: Columns<HeldWork> = [
   ...fieldColumns('id', 'source'),
@@ -123,58 +122,47 @@ const lateDay = z
 
 const Decided = z.object({ id: z.string() });
 
+async function idAfter<Id>(id: Id, done: Promise<unknown>): Promise<{ id: Id }> {
+  await done;
+  return { id };
+}
+
 export const assign = act('POST /usage/held/{work}/assign', 'Report held work for a contract', {
   asks: 'services',
   args: ['work', 'contract'],
   in: z.strictObject({ work, contract: text.describe('The contract that it is of.') }),
   out: Decided.extend({ contractId: z.string() }),
-  async run({ work: id, contract: contractId }, ctx, { by }) {
-    await decideHeld(ctx, by, id, contractId);
-    return { id, contractId };
-  },
+  run: async ({ work: id, contract: contractId }, ctx, { by }) => ({
+    ...(await idAfter(id, decideHeld(ctx, by, id, contractId))),
+    contractId,
+  }),
   show: ({ id, contractId }) => `${id} is assigned to ${contractId}. The next report sends it.`,
 });
 
+const ofHeld = { asks: 'services', in: z.strictObject({ work }), out: Decided } as const;
+
 export const discard = act('POST /usage/held/{work}/discard', 'Never report held work', {
-  asks: 'services',
-  in: z.strictObject({ work }),
-  out: Decided,
-  async run({ work: id }, ctx, { by }) {
-    await decideHeld(ctx, by, id, null);
-    return { id };
-  },
+  ...ofHeld,
+  run: ({ work: id }, ctx, { by }) => idAfter(id, decideHeld(ctx, by, id, null)),
   show: ({ id }) => `${id} is discarded and never reported. "gangway usage take-back ${id}" undoes that.`,
 });
 
 export const takeBack = act('POST /usage/held/{work}/take-back', 'Take a decision about held work back', {
-  asks: 'services',
-  in: z.strictObject({ work }),
-  out: Decided,
-  async run({ work: id }, ctx, { by }) {
-    await takeBackDecision(ctx, by, id);
-    return { id };
-  },
+  ...ofHeld,
+  run: ({ work: id }, ctx, { by }) => idAfter(id, takeBackDecision(ctx, by, id)),
   show: ({ id }) => `The decision about ${id} is taken back.`,
 });
 
+const ofLateDay = { asks: 'services', in: z.strictObject({ day: lateDay }), out: Decided } as const;
+
 export const send = act('POST /usage/late/{day}/send', 'Send a late day once more with the next report', {
-  asks: 'services',
-  in: z.strictObject({ day: lateDay }),
-  out: Decided,
-  async run({ day: id }, ctx, { by }) {
-    await decideLate(ctx, by, id, true);
-    return { id };
-  },
+  ...ofLateDay,
+  run: ({ day: id }, ctx, { by }) => idAfter(id, decideLate(ctx, by, id, true)),
   show: ({ id }) => `The next report sends ${id} once more.`,
 });
 
 export const dismiss = act('POST /usage/late/{day}/dismiss', 'Leave a late day as it was reported', {
-  asks: 'services',
-  in: z.strictObject({ day: lateDay }),
-  out: Decided,
-  async run({ day: id }, ctx, { by }) {
-    await decideLate(ctx, by, id, false);
-    return { id };
-  },
+  ...ofLateDay,
+  run: ({ day: id }, ctx, { by }) => idAfter(id, decideLate(ctx, by, id, false)),
   show: ({ id }) => `${id} is dismissed. What was reported stays.`,
 });

@@ -5,7 +5,7 @@ import { sayCount } from '../lib/say-count.ts';
 import { describeDifference, describeHeld, type WhyDifferent } from '../usage/due/describe-due.ts';
 import type { Column } from './show.ts';
 import { formatChange } from './text-table.ts';
-import { day, instant, maybeText, text } from './values.ts';
+import { contractKey, day, instant, maybeText, text } from './values.ts';
 
 /** What the operations about work in the tools are made of. */
 
@@ -19,7 +19,7 @@ export const WorkedOn = z
   .union([
     z.object({ by: z.literal('scope'), tool: z.string(), scope: z.string() }),
     z.object({ by: z.literal('project'), install: z.string(), externalProjectId: z.string() }),
-    z.object({ by: z.literal('contract'), install: z.string(), contractId: z.string() }),
+    z.object({ by: z.literal('contract'), ...contractKey }),
   ])
   .meta({ id: 'WorkedOn' });
 
@@ -40,9 +40,7 @@ export const HeldWork = z
     workedOn: WorkedOn,
     counts: Counts,
     reason: heldReason,
-    contracts: z
-      .array(z.object({ install: z.string(), contractId: z.string() }))
-      .describe('Contracts that it may be of.'),
+    contracts: z.array(z.object(contractKey)).describe('Contracts that it may be of.'),
     state: z.enum(['held', 'discarded', 'assigned']),
     since: instant.describe('Since when it is in this state.'),
   })
@@ -50,7 +48,8 @@ export const HeldWork = z
 
 export type HeldWork = z.output<typeof HeldWork>;
 
-export const dayKey = { install: z.string(), contractId: z.string(), trainerId: z.string(), day };
+/** The work of a trainer on a contract on one day. */
+export const trainerDay = { ...contractKey, trainerId: z.string(), day, displayName: maybeText };
 
 /** Which days of work. */
 export const wantedDays = {

@@ -49,6 +49,8 @@ export function page<Item extends z.ZodType>(item: Item) {
 export const ofInstall = text.optional().describe('Only those of one install.');
 export const ofTool = text.optional().describe('Only those of one tool.');
 
+export const contractKey = { install: z.string(), contractId: z.string() };
+
 export const oneContract = {
   contract: text.describe('Its id.'),
   install: text.optional().describe('Its install, if several have a contract with this id.'),

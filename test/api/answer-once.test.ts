@@ -42,7 +42,7 @@ describeAnyDatabase('an act with a key', (openFresh) => {
 
   it('is refused where the key came with another request', async () => {
     await once();
-    await expect(once({ request: 'approve 2' })).rejects.toMatchObject({ name: 'KeyReused' });
+    await expect(once({ request: 'approve 2' })).rejects.toMatchObject({ code: 'key_reused' });
     expect(acts).toBe(1);
   });
 
