@@ -1,6 +1,6 @@
 import type { ContractEvidence } from '../domain/evidence.ts';
 import { stripControl } from '../lib/strip-control.ts';
-import { type EndedAtMarketplace, endAtMarketplace } from '../operations/end-at-marketplace.ts';
+import { type EndedAtMarketplace, endAtMarketplace } from '../operations/decide-contract.ts';
 import type { EndApproval } from '../sources/source.ts';
 import { askTyped } from './ask.ts';
 import type { Printed } from './define-command.ts';

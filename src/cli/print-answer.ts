@@ -1,7 +1,6 @@
 import { stripControl } from '../lib/strip-control.ts';
-import { toCsv } from '../operations/csv.ts';
 import type { ExitStatus, Operation } from '../operations/operation.ts';
-import { formatList, withoutMilliseconds } from '../operations/text-table.ts';
+import { formatList, toCsv, withoutMilliseconds } from '../operations/text-table.ts';
 import { printError, type Terminal } from './terminal.ts';
 
 export type Output = 'table' | 'csv' | 'json';

@@ -1,9 +1,9 @@
 import { html } from 'hono/html';
 import { operationOf } from '../operations/all.ts';
-import { toCsv } from '../operations/csv.ts';
 import { fieldsOf } from '../operations/input.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { Columns, TableShow } from '../operations/show.ts';
+import { toCsv } from '../operations/text-table.ts';
 import { longestPage } from '../operations/values.ts';
 import { ask, inputIn } from './ask.ts';
 import type { ConsoleContext, Download, Html, Page, PageRequest, View } from './page.ts';

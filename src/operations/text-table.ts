@@ -1,6 +1,7 @@
 import { sayAge } from '../lib/say-age.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { paint } from '../lib/tone.ts';
+import { writeCsv } from '../lib/write-csv.ts';
 import type { Cell, ColumnOptions, Columns } from './show.ts';
 
 /**
@@ -200,4 +201,9 @@ function widthOfCharacter(character: string): number {
 export function formatChange(before: number | null, after: number | null): string {
   if (after === null) return '';
   return before === null || before === after ? String(after) : `${before} → ${after}`;
+}
+
+export function toCsv<Row>(rows: readonly Row[], columns: Columns<Row>): string {
+  const cells = rows.map((row) => columns.map(([, cell]) => cell(row) ?? null));
+  return writeCsv([columns.map(([title]) => title), ...cells]);
 }

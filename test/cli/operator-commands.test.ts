@@ -363,8 +363,8 @@ describe('commands of an operator', () => {
     it('only lists them without --yes', async () => {
       await orphanAll();
       const lines = (await runOk('retire', '--install', 'acme')).trimEnd().split('\n');
-      expect(lines[0]).toMatch(/^name +trainer +install +tool +group +would be +membership$/);
-      expect(lines[1]).toMatch(/^Amara O\. +cmu1 +acme +list +street-signs +removed +1$/);
+      expect(lines[0]).toMatch(/^name +trainer +group +tool +install +would be +membership$/);
+      expect(lines[1]).toMatch(/^Amara O\. +cmu1 +street-signs +list +acme +removed +1$/);
       expect(lines.at(-1)).toBe('Nothing was changed; --yes retires them.');
       expect(await runJson('retire', '--tool', 'list')).toMatchObject({ retired: null });
       expect(await runOk('retire', '--install', 'globex', '--yes')).toBe(noOrphans);

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { listContracts } from '../../src/operations/contracts.ts';
-import { type ContractDecision, decideContract } from '../../src/operations/decide-contract.ts';
+import { decideContract } from '../../src/operations/decide-contract.ts';
 import { findInstallState, hasReadDue } from '../../src/reconcile/read/install-state-store.ts';
 import { convergeDue } from '../support/converging.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
@@ -23,7 +23,7 @@ describeAnyDatabase("an operator's word about a contract", (openFresh) => {
   });
 
   async function decide(
-    decision: ContractDecision,
+    decision: 'end' | 'reopen',
     contractId = 'cmc1',
     install?: string,
     at = toInstant(engine.clock.now()),

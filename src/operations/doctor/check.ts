@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { toAppError } from '../../domain/errors.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Columns } from '../show.ts';
-import { maybeText } from '../values.ts';
 
 /** The result of one check. */
 export const Check = z
@@ -10,7 +9,7 @@ export const Check = z
     name: z.string(),
     status: z.enum(['ok', 'warning', 'failure']),
     says: z.string(),
-    action: maybeText.describe('What to do; null if there is nothing to do.'),
+    action: z.string().nullable().describe('What to do; null if there is nothing to do.'),
   })
   .meta({ id: 'Check' });
 
