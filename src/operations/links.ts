@@ -79,7 +79,6 @@ export const operations = group('links', {
     }),
     out: Changed.extend({ warnings: z.array(z.string()).describe('Why nobody would get in by the link.') }),
     async run({ install, project, job, name, url, managed }, ctx, { by, signal }) {
-      const source = sourceOf(ctx, install);
       const wanted = {
         externalProjectId: project,
         ...(job !== undefined && { jobId: job }),
@@ -87,8 +86,8 @@ export const operations = group('links', {
         ...(url !== undefined && { externalProjectUrl: url }),
         ...(managed === true && { provisioningMode: 'MANAGED_ADAPTER' as const }),
       };
-      const link = await addLink(ctx, by, source, install, wanted, signal);
-      const warnings = await examineLink(ctx, source, install, link, signal);
+      const link = await addLink(ctx, by, install, wanted, signal);
+      const warnings = await examineLink(ctx, sourceOf(ctx, install), install, link, signal);
       return { install, linkId: link.id, project, warnings };
     },
     show: ({ project, linkId }) => `Linked ${project}: ${linkId}`,
@@ -107,9 +106,8 @@ export const operations = group('links', {
       }),
       out: Changed.extend({ isRemoved: z.boolean() }),
       async run({ install, link, yes }, ctx, { by, signal }) {
-        const source = sourceOf(ctx, install);
-        const found = await findLink(source, link, signal);
-        if (yes) await removeLink(ctx, by, source, install, found, signal);
+        const found = await findLink(ctx, install, link, signal);
+        if (yes) await removeLink(ctx, by, install, found, signal);
         return { install, linkId: found.id, project: found.externalProjectId, isRemoved: yes };
       },
       show: ({ linkId, install, project, isRemoved }) =>

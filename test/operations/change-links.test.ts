@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { addLink, removeLink } from '../../src/operations/change-links.ts';
-import type { Link } from '../../src/sources/source.ts';
+import type { Link, Source } from '../../src/sources/source.ts';
 import { createTestContext, inStudio } from '../support/engine-harness.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
@@ -11,12 +11,13 @@ const unchangeable = { code: 'conflict', message: 'The links of acme cannot be c
 describeAnyDatabase('the links of a source that cannot change them', (openFresh) => {
   it('are neither added nor removed, and the operator is given the reason', async () => {
     const database = await openFresh();
-    const source = { listLinks: async () => [link] };
-    const ctx = createTestContext(database, { installs: new Map([['acme', inStudio()]]) });
+    const source = { listLinks: async () => [link] } as unknown as Source;
+    const [installs, sources] = [new Map([['acme', inStudio()]]), new Map([['acme', source]])];
+    const ctx = createTestContext(database, { installs, sources });
     const by = { actor: 'ada', at: '2026-03-15T12:00:00.000Z' };
-    const added = addLink(ctx, by, source, 'acme', { externalProjectId: 'lamps' }, signal);
+    const added = addLink(ctx, by, 'acme', { externalProjectId: 'lamps' }, signal);
     await expect(added).rejects.toMatchObject(unchangeable);
-    await expect(removeLink(ctx, by, source, 'acme', link, signal)).rejects.toMatchObject(unchangeable);
+    await expect(removeLink(ctx, by, 'acme', link, signal)).rejects.toMatchObject(unchangeable);
     expect(await database.kysely.selectFrom('audit').selectAll().execute()).toEqual([]);
   });
 });

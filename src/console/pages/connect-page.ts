@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import { type AppError, httpStatusOf, toAppError } from '../../domain/errors.ts';
 import { maskText } from '../../lib/mask.ts';
 import { operationOf } from '../../operations/all.ts';
-import { toWantedJobs } from '../../operations/connect/link-jobs.ts';
+import { toWantedJobs } from '../../operations/connect/settle-wish.ts';
 import { fieldsOf } from '../../operations/input.ts';
 import { installPath } from '../../operations/paths.ts';
 import { inputIn } from '../ask.ts';

@@ -15,11 +15,9 @@ import { refuseOrphaning } from '../../memberships/check-orphans.ts';
 import { createLinkRouter } from '../../memberships/link-router.ts';
 import type { RoutedInstalls } from '../../memberships/wall.ts';
 import type { Grant, Source } from '../../sources/source.ts';
+import { linkJobs, type Relinked, refuseJobs, relink } from '../change-links.ts';
 import { type Check, ok, warning } from '../doctor/check.ts';
 import { checkGrant, checkJobs, checkSurplus, checkUnanswered, checkUnread } from '../doctor/install-checks.ts';
-import { linkJobs, refuseJobs } from './link-jobs.ts';
-import { type Relinked, relink } from './relink.ts';
-
 import { type Connecting, type Destination, describeDestination } from './settle-wish.ts';
 
 /** Where an install is connected, and who does it. */
@@ -34,14 +32,12 @@ export interface Connector {
   onStep(check: Check): void;
 }
 
-export interface Established {
+export interface Established extends Omit<Relinked, 'links'> {
   grant: string;
   /** Null without `receiver.publicUrl`, and where the marketplace refuses it: then the install is polled. */
   endpoint: Ensured | null;
   /** How many projects are linked. */
   links: number;
-  relinked: Relinked['relinked'];
-  missing: Relinked['missing'];
 }
 
 /**
@@ -67,15 +63,14 @@ export async function establishInstall(
     if (wish.acceptsOtherCustomer) await writeAudit(tx, by, 'connect --accept-other-customer', install);
   });
   const source = sourceOf(ctx, install);
-  await linkJobs(ctx, by, source, install, jobs, signal);
+  await linkJobs(ctx, by, install, jobs, signal);
   const endpoint = await ensure(ctx, connector, install, signal);
   const isReconnected = known.some((grantId) => grantId !== grant.id);
-  const relinked = await relink(ctx, source, install, { isReconnected, confirm }, signal);
-  onStep(ok('connect', `Linked projects: ${relinked.links.length}`));
-  for (const check of checkJobs(install, relinked.links)) onStep(check);
+  const { links, ...again } = await relink(ctx, install, { isReconnected, confirm }, signal);
+  onStep(ok('connect', `Linked projects: ${links.length}`));
+  for (const check of checkJobs(install, links)) onStep(check);
   if (wish.acceptsOtherCustomer) for (const check of await checkContracts(source, install, signal)) onStep(check);
-  const { relinked: again, missing } = relinked;
-  return { grant: grant.id, endpoint, relinked: again, missing, links: relinked.links.length };
+  return { grant: grant.id, endpoint, ...again, links: links.length };
 }
 
 /** Links that are kept here outlive the account whose jobs they name: the people of its jobs stay until they are removed. */

@@ -1,8 +1,27 @@
+import { jobRule } from '../../config/text-rules.ts';
 import { secret } from '../../config/values-schema.ts';
 import type { Context } from '../../context.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { SourceKind } from '../../domain/source-kind.ts';
-import type { WantedJob } from './link-jobs.ts';
+
+/** The people of a job are to work in a project. */
+export interface WantedJob {
+  job: string;
+  project: string;
+}
+
+/**
+ * Reads `job_1=street-signs`. A job may be named for several projects.
+ *
+ * @throws AppError `invalid`
+ */
+export function toWantedJobs(texts: readonly string[]): WantedJob[] {
+  return texts.map((text) => {
+    if (!jobRule.pattern.test(text)) throw new AppError('invalid', `The jobs of your account: ${jobRule.says}`);
+    const end = text.indexOf('=');
+    return { job: text.slice(0, end), project: text.slice(end + 1) };
+  });
+}
 
 /** The tool that an install leads to, and the projects that it may reach. */
 export interface Destination {
