@@ -3,7 +3,7 @@ import { type ErrorRequestHandler, type Request, Router } from 'express';
 import { html } from 'hono/html';
 import { AppError, httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import { countWaiting } from '../operations/waiting.ts';
+import { countWaiting } from '../operations/members.ts';
 import { createAssets } from './assets.ts';
 import type { Changes } from './changes.ts';
 import { createHostCheck } from './check-origin.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
-import { listUndelivered, renewInvitationOf, takeInvitation } from '../converge/handover-store.ts';
+import { countUndelivered, listUndelivered, renewInvitationOf, takeInvitation } from '../converge/handover-store.ts';
 import { writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
@@ -9,7 +9,7 @@ import { membershipStates } from '../domain/membership.ts';
 import { describeCause } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
 import { findMembership, lookAtMemberships } from '../memberships/look-store.ts';
-import { listAccess, listMemberships } from '../memberships/membership-list-store.ts';
+import { countHeld, listAccess, listMemberships } from '../memberships/membership-list-store.ts';
 import { type WaitedFor, waitsFor } from '../operator/waits-for.ts';
 import { Access, leaving, membership, pageLeaving, problemOf, whoColumns } from './access.ts';
 import { pageBy } from './cursor.ts';
@@ -189,6 +189,11 @@ export const operations = group('members', {
     show: ({ membershipId }) => `A running "gangway start" syncs membership ${membershipId} now.`,
   }),
 });
+
+/** What waits for a person: the console shows it beside its sections. */
+export async function countWaiting({ database: { kysely } }: Context) {
+  return { held: await countHeld(kysely), invitations: await countUndelivered(kysely) };
+}
 
 function found<T>(id: number, value: T | undefined): T {
   if (value === undefined) throw new AppError('not_found', `There is no membership ${id}`);

@@ -23,10 +23,15 @@ export interface Operation {
   /** Below `/api/v1`, such as `/plans/{plan}`. Each part in braces is a field of the input. */
   path: string;
   summary: string;
+  /** By default viewers read, and only operators act. */
   role: Role;
+  /** `database` by default. */
   asks: Asks;
+  /** The answer has what only its caller may see, so addresses in it are not masked. */
   isSecret: boolean;
+  /** The answer names people whom no operator knows otherwise, so only viewers get its addresses masked. */
   isPersonal: boolean;
+  /** Fields of the input that the command takes as arguments, in this order. */
   args: readonly string[];
   /** False where a command with a body of its own does the same, such as `gangway connect`. */
   hasCommand: boolean;
@@ -75,18 +80,11 @@ export interface Call {
   onProgress(says: string): void;
 }
 
-interface Declared<In extends z.ZodType<object>, Out extends z.ZodObject> {
-  /** By default viewers read, and only operators act. */
-  role?: Role;
-  /** `database` by default. */
-  asks?: Asks;
-  /** The answer has what only its caller may see, so addresses in it are not masked. */
-  isSecret?: true;
-  /** The answer names people whom no operator knows otherwise, so only viewers get its addresses masked. */
-  isPersonal?: true;
-  /** Fields of the input that the command takes as arguments, in this order. By default those in the path. */
+type Optional = Partial<Pick<Operation, 'role' | 'asks' | 'isSecret' | 'isPersonal' | 'hasCommand'>>;
+
+interface Declared<In extends z.ZodType<object>, Out extends z.ZodObject> extends Optional {
+  /** By default the fields in the path but the install. */
   args?: readonly KeyOf<z.output<In>>[];
-  hasCommand?: false;
   in: In;
   out: Out;
   run(input: z.output<In>, ctx: OperationContext, call: Call): z.input<Out> | Promise<z.input<Out>>;

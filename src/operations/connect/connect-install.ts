@@ -14,10 +14,10 @@ import { toInstant } from '../../lib/clock.ts';
 import { refuseOrphaning } from '../../memberships/check-orphans.ts';
 import { createLinkRouter } from '../../memberships/link-router.ts';
 import type { RoutedInstalls } from '../../memberships/wall.ts';
-import type { Grant, Source } from '../../sources/source.ts';
+import type { Grant } from '../../sources/source.ts';
 import { linkJobs, type Relinked, refuseJobs, relink } from '../change-links.ts';
 import { type Check, ok, warning } from '../doctor/check.ts';
-import { checkGrant, checkJobs, checkSurplus, checkUnanswered, checkUnread } from '../doctor/install-checks.ts';
+import { checkContracts, checkGrant, checkJobs, checkSurplus, checkUnanswered } from '../doctor/install-checks.ts';
 import { type Connecting, type Destination, describeDestination } from './settle-wish.ts';
 
 /** Where an install is connected, and who does it. */
@@ -69,18 +69,14 @@ export async function establishInstall(
   const { links, ...again } = await relink(ctx, install, { isReconnected, confirm }, signal);
   onStep(ok('connect', `Linked projects: ${links.length}`));
   for (const check of checkJobs(install, links)) onStep(check);
-  if (wish.acceptsOtherCustomer) for (const check of await checkContracts(source, install, signal)) onStep(check);
-  return { grant: grant.id, endpoint, ...again, links: links.length };
-}
-
-/** Links that are kept here outlive the account whose jobs they name: the people of its jobs stay until they are removed. */
-async function checkContracts(source: Source, install: string, signal: AbortSignal): Promise<Check[]> {
-  try {
-    const { unreadLinks = [] } = await source.listContracts({ status: 'active', wantsMore: () => false }, signal);
-    return checkUnread(install, unreadLinks);
-  } catch (error) {
-    return [checkUnanswered(install, source, toAppError(error))];
+  if (wish.acceptsOtherCustomer) {
+    // Links that are kept here outlive the account whose jobs they name: its people stay until they are removed.
+    const checks = await checkContracts(install, source, signal).catch((error: unknown) => [
+      checkUnanswered(install, source, toAppError(error)),
+    ]);
+    for (const check of checks) onStep(check);
   }
+  return { grant: grant.id, endpoint, ...again, links: links.length };
 }
 
 const polled = 'No webhooks without receiver.publicUrl; the install is read every few minutes instead';
@@ -117,14 +113,31 @@ async function ensure(
  * @returns the grant of the token
  * @throws AppError with what to do about it
  */
-async function examineToken(ctx: Context, connector: Connector, wish: Connecting, signal: AbortSignal): Promise<Grant> {
+async function examineToken(
+  ctx: Context,
+  { registry, onStep }: Connector,
+  wish: Connecting,
+  signal: AbortSignal,
+): Promise<Grant> {
   const { install, destination, jobs } = wish;
   requireTokenOf(wish.source, wish.token);
-  const source = connector.registry.openSource(
+  const source = registry.openSource(
     wish,
     jobs.map(({ job, project }) => [job, project]),
   );
-  const grant = await readGrant(ctx, connector, source, wish, signal);
+  const grant = await source.readGrant(signal).catch((error: unknown) => {
+    const { says: why, action } = checkUnanswered(install, source, toAppError(error));
+    throw new AppError(toAppError(error).code, toSentences(why, action));
+  });
+  const checks = [...checkGrant(install, source, grant), ...checkSurplus(install, source, grant)];
+  const fatal = checks.filter(({ status }) => status === 'failure');
+  if (fatal[0] !== undefined) {
+    const why = fatal.map((check) => check.says).join('; ');
+    throw new AppError('forbidden', toSentences(why, fatal[0].action));
+  }
+  if (grant.isShared !== true) await refuseShared(ctx, install, grant.id);
+  if (!wish.acceptsOtherCustomer) await checkBinding(ctx, install, grant, new Set(ctx.installs.keys()));
+  for (const check of [ok('connect', `Token valid: ${grant.id}`), ...checks]) onStep(check);
   const installs = destination === null ? ctx.installs : installsWith(ctx, install, destination);
   await refuseJobs({ ...ctx, installs }, source, install, jobs, signal);
   return grant;
@@ -132,32 +145,6 @@ async function examineToken(ctx: Context, connector: Connector, wish: Connecting
 
 function toSentences(why: string, action: string | null): string {
   return action === null ? why : `${why}. ${action.charAt(0).toUpperCase()}${action.slice(1)}`;
-}
-
-async function readGrant(
-  ctx: Context,
-  { onStep }: Connector,
-  source: Source,
-  { install, acceptsOtherCustomer }: Connecting,
-  signal: AbortSignal,
-): Promise<Grant> {
-  const grant = await source.readGrant(signal).catch((error: unknown) => {
-    const { says: why, action } = checkUnanswered(install, source, toAppError(error));
-    throw new AppError(toAppError(error).code, toSentences(why, action));
-  });
-  const checks = [...checkGrant(install, source, grant), ...checkSurplus(install, source, grant)];
-  const [fatal, ...others] = checks.filter(({ status }) => status === 'failure');
-  if (fatal !== undefined) {
-    const why = [fatal, ...others].map((check) => check.says).join('; ');
-    throw new AppError('forbidden', toSentences(why, fatal.action));
-  }
-  if (grant.isShared !== true) await refuseShared(ctx, install, grant.id);
-  if (!acceptsOtherCustomer) {
-    await checkBinding(ctx, install, grant, new Set(ctx.installs.keys()));
-  }
-  onStep(ok('connect', `Token valid: ${grant.id}`));
-  for (const check of checks) onStep(check);
-  return grant;
 }
 
 /** Two installs with one grant would each act on all of it. */
@@ -178,18 +165,14 @@ const prefixes: Record<SourceKind, string> = { platform: 'ot_ptk_', employer: 'o
  * @throws AppError `invalid`
  */
 function requireTokenOf(source: SourceKind, token: string): void {
-  if (source === 'platform' && token.startsWith(prefixes.employer)) {
-    throw new AppError(
-      'invalid',
-      `This is a personal token (${prefixes.employer}…) of your own account at the marketplace. Connect it with --employer, or set "source": "employer" in the configuration`,
-    );
-  }
-  if (source === 'employer' && token.startsWith(prefixes.platform)) {
-    throw new AppError(
-      'invalid',
-      `This is a platform token (${prefixes.platform}…) of a customer. Connect it without --employer. Your own account has a personal token (${prefixes.employer}…)`,
-    );
-  }
+  const isPlatform = source === 'platform';
+  if (!token.startsWith(prefixes[isPlatform ? 'employer' : 'platform'])) return;
+  throw new AppError(
+    'invalid',
+    isPlatform
+      ? `This is a personal token (${prefixes.employer}…) of your own account at the marketplace. Connect it with --employer, or set "source": "employer" in the configuration`
+      : `This is a platform token (${prefixes.platform}…) of a customer. Connect it without --employer. Your own account has a personal token (${prefixes.employer}…)`,
+  );
 }
 
 /**

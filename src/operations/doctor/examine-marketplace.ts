@@ -9,12 +9,12 @@ import type { Endpoint } from '../../sources/endpoint.ts';
 import { type Deviation, type Grant, notableDriftMs, type Source } from '../../sources/source.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import {
+  checkContracts,
   checkExpiry,
   checkGrant,
   checkJobs,
   checkSurplus,
   checkUnanswered,
-  checkUnread,
   mayCall,
   nameOf,
 } from './install-checks.ts';
@@ -69,13 +69,7 @@ async function examineInstall(
   const scopes = grant?.status === 'ACTIVE' ? (grant.token?.scopes ?? grant.scopes ?? []) : [];
   const questions: Partial<Record<keyof Source, [what: string, (signal: AbortSignal) => Promise<Check[]>]>> = {
     listLinks: ['links', async (signal) => checkJobs(install, await source.listLinks(signal))],
-    listContracts: [
-      'contracts',
-      async (signal) => {
-        const { unreadLinks = [] } = await source.listContracts({ status: 'active', wantsMore: () => false }, signal);
-        return checkUnread(install, unreadLinks);
-      },
-    ],
+    listContracts: ['contracts', (signal) => checkContracts(install, source, signal)],
     ...(publicUrl !== undefined && {
       listEndpoints: [
         'webhooks',

@@ -4,7 +4,7 @@ import { rotateFrom } from '../../installs/tokens/plan-rotation.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import { isGranted } from '../../sources/scopes.ts';
-import type { Grant, Link, NeededScope, Source, UnreadLink } from '../../sources/source.ts';
+import type { Grant, Link, NeededScope, Source } from '../../sources/source.ts';
 import type { TokenRecord } from '../../sources/token-record.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
@@ -116,8 +116,9 @@ export function checkJobs(install: string, links: readonly Link[]): Check[] {
 }
 
 /** Links whose contracts are refused, while those of others are answered. */
-export function checkUnread(install: string, unread: readonly UnreadLink[]): Check[] {
-  return unread.map(({ linkId, refusal }) =>
+export async function checkContracts(install: string, source: Source, signal: AbortSignal): Promise<Check[]> {
+  const { unreadLinks = [] } = await source.listContracts({ status: 'active', wantsMore: () => false }, signal);
+  return unreadLinks.map(({ linkId, refusal }) =>
     failure(
       `contracts of ${install} by link ${linkId}`,
       `${refusal}, so nobody new gets in by this link`,

@@ -1,12 +1,6 @@
 import type { AddressMissing } from '../../domain/evidence.ts';
 import type { ExplainedPerson } from '../../memberships/explain-store.ts';
 
-export interface JudgedAddress {
-  holds: boolean;
-  says: string;
-  action: string;
-}
-
 /**
  * Pure: what is known of the address under which a trainer gets access.
  *
@@ -16,7 +10,7 @@ export function explainAddress(
   person: ExplainedPerson | undefined,
   managedDomains: readonly string[],
   others: readonly string[],
-): JudgedAddress {
+): { holds: boolean; says: string; action: string } {
   const domain = person?.workEmailDomain ?? null;
   if (person?.hasAddress && domain === null) return { holds: true, says: 'Work email known', action: '' };
   if (domain === null) return { holds: false, ...unknownAddress[person?.addressMissing ?? 'unsaid'] };
@@ -34,7 +28,7 @@ export function explainAddress(
 }
 
 /** Why no address is known, and what makes one known. */
-const unknownAddress: Record<AddressMissing | 'unsaid', Omit<JudgedAddress, 'holds'>> = {
+const unknownAddress: Record<AddressMissing | 'unsaid', { says: string; action: string }> = {
   unsaid: {
     says: 'Work email not known',
     action: 'Ask the customer for consent to share work emails (participants:email)',

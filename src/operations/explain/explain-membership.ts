@@ -67,47 +67,29 @@ function sayInvitation(invitation: KnownInvitation | undefined): string {
 }
 
 function sayWhere(membership: Row<'membership'>, plan: number | undefined): string {
-  const { tool, groupId, state, wanted, memberId, missedAt, removeAfter } = membership;
+  const { tool, groupId, state, wanted, memberId, missedAt, removeAfter, cause } = membership;
   const group = `${groupId} of ${tool}`;
   // A trainer who was never found there may have got in by a call whose answer was lost.
   const isIn = `${memberId === null ? 'May still be' : 'Still'} in ${group}`;
-  const because = sayBecause(membership);
-  if (state === 'removing' && missedAt !== null) {
-    return `Not found in ${group}; Gangway checks once more before it settles the removal${because}`;
-  }
-  switch (state) {
-    case 'removing':
-      return `${isIn}, ${sayRemoving(membership)}${because}`;
-    case 'failed':
-      return wanted ? `Sync with ${group} failed` : `${isIn}: their removal failed${because}`;
-    case 'held':
-      if (removeAfter !== null) return `${isIn}, to be removed once their work has been read${because}`;
-      return plan === undefined
-        ? `${isIn}: their removal was rejected${because}`
-        : `${isIn}: plan ${plan} holds their removal${because}`;
-    case 'orphaned':
-      return `Kept in ${group}, which the configuration no longer covers`;
-    case 'released':
-      return `Kept in ${group}: not Gangway's to remove`;
-    case 'removed':
-      return `Removed from ${group}`;
-    case 'active':
-      return `Active in ${group}`;
-    case 'invited':
-      return `Invited to ${group}`;
-    case 'waiting_email':
-      return `Not in ${group} yet: work email missing`;
-    case 'pending':
-      return `Not in ${group} yet`;
-  }
-}
-
-function sayBecause({ cause }: Row<'membership'>): string {
-  return cause === null ? '' : ` (because ${describeCause(cause)})`;
-}
-
-function sayRemoving({ removeAfter }: Row<'membership'>): string {
-  return removeAfter === null ? 'to be removed now' : `to be removed after ${removeAfter}`;
+  const because = cause === null ? '' : ` (because ${describeCause(cause)})`;
+  const ends = removeAfter === null ? 'to be removed now' : `to be removed after ${removeAfter}`;
+  const holds = plan === undefined ? ': their removal was rejected' : `: plan ${plan} holds their removal`;
+  const says: Record<typeof state, string> = {
+    pending: `Not in ${group} yet`,
+    waiting_email: `Not in ${group} yet: work email missing`,
+    invited: `Invited to ${group}`,
+    active: `Active in ${group}`,
+    removing:
+      missedAt === null
+        ? `${isIn}, ${ends}${because}`
+        : `Not found in ${group}; Gangway checks once more before it settles the removal${because}`,
+    held: `${isIn}${removeAfter === null ? holds : ', to be removed once their work has been read'}${because}`,
+    failed: wanted ? `Sync with ${group} failed` : `${isIn}: their removal failed${because}`,
+    removed: `Removed from ${group}`,
+    released: `Kept in ${group}: not Gangway's to remove`,
+    orphaned: `Kept in ${group}, which the configuration no longer covers`,
+  };
+  return says[state];
 }
 
 /** The end of one reason does not apply to a trainer who is in for another. */
