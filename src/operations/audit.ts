@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { findAct, listActs } from '../db/audit-store.ts';
-import { AppError } from '../domain/errors.ts';
 import { pageById } from './cursor.ts';
 import { group, read } from './operation.ts';
 import { type Columns, record, table } from './show.ts';
-import { instant, maybeText, page, paging, rowNumber, text } from './values.ts';
+import { found, instant, maybeText, page, paging, rowNumber, text } from './values.ts';
 
 /** The audit log: who did what, and when. */
 
@@ -51,11 +50,7 @@ export const operations = group('audit', {
   show: read('GET /acts/{act}', 'Show one act, with the values before and after', {
     in: z.strictObject({ act: rowNumber.describe('Its number in the list.') }),
     out: Act,
-    async run({ act: id }, { database }) {
-      const found = await findAct(database, id);
-      if (found === undefined) throw new AppError('not_found', `There is no act ${id}`);
-      return found;
-    },
+    run: async ({ act: id }, { database }) => found('act', id, await findAct(database, id)),
     show: record,
   }),
 });

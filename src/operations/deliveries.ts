@@ -10,7 +10,7 @@ import { findBody, findDelivery, replayDeliveriesIn, replayFailedDeliveries } fr
 import { pageById } from './cursor.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
 import { type Columns, record, table } from './show.ts';
-import { count, day, instant, maybeText, ofInstall, page, paging, rowNumber, text } from './values.ts';
+import { count, day, found, instant, maybeText, ofInstall, page, paging, rowNumber, text } from './values.ts';
 
 /** What the marketplace sent, and what became of it. */
 
@@ -88,7 +88,7 @@ export const operations = group('deliveries', {
     in: one,
     out: DeliveryInFull,
     async run({ delivery: id }, ctx) {
-      const delivery = toDelivery(found(id, await findDelivery(ctx, id)));
+      const delivery = toDelivery(found('delivery', id, await findDelivery(ctx, id)));
       return { ...delivery, ...(await readBody(ctx, id)) };
     },
     show: record,
@@ -101,7 +101,10 @@ export const operations = group('deliveries', {
       isSecret: true,
       in: one,
       out: z.object({ id: z.int(), body: z.string().describe('The bytes as they came, in base64. It names people.') }),
-      run: async ({ delivery: id }, ctx) => ({ id, body: found(id, await findBody(ctx, id)).toString('base64') }),
+      run: async ({ delivery: id }, ctx) => ({
+        id,
+        body: found('delivery', id, await findBody(ctx, id)).toString('base64'),
+      }),
       show: { bytes: ({ body }) => Buffer.from(body, 'base64') },
     },
   ),
@@ -141,7 +144,7 @@ async function idsOf(ctx: OperationContext, chosen: Exclude<Chosen, { failed: tr
     const { matching: _, since, until, ...by } = chosen;
     return await listDeliveryIds(ctx.database.kysely, { ...by, ...toInstants({ since, until }), limit: mostReplayed });
   }
-  for (const id of chosen.ids) found(id, await findDelivery(ctx, id));
+  for (const id of chosen.ids) found('delivery', id, await findDelivery(ctx, id));
   return chosen.ids;
 }
 
@@ -161,11 +164,6 @@ function sayIds(what: string, ids: readonly number[]): string {
 /** The first and the last instant of whole days. */
 function toInstants({ since, until }: { since?: string | undefined; until?: string | undefined }) {
   return { since: since && `${since}T00:00:00.000Z`, until: until && `${until}T23:59:59.999Z` };
-}
-
-function found<T>(id: number, value: T | undefined): T {
-  if (value === undefined) throw new AppError('not_found', `There is no delivery ${id}`);
-  return value;
 }
 
 async function readBody(ctx: OperationContext, id: number) {

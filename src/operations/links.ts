@@ -148,7 +148,7 @@ function toListed(ctx: Context, scopes: readonly Row<'usageScope'>[], install: s
     project: externalProjectId,
     name: externalProjectName,
     jobId,
-    leads: leadOf(isManaged, route !== undefined, outside !== null),
+    leads: isManaged ? 'managed' : leadOf(route !== undefined, outside !== null),
     outside,
     tool: route?.tool ?? null,
     groupId: route?.groupId ?? null,
@@ -166,8 +166,7 @@ function toWork(ctx: Context, scopes: readonly Row<'usageScope'>[], link: Linked
   return { scope, state: goneSince === null ? 'failing' : 'gone', readAt, failure };
 }
 
-function leadOf(isManaged: boolean, isRouted: boolean, isBeyond: boolean): Link['leads'] {
-  if (isManaged) return 'managed';
+function leadOf(isRouted: boolean, isBeyond: boolean): Link['leads'] {
   if (isRouted) return 'here';
   return isBeyond ? 'outside' : 'nowhere';
 }

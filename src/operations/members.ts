@@ -21,7 +21,7 @@ import { membershipPath } from './paths.ts';
 import { type Columns, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { loadTimeline, sayTimeline, Timeline } from './timeline.ts';
-import { maybeInstant, maybeText, ofInstall, ofTool, page, paging, rowNumber } from './values.ts';
+import { found, maybeInstant, maybeText, ofInstall, ofTool, page, paging, rowNumber } from './values.ts';
 
 /** Which trainer belongs to which group of a tool, and which of them Gangway may remove. */
 
@@ -177,7 +177,7 @@ export const operations = group('members', {
     out: changed,
     async run({ membership: id }, ctx, { by }) {
       await inTransaction(ctx.database, async (tx) => {
-        const { isWorkable, state } = found(id, await findMembership(tx, id));
+        const { isWorkable, state } = found('membership', id, await findMembership(tx, id));
         if (!isWorkable) {
           throw new AppError('conflict', `Membership ${id} is ${state}, so a sync would change nothing`);
         }
@@ -193,11 +193,6 @@ export const operations = group('members', {
 /** What waits for a person: the console shows it beside its sections. */
 export async function countWaiting({ database: { kysely } }: Context) {
   return { held: await countHeld(kysely), invitations: await countUndelivered(kysely) };
-}
-
-function found<T>(id: number, value: T | undefined): T {
-  if (value === undefined) throw new AppError('not_found', `There is no membership ${id}`);
-  return value;
 }
 
 export async function listWaiting(
@@ -219,10 +214,10 @@ export async function listWaiting(
 /** Why it is as it is, and what happened. */
 async function loadMembership(ctx: OperationContext, id: number): Promise<z.input<typeof MembershipInFull>> {
   const { database } = ctx;
-  const { trainerId, nextAttemptAt, isWorkable } = found(id, await findMembership(database.kysely, id));
+  const { trainerId, nextAttemptAt, isWorkable } = found('membership', id, await findMembership(database.kysely, id));
   // The list has the reasons; no other membership has an id between them.
   const [listed] = await listAccess(database.kysely, { before: id + 1, trainerId, limit: 1 });
-  const access = found(id, listed);
+  const access = found('membership', id, listed);
   const isReason = (one: ContractKey) =>
     access.reasons.some(({ install, contractId }) => install === one.install && contractId === one.contractId);
   const isLink = ({ install, linkId }: Pick<PairEvidence, 'install' | 'linkId'>) =>

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { planStates } from '../domain/brake.ts';
-import { AppError } from '../domain/errors.ts';
 import { membershipStates } from '../domain/membership.ts';
 import { describeCause } from '../domain/standing.ts';
 import { sayCount } from '../lib/say-count.ts';
@@ -14,7 +13,7 @@ import { Plan } from './plan-schema.ts';
 import { patienceOf } from './reconcile-now.ts';
 import { type Columns, table } from './show.ts';
 import { formatList } from './text-table.ts';
-import { count, maybeInstant, maybeText, ofInstall, page, paging, rowNumber, waiting } from './values.ts';
+import { count, found, maybeInstant, maybeText, ofInstall, page, paging, rowNumber, waiting } from './values.ts';
 
 /** Removals that the brake holds, for an operator to decide about. */
 
@@ -138,13 +137,12 @@ export const operations = group('plans', {
     in: z.strictObject({ plan }),
     out: PlanInFull,
     async run({ plan: id }, ctx) {
-      const found = await findPlan(ctx, id);
-      if (found === undefined) throw new AppError('not_found', `There is no plan ${id}`);
+      const plan = found('plan', id, await findPlan(ctx, id));
       const items = await listPlanItems(ctx, id);
       const { kysely } = ctx.database;
       const stays = await countStaying(kysely, [...new Set(items.map(({ trainerId }) => trainerId))]);
       return {
-        ...found,
+        ...plan,
         items: items.map((item) => ({
           ...item,
           because: describeCause(item.cause),
@@ -152,11 +150,11 @@ export const operations = group('plans', {
           loses: lossIn(ctx, item.tool),
           keeps: stays.get(item.trainerId) ?? 0,
         })),
-        others: found.state === 'open' ? await listOthers(ctx, found.install, items) : [],
+        others: plan.state === 'open' ? await listOthers(ctx, plan.install, items) : [],
       };
     },
-    show: (found) =>
-      `${formatList([found], columns, '')}\n\n${formatList(found.items, itemColumns, 'Nobody is in this plan.')}`,
+    show: (plan) =>
+      `${formatList([plan], columns, '')}\n\n${formatList(plan.items, itemColumns, 'Nobody is in this plan.')}`,
   }),
   approve: act(
     'POST /plans/{plan}/approve',

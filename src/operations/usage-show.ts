@@ -149,7 +149,14 @@ function columnsOf({ files }: Usage): Columns<Day> {
       ['sent', ({ sent }: Day) => sent?.[name], { align: 'right' }] as const,
     ]),
     ['source', ({ observations }) => observations.map((one) => toSource(one, files)).join(', ')],
-    ['at', ({ observations }) => observations.map(({ seenAt }) => seenAt).reduce(laterOf, '')],
+    [
+      'at',
+      ({ observations }) =>
+        observations
+          .map(({ seenAt }) => seenAt)
+          .sort()
+          .at(-1),
+    ],
     ['state', ({ report }) => report?.state ?? 'not sent'],
     ['sent at', ({ report }) => report?.sentAt],
     ['request', ({ report }) => report?.requestId],
@@ -161,10 +168,6 @@ function toSource({ source, workedOn }: Day['observations'][number], files: Usag
   const file = files[source];
   if (file !== undefined) return `${source} ${file}`;
   return workedOn.by === 'scope' ? `${workedOn.tool} ${workedOn.scope}` : source;
-}
-
-function laterOf(one: string, other: string): string {
-  return one > other ? one : other;
 }
 
 function toRemark({ why, report }: Day): string {

@@ -80,6 +80,12 @@ export function oneInstall({ installs }: Pick<OperationContext, 'installs'>, nam
   throw new AppError('not_found', `There is no install "${named}"; ${list}`);
 }
 
+/** @throws AppError `not_found` where there is none with this number */
+export function found<T>(what: string, id: number, value: T | undefined): T {
+  if (value === undefined) throw new AppError('not_found', `There is no ${what} ${id}`);
+  return value;
+}
+
 /** The install in an address. A command line may leave it out where there is only one. */
 export const theInstall = text.describe('Which install; may be left out where there is only one.');
 
