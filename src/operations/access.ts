@@ -94,7 +94,9 @@ export const whoColumns: Columns<Pick<z.output<typeof Stretch>, 'displayName' | 
 ];
 
 const stretchColumns: Columns<z.output<typeof Stretch>> = [
-  ...whoColumns,
+  ...trainerColumns,
+  ['tool', ({ tool }) => tool],
+  ['group', ({ groupId }) => groupId],
   ['from', ({ from }) => from ?? 'not known'],
   ['maybe from', ({ mayBeFrom }) => mayBeFrom],
   ['until', ({ until }) => until],
