@@ -6,7 +6,7 @@ import { instantIn, toInstant } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import type { PendingPayment } from '../sources/pending-payment.ts';
-import { keepPayments, listPaymentReaders, postponePayments } from './payment-store.ts';
+import { keepPayments, listPaymentReaders, mostNamed, postponePayments } from './payment-store.ts';
 import type { TakenPayments } from './take-payments.ts';
 
 /** How many lists are read at the same time. */
@@ -91,9 +91,6 @@ function restAfterFailure({ code, retryAfterMs }: AppError, attempts: number): n
   const isRefused = code === 'unauthenticated' || code === 'forbidden' || code === 'not_found';
   return isRefused ? hourMs : Math.max(minuteMs, backoffMs(attempts + 1, retryAfterMs));
 }
-
-/** If more wait, one alert is about all of the install. */
-export const mostNamed = 20;
 
 function raise({ alerts }: Context, install: string, listed: readonly PendingPayment[]): void {
   if (listed.length > mostNamed) {

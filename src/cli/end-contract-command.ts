@@ -1,4 +1,5 @@
 import type { ContractEvidence } from '../domain/evidence.ts';
+import { createInstallRegistry } from '../installs/install-registry.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { type EndedAtMarketplace, endAtMarketplace } from '../operations/decide-contract.ts';
 import type { EndApproval } from '../sources/source.ts';
@@ -6,7 +7,7 @@ import { askTyped } from './ask.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
 import type { Terminal } from './terminal.ts';
-import { decidedBy, loadRegistry } from './with-storage.ts';
+import { decidedBy } from './with-storage.ts';
 
 interface ContractEnd {
   contract: string;
@@ -18,8 +19,9 @@ interface ContractEnd {
 
 /** `gangway contracts end-at-marketplace` */
 export async function runContractsEndAtMarketplace(named: ContractEnd, session: StorageSession): Promise<Printed> {
-  const { storage, terminal } = session;
-  const { sources } = await loadRegistry(session);
+  const { config, storage, terminal } = session;
+  const { sources, load } = createInstallRegistry(storage, config);
+  await load();
   const options = {
     follows: !named.leave,
     confirm: (contract: ContractEvidence) => confirmEnd(terminal, contract, named.confirm),

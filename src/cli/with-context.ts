@@ -1,11 +1,12 @@
 import { findConfiguration } from '../config/find-configuration.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import { AppError } from '../domain/errors.ts';
+import { loadInstalls } from '../installs/load-installs.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Asks, Operation, OperationContext } from '../operations/operation.ts';
 import type { Session } from './session.ts';
-import { loadRegistry, toQuery, withStorage } from './with-storage.ts';
+import { toQuery, withStorage } from './with-storage.ts';
 
 type Work = (ctx: OperationContext, loops: readonly Loop[]) => Promise<void>;
 
@@ -52,14 +53,13 @@ async function withDatabase(
   await withStorage(
     session,
     async ({ config, storage }) => {
-      const registry = await loadRegistry({ config, storage });
+      const installs = await loadInstalls(storage, config);
       const clock = createDatabaseClock(storage.database, systemClock);
       await clock.correct();
-      const { installs } = registry;
       const source = findConfiguration(toQuery(session));
       const opened: Partial<OperationContext> = {
         ...storage,
-        ...{ config, clock, registry, installs },
+        ...{ config, clock, installs },
         configFile: source.kind === 'file' ? source.path : undefined,
         wake: () => undefined,
       };

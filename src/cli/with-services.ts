@@ -2,6 +2,7 @@ import { loadAdapters } from '../adapters/load-adapters.ts';
 import { createServices } from '../app/services.ts';
 import { type AliveLock, createAliveLock } from '../db/alive-lock.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
+import { createInstallRegistry } from '../installs/install-registry.ts';
 import { checkKey } from '../keys/secret-key.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
@@ -12,7 +13,7 @@ import { findLocalTools } from '../tools/account-rules.ts';
 import { refuseTwins } from '../tools/bind-tool.ts';
 import { carryTools } from '../tools/carry-tools.ts';
 import type { ServicesSession, Session } from './session.ts';
-import { loadCommandConfig, loadRegistry, openConfigured } from './with-storage.ts';
+import { loadCommandConfig, openConfigured } from './with-storage.ts';
 
 interface ServiceNeeds {
   /** The parts of the configuration whose secrets are used. */
@@ -48,7 +49,8 @@ export async function withServices(
       await checkKey(storage.database, storage.box);
       await carryTools(storage, config.tools, logger);
     }
-    const registry = await loadRegistry({ config, storage });
+    const registry = createInstallRegistry(storage, config);
+    await registry.load();
     const metrics = createMetrics();
     const services = createServices({ config, storage, logger, clock, adapters, registry, metrics, isDry });
     await work({ ...session, config, storage, registry, services }).finally(services.alertsStored);

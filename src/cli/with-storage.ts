@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { type OpenStorage, openStorage } from '../app/storage.ts';
-import type { Config } from '../config/config-schema.ts';
 import type { Environment } from '../config/document.ts';
 import { readEnvironment } from '../config/environment.ts';
 import type { ConfigurationQuery } from '../config/find-configuration.ts';
@@ -10,7 +9,6 @@ import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { AppError } from '../domain/errors.ts';
-import { createInstallRegistry, type InstallRegistry } from '../installs/install-registry.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
 import type { Session, StorageSession } from './session.ts';
 
@@ -67,13 +65,6 @@ export function refuseMissing({ config, source }: LoadedConfig, isDry: boolean):
 
 export async function openConfigured(loaded: LoadedConfig): Promise<OpenStorage> {
   return await openStorage(loaded.config.database.url, secretKeyOf(loaded));
-}
-
-/** All installs: those of the configuration and those of the database. */
-export async function loadRegistry(given: { config: Config; storage: OpenStorage }): Promise<InstallRegistry> {
-  const registry = createInstallRegistry(given.storage, given.config);
-  await registry.load();
-  return registry;
 }
 
 /** Undefined if a key file is used instead. */

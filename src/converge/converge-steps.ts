@@ -2,6 +2,7 @@ import type { Adapter, Member, Person } from '../adapters/adapter.ts';
 import type { Context } from '../context.ts';
 import { AppError, isTransient } from '../domain/errors.ts';
 import type { MembershipState } from '../domain/membership.ts';
+import { notListed } from '../domain/tool-trouble.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
@@ -143,20 +144,6 @@ export function maxListAgeMs(ctx: Context, claim: Attempt): number {
   if (!claim.wanted || (wasLetIn && !isUnlisted(ctx, claim))) return 0;
   const dueForMs = ctx.clock.now().getTime() - Date.parse(claim.dueAt);
   return Math.max(0, Math.min(dueForMs, longestListAgeMs));
-}
-
-const notListed = 'The tool says it added the member but does not list them';
-
-/** Of a removal where nothing in the tool shows who is in the group. */
-export function sayUnproven(tool: string): string {
-  return `${unprovenRemoval}, but ${tool} does not show who is in the group, so the trainer may still be in. Remove the trainer in ${tool}, and let the token read who is in a group`;
-}
-
-const unprovenRemoval = 'Unproven: the removal was requested';
-
-/** Whether a membership waits because the tool does not show who is in a group. */
-export function isOfHiddenMembers(failure: string | null): boolean {
-  return failure === notListed || failure?.startsWith(unprovenRemoval) === true;
 }
 
 /** A tool may need a moment to show a change. If it never does, the change was not made. */

@@ -1,6 +1,7 @@
 import type { Adapter, Member, Person } from '../adapters/adapter.ts';
 import type { Context } from '../context.ts';
 import { toAppError } from '../domain/errors.ts';
+import { sayUnproven } from '../domain/tool-trouble.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
@@ -19,7 +20,6 @@ import {
   readUntil,
   readUntilEnded,
   refusedRetryMs,
-  sayUnproven,
   settledAs,
   toolOf,
 } from './converge-steps.ts';

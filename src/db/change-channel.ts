@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import type { DatabaseWatch } from './database.ts';
 import { openSocket } from './open-socket.ts';
 
@@ -84,7 +84,9 @@ function createListener(
   let isStopped = false;
 
   async function connect(): Promise<void> {
-    const connecting = new pg.Client({
+    const { default: postgres } = await import('pg');
+    if (isStopped) return;
+    const connecting = new postgres.Client({
       connectionString: url,
       application_name: 'gangway',
       stream: () => openSocket(silenceMs),

@@ -1,5 +1,5 @@
 import { Kysely } from 'kysely';
-import pg from 'pg';
+import type pg from 'pg';
 import { createChangeChannel } from './change-channel.ts';
 import { createChangeNotice } from './change-notice.ts';
 import type { Database } from './database.ts';
@@ -13,22 +13,10 @@ const longestStatementMs = 15_000;
 
 /** In PostgreSQL every commit is durable. */
 export function openPostgres(url: string): Database {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: poolSize,
-    connectionTimeoutMillis: 5000,
-    statement_timeout: longestStatementMs,
-    idle_in_transaction_session_timeout: longestStatementMs,
-    // The server answers or ends every statement before, and the pool closes what is idle.
-    stream: () => openSocket(),
-    application_name: 'gangway',
-    types: { getTypeParser: typeParserOf },
-  });
-  // The pool replaces a broken connection. Without a listener its error would end the process. Code that
-  // uses the connection gets the error from its query.
-  pool.on('error', () => undefined);
-  pool.on('connect', (client) => client.on('error', () => undefined));
-  const channel = createChangeChannel(url, (text, values) => pool.query(text, values));
+  let opened: Promise<pg.Pool> | undefined;
+  const pool = () => (opened ??= openPool(url));
+  const query = async (text: string, values: string[]) => await (await pool()).query(text, values);
+  const channel = createChangeChannel(url, query);
   const notice = createChangeNotice(channel.noteOwn);
   const kysely = new Kysely<Tables>({
     dialect: new SnakeCasePostgresDialect({ pool }),
@@ -47,6 +35,28 @@ export function openPostgres(url: string): Database {
   };
 }
 
+/** With SQLite nothing of the package is loaded. */
+async function openPool(url: string): Promise<pg.Pool> {
+  const { default: postgres } = await import('pg');
+  const pool = new postgres.Pool({
+    connectionString: url,
+    max: poolSize,
+    connectionTimeoutMillis: 5000,
+    statement_timeout: longestStatementMs,
+    idle_in_transaction_session_timeout: longestStatementMs,
+    // The server answers or ends every statement before, and the pool closes what is idle.
+    stream: () => openSocket(),
+    application_name: 'gangway',
+    types: { getTypeParser: toNumbers(postgres.types) },
+  });
+  // The pool replaces a broken connection. Without a listener its error would end the process. Code that
+  // uses the connection gets the error from its query.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return pool;
+}
+
 /** Counters and ids stay below 2^53, so they may be numbers as on SQLite. */
-const typeParserOf: pg.CustomTypesConfig['getTypeParser'] = (oid, format) =>
-  oid === int8Oid ? Number : pg.types.getTypeParser(oid, format);
+function toNumbers({ getTypeParser }: typeof pg.types): pg.CustomTypesConfig['getTypeParser'] {
+  return (oid, format) => (oid === int8Oid ? Number : getTypeParser(oid, format));
+}

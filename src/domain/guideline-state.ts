@@ -6,3 +6,14 @@
  */
 export const guidelineStates = ['shown', 'edited', 'foreign', 'disputed', 'refused', 'failing', 'unclaimed'] as const;
 export type GuidelineState = (typeof guidelineStates)[number];
+
+/** From so many looks without an answer on, an operator should know. */
+export const worryingLooks = 3;
+
+/** What stands until an operator does something. */
+const blockedStates: ReadonlySet<GuidelineState> = new Set(['edited', 'foreign', 'disputed', 'refused']);
+
+/** Whether an operator should look at it. */
+export function isBlocked({ state, failures }: { state: GuidelineState; failures: number }): boolean {
+  return blockedStates.has(state) || (state === 'failing' && failures >= worryingLooks);
+}

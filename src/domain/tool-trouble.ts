@@ -35,3 +35,17 @@ const problems: Partial<Record<ErrorCode, string>> = {
 export function describeToolTrouble(trouble: ToolTrouble): string {
   return `${sayToolProblem(trouble)} (since ${trouble.since})`;
 }
+
+export const notListed = 'The tool says it added the member but does not list them';
+
+/** Of a removal where nothing in the tool shows who is in the group. */
+export function sayUnproven(tool: string): string {
+  return `${unprovenRemoval}, but ${tool} does not show who is in the group, so the trainer may still be in. Remove the trainer in ${tool}, and let the token read who is in a group`;
+}
+
+const unprovenRemoval = 'Unproven: the removal was requested';
+
+/** Whether a membership waits because the tool does not show who is in a group. */
+export function isOfHiddenMembers(failure: string | null): boolean {
+  return failure === notListed || failure?.startsWith(unprovenRemoval) === true;
+}

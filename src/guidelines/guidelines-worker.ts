@@ -1,12 +1,13 @@
 import type { Context } from '../context.ts';
 import { createInstallLanes, type LaneHold } from '../db/install-lanes.ts';
 import { isTransient, toAppError } from '../domain/errors.ts';
+import { worryingLooks } from '../domain/guideline-state.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import { findManualReading, keepManualReading, listManualReadings } from './guideline-reading-store.ts';
-import { syncInstall, worryingLooks } from './sync-install.ts';
+import { syncInstall } from './sync-install.ts';
 
 /**
  * Reads what is published for the jobs of the installs that want it (`installs.<name>.guidelines`), and brings it into

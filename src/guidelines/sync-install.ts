@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import type { GuidelineState } from '../domain/guideline-state.ts';
+import { isBlocked } from '../domain/guideline-state.ts';
 import { toInstant } from '../lib/clock.ts';
 import { findGuideline, noteClaimedProjects } from './guideline-store.ts';
 import { readTargets, type Target } from './read-targets.ts';
@@ -16,9 +16,6 @@ export interface SyncedInstall {
   /** How many were left, because the tool does not answer or the time was up. They are looked at first next time. */
   left: number;
 }
-
-/** From so many looks without an answer on, an operator should know. */
-export const worryingLooks = 3;
 
 /**
  * Brings the guidelines of an install's projects in line with what is published for its jobs. What is not published
@@ -54,14 +51,6 @@ async function inOrder(ctx: Context, targets: readonly Target[]): Promise<Target
   const lookedAt = new Map<Target, string>();
   for (const target of targets) lookedAt.set(target, (await findGuideline(ctx, target))?.lookedAt ?? '');
   return [...targets].sort((one, other) => ((lookedAt.get(one) ?? '') < (lookedAt.get(other) ?? '') ? -1 : 1));
-}
-
-/** What stands until an operator does something. */
-const blockedStates: ReadonlySet<GuidelineState> = new Set(['edited', 'foreign', 'disputed', 'refused']);
-
-/** Whether an operator should look at it. */
-export function isBlocked({ state, failures }: { state: GuidelineState; failures: number }): boolean {
-  return blockedStates.has(state) || (state === 'failing' && failures >= worryingLooks);
 }
 
 async function tell(ctx: Context, target: Target, synced: SyncedProject): Promise<void> {

@@ -1,8 +1,8 @@
-import { sql } from 'kysely';
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { firstIdBeyond, firstIdSince } from '../db/first-id-since.ts';
+import type { Tables } from '../db/schema.ts';
 import type { DeliveryState } from '../domain/delivery.ts';
-import { isIn } from './due-store.ts';
 
 /** The SQL of how many deliveries there were, and what became of them. */
 
@@ -83,4 +83,16 @@ export async function countTroubled(kysely: Database['kysely']): Promise<{ state
     .groupBy('state')
     .orderBy('state')
     .execute();
+}
+
+/** Chooses deliveries. */
+export type Condition = (eb: ExpressionBuilder<Tables, 'delivery'>) => Expression<SqlBool>;
+
+/** A failed delivery has a `failure`. The index on it finds it among millions of others. */
+export function isIn(state: DeliveryState): Condition {
+  // As the partial indexes say it; what is pending is what has a next attempt.
+  if (state === 'pending') return (eb) => eb('nextAttemptAt', 'is not', null);
+  const isTrouble = state === 'failed' || state === 'unprocessable';
+  const isState = sql<boolean>`state = ${sql.lit(state)}`;
+  return (eb) => (isTrouble ? eb.and([isState, eb('failure', 'is not', null)]) : eb.and([isState]));
 }

@@ -3,7 +3,7 @@ import type { Transaction } from '../db/database.ts';
 import { firstIdBeyond, firstIdSince } from '../db/first-id-since.ts';
 import type { Row } from '../db/schema.ts';
 import type { DeliveryState } from '../domain/delivery.ts';
-import { isIn } from './due-store.ts';
+import { isIn } from './delivery-count-store.ts';
 
 /** The SQL of listing deliveries for people, the newest first. */
 

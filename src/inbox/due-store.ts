@@ -4,8 +4,8 @@ import { firstIdSince } from '../db/first-id-since.ts';
 import { installsIn } from '../db/installs-in.ts';
 import { hasRows } from '../db/rows.ts';
 import type { Row, Tables } from '../db/schema.ts';
-import type { DeliveryState } from '../domain/delivery.ts';
 import { pendingAgain } from './append-store.ts';
+import type { Condition } from './delivery-count-store.ts';
 
 /** The SQL of due deliveries: which ones are due, and making others due again. */
 
@@ -86,20 +86,8 @@ function isDue(now: string) {
     ]);
 }
 
-/** Chooses the deliveries that are made due again. */
-export type Condition = (eb: ExpressionBuilder<Tables, 'delivery'>) => Expression<SqlBool>;
-
 /** A delivery without its body cannot be handled again. */
 export const isKept = sql<SqlBool>`octet_length(body) > 0`;
-
-/** A failed delivery has a `failure`. The index on it finds it among millions of others. */
-export function isIn(state: DeliveryState): Condition {
-  // As the partial indexes say it; what is pending is what has a next attempt.
-  if (state === 'pending') return (eb) => eb('nextAttemptAt', 'is not', null);
-  const isTrouble = state === 'failed' || state === 'unprocessable';
-  const isState = sql<boolean>`state = ${sql.lit(state)}`;
-  return (eb) => (isTrouble ? eb.and([isState, eb('failure', 'is not', null)]) : eb.and([isState]));
-}
 
 /** @returns which deliveries were made due */
 export async function makeDue(tx: Transaction, now: string, which: Condition): Promise<number[]> {

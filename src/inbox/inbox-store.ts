@@ -8,8 +8,9 @@ import type { Storage } from '../keys/storage.ts';
 import { turnsOf } from '../lib/turns.ts';
 import { type AppendedRow, deliveryKeyOf, insertNew } from './append-store.ts';
 import { toBodyKey } from './body-key.ts';
+import { type Condition, isIn } from './delivery-count-store.ts';
 import { type ListedDelivery, listedColumns } from './delivery-list-store.ts';
-import { type Condition, type DueDelivery, findDue, isIn, isKept, makeDue, selectDue } from './due-store.ts';
+import { type DueDelivery, findDue, isKept, makeDue, selectDue } from './due-store.ts';
 import { type ReadEvent, readerVersion, readJson, toReadEvent } from './event-schema.ts';
 import { deleteSettled } from './storage-store.ts';
 

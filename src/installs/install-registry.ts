@@ -8,10 +8,9 @@ import { fixedLinks, type JobLinks } from '../sources/job-links.ts';
 import { createPlatformSource } from '../sources/platform/create-platform-source.ts';
 import type { Grant, Source } from '../sources/source.ts';
 import { checkBinding } from './binding-store.ts';
-import { listEndpoints, type StoredEndpoint } from './endpoint-store.ts';
-import { type ConnectedInstall, listConnectedInstalls } from './install-store.ts';
 import { readRevision } from './installs-revision.ts';
 import { createJobLinks } from './job-link-store.ts';
+import { loadInstalls } from './load-installs.ts';
 import { currentToken } from './replaced-token-store.ts';
 
 /**
@@ -82,8 +81,7 @@ export function createInstallRegistry(ctx: Storage, config: Config): InstallRegi
     async load() {
       const found = await readRevision(database.kysely);
       if (found === revision) return [];
-      const connected = await listConnectedInstalls(ctx);
-      const changed = adopt(joinInstalls(config.installs, connected, await listEndpoints(ctx)));
+      const changed = adopt(await loadInstalls(ctx, config));
       revision = found;
       return changed;
     },
@@ -104,39 +102,6 @@ function createSource(
 function isRoutedDifferently(before: Install | undefined, after: Install | undefined): boolean {
   if (before === undefined || after === undefined) return true;
   return before.tool !== after.tool || before.projects.join('\n') !== after.projects.join('\n');
-}
-
-function joinInstalls(
-  configured: Config['installs'],
-  connected: ConnectedInstall[],
-  endpoints: StoredEndpoint[],
-): Map<string, Install> {
-  const both = connected.map(({ install }) => install).filter((name) => configured.has(name));
-  if (both.length > 0) throw configuredAndConnected(both);
-  const secretsOf = Map.groupBy(endpoints, ({ install }) => install);
-  const withSecrets = (name: string, install: Omit<Install, 'webhookSecrets'>, own: string[]) => {
-    const stored = (secretsOf.get(name) ?? []).flatMap(({ secret }) => secret ?? []);
-    return [name, { ...install, webhookSecrets: [...new Set([...stored, ...own])] }] as const;
-  };
-  return new Map([
-    ...[...configured].map(([name, install]) =>
-      withSecrets(name, { ...install, livesIn: 'configuration' }, [...install.webhookSecrets]),
-    ),
-    ...connected.map(({ install, source, token, tool, projects }) =>
-      withSecrets(
-        install,
-        { source, token, jobs: new Map(), tool, projects, guidelines: false, livesIn: 'database' },
-        [],
-      ),
-    ),
-  ]);
-}
-
-function configuredAndConnected(names: string[]): AppError {
-  return new AppError(
-    'conflict',
-    `Both in the configuration and connected by command: ${names.join(', ')}. Remove it from the configuration, or run "gangway installs remove <name>"`,
-  );
 }
 
 /** The source of each install, for when only the configuration is available. */

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
+import { isBlocked } from '../domain/guideline-state.ts';
 import { findGuideline } from '../guidelines/guideline-store.ts';
-import { isBlocked } from '../guidelines/sync-install.ts';
 import type { AlertKind } from '../lib/alerts.ts';
 import { outsideOf, usageScopeOf } from '../memberships/wall.ts';
 import { listSuspects, suspectsAmong } from '../reconcile/runs/suspect-store.ts';

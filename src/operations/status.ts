@@ -17,7 +17,7 @@ import { listTroubles } from '../operator/list-troubles.ts';
 import { type ConfigFile, loadInstances } from '../operator/load-running.ts';
 import { listPlans } from '../removals/plan-store.ts';
 import { countLowered } from '../usage/report/ledger-store.ts';
-import { Install, listInstalls } from './install-show.ts';
+import { Install, listInstalls } from './list-installs.ts';
 import { group, read } from './operation.ts';
 import { Plan } from './plan-schema.ts';
 import type { Cell } from './show.ts';

@@ -1,11 +1,10 @@
-import { isOfHiddenMembers } from '../converge/converge-steps.ts';
 import {
   listToolTroubles,
   listWaitingOfTools,
   nameWaitingOfTool,
   type WaitingMemberships,
 } from '../converge/tool-trouble-store.ts';
-import { isTroubleCurrent, sayToolProblem } from '../domain/tool-trouble.ts';
+import { isOfHiddenMembers, isTroubleCurrent, sayToolProblem } from '../domain/tool-trouble.ts';
 import type { Storage } from '../keys/storage.ts';
 import { sayCount } from '../lib/say-count.ts';
 import type { TroubleFacts } from '../lib/troubles.ts';

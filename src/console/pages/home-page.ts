@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { sayCount } from '../../lib/say-count.ts';
 import type { Severity } from '../../lib/trouble-rules.ts';
-import { healthOf } from '../../operations/install-show.ts';
+import { healthOf } from '../../operations/list-installs.ts';
 import { installPath } from '../../operations/paths.ts';
 import type { Columns } from '../../operations/show.ts';
 import { type Status, sayTimed, sayTimes } from '../../operations/status.ts';

@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import { type Guideline, guidelineColumns } from '../../operations/guidelines.ts';
-import { healthOf, type InstallInFull, linkColumns, peopleColumns } from '../../operations/install-show.ts';
+import { type InstallInFull, linkColumns, peopleColumns } from '../../operations/install-show.ts';
+import { healthOf } from '../../operations/list-installs.ts';
 import { actButton, askLink } from '../act.ts';
 import { ask } from '../ask.ts';
 import type { ConsoleContext, Html, Page, PageRequest, Redirect } from '../page.ts';

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { inTransaction, type Transaction } from '../../db/database.ts';
+import { jsonTexts } from '../../db/json-list.ts';
 import { inParts } from '../../db/key-in.ts';
 import { claimRows, isFree } from '../../db/lease.ts';
 import type { Row } from '../../db/schema.ts';
+import { type Counts, noCounts } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { turnsOf } from '../../lib/turns.ts';
 import { scopeKey } from './find-scopes.ts';
+import type { Totals } from './merge-work.ts';
 import { noTrouble, type ScopeTrouble } from './scope-trouble.ts';
 
 // The only SQL about which scopes are due and how far they were read.
@@ -158,4 +161,36 @@ export async function wantScopes(tx: Transaction, scopes: readonly WantedScope[]
       )
       .execute();
   }
+}
+
+/** A running total that is below what was counted. */
+export interface FallenTotal extends ScopeKey {
+  trainerId: string;
+  since: string;
+  /** How far it is below. */
+  fallen: Counts;
+}
+
+/** Totals that are below what was counted while the trainer is in: of these trainers, or of all. */
+export async function listFallenTotals(ctx: Storage, trainerIds?: readonly string[]): Promise<FallenTotal[]> {
+  let all = ctx.database.kysely
+    .selectFrom('usagePerson')
+    .select(['tool', 'scope', 'trainerId', 'fallenSince', 'totals'])
+    .where('fallenSince', 'is not', null)
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('membership')
+          .select('membership.id')
+          .whereRef('membership.tool', '=', 'usagePerson.tool')
+          .whereRef('membership.memberId', '=', 'usagePerson.memberId')
+          .where('membership.wanted', '=', true),
+      ),
+    );
+  if (trainerIds !== undefined) all = all.where('trainerId', 'in', jsonTexts(ctx.database, trainerIds));
+  const rows = await all.orderBy('tool').orderBy('scope').orderBy('trainerId').execute();
+  return rows.map(({ fallenSince, totals, ...of }) => {
+    const { fallen = noCounts } = JSON.parse(totals ?? '{}') as Partial<Totals>;
+    return { ...of, since: fallenSince ?? '', fallen };
+  });
 }

@@ -5,24 +5,16 @@ import { jsonTexts } from '../../db/json-list.ts';
 import { inParts } from '../../db/key-in.ts';
 import type { Row } from '../../db/schema.ts';
 import { AppError } from '../../domain/errors.ts';
-import { type Counts, type Day, noCounts } from '../../domain/usage.ts';
+import type { Day } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { markWorkStale } from '../../memberships/stale-work-store.ts';
 import { loadPeople, loadWorks, standingsOf, toItemColumns, totalsOf, type WantedWork } from './load-work.ts';
 import { changedDays, firstDayOf, type Item } from './merge-items.ts';
-import { type MemberWork, noWork, type ObservedDay, type Standing, type Totals } from './merge-work.ts';
+import { type MemberWork, noWork, type ObservedDay, type Standing } from './merge-work.ts';
 import type { ScopeMember } from './scope-member-store.ts';
 import type { ScopeClaim, ScopeKey } from './scope-store.ts';
 
 // The SQL of the work that was seen: its items and its days.
-
-/** A running total that is below what was counted. */
-export interface FallenTotal extends ScopeKey {
-  trainerId: string;
-  since: string;
-  /** How far it is below. */
-  fallen: Counts;
-}
 
 /** The members whose work was seen in a scope since their account is a trainer's. */
 export async function seenAt(ctx: Storage, { tool, scope }: ScopeKey): Promise<Set<string>> {
@@ -34,30 +26,6 @@ export async function seenAt(ctx: Storage, { tool, scope }: ScopeKey): Promise<S
     .where('trainerId', '<>', '')
     .execute();
   return new Set(rows.map(({ memberId }) => memberId));
-}
-
-/** Totals that are below what was counted while the trainer is in: of these trainers, or of all. */
-export async function listFallenTotals(ctx: Storage, trainerIds?: readonly string[]): Promise<FallenTotal[]> {
-  let all = ctx.database.kysely
-    .selectFrom('usagePerson')
-    .select(['tool', 'scope', 'trainerId', 'fallenSince', 'totals'])
-    .where('fallenSince', 'is not', null)
-    .where((eb) =>
-      eb.exists(
-        eb
-          .selectFrom('membership')
-          .select('membership.id')
-          .whereRef('membership.tool', '=', 'usagePerson.tool')
-          .whereRef('membership.memberId', '=', 'usagePerson.memberId')
-          .where('membership.wanted', '=', true),
-      ),
-    );
-  if (trainerIds !== undefined) all = all.where('trainerId', 'in', jsonTexts(ctx.database, trainerIds));
-  const rows = await all.orderBy('tool').orderBy('scope').orderBy('trainerId').execute();
-  return rows.map(({ fallenSince, totals, ...of }) => {
-    const { fallen = noCounts } = JSON.parse(totals ?? '{}') as Partial<Totals>;
-    return { ...of, since: fallenSince ?? '', fallen };
-  });
 }
 
 /** A member, and what a reading has of them. */

@@ -1,8 +1,7 @@
 import type { Context } from '../../context.ts';
 import { listEngagements, listTrainers } from '../read/contract-source-store.ts';
 import { scopeKey, scopeOfLink } from '../read/find-scopes.ts';
-import { listScopes } from '../read/scope-store.ts';
-import { type FallenTotal, listFallenTotals } from '../read/work-store.ts';
+import { type FallenTotal, listFallenTotals, listScopes } from '../read/scope-store.ts';
 
 /** Why the counts of a contract may be less than what was done. */
 export interface ContractGaps {

@@ -1,0 +1,41 @@
+import type { Config } from '../config/config-schema.ts';
+import { AppError } from '../domain/errors.ts';
+import type { Install } from '../domain/install.ts';
+import type { Storage } from '../keys/storage.ts';
+import { listEndpoints } from './endpoint-store.ts';
+import { listConnectedInstalls } from './install-store.ts';
+
+/**
+ * All installs of the configuration and of the database, without their sources.
+ *
+ * @throws AppError `conflict` if an install is in both
+ */
+export async function loadInstalls(ctx: Storage, { installs: configured }: Config): Promise<Map<string, Install>> {
+  const connected = await listConnectedInstalls(ctx);
+  const both = connected.map(({ install }) => install).filter((name) => configured.has(name));
+  if (both.length > 0) throw configuredAndConnected(both);
+  const secretsOf = Map.groupBy(await listEndpoints(ctx), ({ install }) => install);
+  const withSecrets = (name: string, install: Omit<Install, 'webhookSecrets'>, own: string[]) => {
+    const stored = (secretsOf.get(name) ?? []).flatMap(({ secret }) => secret ?? []);
+    return [name, { ...install, webhookSecrets: [...new Set([...stored, ...own])] }] as const;
+  };
+  return new Map([
+    ...[...configured].map(([name, install]) =>
+      withSecrets(name, { ...install, livesIn: 'configuration' }, [...install.webhookSecrets]),
+    ),
+    ...connected.map(({ install, source, token, tool, projects }) =>
+      withSecrets(
+        install,
+        { source, token, jobs: new Map(), tool, projects, guidelines: false, livesIn: 'database' },
+        [],
+      ),
+    ),
+  ]);
+}
+
+function configuredAndConnected(names: string[]): AppError {
+  return new AppError(
+    'conflict',
+    `Both in the configuration and connected by command: ${names.join(', ')}. Remove it from the configuration, or run "gangway installs remove <name>"`,
+  );
+}
