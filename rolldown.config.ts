@@ -6,6 +6,17 @@ import { env } from 'node:process';
 import { defineConfig, type OutputAsset, type OutputChunk, type PluginContext } from 'rolldown';
 
 /**
+ * What most commands load is in four files instead of in forty small ones: `gangway status` took 8 % more of the
+ * processor with those. Each has all that it imports, except what is in those before it.
+ */
+const groups = [
+  { name: 'base', test: /src.(domain|lib)./, minShareCount: 15, priority: 4 },
+  { name: 'line', test: /src.config.(find-configuration|nearest|text-rules)/, priority: 3 },
+  { name: 'database', test: /src.db.open-database/, priority: 2 },
+  { name: 'config', test: /src.config.load-config/, priority: 1 },
+];
+
+/**
  * The program in a few files, because loading hundreds is most of what a short command takes. All lie in one folder,
  * so that the code that starts a thread finds the thread's file beside it. Names and lines are kept, so that a stack
  * trace can be read without a map.
@@ -31,6 +42,7 @@ export default defineConfig({
   output: {
     dir: 'dist',
     chunkFileNames: '[name].js',
+    codeSplitting: { groups },
     comments: { legal: true, annotation: false, jsdoc: false },
     minify: { compress: true, mangle: false, codegen: { removeWhitespace: false } },
   },
