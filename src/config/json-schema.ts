@@ -12,12 +12,43 @@ export function configJsonSchema(): JsonSchema {
   };
 }
 
-let markedSchema: JsonSchema | undefined;
-
-/** The part of the schema for the value at `path`, or undefined. A secret has the mark `secret`. */
+/**
+ * The schema of the value at `path`, or undefined. A secret has the mark `secret`. Only this part is converted: the
+ * whole takes as long as loading a configuration.
+ */
 export function describeAt(path: Path): JsonSchema | undefined {
-  markedSchema ??= z.toJSONSchema(Config, { io: 'input' });
-  return path.reduce<JsonSchema | undefined>(childOf, markedSchema);
+  const part = path.reduce<z.core.$ZodType | undefined>(childOf, Config);
+  if (part === undefined) return undefined;
+  const { $schema: _, ...described } = z.toJSONSchema(part, { io: 'input' });
+  return described;
+}
+
+/** If an object may have several shapes, the key of any of them. */
+function childOf(parent: z.core.$ZodType | undefined, key: PropertyKey): z.core.$ZodType | undefined {
+  if (parent === undefined) return undefined;
+  const { def } = (parent as z.core.$ZodTypes)._zod;
+  switch (def.type) {
+    case 'pipe':
+      return childOf(def.in, key);
+    case 'optional':
+    case 'default':
+    case 'prefault':
+      return childOf(def.innerType, key);
+    case 'object':
+      if (Object.hasOwn(def.shape, key)) return def.shape[String(key)];
+      return def.catchall?._zod.def.type === 'unknown' ? def.catchall : undefined;
+    case 'record':
+      return def.valueType;
+    case 'array':
+      return def.element;
+    case 'union':
+      return def.options.map((shape) => childOf(shape, key)).findLast((child) => child !== undefined);
+    // Of a setting that only an adapter knows, no part is known either.
+    case 'unknown':
+      return parent;
+    default:
+      return undefined;
+  }
 }
 
 /** Whether the schema marks a value as secret, or only an adapter knows what it is. */
@@ -29,11 +60,6 @@ export function maybeSecret(schema: JsonSchema | undefined): boolean {
 export function propertiesOf(schema: JsonSchema): Map<string, unknown> {
   const shapes = [schema, ...(schema.oneOf ?? [])];
   return new Map(shapes.flatMap(({ properties = {} }) => Object.entries(properties)));
-}
-
-function childOf(parent: JsonSchema | undefined, key: PropertyKey): JsonSchema | undefined {
-  if (parent === undefined || isUnknown(parent)) return parent;
-  return toSchema(propertiesOf(parent).get(String(key)) ?? parent.additionalProperties ?? parent.items);
 }
 
 /** The schema of any value: that of the settings of an adapter. */

@@ -108,9 +108,9 @@ export function loadToolFile(
 
 type Checked = { config: Config; faults: [] } | { config: undefined; faults: ConfigFault[] };
 
-/** Applies the schema. The faults are written for people and never quote a value. */
+/** Applies the schema. The faults are written for people and never quote a value. It is applied once, so compiling it does not pay. */
 function checkSchema(document: unknown): Checked {
-  const parsed = Config.safeParse(document, { error: messageFor });
+  const parsed = Config.safeParse(document, { error: messageFor, jitless: true });
   if (parsed.success) return { config: parsed.data, faults: [] };
   return { config: undefined, faults: parsed.error.issues.flatMap(toFaults) };
 }

@@ -43,8 +43,8 @@ export function resolveReferences(
     if (Array.isArray(value)) return value.map((item, index) => visit(item, [...path, index]));
     if (typeof value === 'string' && isSecretAt(path, value, parent)) found.literals.push(path);
     if (!isDocument(value)) return value;
-    const reference = maybeSecret(describeAt(path)) ? toReference(value) : undefined;
-    return reference === undefined ? copy(value, path) : read(reference, path);
+    const reference = toReference(value);
+    return reference !== undefined && maybeSecret(describeAt(path)) ? read(reference, path) : copy(value, path);
   }
 
   function copy(value: Document, path: Path): Document {
