@@ -39,7 +39,9 @@ describe('a command loads only what it needs', () => {
     const { configFile } = createBridgeWorkspace();
     const { packages } = await loadedBy('plans', 'list', '--config', configFile);
     expect(packages).toEqual(expect.arrayContaining(['commander', 'kysely', 'zod']));
-    expect(packages.filter((name) => ['prom-client', 'nodemailer', 'express', 'pino', 'pg'].includes(name))).toEqual([]);
+    expect(packages.filter((name) => ['prom-client', 'nodemailer', 'express', 'pino', 'pg'].includes(name))).toEqual(
+      [],
+    );
   });
 
   it('"gangway status": the database, and nothing that asks a marketplace or a tool', async () => {

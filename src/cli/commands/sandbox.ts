@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { AppError } from '../../domain/errors.ts';
+import { stripControl } from '../../lib/strip-control.ts';
 import type { HiredContract } from '../../sandbox/contract-control.ts';
 import type { PendingPayment } from '../../sandbox/employer/account.ts';
 import type { CreatedAccount } from '../../sandbox/employer/account-control.ts';
@@ -9,7 +10,7 @@ import type { Job } from '../../sandbox/sandbox-state.ts';
 import type { Snapshot } from '../../sandbox/snapshot.ts';
 import { type CreateCommand, defineCommand, type Given } from '../define-command.ts';
 import { argument, flag, type Inputs, option, toAmount, withDefault } from '../options.ts';
-import { faultOptions } from '../sandbox-fault-options.ts';
+import { faultOptions, toFaults } from '../sandbox-fault-options.ts';
 
 /** A marketplace to try Gangway against: one command runs it, the others act as its customers. */
 
@@ -18,7 +19,6 @@ const defaultUrl = `http://127.0.0.1:${defaultPort}`;
 
 const url = withDefault('<url>', 'Where the sandbox answers', defaultUrl, toUrl);
 const local = 'a sandbox is named with --url';
-const json = 'print the answer as JSON instead of text';
 
 interface ControlCommand<Arguments extends Inputs, Options extends Inputs> {
   name: string;
@@ -41,17 +41,17 @@ function control<Arguments extends Inputs = Record<never, never>, Options extend
   return defineCommand<Arguments, Options & { url: typeof url }>({
     ...declared,
     options: { url, ...(options as Options) },
-    json,
     async run() {
-      const { ask, toAnswer } = await import('../sandbox-control.ts');
+      const { askSandbox } = await import('../ask-sandbox.ts');
       return async (given, { terminal }) => {
         const [data, ...lines] = await act(given, (path, body) =>
-          ask(terminal, String(given.url), `/${path.map(encodeURIComponent).join('/')}`, body),
+          askSandbox(terminal, String(given.url), `/${path.map(encodeURIComponent).join('/')}`, body),
         );
-        return toAnswer(data, lines);
+        return { data, text: () => lines.map(stripControl).join('\n') };
       };
     },
     local,
+    json: 'print the answer as JSON instead of text',
   });
 }
 
@@ -179,28 +179,33 @@ const account = control({
   },
 });
 
-const setFaults = defineCommand({
+const setFaults = control({
   name: 'faults',
   description: 'Have things go wrong from now on, or show what went wrong',
   options: {
-    url,
     install: option('<id>', 'For this install alone (default: all)'),
     clear: flag('Have nothing go wrong any more'),
     ...faultOptions,
   },
-  json,
-  run: async () => (await import('../sandbox-faults-command.ts')).runSandboxFaults,
-  local,
+  async act({ install: installId, clear, ...options }, ask) {
+    const faults = toFaults(options);
+    if (faults !== undefined && clear) {
+      throw new AppError('invalid', '--clear goes without faults: they replace what was set');
+    }
+    if (faults !== undefined || clear) return inLines(await ask(['faults'], { installId, faults }));
+    return inLines((await ask<Snapshot>(['state'])).faults);
+  },
 });
 
-const state = defineCommand({
+const state = control({
   name: 'state',
   description: 'Show what the marketplace holds, without tokens and secrets',
-  options: { url },
-  json,
-  run: async () => (await import('../sandbox-state-command.ts')).runSandboxState,
-  local,
+  act: async (_given, ask) => inLines(await ask(['state'])),
 });
+
+function inLines(data: unknown): [data: unknown, ...lines: string[]] {
+  return [data, ...JSON.stringify(data, null, 2).split('\n')];
+}
 
 export const sandboxCommand = defineCommand({
   name: 'sandbox',

@@ -1,22 +1,9 @@
 import { AppError } from '../domain/errors.ts';
 import { stripControl } from '../lib/strip-control.ts';
-import type { Printed } from './define-command.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What the commands share that control a running sandbox. */
-
-export interface ControlOptions {
-  /** Where the sandbox answers. */
-  url: string;
-}
-
-/** The answer of a sandbox, and what it means in lines. */
-export function toAnswer(data: unknown, lines: readonly string[]): Printed {
-  return { data, text: () => lines.map(stripControl).join('\n').trimEnd() };
-}
-
 /** Sends a request to a running sandbox: with a body to change something, without one to read. */
-export async function ask<T = unknown>({ signal }: Terminal, url: string, path: string, body?: object): Promise<T> {
+export async function askSandbox<T>({ signal }: Terminal, url: string, path: string, body?: object): Promise<T> {
   const response = await fetch(new URL(`/sandbox${path}`, url), {
     redirect: 'error',
     signal: AbortSignal.any([signal, AbortSignal.timeout(answerTimeoutMs)]),
