@@ -106,7 +106,7 @@ export function createApp({
     onAppended: () => loops.services.wake('intake'),
   });
   const registry = createInstallRegistry(storage, config);
-  const storageGate = createStorageGateOf({ config, storage, clock, installs: registry.installs });
+  const storageGate = createStorageGateOf(config.receiver, storage.database, clock, registry.installs);
   const loops = createLoops({
     config,
     storage,
@@ -122,22 +122,7 @@ export function createApp({
   });
   const heartbeat = createHeartbeat({ database: storage.database, clock: leaseClock, logger });
   const readiness = createReadiness(() => checkWritable(storage), clock);
-  const receiver = createReceiver({
-    config,
-    logger,
-    clock,
-    metrics,
-    inbox,
-    storage,
-    readiness,
-    databaseClock: leaseClock,
-    installs: registry.installs,
-    alerts: loops.services.alerts,
-    storageGate,
-    onUnmatched: loops.noteUnmatched,
-    onStored: loops.noteDelivery,
-    loadInstalls: loops.loadInstalls,
-  });
+  const receiver = createReceiver({ clock, inbox, readiness, storageGate, loops });
   const changes = createChanges();
   const stopping = new AbortController();
   const startedActs = createStartedActs();
@@ -181,7 +166,7 @@ export function createApp({
       await carryTools(storage, config.tools, logger);
       await registry.load();
       sayWarnings({ config, adapters, logger }, registry.installs);
-      await loops.prepare({ acceptsOrphans, isRestored });
+      await loops.prepare(acceptsOrphans, isRestored);
       await heartbeat.start();
       // Before the first heartbeat, the key may have been rotated.
       await checkKey(storage.database, storage.box);

@@ -1,60 +1,54 @@
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import type { Config } from '../config/config-schema.ts';
+import type { Database } from '../db/database.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { readStored } from '../inbox/storage-store.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
-import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createHttpServer, type HttpServer } from '../lib/http-server.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Metrics } from '../lib/metrics.ts';
 import type { Readiness } from '../lib/readiness.ts';
 import { createReceiverApp } from '../receiver/receiver-app.ts';
 import { createStorageGate, type StorageGate } from '../receiver/storage-gate.ts';
-import type { OpenStorage } from './storage.ts';
+import type { Loops } from './loops.ts';
 
-export interface ReceiverParts {
-  config: Config;
-  storage: OpenStorage;
-  logger: Logger;
+interface ReceiverParts {
+  /** The clock of this machine, by which signatures are judged. */
   clock: Clock;
-  databaseClock: Clock;
-  metrics: Metrics;
   inbox: Inbox;
-  installs: InstallRegistry['installs'];
   readiness: Readiness;
-  alerts: Alerts;
   storageGate: StorageGate;
-  /** Called when no secret made a signature, at most once a minute for each install. */
-  onUnmatched(install: string): void;
-  /** Called when a delivery was stored. */
-  onStored(install: string): void;
-  loadInstalls(signal: AbortSignal): Promise<void>;
+  loops: Loops;
 }
 
 /** The public listener with everything between it and the inbox. */
-export function createReceiver({ config, installs, ...parts }: ReceiverParts): HttpServer {
+export function createReceiver({ loops, ...parts }: ReceiverParts): HttpServer {
+  const { config, logger, metrics, installs, alerts, clock: databaseClock } = loops.services;
   const { host, port, maxConnections, limits } = config.receiver;
-  const { headerPrefixes } = config.marketplace;
-  const secretsOf = (install: string) => installs.get(install)?.webhookSecrets;
-  const listener = createReceiverApp({ ...parts, secretsOf, headerPrefixes, limits });
+  const listener = createReceiverApp({
+    ...{ ...parts, logger, metrics, alerts, databaseClock, limits },
+    headerPrefixes: config.marketplace.headerPrefixes,
+    secretsOf: (install) => installs.get(install)?.webhookSecrets,
+    loadInstalls: loops.loadInstalls,
+    onStored: loops.noteDelivery,
+    onUnmatched: loops.noteUnmatched,
+  });
   return createHttpServer({ host, port, section: 'receiver', listener, maxConnections });
 }
 
 /** Keeps the disk for all installs. */
-export function createStorageGateOf({
-  config,
-  storage,
-  clock,
-  installs,
-}: Pick<ReceiverParts, 'config' | 'storage' | 'clock' | 'installs'>): StorageGate {
-  const file = sqliteFileOf(storage.database.url);
+export function createStorageGateOf(
+  { limits }: Config['receiver'],
+  { url, kysely }: Database,
+  clock: Clock,
+  installs: InstallRegistry['installs'],
+): StorageGate {
+  const file = sqliteFileOf(url);
   return createStorageGate({
-    limits: config.receiver.limits,
+    limits,
     clock,
-    readStored: () => readStored(storage.database.kysely),
+    readStored: () => readStored(kysely),
     readFree: async () => (file === undefined ? null : await readFreeBytes(path.dirname(file))),
     countInstalls: () => installs.size,
   });

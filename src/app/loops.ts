@@ -37,43 +37,16 @@ import { createFinalReportWorker } from '../usage/report/final-report-worker.ts'
 import { createReportWorker } from '../usage/report/report-worker.ts';
 import { createServices, type Services, type ServicesDeps } from './services.ts';
 
-export interface LoopsDeps extends ServicesDeps {
+interface LoopsDeps extends ServicesDeps {
   inbox: Inbox;
   /** Why a large delivery of an install would not be stored now. */
   wouldDefer: StorageGate['wouldDefer'];
 }
 
+export type Loops = ReturnType<typeof createLoops>;
+
 /** Everything that runs without being asked: the loops from the inbox to the tools. */
-export interface Loops {
-  all: readonly Loop[];
-  /**
-   * Checks, before any loop starts, whether the loops may act on what is in the database.
-   *
-   * @throws AppError `conflict` where the configuration no longer covers memberships that exist
-   */
-  prepare(options: StartOptions): Promise<void>;
-  /** Resolves when every loop has ended. */
-  stop(): Promise<void>;
-  /** What the loops act with. */
-  services: Services;
-  /** Call it when this process or another has written something. */
-  wakeAll(): void;
-  /** Call it when no secret of an install made the signature of a request. */
-  noteUnmatched(install: string): void;
-  /** Call it when a delivery of an install was received and stored. It only writes to memory. */
-  noteDelivery(install: string): void;
-  /** Loads what a command or another instance has changed about installs up to now. */
-  loadInstalls(signal: AbortSignal): Promise<void>;
-}
-
-export interface StartOptions {
-  /** Whether to start although the configuration no longer covers memberships that exist. */
-  acceptsOrphans: boolean;
-  /** Whether the database comes from a backup: then every install is read before any loop acts. */
-  isRestored: boolean;
-}
-
-export function createLoops(deps: LoopsDeps): Loops {
+export function createLoops(deps: LoopsDeps) {
   const { config, clock } = deps;
   const services = createServices(deps);
   const readWorker = createReadWorker(services);
@@ -107,6 +80,9 @@ export function createLoops(deps: LoopsDeps): Loops {
   const guidelinesWorker = createGuidelinesWorker(services);
   // Without a public address the marketplace cannot deliver, so there is no subscription to watch.
   const subscriptionWorker = config.receiver.publicUrl === undefined ? undefined : createSubscriptionWorker(services);
+  // Without mail in the configuration, invitations wait for an operator.
+  const { mail } = config;
+  const mailWorker = mail && createMailWorker(services, { send: createSendMail(mail.smtp), style: mail });
   const workers = [
     installsWorker,
     intakeWorker,
@@ -115,14 +91,14 @@ export function createLoops(deps: LoopsDeps): Loops {
     ...scheduleWorkers,
     feedWorker,
     guidelinesWorker,
-    ...(subscriptionWorker === undefined ? [] : [subscriptionWorker]),
+    ...[subscriptionWorker, mailWorker].filter((worker) => worker !== undefined),
     ...services.loops,
-    ...createMailWorkers(services),
     createReportWorker(services, keepAnswer),
     createFinalReportWorker(services, keepAnswer),
     createBudgetWorker(services),
     createPaymentWorker(services),
-    ...createNotifyWorkers(services),
+    // No channel waits for another.
+    ...services.channels.map((channel) => createNotifyWorker(services, channel)),
   ];
   const clockWorker = createClockWorker(services, clock);
   const loops = [
@@ -134,32 +110,31 @@ export function createLoops(deps: LoopsDeps): Loops {
     ...createHousekeeping(services),
   ];
   return {
-    all: loops,
-    stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
-    prepare: (options: StartOptions) => prepare(services, options),
+    all: loops as readonly Loop[],
+    /** What the loops act with. */
     services,
+    /** Resolves when every loop has ended. */
+    stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
+    prepare: (acceptsOrphans: boolean, isRestored: boolean) => prepare(services, acceptsOrphans, isRestored),
+    /** Call it when this process or another has written something. */
     wakeAll() {
       for (const loop of workers) loop.wake();
     },
-    noteUnmatched: (install) => subscriptionWorker?.noteUnmatched(install),
+    /** Call it when no secret of an install made the signature of a request. */
+    noteUnmatched: (install: string) => subscriptionWorker?.noteUnmatched(install),
+    /** Call it when a delivery of an install was received and stored. It only writes to memory. */
     noteDelivery: feedWorker.ring,
+    /** Loads what a command or another instance has changed about installs up to now. */
     loadInstalls: installsWorker.load,
   };
 }
 
-/** Without mail in the configuration, invitations wait for an operator. */
-function createMailWorkers(services: Services): Loop[] {
-  const style = services.config.mail;
-  if (style === undefined) return [];
-  return [createMailWorker(services, { send: createSendMail(style.smtp), style })];
-}
-
-/** One for each channel, so that no channel waits for another. */
-function createNotifyWorkers(services: Services): Loop[] {
-  return services.channels.map((channel) => createNotifyWorker(services, channel));
-}
-
-async function prepare(services: Services, { acceptsOrphans, isRestored }: StartOptions): Promise<void> {
+/**
+ * Checks, before any loop starts, whether the loops may act on what is in the database.
+ *
+ * @throws AppError `conflict` where the configuration no longer covers memberships that exist
+ */
+async function prepare(services: Services, acceptsOrphans: boolean, isRestored: boolean): Promise<void> {
   const { config, clock, installs, logger } = services;
   await mendAfterSetBack(services, clock.takeLatest().getTime());
   const orphaned = await checkOrphans(services, acceptsOrphans);
@@ -169,7 +144,7 @@ async function prepare(services: Services, { acceptsOrphans, isRestored }: Start
   await checkSilence(services, isRestored);
 }
 
-/** The loops that delete what its retention time is over for, and keep and watch the database. */
+/** The loops that delete expired data, and keep and watch the database. */
 function createHousekeeping(services: Services): Loop[] {
   const { database, logger, clock } = services;
   return [

@@ -41,7 +41,7 @@ function namesOf({ installs }: OperationContext): string[] {
 }
 
 async function openRemoteAsk(session: Session, url: string): Promise<Ask> {
-  const { openRemote } = await import('./remote/open-remote.ts');
+  const { openRemote } = await import('./open-remote.ts');
   const remote = openRemote(session, url);
   return {
     async answer({ method, path }, input) {

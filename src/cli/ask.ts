@@ -23,14 +23,7 @@ export async function askSecret(terminal: Terminal, question: string): Promise<s
 
 /** @returns false if stdin is no terminal */
 export async function askYesNo(terminal: Terminal, question: string): Promise<boolean> {
-  const { stdin, stderr, signal } = terminal;
-  if (stdin.isTTY !== true) return false;
-  const lines = createInterface({ input: stdin, output: stderr });
-  try {
-    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `, { signal })).trim());
-  } finally {
-    lines.close();
-  }
+  return /^y(es)?$/i.test((await askTyped(terminal, `${question} [y/N]`)) ?? '');
 }
 
 /** @returns what was typed; undefined if stdin is no terminal */

@@ -3,7 +3,7 @@ import { suggestNearest } from '../config/nearest.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { commit, schema, version } from '../lib/version.ts';
 import { nouns } from '../operations/nouns.ts';
-import { endAtMarketplaceCommand } from './commands/marketplace.ts';
+import { endAtMarketplaceCommand, importCommand, templateCommand } from './commands/beside-operations.ts';
 import { sandboxCommand } from './commands/sandbox.ts';
 import {
   adapterCommand,
@@ -19,7 +19,6 @@ import {
   startCommand,
   tryCommand,
 } from './commands/setup.ts';
-import { importCommand, templateCommand } from './commands/usage.ts';
 import { type CreateCommand, defineCommand, Ending } from './define-command.ts';
 import { oneOf } from './options.ts';
 import { printError, type Terminal } from './terminal.ts';

@@ -6,16 +6,17 @@ import type { SourceKind } from '../domain/source-kind.ts';
 import { findConnectedInstall } from '../installs/install-store.ts';
 import { type Established, establishInstall } from '../operations/connect/connect-install.ts';
 import { type Connecting, settleWish, toToken, toWantedJobs } from '../operations/connect/settle-wish.ts';
+import type { Check } from '../operations/doctor/check.ts';
 import { type Reconciled, reconcileNow } from '../operations/reconcile-now.ts';
 import { formatTable } from '../operations/text-table.ts';
 import { askSecret, askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
-import type { ServicesSession } from './session.ts';
+import type { RemoteSession, ServicesSession } from './session.ts';
 import { type Terminal, withProgress } from './terminal.ts';
 import { toCheckText } from './texts.ts';
 import { decidedBy } from './with-storage.ts';
 
-export interface ConnectOptions {
+interface ConnectOptions {
   install: string;
   employer: boolean;
   job: string[];
@@ -29,7 +30,7 @@ export interface ConnectOptions {
   wait: number;
 }
 
-export interface Connected extends Reconciled, Established {}
+interface Connected extends Reconciled, Established {}
 
 /** `gangway connect`: from the token of a customer, or of an employer's own account, to a working installation. */
 export async function runConnect(options: ConnectOptions, session: ServicesSession): Promise<Printed> {
@@ -37,7 +38,33 @@ export async function runConnect(options: ConnectOptions, session: ServicesSessi
   return printConnected(await connectAs(wish, options, session));
 }
 
-export function printConnected(connected: Connected): Printed {
+/** The same with `--remote`. A token that is not given here is the one that the instance has. */
+export async function askConnect(options: ConnectOptions, remote: RemoteSession): Promise<Printed> {
+  const { install, tokenFile, tool, projects, yes: relink, move, acceptOrphans, acceptOtherCustomer } = options;
+  const { terminal } = remote;
+  const { source, jobs } = toAccount(options);
+  const token = readToken(tokenFile, remote.line) ?? (await askToken(remote, toTokenName(source, install)));
+  const wait = `${Math.min(Math.ceil(options.wait / 1000), mostWaitSeconds)}s`;
+  const body = { source, jobs, token, tool, projects, relink, move, acceptOrphans, acceptOtherCustomer, wait };
+  const { checks, ...connected } = await remote.ask<Connected & { checks: Check[] }>(
+    'POST /installs/{install}/connect',
+    { params: { install }, body },
+  );
+  for (const check of checks) terminal.stderr.write(`${toCheckText(check, terminal.stderr)}\n`);
+  return printConnected(connected);
+}
+
+/** So long the API waits at most. */
+const mostWaitSeconds = 100;
+
+/** Undefined if stdin is no terminal, or nothing is typed. */
+async function askToken({ terminal }: RemoteSession, name: string): Promise<string | undefined> {
+  if (terminal.stdin.isTTY !== true) return undefined;
+  const typed = await askSecret(terminal, `${name} (nothing keeps the one it has): `);
+  return typed === '' ? undefined : typed;
+}
+
+function printConnected(connected: Connected): Printed {
   const { install, failure, ...data } = connected;
   return {
     data: { install, ...data },
@@ -62,19 +89,19 @@ async function toWish(options: ConnectOptions, session: ServicesSession): Promis
 }
 
 /** The kind of account and its jobs, as they are written on the line. */
-export function toAccount({ employer, job }: Pick<ConnectOptions, 'employer' | 'job'>) {
+function toAccount({ employer, job }: Pick<ConnectOptions, 'employer' | 'job'>) {
   const source: SourceKind | undefined = employer ? 'employer' : undefined;
   return { source, jobs: toWantedJobs(job) };
 }
 
 /** What the token is called in a question. */
-export function toTokenName(source: SourceKind | undefined, install: string): string {
+function toTokenName(source: SourceKind | undefined, install: string): string {
   const kind = { platform: 'Platform token', employer: 'Personal token' };
   return `${source === undefined ? 'Token' : kind[source]} of ${install}`;
 }
 
 /** From the file, else from the variable or its `_FILE`; undefined without either. */
-export function readToken(file: string | undefined, line: EnvironmentLine): string | undefined {
+function readToken(file: string | undefined, line: EnvironmentLine): string | undefined {
   const cwd = process.cwd();
   const text =
     file === undefined ? readVariable('GANGWAY_CONNECT_TOKEN', readEnvironment(line), cwd) : readSmallFile(file, cwd);
@@ -109,8 +136,7 @@ async function connectAs(
     by: decidedBy(),
     mayMove: move,
     confirm: async (question: string) => yes || (await askYesNo(terminal, question)),
-    onStep: (check: Parameters<typeof toCheckText>[0]) =>
-      void terminal.stderr.write(`${toCheckText(check, terminal.stderr)}\n`),
+    onStep: (check: Check) => void terminal.stderr.write(`${toCheckText(check, terminal.stderr)}\n`),
   };
   const established = await establishInstall(services, connector, wish, terminal.signal);
   const { install, acceptsOrphans } = wish;

@@ -64,7 +64,7 @@ interface Declared<Arguments extends Inputs, Options extends Inputs, Opens exten
   /** What is open while it runs; nothing by default. */
   opens?: Opens;
   /** The parts of the configuration whose secrets it uses, such as `tools`; by default only those of the database. */
-  uses?: readonly string[] | ((given: Given<Arguments, Options>) => readonly string[]);
+  uses?(given: Given<Arguments, Options>): readonly string[];
   /** @returns why the given values do not fit together; false or undefined if they do */
   misuse?(given: Given<Arguments, Options>): string | false | undefined;
   /** Imports the function that the command runs. */
@@ -91,26 +91,39 @@ export function defineCommand<
       const given = readGiven(command, declaration) as Given<Arguments, Options>;
       const misuse = declaration.misuse?.(given);
       if (misuse) session.misuse(misuse);
-      if (session.line.remote !== undefined) {
-        print(terminal, given.json, await runRemote({ declaration, given }, session, session.line.remote));
+      const { remote, local, opens, uses = () => [] } = declaration;
+      const { remote: url } = session.line;
+      if (url !== undefined) {
+        if (remote === undefined) return session.misuse(`"${name}" does not take --remote: ${local}`);
+        const { openRemote } = await import('./open-remote.ts');
+        print(terminal, given.json, await (await remote())(given, openRemote(session, url)));
         return;
       }
       const run = await declaration.run();
-      await openFor({ declaration, given }, session, async (opened) => {
-        print(terminal, given.json, await run(given, opened));
+      await withOpened(session, opens, { uses: uses(given) }, async (opened) => {
+        print(terminal, given.json, await run(given, opened as Sessions[Opens]));
       });
     });
   };
 }
 
-/** A command that only has subcommands. `list` is run if none of them is named. */
+/** Opens what a command needs, and closes it after the work. */
+async function withOpened(
+  session: Session,
+  opens: keyof Sessions = 'nothing',
+  needs: { uses: readonly string[] },
+  work: (opened: Session) => Promise<void>,
+): Promise<void> {
+  if (opens === 'nothing') return await work(session);
+  if (opens === 'storage') return await (await import('./with-storage.ts')).withStorage(session, needs, work);
+  await (await import('./with-services.ts')).withServices(session, needs, work);
+}
+
+/** A command that only has subcommands. */
 export function defineGroup(name: string, description: string, commands: readonly CreateCommand[]): CreateCommand {
   return (terminal) => {
     const group = new Command(name).description(description);
-    for (const create of commands) {
-      const command = create(terminal);
-      group.addCommand(command, { isDefault: command.name() === 'list' });
-    }
+    for (const create of commands) group.addCommand(create(terminal));
     return group;
   };
 }
@@ -131,15 +144,18 @@ function toArgument({ term = '', description, ...input }: Input<unknown>): Argum
 }
 
 function toOption(key: string, { term, description, ...input }: Input<unknown>): Option {
-  const name = `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-  return withValue(new Option(term === undefined ? name : `${name} ${term}`, description), input);
+  const name = toKebab(key);
+  return withValue(new Option(term === undefined ? `--${name}` : `--${name} ${term}`, description), input);
 }
 
-type ValueRules = Pick<Input<unknown>, 'absent' | 'isDefault' | 'shown' | 'choices' | 'parse'>;
+/** As the command line writes the name of an argument or an option: `dryRun` is `dry-run`. */
+export function toKebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
 
 function withValue<Declared extends Argument | Option>(
   declared: Declared,
-  { absent, isDefault, shown, choices, parse }: ValueRules,
+  { absent, isDefault, shown, choices, parse }: Omit<Input<unknown>, 'term' | 'description'>,
 ): Declared {
   if (isDefault) declared.default(absent, shown);
   if (choices) declared.choices(choices.map(String));
@@ -147,13 +163,8 @@ function withValue<Declared extends Argument | Option>(
   return declared;
 }
 
-interface DeclaredInputs {
-  arguments?: Inputs;
-  options?: Inputs;
-}
-
 /** If a parent command has the same option, commander gives the value to the parent. */
-function readGiven(command: Command, declared: DeclaredInputs): Record<string, unknown> {
+function readGiven(command: Command, declared: { arguments?: Inputs; options?: Inputs }): Record<string, unknown> {
   const values: Record<string, unknown> = command.optsWithGlobals();
   const names = Object.keys(declared.arguments ?? {});
   for (const [index, name] of names.entries()) values[name] = command.processedArgs[index];
@@ -162,49 +173,12 @@ function readGiven(command: Command, declared: DeclaredInputs): Record<string, u
   return { ...Object.fromEntries(given), json: values['json'] === true };
 }
 
-function createSession(terminal: Terminal, command: Command): Session {
+export function createSession(terminal: Terminal, command: Command): Session {
   return {
     terminal,
     line: command.optsWithGlobals(),
     misuse: (error) => command.error(`error: ${error}`),
   };
-}
-
-interface Opening<Arguments extends Inputs, Options extends Inputs, Opens extends keyof Sessions> {
-  declaration: CommandDeclaration<Arguments, Options, Opens>;
-  given: Given<Arguments, Options>;
-}
-
-async function runRemote<Arguments extends Inputs, Options extends Inputs, Opens extends keyof Sessions>(
-  { declaration, given }: Opening<Arguments, Options, Opens>,
-  session: Session,
-  url: string,
-): Promise<Printed | undefined> {
-  if (declaration.remote === undefined) {
-    return session.misuse(`"${declaration.name}" does not take --remote: ${declaration.local}`);
-  }
-  const { openRemote } = await import('./remote/open-remote.ts');
-  const run = await declaration.remote();
-  return await run(given, openRemote(session, url));
-}
-
-/** Opens what a command needs, and closes it after the work. */
-async function openFor<Arguments extends Inputs, Options extends Inputs, Opens extends keyof Sessions>(
-  { declaration, given }: Opening<Arguments, Options, Opens>,
-  session: Session,
-  work: (session: Sessions[Opens]) => Promise<void>,
-): Promise<void> {
-  const { opens } = declaration;
-  const uses = typeof declaration.uses === 'function' ? declaration.uses(given) : (declaration.uses ?? []);
-  const workWith = work as (session: Session) => Promise<void>;
-  const needs = { uses, isDry: false };
-  if (opens === 'storage') {
-    const { withStorage } = await import('./with-storage.ts');
-    await withStorage(session, workWith, needs);
-  } else if (opens === 'services') {
-    const { withServices } = await import('./with-services.ts');
-    await withServices(session, needs, workWith);
-  } else await workWith(session);
 }
 
 function print(terminal: Terminal, json: boolean, printed: Printed | undefined): void {

@@ -21,7 +21,7 @@ import { examineMarketplace } from '../operations/doctor/examine-marketplace.ts'
 import { callTool } from '../tools/call-tool.ts';
 import { createCanaries } from './canaries.ts';
 import type { Printed } from './define-command.ts';
-import type { Session } from './session.ts';
+import type { RemoteSession, Session } from './session.ts';
 import { toCheckText } from './texts.ts';
 import { loadCommandConfig, secretKeyOf } from './with-storage.ts';
 
@@ -37,7 +37,12 @@ export async function runDoctor(options: DoctorOptions, session: Session): Promi
   return printChecks(await runChecks(options, session));
 }
 
-export function printChecks(checks: readonly Check[]): Printed {
+export async function askDoctor({ rehearse }: { rehearse: boolean }, remote: RemoteSession): Promise<Printed> {
+  if (rehearse) return remote.misuse("option '--rehearse' cannot be used with option '--remote'");
+  return printChecks((await remote.ask<{ checks: Check[] }>('POST /doctor')).checks);
+}
+
+function printChecks(checks: readonly Check[]): Printed {
   const failed = checks.filter(({ status }) => status === 'failure').length;
   return {
     data: { checks },

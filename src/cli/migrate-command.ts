@@ -4,7 +4,7 @@ import { withStorage } from './with-storage.ts';
 
 /** `gangway migrate`: every start does this first. As a command it can be a step of its own. */
 export async function runMigrate(_given: object, session: Session): Promise<Printed> {
-  const migrated = await withStorage(session, async ({ storage }) => storage.migrated, { mayBeFirst: true });
+  const migrated = await withStorage(session, { mayBeFirst: true }, async ({ storage }) => storage.migrated);
   return {
     data: { migrated },
     text: () =>

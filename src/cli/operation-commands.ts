@@ -13,7 +13,8 @@ import type { Noun } from '../operations/nouns.ts';
 import type { Operation } from '../operations/operation.ts';
 import { longestPage } from '../operations/values.ts';
 import type { Ask } from './ask-operation.ts';
-import { type CreateCommand, Ending } from './define-command.ts';
+import { type CreateCommand, createSession, Ending, toKebab } from './define-command.ts';
+import { pickInstall } from './pick-install.ts';
 import { type Output, printAnswer } from './print-answer.ts';
 import type { Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
@@ -45,14 +46,6 @@ export async function createNounCommand(
 /** A noun does this where no verb is named. */
 export const defaultVerbs: ReadonlySet<string> = new Set(['list', 'now']);
 
-interface Line {
-  json?: boolean;
-  output?: Output;
-  config?: string;
-  envFile?: string;
-  remote?: string;
-}
-
 function createCommand(name: string, operation: Operation, terminal: Terminal): Command {
   const fields = fieldsOf(inputOfCommand(operation));
   const command = new Command(name).description(operation.summary);
@@ -67,14 +60,14 @@ function createCommand(name: string, operation: Operation, terminal: Terminal): 
     command.addOption(new Option('--output <format>', 'How to print the rows.').choices(['table', 'csv', 'json']));
   }
   return command.action(async () => {
-    const line: Line & Record<string, unknown> = command.optsWithGlobals();
+    const line: { json?: boolean; output?: Output } & Record<string, unknown> = command.optsWithGlobals();
     const output = line.json === true ? 'json' : (line.output ?? 'table');
-    const session: Session = { terminal, line, misuse: (error) => command.error(`error: ${error}`) };
+    const session = createSession(terminal, command);
     const texts = readTexts(command, operation, line, [...fields.keys()]);
     const input = toInput(operation, texts, session);
     const { openAsk } = await import('./ask-operation.ts');
     await openAsk(session, operation, input, async (ask) => {
-      if (needsInstall(operation, texts)) Object.assign(input, { install: await onlyInstall(ask, session) });
+      if (needsInstall(operation, texts)) Object.assign(input, { install: pickInstall(session, await ask.installs()) });
       const answer = await askAll(operation, input, ask);
       const status = printAnswer(terminal, operation, answer, output, input);
       if (status !== 0) throw new Ending(status);
@@ -103,10 +96,6 @@ function toOption(name: string, { type, choices, preset, description }: Field): 
 
 function optionOf(name: string): string {
   return `--${toKebab(name)}`;
-}
-
-function toKebab(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 /** What was written on the line for each field. */
@@ -142,14 +131,6 @@ function toInput(operation: Operation, texts: Texts, session: Session): object {
 
 function needsInstall(operation: Operation, texts: Texts): boolean {
   return mayLeaveOutInstall(operation) && texts['install'] === undefined;
-}
-
-async function onlyInstall(ask: Ask, session: Session): Promise<string> {
-  const names = await ask.installs();
-  const [only] = names;
-  if (only === undefined) return session.misuse('there is no install yet: gangway connect <name>');
-  if (names.length === 1) return only;
-  return session.misuse(`name the install: ${names.join(', ')}`);
 }
 
 /** The answer; of a list with pages, as many pages as the limit takes. */

@@ -79,21 +79,9 @@ export function oneOf<const Value extends string>(
   return { term, description, absent: choices[0] as Value, choices };
 }
 
-/** A duration as the configuration has them, read as milliseconds. */
-function durationOption(description: string, preset: string): Input<number> {
-  return {
-    term: '<duration>',
-    description,
-    absent: toDuration(preset),
-    isDefault: true,
-    shown: preset,
-    parse: toDuration,
-  };
-}
-
-/** How long a command waits for what others do. */
+/** How long a command waits for what others do, in milliseconds. */
 export function wait(description: string): Input<number> {
-  return durationOption(description, '60s');
+  return { term: '<duration>', description, absent: 60_000, isDefault: true, shown: '60s', parse: toDuration };
 }
 
 function toDuration(text: string): number {

@@ -1,14 +1,14 @@
-import { open } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { limitCache } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
-import { countNames } from '../domain/usage.ts';
 import { maskText } from '../lib/mask.ts';
 import { sayCount } from '../lib/say-count.ts';
 import { openHeapClearing } from '../lib/small-heap.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import type { Columns } from '../operations/show.ts';
-import { formatChange, formatList } from '../operations/text-table.ts';
+import { formatList } from '../operations/text-table.ts';
+import { changeColumns, countColumns } from '../operations/usage-values.ts';
 import { clearImports } from '../usage/import/clear-imports-worker.ts';
 import { type ImportFormat, toTemplate } from '../usage/import/entry.ts';
 import { countImport, type ImportPreview, prepareImport } from '../usage/import/import-file.ts';
@@ -17,7 +17,7 @@ import { lineOutcomes, type PreviewedLine } from '../usage/import/line-tally.ts'
 import { askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstall } from './pick-install.ts';
-import type { ServicesSession } from './session.ts';
+import type { RemoteSession, ServicesSession } from './session.ts';
 import { type Terminal, withProgress } from './terminal.ts';
 import { decidedBy } from './with-storage.ts';
 
@@ -26,18 +26,18 @@ interface Confirmation {
   json: boolean;
 }
 
-export interface ImportOptions extends Confirmation {
+interface ImportOptions extends Confirmation {
   file: string;
   install: string | undefined;
 }
 
 /** `gangway usage import`: work from a file, for tools that cannot be asked. */
 export async function runUsageImport(options: ImportOptions, session: ServicesSession): Promise<Printed> {
-  const install = pickInstall(session, session.services.installs, options.install);
+  const install = pickInstall(session, [...session.services.installs.keys()], options.install);
   return await importFile(session, install, options.file, options);
 }
 
-export function formatOf(file: string): ImportFormat {
+function formatOf(file: string): ImportFormat {
   return path.extname(file).toLowerCase() === '.csv' ? 'csv' : 'ndjson';
 }
 
@@ -53,10 +53,7 @@ async function importFile(
 ): Promise<Printed> {
   await limitCache(services.database, cacheKiB);
   const { signal } = terminal;
-  const handle = await open(file).catch((error: unknown) => {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    throw new AppError('invalid', `Could not open ${file} (${code})`, { cause: error });
-  });
+  const handle = await open(file).catch((error) => refuseFile(file, error));
   try {
     const about = { install, fileName: maskText(path.basename(file)) };
     const chunks = handle.createReadStream() as AsyncIterable<Buffer>;
@@ -77,6 +74,10 @@ async function importFile(
     await handle.close();
     await withProgress(terminal, (onProgress) => clearImports(services, { signal, onProgress }));
   }
+}
+
+function refuseFile(file: string, error: NodeJS.ErrnoException): never {
+  throw new AppError('invalid', `Could not open ${file} (${error.code ?? 'unknown'})`, { cause: error });
 }
 
 /** The heap is cleared after so many chunks. */
@@ -100,7 +101,7 @@ interface ReadFile {
 }
 
 /** @param settle makes the file count, or drops it. @returns the number of the import */
-export async function confirmImport(
+async function confirmImport(
   terminal: Terminal,
   { preview, ...about }: ReadFile,
   { yes, json }: Confirmation,
@@ -121,6 +122,31 @@ export async function confirmImport(
         : toImportedText(imported, preview),
     status: imported === null ? 2 : 0,
   };
+}
+
+type Imported = ImportPreview & { install: string; imported: number | null };
+
+/** The same with `--remote`: the file is sent whole, first to be looked at. */
+export async function askUsageImport(options: ImportOptions, remote: RemoteSession): Promise<Printed> {
+  const { file } = options;
+  const { installs } = await remote.ask<{ installs: { install: string }[] }>('GET /installs');
+  const install = pickInstall(
+    remote,
+    installs.map((one) => one.install),
+    options.install,
+  );
+  const fileName = maskText(path.basename(file));
+  const body = {
+    install,
+    fileName,
+    format: formatOf(file),
+    content: await readFile(file, 'utf8').catch((error) => refuseFile(file, error)),
+  };
+  const send = (dryRun: boolean) => remote.ask<Imported>('POST /usage/imports', { body: { ...body, dryRun } });
+  const { install: _, imported: __, ...preview } = await send(true);
+  return await confirmImport(remote.terminal, { install, fileName, preview }, options, async (isMeant) =>
+    isMeant ? (await send(false)).imported : null,
+  );
 }
 
 /** `gangway usage template`: a file to start from. */
@@ -161,13 +187,9 @@ const lineColumns: Columns<PreviewedLine> = [
   ['trainer', ({ trainerId }) => trainerId],
   ['', ({ outcome }) => outcome],
   ['contract', ({ contractId }) => contractId],
-  ...countNames.map(
-    (name) =>
-      [
-        name,
-        ({ from, to }: PreviewedLine) => formatChange(from?.[name] ?? null, to?.[name] ?? null),
-        { align: 'right' },
-      ] as const,
+  ...changeColumns<PreviewedLine>(
+    ({ from }) => from,
+    ({ to }) => to,
   ),
   ['because', ({ reason }) => reason],
 ];
@@ -177,9 +199,7 @@ type OutcomeRow = { outcome: string } & ImportPreview['outcomes']['sent'];
 const sumColumns: Columns<OutcomeRow> = [
   ['', ({ outcome }) => outcome],
   ['lines', ({ lines }) => lines, { align: 'right' }],
-  ...countNames.map(
-    (name) => [name, ({ counts }: OutcomeRow) => toDifference(counts[name]), { align: 'right' }] as const,
-  ),
+  ...countColumns<OutcomeRow>(({ counts }, name) => toDifference(counts[name])),
 ];
 
 function toImportedText(id: number, { outcomes: { sent, held } }: ImportPreview): string {

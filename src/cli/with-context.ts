@@ -50,27 +50,26 @@ async function withDatabase(
   needs: { isDry: boolean; uses: readonly string[] },
   work: Work,
 ): Promise<void> {
-  await withStorage(
-    session,
-    async ({ config, storage }) => {
-      const installs = await loadInstalls(storage, config);
-      const clock = createDatabaseClock(storage.database, systemClock);
-      await clock.correct();
-      const source = findConfiguration(toQuery(session));
-      const opened: Partial<OperationContext> = {
-        ...storage,
-        ...{ config, clock, installs },
-        configFile: source.kind === 'file' ? source.path : undefined,
-        wake: () => undefined,
-      };
-      if (asks === 'channels') {
-        const { createChannels } = await import('../notify/create-channels.ts');
-        opened.channels = createChannels(config, clock);
-      }
-      await work(refuseOthers(opened), []);
-    },
-    needs,
-  );
+  await withStorage(session, needs, async ({ config, storage }) => {
+    const installs = await loadInstalls(storage, config);
+    const clock = createDatabaseClock(storage.database, systemClock);
+    await clock.correct();
+    const source = findConfiguration(toQuery(session));
+    const configFile = source.kind === 'file' ? source.path : undefined;
+    const opened: Partial<OperationContext> = {
+      ...storage,
+      config,
+      configFile,
+      clock,
+      installs,
+      wake: () => undefined,
+    };
+    if (asks === 'channels') {
+      const { createChannels } = await import('../notify/create-channels.ts');
+      opened.channels = createChannels(config, clock);
+    }
+    await work(refuseOthers(opened), []);
+  });
 }
 
 /** An operation that asks the database alone has no tools, no marketplace and no alerts. */

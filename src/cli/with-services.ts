@@ -19,7 +19,7 @@ interface ServiceNeeds {
   /** The parts of the configuration whose secrets are used. */
   uses: readonly string[];
   /** Whether nothing must be written. */
-  isDry: boolean;
+  isDry?: boolean;
 }
 
 const quieterThanWarn: ReadonlySet<string> = new Set(['error', 'fatal', 'silent']);
@@ -27,7 +27,7 @@ const quieterThanWarn: ReadonlySet<string> = new Set(['error', 'fatal', 'silent'
 /** Opens the services, for a command that does the work of a running bridge or helps one with it. */
 export async function withServices(
   session: Session,
-  { uses, isDry }: ServiceNeeds,
+  { uses, isDry = false }: ServiceNeeds,
   work: (session: ServicesSession) => Promise<void>,
 ): Promise<void> {
   keepHeapSmall();

@@ -36,8 +36,8 @@ interface StorageNeeds {
  */
 export async function withStorage<Result>(
   session: Session,
+  { mayBeFirst = false, isDry = false, uses = [] }: StorageNeeds,
   work: (session: StorageSession) => Promise<Result>,
-  { mayBeFirst = false, isDry = false, uses = [] }: StorageNeeds = {},
 ): Promise<Result> {
   const loaded = loadCommandConfig(session, uses);
   if (!mayBeFirst) refuseMissing(loaded, isDry);

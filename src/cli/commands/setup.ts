@@ -66,9 +66,9 @@ another token it connects a customer again who has disconnected. A personal toke
 payments:read, messages:read, participant_work_email:read and webhooks:manage; what it may do beyond that
 is said before it is stored. Exit status: as of gangway reconcile.`,
   opens: 'services',
-  uses: ['installs', 'tools'],
+  uses: () => ['installs', 'tools'],
   run: async () => (await import('../connect-command.ts')).runConnect,
-  remote: async () => (await import('../remote/setup.ts')).askConnect,
+  remote: async () => (await import('../connect-command.ts')).askConnect,
 });
 
 function toPatterns(text: string): string[] {
@@ -129,7 +129,7 @@ export const doctorCommand = defineCommand({
     return !rehearse && (tool !== undefined || group !== undefined) && '--tool and --group are for --rehearse';
   },
   run: async () => (await import('../doctor-command.ts')).runDoctor,
-  remote: async () => (await import('../remote/setup.ts')).askDoctor,
+  remote: async () => (await import('../doctor-command.ts')).askDoctor,
 });
 
 export const openCommand = defineCommand({

@@ -1,7 +1,7 @@
 import { defineCommand } from '../define-command.ts';
-import { argument, flag, option } from '../options.ts';
+import { argument, flag, option, usesInstall } from '../options.ts';
 
-/** What is done with files on this machine. */
+/** Commands of nouns that are no operations: they work with files or ask at the terminal. */
 
 export const importCommand = defineCommand({
   name: 'import',
@@ -17,7 +17,7 @@ Exit status: 0 done, 1 failed or something in the file is wrong, 2 not confirmed
   misuse: ({ file }) => !/\.(csv|ndjson|jsonl)$/i.test(file) && 'the file must be a .csv or an .ndjson',
   opens: 'services',
   run: async () => (await import('../usage-import-command.ts')).runUsageImport,
-  remote: async () => (await import('../remote/usage.ts')).askUsageImport,
+  remote: async () => (await import('../usage-import-command.ts')).askUsageImport,
 });
 
 export const templateCommand = defineCommand({
@@ -27,4 +27,19 @@ export const templateCommand = defineCommand({
   json: 'Print one JSON object with the file in it',
   run: async () => (await import('../usage-import-command.ts')).runUsageTemplate,
   local: 'it asks nobody',
+});
+
+export const endAtMarketplaceCommand = defineCommand({
+  name: 'end-at-marketplace',
+  description: 'End a contract of your own account at the marketplace: for good, and never undone',
+  arguments: { contract: argument('<contract>', 'Its id') },
+  options: {
+    install: option('<name>', 'Its install, if several have a contract with this id'),
+    confirm: option('<contract>', 'Its id once more, instead of typing it'),
+    leave: flag('Do not wait until a person at the marketplace has decided'),
+  },
+  opens: 'storage',
+  uses: usesInstall,
+  run: async () => (await import('../end-contract-command.ts')).runContractsEndAtMarketplace,
+  local: 'it asks at the terminal',
 });
