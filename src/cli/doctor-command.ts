@@ -23,7 +23,7 @@ import { createCanaries } from './canaries.ts';
 import type { Printed } from './define-command.ts';
 import type { RemoteSession, Session } from './session.ts';
 import { toCheckText } from './texts.ts';
-import { loadCommandConfig, secretKeyOf } from './with-storage.ts';
+import { loadCommandConfig } from './with-storage.ts';
 
 interface DoctorOptions {
   rehearse: boolean;
@@ -177,7 +177,7 @@ const restoring = 'Restore database and key from backups that belong together';
 async function examineKey(database: Database, loaded: LoadedConfig): Promise<{ key: Check; box?: SecretBox }> {
   try {
     const { url } = loaded.config.database;
-    const box = createSecretBox(findKey(url, secretKeyOf(loaded)));
+    const box = createSecretBox(findKey(url, loaded.secretKey));
     await checkKey(database, box);
     return { key: ok('key', `The database opens with the key ${box.fingerprint}`), box };
   } catch (error) {

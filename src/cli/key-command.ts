@@ -1,5 +1,7 @@
 import type { LoadedConfig } from '../config/load-config.ts';
 import { createAliveLock } from '../db/alive-lock.ts';
+import { writeAudit } from '../db/audit-store.ts';
+import { inTransaction } from '../db/database.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import { migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open-database.ts';
@@ -12,13 +14,13 @@ import { systemClock } from '../lib/clock.ts';
 import type { Printed } from './define-command.ts';
 import type { Session } from './session.ts';
 import { withProgress } from './terminal.ts';
-import { loadCommandConfig, noteAct, refuseMissing, secretKeyOf } from './with-storage.ts';
+import { decidedBy, loadCommandConfig, refuseMissing } from './with-storage.ts';
 
 /** `gangway key`: shows the key that everything is sealed with, and replaces it. */
 
 export async function runKeyShow(_given: object, session: Session): Promise<Printed> {
   const loaded = loadCommandConfig(session, []);
-  const { fingerprint } = createSecretBox(findKey(loaded.config.database.url, secretKeyOf(loaded)));
+  const { fingerprint } = createSecretBox(findKey(loaded.config.database.url, loaded.secretKey));
   return { data: { fingerprint }, text: () => fingerprint };
 }
 
@@ -41,7 +43,7 @@ export async function runKeyRotate(_given: object, session: Session): Promise<Pr
     });
     promote();
     const { fingerprint } = createSecretBox(newKey);
-    await noteAct(database, 'key rotate', `the key is ${fingerprint}`);
+    await inTransaction(database, (tx) => writeAudit(tx, decidedBy(), 'key rotate', `the key is ${fingerprint}`));
     return { data: { fingerprint, ...rotated }, text: () => toText(fingerprint, rotated) };
   } finally {
     alive.release();
@@ -59,7 +61,7 @@ interface Keys {
 function findKeys(loaded: LoadedConfig): Keys {
   const { config, secretKey, previousSecretKey } = loaded;
   const { url } = config.database;
-  if (secretKey.source === 'none') {
+  if (secretKey === undefined) {
     const oldKey = findKey(url, undefined);
     const file = keyFileOf(url);
     return { oldKey, newKey: file?.loadNext() ?? oldKey, promote: () => file?.promoteNext() };
@@ -70,7 +72,7 @@ function findKeys(loaded: LoadedConfig): Keys {
       'There is nothing to replace: set GANGWAY_SECRET_KEY to the new key and GANGWAY_SECRET_KEY_PREVIOUS to the old one, then run this again',
     );
   }
-  return { oldKey: previousSecretKey, newKey: secretKey.key, promote: () => undefined };
+  return { oldKey: previousSecretKey, newKey: secretKey, promote: () => undefined };
 }
 
 function toText(fingerprint: string, { resealed, unopened }: RotatedKey): string {

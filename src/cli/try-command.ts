@@ -221,15 +221,11 @@ function prepareAccount(sandbox: Sandbox, employerBaseUrl: string): TriedAccount
     jobId,
     async askForEnd(contractId) {
       sandbox.fundMilestone(contractId);
-      const { body } = await requestJson({
-        method: 'POST',
-        url: `${employerBaseUrl}/contracts/${contractId}/end`,
-        headers: { authorization: `Bearer ${token}` },
-        purpose: 'end the contract in the sandbox',
-        timeoutMs: 5000,
-        maxBytes: 65_536,
-      });
-      return (body as { approval: { id: string } }).approval.id;
+      const { approval } = await post<{ approval: { id: string } }>(
+        `${employerBaseUrl}/contracts/${contractId}/end`,
+        token,
+      );
+      return approval.id;
     },
   };
 }
@@ -260,27 +256,29 @@ const demoProject = 'street-signs';
 async function prepareCustomer(sandbox: Sandbox, baseUrl: string, receiverPort: number): Promise<Customer> {
   const { installId, token } = sandbox.createInstall();
   const job = sandbox.createJob({ installId, title: 'Street sign annotation' });
-  const post = async (path: string, body: object) => {
-    const answer = await requestJson({
-      method: 'POST',
-      url: `${baseUrl}${path}`,
-      headers: { authorization: `Bearer ${token}` },
-      body,
-      purpose: 'prepare the sandbox',
-      timeoutMs: 5000,
-      maxBytes: 65_536,
-    });
-    return answer.body;
-  };
   const url = `http://127.0.0.1:${receiverPort}/webhooks/demo`;
-  const endpoint = await post('/webhook-endpoints', { url, eventTypes: platformEventTypes });
-  await post('/project-links', {
+  const endpoint = { url, eventTypes: platformEventTypes };
+  const { secret } = await post<{ secret: string }>(`${baseUrl}/webhook-endpoints`, token, endpoint);
+  await post(`${baseUrl}/project-links`, token, {
     externalProjectId: demoProject,
     externalProjectName: 'Street signs',
     externalProjectUrl: 'https://tool.example.com/projects/street-signs',
     jobId: job.id,
   });
-  return { token, secret: (endpoint as { secret: string }).secret, jobId: job.id };
+  return { token, secret, jobId: job.id };
+}
+
+async function post<Answer>(url: string, token: string, body?: object): Promise<Answer> {
+  const answer = await requestJson({
+    method: 'POST',
+    url,
+    headers: { authorization: `Bearer ${token}` },
+    ...(body && { body }),
+    purpose: 'act in the sandbox',
+    timeoutMs: 5000,
+    maxBytes: 65_536,
+  });
+  return answer.body as Answer;
 }
 
 /** The endpoint's address must be known before anything listens there. */

@@ -5,8 +5,7 @@ import type { Environment } from '../config/document.ts';
 import { readEnvironment } from '../config/environment.ts';
 import type { ConfigurationQuery } from '../config/find-configuration.ts';
 import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
-import { type By, writeAudit } from '../db/audit-store.ts';
-import { type Database, inTransaction } from '../db/database.ts';
+import type { By } from '../db/audit-store.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { AppError } from '../domain/errors.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
@@ -63,23 +62,13 @@ export function refuseMissing({ config, source }: LoadedConfig, isDry: boolean):
   );
 }
 
-export async function openConfigured(loaded: LoadedConfig): Promise<OpenStorage> {
-  return await openStorage(loaded.config.database.url, secretKeyOf(loaded));
-}
-
-/** Undefined if a key file is used instead. */
-export function secretKeyOf({ secretKey }: LoadedConfig): Buffer | undefined {
-  return secretKey.source === 'none' ? undefined : secretKey.key;
+export async function openConfigured({ config, secretKey }: LoadedConfig): Promise<OpenStorage> {
+  return await openStorage(config.database.url, secretKey);
 }
 
 /** Who is at the command line, and when: what an audit remembers. */
 export function decidedBy(): By {
   return { actor: actorName(), at: toInstant(systemClock.now()) };
-}
-
-/** Keeps what an operator has just had done, where that took more than one transaction. */
-export async function noteAct(database: Database, action: string, subject: string): Promise<void> {
-  await inTransaction(database, (tx) => writeAudit(tx, decidedBy(), action, subject));
 }
 
 /** In a container, a user may have a number and no name. */

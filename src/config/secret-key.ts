@@ -3,11 +3,9 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import type { ConfigFault, Environment } from './document.ts';
 import { readVariable } from './environment.ts';
 
-/** The key with which everything secret is encrypted; `none` if a key file is used instead. */
-export type SecretKey = { source: 'environment'; key: Buffer } | { source: 'none' };
-
 export interface SecretKeys {
-  secretKey: SecretKey;
+  /** The key with which everything secret is encrypted; undefined if a key file is used instead. */
+  secretKey: Buffer | undefined;
   /** The key that `gangway key rotate` replaces by `secretKey`. */
   previousSecretKey: Buffer | undefined;
 }
@@ -25,12 +23,11 @@ export function loadSecretKeys(
 ): SecretKeys & { faults: ConfigFault[] } {
   const faults: ConfigFault[] = [];
   const name = 'GANGWAY_SECRET_KEY';
-  const key = load(name);
+  const secretKey = load(name);
   const previousSecretKey = load(`${name}_PREVIOUS`);
-  if (key === undefined && faults.length === 0 && isRequired) {
+  if (secretKey === undefined && faults.length === 0 && isRequired) {
     faults.push({ path: [name], message: `is required with PostgreSQL; ${remedy}` });
   }
-  const secretKey: SecretKey = key ? { source: 'environment', key } : { source: 'none' };
   return { secretKey, previousSecretKey, faults };
 
   function load(variable: string): Buffer | undefined {

@@ -254,7 +254,7 @@ describe('the secret key', () => {
 
   it.each(['base64', 'base64url', 'hex'] as const)('is read as %s', (encoding) => {
     const { secretKey } = load({ GANGWAY_SECRET_KEY: key.toString(encoding) });
-    expect(secretKey).toEqual({ source: 'environment', key });
+    expect(secretKey).toEqual(key);
   });
 
   it('is read from a file, and the key before it from a variable', () => {
@@ -263,7 +263,7 @@ describe('the secret key', () => {
       { GANGWAY_SECRET_KEY_FILE: 'key', GANGWAY_SECRET_KEY_PREVIOUS: older.toString('hex') },
       { key: `${key.toString('base64')}\n` },
     );
-    expect(loaded.secretKey).toEqual({ source: 'environment', key });
+    expect(loaded.secretKey).toEqual(key);
     expect(loaded.previousSecretKey).toEqual(older);
   });
 
