@@ -64,11 +64,11 @@ export const liveMutants: readonly LiveMutant[] = [
     rule: 'A delivery is stored before it is answered',
     file: 'src/receiver/webhook-route.ts',
     find: `const status = await withSpan('store delivery', { attributes }, () =>
-    store(deps, install, request, { body, traceContext }),
+    store(desk, install, request, { body, traceContext }),
   );`,
     replace: `const status = 'accepted';
   withSpan('store delivery', { attributes }, () =>
-    store(deps, install, request, { body, traceContext }),
+    store(desk, install, request, { body, traceContext }),
   ).catch(() => undefined);`,
     leaning: { often: ['killed', 'disk_full'] },
   },
