@@ -3,7 +3,7 @@ import type { Database } from '../../src/db/database.ts';
 import { countRows, hasChanged, hasRows } from '../../src/db/rows.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 
-const all = Array.from({ length: 2500 }, (_, index) => `one "${index}"`);
+const all = Array.from({ length: 200 }, (_, index) => `one "${index}"`);
 
 async function fill({ kysely }: Database, names: readonly string[]): Promise<void> {
   const rows = names.map((name) => ({ install: 'acme', linkId: name, jobId: name, externalProjectId: 'p' }));
@@ -19,13 +19,20 @@ describeEachDatabase('a list in a condition', (openFresh) => {
     expect(await countRows(settings.where('name', 'not in', []))).toBe(1);
   });
 
-  it.each([1, 100, 101, 2500])('may have %d texts', async (count) => {
+  it.each([1, 100, 101])('may have %d texts', async (count) => {
     const database = await openFresh();
     await fill(database, all);
     const links = database.kysely.selectFrom('jobLink');
     const listed = all.slice(0, count);
     expect(await countRows(links.where('linkId', 'in', listed))).toBe(count);
     expect(await countRows(links.where('linkId', 'not in', listed))).toBe(all.length - count);
+  });
+
+  it('may be longer than the parameters that a statement may have', async () => {
+    const database = await openFresh();
+    await fill(database, ['n1', 'n69999', 'other']);
+    const names = Array.from({ length: 70_000 }, (_, index) => `n${index}`);
+    expect(await countRows(database.kysely.selectFrom('jobLink').where('linkId', 'in', names))).toBe(2);
   });
 
   it.each([1, 101])('may have %d numbers', async (count) => {
