@@ -15,7 +15,7 @@ const wholeTable =
 
 /** Those that may, and what they are for. */
 const exceptions = new Map([
-  [/"leased_until" > \? limit 1$/, 'once, at a start'],
+  [/leased_until > \? limit 1$/, 'once, at a start'],
   [/ order by "\w+", "\w+" limit \?$/, 'page by page'],
   [/from "contract" .*"budget"\."install".* limit \?/, 'page by page'],
   [/"read_began_at", "removed_event_at"/, 'a reading of a whole install'],
