@@ -17,7 +17,7 @@ export async function keepBudget(ctx: Context, reading: BudgetReading): Promise<
     if (taken.notice !== null) await addBudgetNotice(ctx, tx, taken.notice);
     return taken.notice;
   });
-  if (notice !== null) raise(ctx, notice);
+  if (notice !== null) logNotice(ctx, notice);
 }
 
 /**
@@ -42,12 +42,11 @@ export async function keepAnswer(
   }
 }
 
-/** Operators are alerted once per notice. A repeated notice raises no alert. */
-function raise({ alerts, logger }: Context, notice: BudgetNotice): void {
+function logNotice({ logger }: Context, notice: BudgetNotice): void {
   const { kind, install, contractId, isRepeat, budget } = notice;
   const fields = { install, contractId, notice: kind, isRepeat, ...budget };
   if (isRepeat) logger.info(fields, 'The budget of a contract is still as it was');
-  else if (kind === 'budget.depleted') alerts.raise('budget_depleted', fields, 'The budget of a contract is used up');
-  else if (kind === 'budget.low') alerts.raise('budget_low', fields, 'The budget of a contract is running out');
+  else if (kind === 'budget.depleted') logger.warn(fields, 'The budget of a contract is used up');
+  else if (kind === 'budget.low') logger.warn(fields, 'The budget of a contract is running out');
   else logger.info(fields, 'The budget of a contract is well again');
 }

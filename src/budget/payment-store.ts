@@ -84,9 +84,6 @@ export async function postponePayments(
   );
 }
 
-/** If more wait, one alert is about all of the install. */
-export const mostNamed = 20;
-
 /** Those that wait, the longest first. */
 export function listPendingPayments(ctx: Storage): Promise<Row<'pendingPayment'>[]> {
   return ctx.database.kysely

@@ -6,7 +6,7 @@ import { instantIn, toInstant } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import type { PendingPayment } from '../sources/pending-payment.ts';
-import { keepPayments, listPaymentReaders, mostNamed, postponePayments } from './payment-store.ts';
+import { keepPayments, listPaymentReaders, postponePayments } from './payment-store.ts';
 import type { TakenPayments } from './take-payments.ts';
 
 /** How many lists are read at the same time. */
@@ -67,8 +67,7 @@ export async function readPayments(
   // What another process has read meanwhile is newer.
   await hold.renew();
   const nextReadAt = (taken: TakenPayments) => instantIn(clock, restAfter(taken, asks));
-  const { listed } = await keepPayments(ctx, { install, asks }, { payments, askedAt, nextReadAt });
-  raise(ctx, install, listed);
+  await keepPayments(ctx, { install, asks }, { payments, askedAt, nextReadAt });
   return true;
 }
 
@@ -90,15 +89,4 @@ function restAfter({ listed, missed }: TakenPayments, asks: number): number {
 function restAfterFailure({ code, retryAfterMs }: AppError, attempts: number): number {
   const isRefused = code === 'unauthenticated' || code === 'forbidden' || code === 'not_found';
   return isRefused ? hourMs : Math.max(minuteMs, backoffMs(attempts + 1, retryAfterMs));
-}
-
-function raise({ alerts }: Context, install: string, listed: readonly PendingPayment[]): void {
-  if (listed.length > mostNamed) {
-    alerts.raise('payment_waiting', { install, count: listed.length }, 'Many payments wait for you at the marketplace');
-    return;
-  }
-  for (const { id: payment, jobId: job, amountUsd, url } of listed) {
-    const about = { install, payment, ...(job !== null && { job }), ...(amountUsd !== null && { amountUsd }), url };
-    alerts.raise('payment_waiting', about, 'A payment waits for you at the marketplace');
-  }
 }

@@ -203,7 +203,7 @@ async function check(
   signal: AbortSignal,
   isForRefused: boolean,
 ): Promise<void> {
-  const { alerts, logger } = ctx;
+  const { logger } = ctx;
   breaker.checking();
   try {
     await askTool(ctx, { tool, signal }, (adapter, ending) => adapter.check(ending));
@@ -216,11 +216,9 @@ async function check(
     const { code: errorCode, retryAfterMs, message } = toAppError(thrown);
     if (!breaker.checked({ errorCode, retryAfterMs })) return;
     await recordTrouble(ctx, tool, breaker, toAppError(thrown));
-    const fields = { tool, errorCode, message: maskText(message).slice(0, 300) };
-    alerts.raise(
-      'tool_left_alone',
-      fields,
-      'A tool fails its check. Gangway adds and removes nobody in it until it answers',
+    logger.warn(
+      { tool, errorCode, failure: maskText(message).slice(0, 300) },
+      'A tool fails its check, and is left alone',
     );
   }
 }
@@ -304,9 +302,7 @@ async function converge(
       );
     else logger.info({ ...subject, operation, outcome }, 'A membership is in line');
     if (mayBeIn !== undefined) {
-      const says =
-        "A trainer who must be out may be in as one of these accounts: remove the trainer's account in the tool, and protect the others";
-      alerts.raise('absence_unproven', { ...subject, accounts: mayBeIn }, says);
+      alerts.raise('absence_unproven', { ...subject, accounts: mayBeIn });
     }
     return result;
   } catch (error) {

@@ -35,8 +35,8 @@ export async function disownAccount(ctx: Context, claim: Attempt, stray: Member)
     'id_of_another',
     { tool, group, trainer, membership, account },
     isInDoubt
-      ? `The trainer's account ${account} now shows an email that no install has reported for the trainer. Gangway leaves the account alone, and does not report its work. Find out in ${tool} whose account it is, then run: ${adviseOnDoubt(membership)}`
-      : `The tool gave the id of the trainer's account to another account, as after a restored backup. Gangway leaves that account alone, and looks for the trainer by email`,
+      ? `Account ${account} now shows an email that no install has reported for the trainer. Its work is not reported. Find out in ${tool} whose account it is, then run: ${adviseOnDoubt(membership)}`
+      : `The tool gave the id to account ${account}, as after a restored backup. Gangway looks for the trainer by email`,
   );
   return disowned;
 }

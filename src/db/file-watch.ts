@@ -35,8 +35,7 @@ export function createFileLook(database: Pick<Database, 'checkFile'>, alerts: Al
     const isLost = isFileLost(database);
     if (isLost === wasLost) return;
     wasLost = isLost;
-    const message = 'The database file was deleted or replaced, so webhooks are refused';
-    if (isLost) alerts.raise('database_lost', {}, message);
+    if (isLost) alerts.raise('database_lost', {});
     else alerts.observe('database_lost', {}, []);
   };
 }

@@ -14,9 +14,7 @@ type SettingName =
   | 'usage_reported_tick'
   | 'usage_rules'
   | 'usage_recounted_at'
-  | `usage_alerted ${string}`
-  | 'installs_revision'
-  | 'clock_drift_seconds';
+  | 'installs_revision';
 
 export async function readSetting(tx: Transaction, name: SettingName): Promise<string | undefined> {
   const row = await tx.selectFrom('setting').select('value').where('name', '=', name).executeTakeFirst();

@@ -111,13 +111,19 @@ export async function findContracts(
   return await rows.where((eb) => eb.and({ contractId, ...given({ install }) })).execute();
 }
 
-export async function countDisputedContracts(ctx: Storage): Promise<number> {
+export async function countDisputedContracts(ctx: Storage): Promise<{ install: string; count: number }[]> {
   const contradicted = await ctx.database.kysely
     .selectFrom('contract')
     .selectAll()
     .where(registersOf.disputed)
+    .orderBy('install')
+    .orderBy('contractId')
     .execute();
-  return contradicted.filter((row) => shownStatusOf(row) === 'disputed').length;
+  const disputed = contradicted.filter((row) => shownStatusOf(row) === 'disputed');
+  return [...Map.groupBy(disputed, ({ install }) => install)].map(([install, some]) => ({
+    install,
+    count: some.length,
+  }));
 }
 
 async function listWithBudget(

@@ -22,7 +22,7 @@ import { applyEvidence, maxContractsAtOnce } from './apply-evidence.ts';
 import { describeHold, evidenceKey, type HeldEvidence } from './hold-evidence.ts';
 import { collectDeliveries, type ReadDelivery, readDelivery } from './read-delivery.ts';
 import { requestReads } from './read-request-store.ts';
-import { reportEvidence } from './report-evidence.ts';
+import { reportHeld } from './report-held.ts';
 
 /** Waits, and tells what share of that time this thread had other work: 0 to 1. */
 export type Rest = (ms: number, signal: AbortSignal) => Promise<number>;
@@ -171,13 +171,13 @@ async function takeDue(
     await settleAll(tx, batch, applied.held);
     return { ...applied, batch, isReadWanted: toRead.length + installs.length > 0 };
   });
-  const { batch, changed, held } = taken;
+  const { batch, held } = taken;
   for (const { id, install, traceContext: parent } of batch) {
     const attributes = { 'gangway.install': install, 'gangway.delivery': id };
     if (parent !== null) noteSpan('take in delivery', { kind: 'consumer', parent, startTime, attributes });
   }
   metrics.intakes.inc({ outcome: 'handled' }, batch.length);
-  reportEvidence(ctx, changed, held);
+  reportHeld(ctx, held);
   if (taken.isDue) ctx.wake('memberships');
   if (taken.isRemovalDue) ctx.wake('removals');
   if (taken.isReadWanted) ctx.wake('reads');

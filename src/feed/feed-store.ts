@@ -82,3 +82,18 @@ function selectDue(ctx: Storage, installs: readonly string[], now: string) {
     .where('installBinding.install', 'in', installs)
     .where((eb) => eb.or([eb('nextReadAt', 'is', null), eb('nextReadAt', '<=', now)]));
 }
+
+/** The feeds whose last reading failed, of the accounts that the installs are bound to. */
+export async function listFailingFeeds(
+  ctx: Storage,
+): Promise<Pick<Row<'feed'>, 'install' | 'failure' | 'failingSince'>[]> {
+  return await ctx.database.kysely
+    .selectFrom('feed')
+    .innerJoin('installBinding', (join) =>
+      join.onRef('installBinding.install', '=', 'feed.install').onRef('installBinding.grantId', '=', 'feed.grantId'),
+    )
+    .select(['feed.install', 'failure', 'failingSince'])
+    .where('failingSince', 'is not', null)
+    .orderBy('feed.install')
+    .execute();
+}

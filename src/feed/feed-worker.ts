@@ -32,7 +32,6 @@ const feedsAtOnce = 8;
 const leaseMs = 90_000;
 const stallMs = 5 * 60_000;
 const deferredMs = 60_000;
-const alertAfterMs = 3_600_000;
 
 export function createFeedWorker(ctx: Context, ports: FeedPorts): FeedWorker {
   const { sources, clock } = ctx;
@@ -92,19 +91,13 @@ export async function readFeed(ctx: Context, ports: FeedPorts, install: string, 
 }
 
 async function postpone(ctx: Context, feed: Feed, error: AppError): Promise<void> {
-  const { alerts, clock, logger, config } = ctx;
+  const { clock, logger, config } = ctx;
   const { install, readAt } = feed;
   logger.warn({ err: error, install }, 'The feed could not be read');
   const failingSince = feed.failingSince ?? toInstant(clock.now());
   const failure = maskText(error.message);
   const failures = feed.failures + 1;
-  const alertInMs = Date.parse(failingSince) + alertAfterMs - clock.now().getTime();
-  if (alertInMs <= 0) {
-    const message = 'The feed of an install could not be read for an hour, so news that only the feed has is missing';
-    alerts.raise('feed_unread', { install, reason: failure }, message);
-  }
-  const backoff = Math.min(backoffMs(failures), alertInMs > 0 ? alertInMs : Number.POSITIVE_INFINITY);
-  const nextReadAt = instantIn(clock, Math.max(config.feed.everyMs, backoff, error.retryAfterMs ?? 0));
+  const nextReadAt = instantIn(clock, Math.max(config.feed.everyMs, backoffMs(failures), error.retryAfterMs ?? 0));
   // What is stored already is known again, so nothing is lost by starting over.
   const cursor = cursorRefusals.has(error.status) ? null : feed.cursor;
   await keepFeed(ctx, feed, { cursor, readAt, nextReadAt, failures, failure, failingSince });

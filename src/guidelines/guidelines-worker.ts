@@ -1,7 +1,6 @@
 import type { Context } from '../context.ts';
 import { createInstallLanes, type LaneHold } from '../db/install-lanes.ts';
-import { isTransient, toAppError } from '../domain/errors.ts';
-import { worryingLooks } from '../domain/guideline-state.ts';
+import { toAppError } from '../domain/errors.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
@@ -42,7 +41,7 @@ export function createGuidelinesWorker(ctx: Context): Loop {
 const by = { actor: 'gangway', origin: 'schedule' };
 
 async function readManuals(ctx: Context, install: string, signal: AbortSignal, { beat }: LaneHold): Promise<void> {
-  const { clock, logger, alerts } = ctx;
+  const { clock, logger } = ctx;
   const { everyMs } = ctx.config.guidelines;
   const now = toInstant(clock.now());
   const last = await findManualReading(ctx, install);
@@ -66,11 +65,5 @@ async function readManuals(ctx: Context, install: string, signal: AbortSignal, {
     logger.warn({ err: error, install }, 'The manuals of an install could not be read');
     const nextReadAt = instantIn(clock, Math.max(everyMs, backoffMs(failures, error.retryAfterMs)));
     await keepManualReading(ctx, { install, nextReadAt, readAt: last?.readAt ?? null, failures, failure });
-    if (isTransient(error) && failures < worryingLooks) return;
-    alerts.raise(
-      'guideline_unwritten',
-      { install, reason: failure },
-      `Gangway cannot read the manuals of an install: ${failure}`,
-    );
   }
 }

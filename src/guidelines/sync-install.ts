@@ -1,5 +1,4 @@
 import type { Context } from '../context.ts';
-import { isBlocked } from '../domain/guideline-state.ts';
 import { toInstant } from '../lib/clock.ts';
 import { findGuideline, noteClaimedProjects } from './guideline-store.ts';
 import { readTargets, type Target } from './read-targets.ts';
@@ -40,7 +39,10 @@ export async function syncInstall(
     if (!hasTime()) break;
     const synced = await syncProject(ctx, target, wish, signal);
     projects.push(synced);
-    await tell(ctx, target, synced);
+    const { tool, result, publication } = synced;
+    if (result === 'written') {
+      ctx.logger.info({ tool, project: synced.project, ...publication }, 'Guidelines were written');
+    }
     if (synced.result === 'failing' && target.unread === null) break;
   }
   return { projects, left: targets.length - projects.length };
@@ -51,13 +53,4 @@ async function inOrder(ctx: Context, targets: readonly Target[]): Promise<Target
   const lookedAt = new Map<Target, string>();
   for (const target of targets) lookedAt.set(target, (await findGuideline(ctx, target))?.lookedAt ?? '');
   return [...targets].sort((one, other) => ((lookedAt.get(one) ?? '') < (lookedAt.get(other) ?? '') ? -1 : 1));
-}
-
-async function tell(ctx: Context, target: Target, synced: SyncedProject): Promise<void> {
-  const { tool, project, publication, result, says } = synced;
-  if (result === 'written') ctx.logger.info({ tool, project, ...publication }, 'Guidelines were written');
-  const row = result === 'busy' ? undefined : await findGuideline(ctx, target);
-  if (row === undefined || !isBlocked(row)) return;
-  const message = `A project does not show its published guidelines: ${says}`;
-  ctx.alerts.raise('guideline_unwritten', { tool, project, reason: result }, message);
 }

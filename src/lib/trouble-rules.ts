@@ -1,20 +1,14 @@
+import { raisedTroubleRules } from './raised-trouble-rules.ts';
+import type { TroubleRule } from './trouble-rule.ts';
+import { workTroubleRules } from './work-trouble-rules.ts';
+
 /** What needs an operator, each kind once: for `status`, the console, `doctor`, notices and `docs/operating.md`. */
 
-/** The worst first: it does not work; it waits for a decision; it waits for somebody's act; it is worth knowing. */
-export const severities = ['down', 'held', 'waiting', 'notice'] as const;
-export type Severity = (typeof severities)[number];
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
-/** Names in angle brackets are filled in, and of `(one|several)` the count chooses. Commands are in backticks. */
-export interface TroubleRule {
-  severity: Severity;
-  means: string;
-  says: string;
-  action: string;
-  page?: string;
-}
-
-/** A kind has the name of an alert where that is about the same trouble. */
-const rules = {
+/** What queries find. */
+const listed = {
   nothing_runs: {
     severity: 'down',
     means: 'No instance runs: webhooks are refused, and nobody is added or removed.',
@@ -27,6 +21,7 @@ const rules = {
     says: 'Tool “<tool>” <problem>.<who>',
     action: 'Check that the tool runs, its address and its token: `gangway doctor` says what is wrong',
     page: '/access?tool=<tool>&state=pending',
+    notice: { quietMs: hourMs },
   },
   members_hidden: {
     severity: 'down',
@@ -42,6 +37,24 @@ const rules = {
     action:
       'Check marketplace.baseUrl (for your own account: marketplace.employerBaseUrl) and the token: `gangway connect <install>` takes a new one. Gangway retries',
     page: '/installs/<install>',
+    notice: { afterMs: hourMs },
+  },
+  marketplace_refuses: {
+    severity: 'down',
+    means:
+      'The marketplace refuses the token of an install. Gangway reads nothing with it, and removes nobody because of it.',
+    says: 'The marketplace refuses the token of <install>.',
+    action: 'Run `gangway connect <install>` with a new token, or replace the token in the configuration',
+    page: '/installs/<install>',
+    notice: {},
+  },
+  other_customer: {
+    severity: 'down',
+    means: 'The token of an install belongs to another customer or app. Gangway reads and changes nothing with it.',
+    says: 'The token of <install> belongs to another customer or app than before.',
+    action: 'Put the right token back, or run `gangway connect <install> --accept-other-customer`',
+    page: '/installs/<install>',
+    notice: {},
   },
   endpoint_trouble: {
     severity: 'down',
@@ -49,6 +62,7 @@ const rules = {
     says: 'Webhooks of <install> may not arrive.',
     action: 'Run `gangway endpoint status <install>`, then the command that it names',
     page: '/installs/<install>',
+    notice: { quietMs: hourMs },
   },
   removals_held: {
     severity: 'held',
@@ -56,27 +70,7 @@ const rules = {
     says: '<count> removal(|s) of <install> need(s|) your decision.',
     action: 'Run `gangway plans show <plan>`, then `gangway plans approve <plan>` or `gangway plans reject <plan>`',
     page: '/plans/<plan>',
-  },
-  usage_held: {
-    severity: 'held',
-    means: 'Work is not reported, because its contract is unknown or its counts cannot be right.',
-    says: '<count> day(|s) of work<of> (is|are) held for your decision.',
-    action: 'Run `gangway usage held`, then assign or discard each',
-    page: '/work/held',
-  },
-  usage_lowering: {
-    severity: 'held',
-    means: 'A report would lower more reported work than it may without your consent.',
-    says: '<count> day(|s) of work<of> would be reported lower than before.',
-    action: 'Check with `gangway usage preview`, then run `gangway usage report --accept-lowered`',
-    page: '/work/held',
-  },
-  usage_late: {
-    severity: 'held',
-    means: 'Work changed after the last report of its day.',
-    says: '<count> day(|s) of work<of> changed after the last report.',
-    action: 'Run `gangway usage held`, then send or dismiss each',
-    page: '/work/held',
+    notice: {},
   },
   no_customer: {
     severity: 'waiting',
@@ -98,6 +92,14 @@ const rules = {
     says: '<count> trainer(|s) (is|are) waiting for you to send their login.',
     action: 'Run `gangway members waiting` to see them and what to send',
     page: '/invitations',
+  },
+  invitation_refused: {
+    severity: 'waiting',
+    means: 'The mail server refused the mail that tells a trainer how they get in.',
+    says: 'The mail server refused the login of <count> trainer(|s).',
+    action: 'Send it yourself: `gangway members waiting`, then `gangway members invitation <membership>`',
+    page: '/invitations',
+    notice: {},
   },
   work_email_missing: {
     severity: 'waiting',
@@ -133,20 +135,40 @@ const rules = {
     action: 'Run `gangway members --undecided`, then `gangway members adopt` (remove) or `release` (keep)',
     page: '/access?state=released',
   },
+  link_outside: {
+    severity: 'waiting',
+    means:
+      'A customer linked a project that is not theirs, or in a mode that Gangway does not know. Nobody gets in by it, and nobody is removed.',
+    says: '<count> link(|s) of <install> give(s|) nobody access.',
+    action:
+      'Run `gangway links list`. Name the project in installs.<install>.projects, or ask the customer to remove it',
+    page: '/installs/<install>',
+    notice: {},
+  },
+  link_uncounted: {
+    severity: 'waiting',
+    means: 'The adapter names no place where the work of a link is counted, so none of it is read.',
+    says: 'The work of <count> link(|s) of <install> is not read.',
+    action: 'Fix the adapter: `usageScopeFor` has to answer for the project',
+    page: '/installs/<install>',
+    notice: {},
+  },
   contract_disputed: {
     severity: 'waiting',
     means: 'A contract was reported as ended, but the marketplace lists it as active. Its people keep their access.',
-    says: '<count> ended contract(|s) (is|are) listed as active.',
+    says: '<count> ended contract(|s) of <install> (is|are) listed as active.',
     action:
       'If it goes on, run `gangway contracts reopen <contract>`. If it is over, run `gangway contracts end <contract>`',
-    page: '/contracts?status=disputed',
+    page: '/contracts?status=disputed&install=<install>',
+    notice: {},
   },
   contract_suspect: {
     severity: 'waiting',
     means: 'A contract is no longer listed, and nothing says that it ended. Its people keep their access.',
-    says: '<count><more> contract(|s) (is|are) no longer listed, but not reported as ended.',
+    says: '<count><more> contract(|s) of <install> (is|are) no longer listed, but not reported as ended.',
     action: 'Run `gangway contracts list --suspects`, then `gangway contracts end <contract>` for each that is over',
-    page: '/contracts?suspects=true',
+    page: '/contracts?suspects=true&install=<install>',
+    notice: { afterMs: dayMs },
   },
   delivery_failed: {
     severity: 'waiting',
@@ -155,76 +177,12 @@ const rules = {
     action: 'Run `gangway deliveries list --state failed`, then `gangway deliveries replay --failed`',
     page: '/deliveries?state=failed',
   },
-  budget_depleted: {
-    severity: 'waiting',
-    means: 'The budget of a contract is used up. Its people keep their access.',
-    says: '<count> contract(|s) of <install> (has|have) no budget left.',
-    action: 'Ask the customer to fund the next milestone, or end the contract',
-    page: '/budgets?state=depleted',
-  },
-  payment_waiting: {
-    severity: 'waiting',
-    means: 'A milestone or payout of your own account waits for you. Gangway never pays.',
-    says: '<payment> of <install> wait(s|) for you.',
-    action: 'Settle it at the marketplace',
-  },
-  usage_refused: {
-    severity: 'waiting',
-    means: 'The marketplace refuses reported work.',
-    says: 'The marketplace refuses <count> day(|s) of work<of>.',
-    action: 'Run `gangway usage check`, then `gangway usage show <contract>`, and correct what it names',
-    page: '/work?install=<install>&from=<day>',
-  },
-  usage_unread: {
-    severity: 'waiting',
-    means: 'The work in a project cannot be read. Work that was reported stays.',
-    says: 'No work <can> from “<tool>”: <scopes>.',
-    action: 'Give the token of the tool access to the project, or remove its link: `gangway links list`',
-    page: '/work',
-  },
-  usage_gone: {
-    severity: 'waiting',
-    means: 'A tool says that a linked project does not exist.',
-    says: 'Tool “<tool>” has no project(|s) <scopes>.',
-    action: 'Bring the project back, or remove its link: `gangway links list`',
-    page: '/installs',
-  },
-  guideline_unwritten: {
-    severity: 'waiting',
-    means:
-      'A project does not show the guidelines published for its job, and Gangway does not overwrite it without you.',
-    says: 'Project <project> in “<tool>” does not show the published guidelines.',
-    action:
-      'Run `gangway guidelines diff --project <project>`, then `gangway guidelines sync --project <project> --overwrite`',
-    page: '/installs/<install>',
-  },
   channel_failing: {
     severity: 'waiting',
     means: 'A channel does not accept notices. Gangway retries for three days.',
     says: 'Channel “<channel>” has not accepted <count> notice(|s) yet.',
     action: 'Run `gangway notifications list --state waiting`, fix the channel, then run `gangway notifications test`',
     page: '/notifications?state=waiting',
-  },
-  clock_drift: {
-    severity: 'waiting',
-    means: 'The clock of a machine differs from that of the marketplace. Webhooks are refused beyond 300 s.',
-    says: 'The clock of a running instance is <drift> that of the marketplace.',
-    action: 'Set the clock of the machine, and keep it right by NTP',
-    page: '/doctor',
-  },
-  budget_low: {
-    severity: 'notice',
-    means: 'The budget of a contract runs out.',
-    says: '<count> contract(|s) of <install> (is|are) running out of budget.',
-    action: 'Ask the customer to fund the next milestone',
-    page: '/budgets?state=low',
-  },
-  reading_fails: {
-    severity: 'notice',
-    means: 'Budgets, manuals or waiting payments of an install cannot be read, although the install can.',
-    says: 'The <what> of <install> cannot be read.',
-    action: 'Check the scopes of the token of <install>. Gangway retries',
-    page: '/installs/<install>',
   },
   delivery_unprocessable: {
     severity: 'notice',
@@ -233,26 +191,27 @@ const rules = {
     action: 'Run `gangway deliveries list --state unprocessable` to see why',
     page: '/deliveries?state=unprocessable',
   },
-  usage_gap: {
-    severity: 'notice',
-    means: 'Some of the work in a project cannot be counted.',
-    says: 'Some work in <scope> of “<tool>” cannot be counted.',
-    action: 'Fix the cause in the tool. Counted work stays, and Gangway adds the rest later',
-    page: '/work',
-  },
-  usage_fallen: {
-    severity: 'notice',
-    means: 'Counted work is gone from a tool. The same amount of what these trainers do next is not counted.',
-    says: '<count> trainer(|s) in <scope> of “<tool>” (has|have) less work than was counted.',
-    action: 'Run `gangway usage show <contract>` to see how much',
-    page: '/work',
-  },
   install_new: {
     severity: 'notice',
     means: 'Gangway has to read an install before it acts on older events.',
     says: 'Gangway is about to read <install> from the marketplace.',
     action: 'Wait. A running instance reads it',
     page: '/installs/<install>',
+  },
+  endpoint_unchecked: {
+    severity: 'notice',
+    means: 'The marketplace did not answer when Gangway checked the webhook endpoint of an install.',
+    says: 'The webhook endpoint of <install> could not be checked.',
+    action: 'Wait. Gangway retries',
+    page: '/installs/<install>',
+  },
+  feed_unread: {
+    severity: 'notice',
+    means: 'The updates feed of your own account cannot be read. Webhooks and scheduled readings go on.',
+    says: 'The feed of <install> cannot be read.',
+    action: 'Run `gangway doctor` to see what is refused',
+    page: '/installs/<install>',
+    notice: { afterMs: hourMs },
   },
   instance_silent: {
     severity: 'notice',
@@ -266,7 +225,22 @@ const rules = {
     says: 'Instance “<instance>” runs with an older configuration.',
     action: 'Restart the instance',
   },
+  ...workTroubleRules,
 } as const satisfies Record<string, TroubleRule>;
+
+const rules = { ...listed, ...raisedTroubleRules };
 
 export type TroubleKind = keyof typeof rules;
 export const troubleRules: Readonly<Record<TroubleKind, TroubleRule>> = rules;
+
+/** Kinds that are raised as alerts by the code that comes upon them. */
+export type RaisedKind = keyof typeof raisedTroubleRules;
+/** Kinds that are alerts as soon as they are listed, and as long as they are. */
+export type ToldKind = {
+  [Kind in keyof typeof listed]: 'notice' extends keyof (typeof listed)[Kind] ? Kind : never;
+}[keyof typeof listed];
+export type AlertKind = RaisedKind | ToldKind;
+
+export function isRaised(kind: string): kind is RaisedKind {
+  return Object.hasOwn(raisedTroubleRules, kind);
+}

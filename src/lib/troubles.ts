@@ -1,4 +1,5 @@
-import { type Severity, severities, type TroubleKind, troubleRules } from './trouble-rules.ts';
+import { type NoticeRule, type Severity, severities } from './trouble-rule.ts';
+import { type AlertKind, isRaised, type ToldKind, type TroubleKind, troubleRules } from './trouble-rules.ts';
 
 /** Something that needs an operator. */
 export interface Trouble {
@@ -19,11 +20,13 @@ export interface Trouble {
   page: string | null;
   /** Where else it is done: http or https. */
   url: string | null;
+  /** Further ids of what it is about. No two troubles of a kind, install and tool have the same. */
+  about: Readonly<Record<string, string>>;
 }
 
 /** What is found about one trouble. */
 export interface TroubleFacts
-  extends Partial<Pick<Trouble, 'install' | 'tool' | 'since' | 'count' | 'detail' | 'url'>> {
+  extends Partial<Pick<Trouble, 'install' | 'tool' | 'since' | 'count' | 'detail' | 'url' | 'about'>> {
   kind: TroubleKind;
   /** What to do in this case, if that is known better than for the kind. */
   action?: string;
@@ -33,8 +36,23 @@ export interface TroubleFacts
 
 export const troubleKinds = Object.keys(troubleRules) as readonly TroubleKind[];
 
-export function isTroubleKind(kind: string): kind is TroubleKind {
+function isTroubleKind(kind: string): kind is TroubleKind {
   return Object.hasOwn(troubleRules, kind);
+}
+
+export const alertKinds = troubleKinds.filter(isAlert);
+
+export function isAlert(kind: string): kind is AlertKind {
+  return isTroubleKind(kind) && troubleRules[kind].notice !== undefined;
+}
+
+export function isTold(kind: string): kind is ToldKind {
+  return isAlert(kind) && !isRaised(kind);
+}
+
+/** Undefined for a kind of a newer version. */
+export function noticeRuleOf(kind: string): NoticeRule | undefined {
+  return isAlert(kind) ? troubleRules[kind].notice : undefined;
 }
 
 /** What to do about troubles of a kind, without the marks of commands. */
@@ -42,11 +60,21 @@ export function adviceOfTrouble(kind: TroubleKind): string {
   return troubleRules[kind].action.replaceAll('`', '');
 }
 
+/**
+ * Null for a notice about nothing that is wrong, and for a kind of a newer version.
+ *
+ * @param kind of a notice
+ */
+export function adviceOf(kind: string): string | null {
+  const name = kind.replace('alert.', '').replace('budget.', 'budget_');
+  return isTroubleKind(name) ? adviceOfTrouble(name) : null;
+}
+
 /** Pure. */
 export function toTrouble({ kind, action, names = {}, ...facts }: TroubleFacts): Trouble {
   const { severity, says, page } = troubleRules[kind];
-  const { install = null, tool = null, since = null, count = null, detail = null, url = null } = facts;
-  const known = new Map(Object.entries({ ...names, install, tool, count }));
+  const { install = null, tool = null, since = null, count = null, detail = null, url = null, about = {} } = facts;
+  const known = new Map(Object.entries({ ...about, ...names, install, tool, count }));
   const fill = (text: string, encode: (value: string) => string = String) =>
     text.replaceAll(/<(\w+)>/g, (placeholder, name: string) => encode(String(known.get(name) ?? placeholder)));
   const numbered = says.replaceAll(/\(([^|()]*)\|([^|()]*)\)/g, (_, one: string, several: string) =>
@@ -59,6 +87,7 @@ export function toTrouble({ kind, action, names = {}, ...facts }: TroubleFacts):
     action: action ?? fill(adviceOfTrouble(kind)),
     page: page === undefined ? null : fill(page, encodeURIComponent),
     url,
+    about,
   };
 }
 

@@ -69,6 +69,6 @@ async function settle(ctx: Context, claim: MailClaim, sent: MailResult): Promise
   const nextAttemptAt = outcome === 'refused' ? null : instantIn(ctx.clock, backoffMs(claim.attempts));
   await settleMail(ctx, claim, { failure, nextAttemptAt });
   const fields = { ...subject, failure, nextAttemptAt };
-  if (outcome === 'refused') ctx.alerts.raise('invitation_refused', fields, 'The mail server refused an invitation');
-  else ctx.logger.warn(fields, 'An invitation could not be mailed yet');
+  const refused = 'The mail server refused an invitation';
+  ctx.logger.warn(fields, outcome === 'refused' ? refused : 'An invitation could not be mailed yet');
 }

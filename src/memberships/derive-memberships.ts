@@ -68,7 +68,7 @@ export async function deriveMemberships(
   await store(ctx, tx, changes, trainers, now);
   const isLeft = await noteEndedProjects(ctx, tx, known, now);
   for (const disagreement of findDisagreements(known, changes)) {
-    ctx.alerts.raise('address_disagreement', disagreement, disagreementMessage);
+    ctx.alerts.raise('address_disagreement', disagreement);
   }
   return {
     isDue: isLeft || changes.some(({ after }) => isDue(after)),
@@ -117,9 +117,6 @@ function findEndedProjects(candidates: readonly MembershipCandidate[]): EndedPro
 function hasEnded({ standing }: Reason): boolean {
   return !standing.stands && standing.ends[0] !== undefined && isExplicit(standing.ends[0].cause);
 }
-
-const disagreementMessage =
-  'Customers have different emails for one trainer in one tool, so each email has its own access';
 
 /**
  * Loads all that planning needs to know about some trainers.

@@ -1,9 +1,11 @@
 import type { Context } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import type { AlertNotice } from '../domain/notice.ts';
-import type { AlertKind, Alerts } from '../lib/alerts.ts';
+import { type Alerts, logAlert, sayRaised } from '../lib/alerts.ts';
 import { toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
+import type { RaisedKind } from '../lib/trouble-rules.ts';
+import { noticeRuleOf } from '../lib/troubles.ts';
 import { alertRules, ruleOf } from './alert-rules.ts';
 import {
   type FoundAlert,
@@ -31,16 +33,16 @@ export function createAlertNotices(contextOf: () => Context): AlertNotices {
   let pending: Promise<void> = Promise.resolve();
 
   /** One after the other, in the order in which they were raised. Never throws. */
-  function next(kind: AlertKind, work: () => Promise<void>): void {
+  function next(kind: RaisedKind, work: () => Promise<void>): void {
     pending = pending.then(work).catch((thrown: unknown) => {
       contextOf().logger.warn({ err: thrown, notStored: kind }, 'A notice of an alert could not be stored');
     });
   }
 
   return {
-    raise(kind, fields, message) {
+    raise(kind, fields, detail) {
       const ctx = contextOf();
-      const found = toFound(kind, fields, message, toInstant(ctx.clock.now()));
+      const found = toFound(kind, fields, sayRaised(kind, fields, detail), toInstant(ctx.clock.now()));
       next(kind, () => keepRaised(ctx, found));
     },
     observe(kind, scope, standing) {
@@ -52,7 +54,7 @@ export function createAlertNotices(contextOf: () => Context): AlertNotices {
   };
 }
 
-function toFound(kind: AlertKind, fields: object, message: string, at: string): FoundAlert {
+function toFound(kind: RaisedKind, fields: object, message: string, at: string): FoundAlert {
   const subject = pickIds(fields, alertRules[kind].subject);
   return {
     kind,
@@ -61,27 +63,39 @@ function toFound(kind: AlertKind, fields: object, message: string, at: string): 
     scope: scopeOf(kind, fields),
     about: aboutOf(fields),
     message: maskText(message),
+    count: null,
     at,
   };
 }
 
-function scopeOf(kind: AlertKind, fields: object): string {
+function scopeOf(kind: RaisedKind, fields: object): string {
   return JSON.stringify(pickIds(fields, alertRules[kind].scope ?? []));
 }
 
 async function keepRaised(ctx: Context, found: FoundAlert): Promise<void> {
-  const { database } = ctx;
   const known = await findAlert(ctx, found.digest);
   if (known !== undefined && isKept(known, found.at)) return;
-  await inTransaction(database, async (tx) => {
-    const row = await lockAlert(ctx, tx, found);
-    const { about, message, at } = found;
-    const isOver = row.overAt !== null;
-    const news = { about, message, seenAt: at, ...(isOver && { raisedAt: at, isAnnounced: false, overAt: null }) };
-    await updateAlert(tx, row.id, news);
-    await announceStanding(ctx, tx, { ...row, ...news });
-    if (alertRules[found.kind].over === 'at_once') await updateAlert(tx, row.id, { overAt: at });
+  await inTransaction(ctx.database, async (tx) => {
+    const { id } = await keep(ctx, tx, found);
+    if (ruleOf(found.kind)?.over === 'at_once') await updateAlert(tx, id, { overAt: found.at });
   });
+}
+
+/** Keeps what the list of troubles has, and says so where that is due. */
+export async function keepListed(ctx: Context, found: FoundAlert): Promise<void> {
+  const announced = await inTransaction(ctx.database, (tx) => keep(ctx, tx, found));
+  if (announced.as === 'raised') logAlert(ctx, found.kind, found.about, found.message);
+}
+
+/** Stores that the trouble stands, unless a later look has found that it is over, and announces that where it is due. */
+async function keep(ctx: Context, tx: Transaction, found: FoundAlert): Promise<{ id: number; as: Announcement }> {
+  const row = await lockAlert(ctx, tx, found);
+  const { about, message, at } = found;
+  const isOver = row.overAt !== null;
+  if (isOver && (row.overAt ?? '') > at) return { id: row.id, as: null };
+  const news = { about, message, seenAt: at, ...(isOver && { raisedAt: at, isAnnounced: false, overAt: null }) };
+  await updateAlert(tx, row.id, news);
+  return { id: row.id, as: await announceStanding(ctx, tx, { ...row, ...news }, found.count) };
 }
 
 /** Whether nothing has to be written about an alert that is found again. */
@@ -90,17 +104,28 @@ function isKept({ overAt, isAnnounced, seenAt }: StoredAlert, at: string): boole
 }
 
 /** Adds the notice that is due about an alert that stands. The caller has locked its row. */
-export async function announceStanding(ctx: Context, tx: Transaction, row: StoredAlert): Promise<void> {
-  const { repeatMs } = ctx.config.notifications;
-  const rule = ruleOf(row.kind);
-  if (rule === undefined || rule.isNoticedElsewhere === true) return;
-  const now = ctx.clock.now();
-  const what = decideAnnouncement(row, { now, quietMs: rule.quietMs ?? 0, repeatMs });
-  if (what === null) return;
-  const announcedAt = toInstant(now);
-  await updateAlert(tx, row.id, { isAnnounced: true, announcedAt });
-  const endsAtOnce = rule.over === 'at_once';
+export async function announceStanding(
+  ctx: Context,
+  tx: Transaction,
+  row: StoredAlert,
+  count = row.count,
+): Promise<Announcement> {
+  const what = announcementOf(ctx, row, count);
+  if (what === null) return null;
+  const announcedAt = toInstant(ctx.clock.now());
+  await updateAlert(tx, row.id, { isAnnounced: true, announcedAt, count });
+  if (isNoticedElsewhere(row.kind)) return what;
+  const endsAtOnce = ruleOf(row.kind)?.over === 'at_once';
   await addAlertNotice(ctx, tx, { ...toNotice(row, announcedAt), isRepeat: what === 'reminder', endsAtOnce });
+  return what;
+}
+
+/** What to announce of an alert that stands; nothing of a kind of a newer version. */
+export function announcementOf(ctx: Context, row: StoredAlert, count = row.count): Announcement {
+  const rule = noticeRuleOf(row.kind);
+  if (rule === undefined) return null;
+  const { repeatMs } = ctx.config.notifications;
+  return decideAnnouncement(row, { now: ctx.clock.now(), quietMs: rule.quietMs ?? 0, repeatMs, count });
 }
 
 function toNotice({ kind, about, message, raisedAt }: StoredAlert, occurredAt: string): AlertNotice {
@@ -109,7 +134,7 @@ function toNotice({ kind, about, message, raisedAt }: StoredAlert, occurredAt: s
 }
 
 interface Observed {
-  kind: AlertKind;
+  kind: RaisedKind;
   scope: object;
   standing: readonly object[];
   at: string;
@@ -145,9 +170,16 @@ export async function endAlert(ctx: Context, { id, seenAt }: StoredAlert): Promi
     if (row === undefined || row.overAt !== null || row.seenAt !== seenAt) return;
     const overAt = toInstant(clock.now());
     await updateAlert(tx, id, { overAt });
-    if (row.isAnnounced) await addAlertNotice(ctx, tx, { ...toNotice(row, overAt), isOver: true });
+    if (row.isAnnounced && !isNoticedElsewhere(row.kind))
+      await addAlertNotice(ctx, tx, { ...toNotice(row, overAt), isOver: true });
   });
 }
+
+function isNoticedElsewhere(kind: string): boolean {
+  return noticeRuleOf(kind)?.isNoticedElsewhere === true;
+}
+
+type Announcement = 'raised' | 'reminder' | null;
 
 /** How far an alert about one subject has come. */
 interface AlertProgress {
@@ -155,6 +187,8 @@ interface AlertProgress {
   isAnnounced: boolean;
   /** When it was last announced, also before it was last over. */
   announcedAt: string | null;
+  /** Of what it counted when it was last announced. */
+  count: number | null;
 }
 
 interface AnnouncementRules {
@@ -163,14 +197,20 @@ interface AnnouncementRules {
   quietMs: number;
   /** After what time an alert that still stands is announced again, as a reminder. */
   repeatMs: number;
+  /** Of what it counts now. */
+  count: number | null;
 }
+
+/** One that has grown is announced again, but a trickle is not. */
+const grownMs = 86_400_000;
 
 /** Pure: what to announce of an alert that stands. */
 function decideAnnouncement(
-  { isAnnounced, announcedAt }: AlertProgress,
-  { now, quietMs, repeatMs }: AnnouncementRules,
-): 'raised' | 'reminder' | null {
+  { isAnnounced, announcedAt, count: before }: AlertProgress,
+  { now, quietMs, repeatMs, count }: AnnouncementRules,
+): Announcement {
   const since = announcedAt === null ? Number.POSITIVE_INFINITY : now.getTime() - Date.parse(announcedAt);
-  if (isAnnounced) return since >= repeatMs ? 'reminder' : null;
-  return since >= quietMs ? 'raised' : null;
+  if (!isAnnounced) return since >= quietMs ? 'raised' : null;
+  if (since >= repeatMs) return 'reminder';
+  return since >= grownMs && (count ?? 0) > (before ?? 0) ? 'raised' : null;
 }

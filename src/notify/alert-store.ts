@@ -1,12 +1,12 @@
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
 import type { Storage } from '../keys/storage.ts';
-import type { AlertKind } from '../lib/alerts.ts';
+import type { AlertKind, RaisedKind } from '../lib/trouble-rules.ts';
 import type { AlertSubject } from './alert-subject.ts';
 
 // The SQL of alerts: one row for each subject, however often it is raised.
 
-export type StandingAlerts = { kind: AlertKind; scope: string } | { after: number; limit: number };
+export type StandingAlerts = { kind: RaisedKind; scope: string } | { after: number; limit: number };
 
 export interface FoundAlert {
   kind: AlertKind;
@@ -17,6 +17,8 @@ export interface FoundAlert {
   /** As a notice shows it. */
   about: Record<string, string>;
   message: string;
+  /** Of what the message counts. */
+  count: number | null;
   at: string;
 }
 
@@ -31,6 +33,7 @@ export interface StoredAlert {
   raisedAt: string;
   seenAt: string;
   isAnnounced: boolean;
+  count: number | null;
   announcedAt: string | null;
   overAt: string | null;
 }
@@ -46,7 +49,7 @@ export async function findAlert(ctx: Storage, digest: string): Promise<StoredAle
 export async function lockAlert(
   ctx: Storage,
   tx: Transaction,
-  { kind, digest, scope, message, at, ...rest }: FoundAlert,
+  { kind, digest, scope, message, count, at, ...rest }: FoundAlert,
 ): Promise<StoredAlert> {
   const [subject, about] = [JSON.stringify(rest.subject), JSON.stringify(rest.about)];
   await tx
@@ -58,6 +61,7 @@ export async function lockAlert(
       subject,
       about,
       message,
+      count,
       raisedAt: at,
       seenAt: at,
       announcedAt: null,
@@ -124,7 +128,7 @@ function select(db: Transaction) {
   return db
     .selectFrom('alert')
     .select(['id', 'kind', 'digest', 'subject', 'about', 'message'])
-    .select(['raisedAt', 'seenAt', 'isAnnounced', 'announcedAt', 'overAt']);
+    .select(['raisedAt', 'seenAt', 'isAnnounced', 'count', 'announcedAt', 'overAt']);
 }
 
 interface AlertRow extends Omit<StoredAlert, 'subject' | 'about'> {

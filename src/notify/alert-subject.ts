@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { AlertKind } from '../lib/alerts.ts';
 import { maskText } from '../lib/mask.ts';
+import type { AlertKind } from '../lib/trouble-rules.ts';
 
 /** The ids that identify what an alert is about, as they are in the database. */
 export type AlertSubject = Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ const shownFields = [
   'plan',
   'job',
   'payment',
-  'amountUsd',
+  'reading',
   'url',
   'scope',
   'endpointId',

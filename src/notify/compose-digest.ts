@@ -2,8 +2,8 @@ import type { AlertNotice, BudgetFacts, BudgetKind, NewNotice } from '../domain/
 import { runbookOf } from '../lib/alerts.ts';
 import { sayCount } from '../lib/say-count.ts';
 import { stripControl } from '../lib/strip-control.ts';
+import { adviceOf } from '../lib/troubles.ts';
 import { withoutLinks } from '../lib/without-links.ts';
-import { adviceOf } from './advice.ts';
 
 /** The text of a message for people: one line on the whole, and one for each notice. */
 export interface Digest {

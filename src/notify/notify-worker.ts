@@ -58,7 +58,7 @@ function logOutcome(
   }
   const fields = { ...subject, outcome: sent.outcome, failure: sent.failure };
   if (settlement?.state === 'failed') {
-    alerts.raise('notification_failed', fields, 'Gangway gave up on a notice');
+    alerts.raise('notification_failed', fields);
     return;
   }
   const { nextAttemptAt } = settlement ?? {};

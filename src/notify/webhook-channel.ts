@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { runbookOf } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
-import { adviceOf } from './advice.ts';
+import { adviceOf } from '../lib/troubles.ts';
 import type { Channel, Message } from './channel.ts';
 import { longestPostMs, postMessage } from './post-message.ts';
 

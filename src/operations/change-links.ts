@@ -5,11 +5,11 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import type { LinkEvidence } from '../domain/evidence.ts';
 import { listLiveLinks } from '../evidence/link-store.ts';
 import { sourceOf } from '../installs/subscription/look-at-subscription.ts';
+import { explainCrossing } from '../memberships/explain-crossing.ts';
 import { crossingOf, type Walls } from '../memberships/wall.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
 import type { Link, NewLink, Source } from '../sources/source.ts';
 import type { WantedJob } from './connect/settle-wish.ts';
-import { explainCrossing } from './explain/explain-crossing.ts';
 
 /**
  * Links a project at the marketplace, and has the install read.

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { sayAge } from '../lib/say-age.ts';
 import { paint } from '../lib/tone.ts';
-import { severities } from '../lib/trouble-rules.ts';
+import { severities } from '../lib/trouble-rule.ts';
 import { troubleKinds } from '../lib/troubles.ts';
 import { maybeInstant, maybeText } from './values.ts';
 
@@ -19,6 +19,7 @@ export const Trouble = z
     action: z.string().describe('What to do.'),
     page: maybeText.describe('The page of the console where it is done.'),
     url: maybeText.describe('Where else it is done.'),
+    about: z.record(z.string(), z.string()).describe('Further ids of what it is about, such as `plan`.'),
   })
   .meta({ id: 'Trouble', description: 'Something that needs an operator.' });
 

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { AppError } from '../domain/errors.ts';
 import { sayCount } from '../lib/say-count.ts';
+import { toHours } from '../operator/find-work-troubles.ts';
 import { nameEach } from '../operator/install-people-store.ts';
 import { checkUsage, sumChecked } from '../usage/due/check-usage.ts';
 import { describeDifference, describeHeld } from '../usage/due/describe-due.ts';
 import { recountDue } from '../usage/due/recount.ts';
 import { listUsageTroubles } from '../usage/due/trouble-store.ts';
-import { toHours } from '../usage/report/usage-alerts.ts';
 import { trainerColumns } from './access.ts';
 import { act, type OperationContext, read } from './operation.ts';
 import { type Columns, fieldColumns, numberColumns } from './show.ts';

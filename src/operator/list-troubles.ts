@@ -1,31 +1,35 @@
+import type { Adapter } from '../adapters/adapter.ts';
 import { countBudgetsByState, countFailingBudgets } from '../budget/budget-store.ts';
-import { listFailingPayments, listPendingPayments, mostNamed } from '../budget/payment-store.ts';
+import { listFailingPayments, listPendingPayments } from '../budget/payment-store.ts';
 import { listFailingReaders } from '../budget/reader-store.ts';
 import type { Config } from '../config/config-schema.ts';
 import { listUndelivered } from '../converge/handover-store.ts';
-import { inTransaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
-import { readSetting } from '../db/setting-store.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import { statusOfLink } from '../domain/evidence-status.ts';
 import { isBlocked } from '../domain/guideline-state.ts';
 import { countDisputedContracts } from '../evidence/contract-store.ts';
+import { listLiveLinks } from '../evidence/link-store.ts';
+import { listFailingFeeds } from '../feed/feed-store.ts';
 import { listManualReadings } from '../guidelines/guideline-reading-store.ts';
 import { listGuidelines } from '../guidelines/guideline-store.ts';
 import { countTroubled } from '../inbox/delivery-count-store.ts';
 import { listTroubledSubscriptions } from '../installs/subscription/subscription-store.ts';
 import type { Storage } from '../keys/storage.ts';
-import { type Clock, toInstant } from '../lib/clock.ts';
+import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { sayCount } from '../lib/say-count.ts';
 import type { TroubleKind } from '../lib/trouble-rules.ts';
 import { byUrgency, type Trouble, type TroubleFacts, toTrouble } from '../lib/troubles.ts';
+import { explainCrossing } from '../memberships/explain-crossing.ts';
 import { countUndecided } from '../memberships/membership-list-store.ts';
+import { outsideOf, usageScopeOf } from '../memberships/wall.ts';
 import { countTroubledDispatches } from '../notify/dispatch-store.ts';
 import { listInstallStates } from '../reconcile/read/install-state-store.ts';
 import { listSuspects } from '../reconcile/runs/suspect-store.ts';
 import { listPlans } from '../removals/plan-store.ts';
-import { listUsageTroubles } from '../usage/due/trouble-store.ts';
-import { listFallenTotals, listScopes } from '../usage/read/scope-store.ts';
-import { toWorkTrouble } from '../usage/report/usage-alerts.ts';
+import { findRaised, findStanding } from './find-raised.ts';
 import { findToolTroubles } from './find-tool-troubles.ts';
+import { findWorkTroubles, worryingFailures } from './find-work-troubles.ts';
 import { countStuckPeople } from './install-people-store.ts';
 import { type ConfigFile, findInstanceTroubles } from './load-running.ts';
 import { waitsFor } from './waits-for.ts';
@@ -34,13 +38,14 @@ import { waitsFor } from './waits-for.ts';
 export interface Watched extends Storage {
   config: Pick<Config, 'mail' | 'marketplace'>;
   /** For installs that are not in it nothing is read any more. */
-  installs: ReadonlyMap<string, { tool: string; guidelines?: boolean }>;
+  installs: ReadonlyMap<string, { tool: string; projects: readonly string[]; guidelines?: boolean }>;
+  /** Short commands load none: what they show of links is what an instance has found. */
+  adapters?: ReadonlyMap<string, Adapter> | undefined;
   /** The clock of the database. */
   clock: Clock;
 }
 
-/** A reading that fails once or twice is repeated by itself, and no operator has to act. */
-const worryingFailures = 3;
+const dayMs = 86_400_000;
 
 /** Everything that needs an operator, the worst first. It lists things of any age. */
 export async function listTroubles(ctx: Watched, file?: ConfigFile): Promise<Trouble[]> {
@@ -54,17 +59,16 @@ export async function listTroubles(ctx: Watched, file?: ConfigFile): Promise<Tro
     ...(await findRemovals(ctx)),
     ...(await findOfInstalls(ctx)),
     ...(await findOfMembers(ctx)),
+    ...(await findLinks(ctx)),
     ...(await findOfContracts(ctx)),
     ...(await findInvitations(ctx)),
     ...(await findDeliveries(ctx)),
     ...(await findBudgets(ctx)),
     ...(await findPayments(ctx)),
-    ...(await findHeldWork(ctx)),
-    ...(await findUncounted(ctx)),
-    ...(await findUnreadScopes(ctx)),
+    ...(await findWorkTroubles(ctx)),
     ...(await findGuidelines(ctx)),
     ...(await findChannels(ctx)),
-    ...(await findClockDrift(ctx)),
+    ...(await findRaised(ctx)),
   ];
   return found.map(toTrouble).sort(byUrgency);
 }
@@ -82,7 +86,7 @@ function isOf({ installs }: Watched) {
 async function findRemovals(ctx: Watched): Found {
   const plans = await listPlans(ctx, { state: 'open' });
   return plans.map(({ id, install, size, createdAt }) => {
-    return { kind: 'removals_held', install, count: size, since: createdAt, names: { plan: String(id) } };
+    return { kind: 'removals_held', install, count: size, since: createdAt, about: { plan: String(id) } };
   });
 }
 
@@ -90,19 +94,28 @@ async function findRemovals(ctx: Watched): Found {
 async function findOfInstalls(ctx: Watched): Found {
   const states = (await listInstallStates(ctx)).filter(isOf(ctx));
   const endpoints = (await listTroubledSubscriptions(ctx)).filter(isOf(ctx));
+  const feeds = (await listFailingFeeds(ctx)).filter(isOf(ctx));
   return [
     ...states
       .filter(({ heldSince, failure }) => heldSince !== null || failure !== null)
-      .map(({ install, heldSince, readWantedAt, failure }): TroubleFacts => {
+      .map(({ install, heldSince, readWantedAt, failure, failureCode }): TroubleFacts => {
         const waits = heldSince === null ? [] : [`Events older than ${heldSince} wait for this reading`];
         const detail = [...(failure === null ? [] : [failure]), ...waits].join('. ');
-        const kind = failure === null ? 'install_new' : 'install_unread';
+        const kind = failure === null ? 'install_new' : kindOfRefusal(failureCode);
         return { kind, install, since: heldSince ?? readWantedAt, detail };
       }),
-    ...endpoints.map(({ install, trouble: { says: detail, action } }): TroubleFacts => {
-      return { kind: 'endpoint_trouble', install, detail, action };
+    ...feeds.map(({ install, failure: detail, failingSince: since }): TroubleFacts => {
+      return { kind: 'feed_unread', install, since, detail };
+    }),
+    ...endpoints.map(({ install, trouble: { says: detail, action, isTransient } }): TroubleFacts => {
+      return { kind: isTransient ? 'endpoint_unchecked' : 'endpoint_trouble', install, detail, action };
     }),
   ];
+}
+
+function kindOfRefusal(code: ErrorCode | null): TroubleKind {
+  if (code === 'conflict') return 'other_customer';
+  return code === 'unauthenticated' || code === 'forbidden' ? 'marketplace_refuses' : 'install_unread';
 }
 
 const kindOfState = {
@@ -125,13 +138,18 @@ async function findOfMembers({ database }: Watched): Found {
 const mostSuspects = 1000;
 
 async function findOfContracts(ctx: Watched): Found {
-  const suspects = await listSuspects(ctx, [...ctx.installs.keys()], mostSuspects);
-  const [{ since } = { since: null }] = suspects;
-  const names: Record<string, string> = suspects.length < mostSuspects ? { more: '' } : { more: ' or more' };
-  return [
-    ...countOf('contract_disputed', await countDisputedContracts(ctx)),
-    ...countOf('contract_suspect', suspects.length, { since, names }),
-  ];
+  const disputed = await countDisputedContracts(ctx);
+  const found = disputed.map(({ install, count }): TroubleFacts => ({ kind: 'contract_disputed', install, count }));
+  for (const install of ctx.installs.keys()) {
+    const { length: count, [0]: oldest } = await listSuspects(ctx, [install], mostSuspects);
+    const more = count < mostSuspects ? '' : ' or more';
+    found.push(...countOf('contract_suspect', count, { install, since: oldest?.since ?? null, names: { more } }));
+  }
+  return found;
+}
+
+function oldestOf(some: readonly { createdAt: string }[]): string | null {
+  return some.map(({ createdAt }) => createdAt).sort()[0] ?? null;
 }
 
 /** Leaves out invitations that the mail delivers without trouble. */
@@ -139,10 +157,14 @@ async function findInvitations({ database, config, clock }: Watched): Found {
   const hasMail = config.mail !== undefined;
   const now = toInstant(clock.now());
   const waiting = await listUndelivered(database.kysely, hasMail ? config.marketplace.managedDomains : []);
-  const left = waiting.filter((one) => one.failure !== null || waitsFor(one, { now, hasMail }) !== 'mail');
-  const [since = null] = left.map(({ createdAt }) => createdAt).sort();
+  const isRefused = ({ failure, nextAttemptAt }: (typeof waiting)[number]) =>
+    failure !== null && nextAttemptAt === null;
+  const left = waiting.filter((one) => !isRefused(one) && waitsFor(one, { now, hasMail }) !== 'mail');
   const detail = hasMail ? null : 'No mail server is configured, so Gangway cannot send them';
-  return countOf('invitation_waiting', left.length, { since, detail });
+  return [
+    ...countOf('invitation_waiting', left.length, { since: oldestOf(left), detail }),
+    ...countOf('invitation_refused', waiting.filter(isRefused).length, { since: oldestOf(waiting.filter(isRefused)) }),
+  ];
 }
 
 async function findDeliveries({ database }: Watched): Found {
@@ -162,24 +184,25 @@ async function findBudgets(ctx: Watched): Found {
     ),
     ...unread.map(({ install, count }): TroubleFacts => {
       const what = `budgets of ${sayCount(Number(count), 'contract')}`;
-      return { kind: 'reading_fails', install, count: Number(count), names: { what } };
+      const about = { reading: 'budgets of contracts' };
+      return { kind: 'reading_fails', install, count: Number(count), about, names: { what } };
     }),
     ...silent.map((one) => readingFails('budgets', one)),
   ];
 }
 
+const mostPayments = 20;
+const mostLinks = 5;
+
 function readingFails(what: string, { install, failure }: { install: string; failure: string | null }): TroubleFacts {
-  return { kind: 'reading_fails', install, detail: failure, names: { what } };
+  return { kind: 'reading_fails', install, detail: failure, about: { reading: what }, names: { what } };
 }
 
 async function findPayments(ctx: Watched): Found {
   const waiting = (await listPendingPayments(ctx)).filter(isOf(ctx));
   const failing = (await listFailingPayments(ctx, worryingFailures)).filter(isOf(ctx));
-  const others = Map.groupBy(waiting.slice(mostNamed), ({ install }) => install);
   return [
-    ...waiting.slice(0, mostNamed).map(toPayment),
-    ...[...others].map(([install, some]): TroubleFacts => {
-      const { length: count, [0]: oldest } = some;
+    ...nameFirst(waiting, mostPayments, toPayment, ([install, { length: count, [0]: oldest }]) => {
       const payment = sayCount(count, 'more payment');
       return { kind: 'payment_waiting', install, since: oldest?.firstSeenAt ?? null, count, names: { payment } };
     }),
@@ -187,76 +210,82 @@ async function findPayments(ctx: Watched): Found {
   ];
 }
 
+/** Names the first of each install, and counts its others: the flood of one customer must not hide what others have. */
+function nameFirst<One extends { install: string }>(
+  all: readonly One[],
+  most: number,
+  toFacts: (one: One) => TroubleFacts,
+  sumUp: (others: [install: string, others: One[]]) => TroubleFacts,
+): TroubleFacts[] {
+  return [...Map.groupBy(all, ({ install }) => install)].flatMap(([install, some]) => [
+    ...some.slice(0, most).map(toFacts),
+    ...(some.length > most ? [sumUp([install, some.slice(most)])] : []),
+  ]);
+}
+
+/** Links that give nobody access, and links whose work is not read. */
+async function findLinks(watched: Watched): Found {
+  if (!('adapters' in watched) || watched.adapters === undefined) {
+    return (await findStanding(watched)).filter(({ kind }) => kind.startsWith('link_'));
+  }
+  const { installs, adapters } = watched;
+  const walls = { installs, adapters };
+  const live = (await listLiveLinks(watched)).filter((link) => isOf(watched)(link) && statusOfLink(link) === 'live');
+  const outside = live.flatMap((link) => {
+    const crossing = outsideOf(walls, link);
+    return crossing === null ? [] : [{ ...link, crossing }];
+  });
+  const uncounted = live.filter((link) => {
+    const adapter = adapters.get(installs.get(link.install)?.tool ?? '');
+    const isRead = link.externalProjectId !== null && adapter?.usageScopeFor !== undefined;
+    return isRead && outsideOf(walls, link) === null && usageScopeOf(adapter, link) === undefined;
+  });
+  const counting =
+    (kind: TroubleKind) =>
+    ([install, { length: count }]: [string, object[]]) => ({ kind, install, count });
+  return [
+    ...nameFirst(
+      outside,
+      mostLinks,
+      (link): TroubleFacts => {
+        const { says: detail, action } = explainCrossing(link.crossing, link);
+        const { install, linkId } = link;
+        return { kind: 'link_outside', install, count: 1, about: { link: linkId }, detail, action };
+      },
+      counting('link_outside'),
+    ),
+    ...nameFirst(
+      uncounted,
+      mostLinks,
+      ({ install, linkId, externalProjectId }): TroubleFacts => {
+        const detail = `Project ${externalProjectId}`;
+        return { kind: 'link_uncounted', install, count: 1, about: { link: linkId }, detail };
+      },
+      counting('link_uncounted'),
+    ),
+  ];
+}
+
 function toPayment({ install, paymentId, amountUsd, jobId, url, firstSeenAt }: Row<'pendingPayment'>): TroubleFacts {
   const payment = `A payment${amountUsd === null ? '' : ` of ${amountUsd} USD`}`;
   const detail = `Payment ${paymentId}${jobId === null ? '' : ` for job ${jobId}`}`;
   const action = `Settle it at ${url}`;
-  return { kind: 'payment_waiting', install, since: firstSeenAt, count: 1, detail, action, url, names: { payment } };
-}
-
-/** Work that is not paid, or may be paid wrongly, before an operator acts. */
-async function findHeldWork(ctx: Watched): Found {
-  const troubles = await listUsageTroubles(ctx);
-  return troubles.filter((one) => one.install === '' || isOf(ctx)(one)).map(toWorkTrouble);
-}
-
-/** Work that is read, but not completely. */
-async function findUncounted(ctx: Watched): Found {
-  const fallen = Map.groupBy(await listFallenTotals(ctx), ({ tool, scope }) => JSON.stringify([tool, scope]));
-  return [
-    ...(await scopesOf(ctx)).flatMap(({ tool, scope, gap, gapSince }): TroubleFacts[] =>
-      gap === null ? [] : [{ kind: 'usage_gap', tool, since: gapSince, detail: gap, names: { scope } }],
-    ),
-    ...[...fallen.values()].flatMap((some) =>
-      some.slice(0, 1).map(({ tool, scope, since }): TroubleFacts => {
-        return { kind: 'usage_fallen', tool, since, count: some.length, names: { scope } };
-      }),
-    ),
-  ];
-}
-
-async function scopesOf(ctx: Watched): Promise<Row<'usageScope'>[]> {
-  const tools = new Set([...ctx.installs.values()].map(({ tool }) => tool));
-  return (await listScopes(ctx)).filter(({ tool }) => tools.has(tool));
-}
-
-async function findUnreadScopes(ctx: Watched): Found {
-  const failing = (await scopesOf(ctx)).filter(
-    ({ failingSince, failure }) => failingSince !== null && failure !== null,
-  );
-  const isWorrying = ({ attempts, alertedAt }: Row<'usageScope'>) => attempts >= worryingFailures || alertedAt !== null;
-  const gone = failing.filter(({ goneSince }) => goneSince !== null);
-  const others = failing.filter(({ goneSince }) => goneSince === null);
-  const [never, before] = [true, false].map((isNew) =>
-    others.filter(({ readBeganAt }) => (readBeganAt === null) === isNew),
-  );
-  return [
-    ...perTool(gone, 'usage_gone'),
-    ...perTool(never ?? [], 'usage_unread', 'could be read yet'),
-    ...perTool((before ?? []).filter(isWorrying), 'usage_unread', 'can be read'),
-  ];
-}
-
-const mostScopes = 5;
-
-function perTool(scopes: readonly Row<'usageScope'>[], kind: 'usage_gone' | 'usage_unread', can = ''): TroubleFacts[] {
-  return [...Map.groupBy(scopes, ({ tool }) => tool)].map(([tool, some]) => {
-    const named = some.slice(0, mostScopes).map(({ scope }) => scope);
-    const more = some.length > mostScopes ? ` and ${some.length - mostScopes} more` : '';
-    const [since = null] = some.map((one) => one.goneSince ?? one.readBeganAt ?? one.failingSince ?? '').sort();
-    const names = { can, scopes: `${named.join(', ')}${more}` };
-    return { kind, tool, since, count: some.length, detail: some[0]?.failure ?? null, names };
-  });
+  const facts = { install, since: firstSeenAt, count: 1, detail, action, url };
+  return { kind: 'payment_waiting', ...facts, about: { payment: paymentId }, names: { payment } };
 }
 
 async function findGuidelines(ctx: Watched): Found {
-  const blocked = (await listGuidelines(ctx)).filter((row) => isOf(ctx)(row) && isBlocked(row));
+  // A project for which nothing is published any more is not looked at again.
+  const before = instantIn(ctx.clock, -dayMs);
+  const blocked = (await listGuidelines(ctx)).filter(
+    (row) => isOf(ctx)(row) && isBlocked(row) && row.lookedAt > before,
+  );
   const unread = (await listManualReadings(ctx)).filter(
     ({ install, failures }) => ctx.installs.get(install)?.guidelines === true && failures >= worryingFailures,
   );
   return [
     ...blocked.map(({ tool, project, says, install }): TroubleFacts => {
-      return { kind: 'guideline_unwritten', install, tool, detail: says, names: { project } };
+      return { kind: 'guideline_unwritten', install, tool, detail: says, about: { project } };
     }),
     ...unread.map((one) => readingFails('manuals', one)),
   ];
@@ -265,12 +294,5 @@ async function findGuidelines(ctx: Watched): Found {
 /** Channels that have not accepted their notices yet: shown long before the notices are given up. */
 async function findChannels(ctx: Watched): Found {
   const troubled = await countTroubledDispatches(ctx);
-  return troubled.map(({ channel, count }) => ({ kind: 'channel_failing', count, names: { channel } }));
-}
-
-/** The drift that was stored last is in seconds, and positive if the clock of the instance is ahead. */
-async function findClockDrift({ database }: Watched): Found {
-  const seconds = Number(await inTransaction(database, (tx) => readSetting(tx, 'clock_drift_seconds'))) || 0;
-  if (seconds === 0) return [];
-  return [{ kind: 'clock_drift', names: { drift: `${Math.abs(seconds)} s ${seconds < 0 ? 'behind' : 'ahead of'}` } }];
+  return troubled.map(({ channel, count }) => ({ kind: 'channel_failing', count, about: { channel } }));
 }

@@ -51,7 +51,7 @@ export async function findInstanceTroubles(ctx: Storage, now: Date, file?: Confi
   );
   return [
     ...silent.map(({ name, version, beatAt }): TroubleFacts => {
-      return { kind: 'instance_silent', since: beatAt, detail: `Version ${version}`, names: { instance: name } };
+      return { kind: 'instance_silent', since: beatAt, detail: `Version ${version}`, about: { instance: name } };
     }),
     ...outdated.map(({ name, startedAt }): TroubleFacts => {
       const detail = `${file?.path} has changed since the start at ${startedAt}`;
@@ -59,7 +59,7 @@ export async function findInstanceTroubles(ctx: Storage, now: Date, file?: Confi
         kind: 'config_changed',
         since: file?.changedAt.toISOString() ?? null,
         detail,
-        names: { instance: name },
+        about: { instance: name },
       };
     }),
   ];

@@ -62,7 +62,7 @@ export function createReports({ metrics, logger, alerts, clock, onUnmatched }: R
       if (reason !== 'stored_bytes' && reason !== 'disk_reserve') return;
       if (alertQuiet.letThrough(`${install} ${reason}`) === null) return;
       const kind = reason === 'stored_bytes' ? 'storage_used_up' : 'disk_short';
-      alerts.raise(kind, subject, 'Webhooks of an install are not stored');
+      alerts.raise(kind, subject);
     },
   };
 }

@@ -74,7 +74,7 @@ interface BrakeResult {
 }
 
 async function brake(ctx: Context, ports: RemovalPorts, install: string): Promise<void> {
-  const { clock, metrics, alerts } = ctx;
+  const { clock, logger, metrics } = ctx;
   const { mostAtOnce = usualMostAtOnce } = ports;
   const due = await dueRemovals(ctx, install, toInstant(clock.now()));
   const toHold = await findHeld(ctx, install, due);
@@ -87,11 +87,7 @@ async function brake(ctx: Context, ports: RemovalPorts, install: string): Promis
   if (isListWanted) ctx.wake('lists');
   if (planId === null) return;
   metrics.removalDecisions.inc({ install, clearance: 'held' }, held);
-  alerts.raise(
-    'removals_held',
-    { install, plan: planId, held },
-    `The brake holds removals. Check them with "gangway plans show ${planId}", then approve or reject`,
-  );
+  logger.warn({ install, plan: planId, held }, 'The brake holds removals');
 }
 
 /** No work is read for these before an operator approves them: it would delay the removals of other installs. */

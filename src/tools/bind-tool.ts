@@ -38,10 +38,7 @@ export function bindTool(ctx: Context, tool: string, adapter: Adapter, isDry = f
   }
 
   function refuse(reason: string): AppError {
-    if (!isAlerted) {
-      const message = 'A tool is not the server it was before, so no member is added or removed there';
-      alerts.raise('other_server', { tool, reason }, message);
-    }
+    if (!isAlerted) alerts.raise('other_server', { tool, reason });
     isAlerted = true;
     return new AppError('unavailable', reason);
   }

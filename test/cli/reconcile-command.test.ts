@@ -134,21 +134,15 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     expect(roster()).toEqual([]);
   });
 
-  it('stores a notice of each alert, and the next instance that runs sends it', async () => {
+  it('has the next instance that runs send a notice of what it found', async () => {
     const hook = await openHook('/ops');
     hook.answer = answering(200);
     const channels = { ops: { type: 'webhook', url: hook.url, secret: channelSecret } };
     const config = JSON.parse(readFileSync(workspace.configFile, 'utf8')) as object;
     const changed = { ...config, notifications: { channels } };
     writeFileSync(workspace.configFile, JSON.stringify(changed));
-    // Its token is refused, which two readings find out.
-    await run('reconcile', 'preview', '--install', 'globex');
+    await run('reconcile', '--install', 'globex');
     expect((await run('notifications', 'list')).said).toEqual({ items: [], next: null });
-    await run('reconcile', '--install', 'globex');
-    await run('reconcile', '--install', 'globex');
-    expect((await run('notifications', 'list')).said).toMatchObject({
-      items: [{ kind: 'alert.marketplace_refuses', state: 'waiting', channel: 'ops' }],
-    });
     await workspace.whileRunning(async () => {
       await until(
         'the notice is sent',

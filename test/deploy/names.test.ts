@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { Histogram } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { alertKinds } from '../../src/lib/alerts.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
+import { alertKinds } from '../../src/lib/troubles.ts';
 import { anchorsOf } from '../docs/markdown.ts';
 
 /** What `deploy/` names is held against what there is. Prometheus itself says nothing about a name that is wrong. */

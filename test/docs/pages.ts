@@ -124,10 +124,17 @@ function toSchema(schema: unknown): JsonSchema {
 
 /** The part of `docs/operating.md` that says what `gangway status` lists. */
 function troublesTable(): string {
-  const rows = Object.entries(troubleRules).map(([kind, { severity, means, action }]) => {
+  const rows = Object.entries(troubleRules).map(([kind, { severity, means, action, notice }]) => {
     // Outside of commands, Markdown would take a name in angle brackets for HTML.
     const shown = action.replaceAll(/`[^`]*`|</g, (part) => (part === '<' ? '\\<' : part));
-    return `| \`${kind}\` | ${severity} | ${means} | ${shown} |`;
+    const sent = notice === undefined ? '' : sayAfter(notice.afterMs ?? 0);
+    return `| \`${kind}\` | ${severity} | ${sent} | ${means} | ${shown} |`;
   });
-  return ['| kind | severity | means | to do |', '|---|---|---|---|', ...rows].join('\n');
+  return ['| kind | severity | alert | means | to do |', '|---|---|---|---|---|', ...rows].join('\n');
+}
+
+/** How long after it began it is sent. */
+function sayAfter(ms: number): string {
+  if (ms === 0) return 'at once';
+  return ms < 3_600_000 ? `after ${ms / 60_000} minutes` : `after ${ms / 3_600_000} hours`;
 }

@@ -2,8 +2,10 @@ import { expect, it } from 'vitest';
 import type { Context } from '../../src/context.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Source } from '../../src/sources/source.ts';
+import { inStudio } from '../support/engine-harness.ts';
 import { down, type GuidelineWorld, openGuidelineWorld } from '../support/guidelines/guideline-world.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
+import { countTroublesIn } from '../support/troubles.ts';
 
 const htmlOf = (text: string) => `<h1>Signs</h1><p>${text}</p>`;
 const leaseOver = 60_000;
@@ -195,14 +197,14 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
   });
 
   it('that the tool refuses are reported with what it said', async () => {
-    const { own, sync, tool, row, log } = await open();
+    const { own, sync, tool, row, ctx } = await open();
     own.write('Every sign.').publish();
     tool.before = (call) => {
       if (call === 'write') throw new AppError('invalid', 'Could not write: too long, says ada@example.com');
     };
     expect(await resultsOf(sync())).toEqual(['signs refused']);
     expect((await row())?.says).toBe('Could not write: too long, says a…@example.com');
-    expect(log.lines().map(({ alert }) => alert)).toContain('guideline_unwritten');
+    expect(await countTroublesIn(ctx, new Map([['own', inStudio()]]))).toEqual(['guideline_unwritten']);
   });
 
   it('are written by one process at a time', async () => {

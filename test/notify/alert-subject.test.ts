@@ -11,6 +11,6 @@ it.each([
   ['https://ada:secret@pay.example/', false],
   ['https://pay.example/ot_pat_0123456789', false],
 ])('shows an address whole or not at all: %s', (url, isShown) => {
-  const about = aboutOf({ install: 'own', payment: 'inv_1', amountUsd: 50, url });
-  expect(about).toEqual({ install: 'own', payment: 'inv_1', amountUsd: '50', ...(isShown && { url }) });
+  const about = aboutOf({ install: 'own', payment: 'inv_1', held: 50, url });
+  expect(about).toEqual({ install: 'own', payment: 'inv_1', ...(isShown && { url }) });
 });

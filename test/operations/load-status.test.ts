@@ -93,7 +93,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     expect(await troubles()).toMatchObject([
       { kind: 'removals_held', install: 'acme', count: 1, page: '/plans/1' },
       { kind: 'work_email_missing', install: 'acme', count: 1, page: '/access?state=waiting_email' },
-      { kind: 'contract_disputed', count: 1, page: '/contracts?status=disputed' },
+      { kind: 'contract_disputed', count: 1, page: '/contracts?status=disputed&install=acme' },
     ]);
   });
 
@@ -244,9 +244,14 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     expect(await troubles()).toMatchObject([{ kind: 'install_new', install: 'acme', since: now, detail }]);
     const claim = await claimInstallRead(engine, now, now, { only: 'acme' });
     if (claim === null) throw new Error('there is nothing to read');
-    await postponeInstallRead(engine, claim, 'answered 401', now);
+    await postponeInstallRead(engine, claim, { failure: 'answered 401', code: 'unauthenticated' }, now);
     expect((await load()).installs).toMatchObject([{ install: 'acme', failure: 'answered 401' }]);
-    const unread = { kind: 'install_unread', severity: 'down', install: 'acme', detail: `answered 401. ${detail}` };
+    const unread = {
+      kind: 'marketplace_refuses',
+      severity: 'down',
+      install: 'acme',
+      detail: `answered 401. ${detail}`,
+    };
     expect(await troubles()).toMatchObject([unread]);
     await settleInstallRead(engine, claim, now);
     expect(await counts()).toEqual([]);

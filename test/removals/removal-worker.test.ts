@@ -124,7 +124,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(await engine.rows('removal')).toHaveLength(2);
   });
 
-  it('are held together beyond it, with an alert, while others come in', async () => {
+  it('are held together beyond it, while others come in', async () => {
     await hire(10);
     await unlink(1, 4);
     await engine.apply([about('contract.started', 11)]);
@@ -133,7 +133,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(await countState('held')).toBe(4);
     expect(await openPlans()).toEqual([4]);
     expect(engine.log.lines()).toContainEqual(
-      expect.objectContaining({ alert: 'removals_held', install: 'acme', plan: 1, held: 4 }),
+      expect.objectContaining({ install: 'acme', plan: 1, held: 4, msg: 'The brake holds removals' }),
     );
   });
 

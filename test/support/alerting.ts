@@ -1,16 +1,19 @@
 import type { Context } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { AlertNotice } from '../../src/domain/notice.ts';
-import type { AlertKind, Alerts } from '../../src/lib/alerts.ts';
+import type { Alerts } from '../../src/lib/alerts.ts';
 import type { Logger } from '../../src/lib/logger.ts';
+import type { AlertKind } from '../../src/lib/trouble-rules.ts';
 import { createAlertNotices } from '../../src/notify/alert-notices.ts';
 import type { DeferralOf } from '../../src/notify/alert-rules.ts';
 import { countStandingAlerts } from '../../src/notify/alert-store.ts';
-import { askAlerts } from '../../src/notify/alert-worker.ts';
 import { listDispatches } from '../../src/notify/dispatch-store.ts';
+import { tellTroubles } from '../../src/operator/alert-worker.ts';
 import { createTestContext, inStudio } from './engine-harness.ts';
 import type { FakeClock } from './fake-clock.ts';
+import { createMemoryTool } from './memory-tool.ts';
 import { atOnce, notifying } from './notices.ts';
+import { beatIn } from './troubles.ts';
 
 interface HeardOf {
   database: Database;
@@ -22,7 +25,7 @@ interface HeardOf {
 export interface Alerting {
   /** What a harness has its alerts heard by. */
   hears(parts: HeardOf): Alerts;
-  /** Asks of every alert whether it still stands, a minute from now as an instance does that has just started. */
+  /** Compares the alerts that stand with the list of troubles, a minute from now as an instance does that has just started. */
   ask(): Promise<void>;
   /** How many alerts of a kind stand. */
   standing(kind: AlertKind): Promise<number>;
@@ -43,7 +46,7 @@ const minuteMs = 60_000;
 const never = new AbortController().signal;
 /** Every install and tool that the harnesses have, without walls between them. */
 const usualInstalls = new Map(['acme', 'globex', 'hostile', 'honest'].map((name) => [name, inStudio()]));
-const usualAdapters = new Map([['studio', {} as never]]);
+const usualAdapters = new Map([['studio', createMemoryTool().adapter]]);
 
 export function createAlerting({
   installs = usualInstalls,
@@ -72,7 +75,7 @@ export function createAlerting({
       const { ctx, parts, settled } = open();
       await settled();
       parts.clock.advance(minuteMs);
-      await askAlerts(ctx, deferralOf, never, () => undefined);
+      await tellNow(ctx, deferralOf);
     },
     async standing(kind) {
       const { ctx, settled } = open();
@@ -86,6 +89,13 @@ export function createAlerting({
       return listed.toReversed().flatMap((one) => (one.kind === `alert.${kind}` && 'about' in one ? [sayOf(one)] : []));
     },
   };
+}
+
+/** Compares the alerts that stand with the list of troubles, as an instance does. */
+export async function tellNow(ctx: Context, deferralOf: DeferralOf = async () => undefined): Promise<void> {
+  await beatIn(ctx);
+  const installs = ctx.installs.size === 0 ? usualInstalls : ctx.installs;
+  await tellTroubles({ ...ctx, installs }, deferralOf, never, () => undefined);
 }
 
 function sayOf({ isOver, isRepeat, endsAtOnce }: AlertNotice): string {

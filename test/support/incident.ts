@@ -3,6 +3,7 @@ import { AppError } from '../../src/domain/errors.ts';
 import { emptyEvidence } from '../../src/domain/evidence.ts';
 import type { Install } from '../../src/domain/install.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
+import { isTold } from '../../src/lib/troubles.ts';
 import { hasPostponed } from '../../src/memberships/derivation-store.ts';
 import { checkDrift } from '../../src/reconcile/drift/check-drift.ts';
 import { wantRead } from '../../src/reconcile/read/install-state-store.ts';
@@ -11,6 +12,7 @@ import { answerList } from '../../src/reconcile/runs/active-list-worker.ts';
 import { reconcileNext } from '../../src/reconcile/runs/reconcile-install.ts';
 import { listPlans } from '../../src/removals/plan-store.ts';
 import type { Source, SourceReader } from '../../src/sources/source.ts';
+import { tellNow } from './alerting.ts';
 import { type Converging, convergeDue, withStudio } from './converging.ts';
 import { createEngine, type Engine, inStudio } from './engine-harness.ts';
 import { type EventWish, fullEvent } from './event-bodies.ts';
@@ -172,6 +174,7 @@ export function createIncident(
       return Object.fromEntries(rows.map(({ groupId, trainerId, state }) => [`${groupId}/${trainerId}`, state]));
     },
     async alerts(kind) {
+      if (isTold(kind)) await tellNow(engine);
       const { values } = await engine.metrics.alerts.get();
       return values.find(({ labels }) => labels.kind === kind)?.value ?? 0;
     },

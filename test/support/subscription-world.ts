@@ -129,6 +129,10 @@ export async function openSubscriptionWorld(
       const delivery = newDelivery(contractStarted(next()), { receivedAt });
       await appendDeliveries(ctx, [delivery]);
     },
-    alerts: () => log.lines().flatMap(({ alert, msg }) => (alert === undefined ? [] : [`${alert}: ${msg}`])),
+    alerts: () =>
+      log.lines().flatMap(({ alert, msg, says }) => {
+        if (alert !== undefined) return [`${alert}: ${msg}`];
+        return says === undefined ? [] : [`endpoint_trouble: ${says}`];
+      }),
   };
 }

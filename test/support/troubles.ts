@@ -4,17 +4,22 @@ import { type Clock, toInstant } from '../../src/lib/clock.ts';
 import type { Trouble } from '../../src/lib/troubles.ts';
 import { listTroubles, type Watched } from '../../src/operator/list-troubles.ts';
 
-const acme: Watched['installs'] = new Map([['acme', { tool: 'studio' }]]);
+const acme: Watched['installs'] = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
 
 /** What needs an operator while an instance runs, of these installs. */
 export async function troublesIn(
-  ctx: Storage & { clock: Clock; config?: Watched['config'] },
+  ctx: Storage & { clock: Clock; config?: Watched['config']; adapters?: Watched['adapters'] },
   installs: Watched['installs'] = acme,
 ): Promise<Trouble[]> {
-  const at = toInstant(ctx.clock.now());
-  await beatInstance(ctx.database, { id: 'runs', name: 'host/1', version: '1', startedAt: at, beatAt: at }, '');
+  await beatIn(ctx);
   const config = ctx.config ?? ({ marketplace: { managedDomains: [] } } as unknown as Watched['config']);
   return await listTroubles({ ...ctx, config, installs });
+}
+
+/** An instance runs. */
+export async function beatIn({ database, clock }: Pick<Storage, 'database'> & { clock: Clock }): Promise<void> {
+  const at = toInstant(clock.now());
+  await beatInstance(database, { id: 'runs', name: 'host/1', version: '1', startedAt: at, beatAt: at }, '');
 }
 
 /** The same, the kind and the count of each. */

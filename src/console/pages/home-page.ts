@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { sayCount } from '../../lib/say-count.ts';
-import type { Severity } from '../../lib/trouble-rules.ts';
+import type { Severity } from '../../lib/trouble-rule.ts';
 import { healthOf } from '../../operations/list-installs.ts';
 import { installPath } from '../../operations/paths.ts';
 import type { Columns } from '../../operations/show.ts';

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../domain/errors.ts';
 import type { RunOutcome, RunTrigger } from '../../domain/run.ts';
 import type { SourceKind } from '../../domain/source-kind.ts';
 import { bigint, counter, instant, integer, sealed, table, text } from '../columns.ts';
@@ -66,7 +67,9 @@ export const installs = {
       attempts: integer().default(0),
       nextAttemptAt: instant().nullable(),
       leasedUntil: instant('lease').nullable(),
+      /** Why the last read failed; null if it did not. */
       failure: text().nullable(),
+      failureCode: text<ErrorCode>().nullable(),
       /** When the last list of its active contracts began whose contracts are all evidence now. */
       activeListedAt: instant().nullable(),
       /** Since when a removal waits for such a list; null if none does. */

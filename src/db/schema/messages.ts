@@ -62,6 +62,8 @@ export const messages = {
       seenAt: instant(),
       /** Whether it was announced since it was raised. */
       isAnnounced: flag().default(false),
+      /** Of what it counts, when it was last announced; null where it counts nothing. */
+      count: integer().nullable(),
       /** When it was last announced, also before it was last over. */
       announcedAt: instant().nullable(),
       /** Null while it stands. */

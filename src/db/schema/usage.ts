@@ -30,8 +30,6 @@ export const usage = {
       failingSince: instant().nullable(),
       /** Since when the tool says that there is no such scope. */
       goneSince: instant().nullable(),
-      /** When an alert was raised about it. */
-      alertedAt: instant().nullable(),
       /** What the last reading of the tool lacked, and since when. */
       gap: text().nullable(),
       gapSince: instant().nullable(),

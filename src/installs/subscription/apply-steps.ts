@@ -147,11 +147,7 @@ export async function createBeside(
 function raiseDisabled({ ctx, install, view }: Look, endpointId: string, what: string): void {
   const { status, disabledReason } = view.listed.find(({ id }) => id === endpointId) ?? {};
   if (status !== 'DISABLED') return;
-  ctx.alerts.raise(
-    'endpoint_disabled',
-    { install, endpointId, reason: maskText(disabledReason ?? '') },
-    `The marketplace disabled a webhook endpoint. ${what}`,
-  );
+  ctx.alerts.raise('endpoint_disabled', { install, endpointId, reason: maskText(disabledReason ?? '') }, what);
 }
 
 /** The marketplace discards what it had still to deliver. */

@@ -83,16 +83,14 @@ export function createSubscriptionWorker(ctx: Context): SubscriptionWorker {
  * is left. A trouble that stays raises no second alert.
  */
 export async function checkSubscription(ctx: Context, install: string, hold: Hold, signal: AbortSignal): Promise<void> {
-  const { alerts, clock } = ctx;
+  const { clock } = ctx;
   const { trouble: before } = await findSubscription(ctx, install);
   try {
     const look = await lookAtSubscription(ctx, install, signal);
     const { steps, trouble } = decideSubscription(install, look.view);
     await applySteps({ ...look, hold, signal }, steps);
     await noteSubscriptionCheck(ctx, install, toInstant(clock.now()), trouble);
-    if (trouble !== null && trouble.says !== before?.says) {
-      alerts.raise('endpoint_trouble', { install, action: trouble.action }, trouble.says);
-    }
+    if (trouble !== null && trouble.says !== before?.says) ctx.logger.warn({ install, ...trouble }, troubled);
     if (trouble === null && before !== null) {
       ctx.logger.info({ install }, 'The webhook endpoint is in order again');
     }
@@ -103,13 +101,14 @@ export async function checkSubscription(ctx: Context, install: string, hold: Hol
   }
 }
 
+const troubled = 'Webhooks of an install may not arrive';
+
 /** A transient error raises no alert, and does not replace a known trouble. */
 async function report(ctx: Context, install: string, error: AppError, before: Trouble | null): Promise<void> {
   const trouble = troubleOfError(ctx, install, error);
   if (trouble.says === before?.says) return;
-  if (!isTransient(error)) {
-    ctx.alerts.raise('endpoint_trouble', { install, action: trouble.action }, trouble.says);
-  } else {
+  if (!isTransient(error)) ctx.logger.warn({ install, ...trouble }, troubled);
+  else {
     if (before !== null) return;
     ctx.logger.warn({ err: error, install }, 'A webhook endpoint could not be looked after');
   }

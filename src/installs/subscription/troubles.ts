@@ -6,6 +6,8 @@ import { maskText } from '../../lib/mask.ts';
 export interface Trouble {
   says: string;
   action: string;
+  /** Whether a check failed, and the next one may not. */
+  isTransient?: boolean;
 }
 
 /** The texts name the commands that help. */
@@ -74,5 +76,5 @@ export function troubleOfError({ sources }: Pick<Context, 'sources'>, install: s
   const action = isTransient(error)
     ? `Wait. Gangway retries. If it keeps failing: ${sources.get(install)?.remedies.unreachable}`
     : `Run gangway endpoint status ${install}`;
-  return { says, action };
+  return { says, action, ...(isTransient(error) && { isTransient: true }) };
 }

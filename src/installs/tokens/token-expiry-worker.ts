@@ -41,6 +41,6 @@ export async function checkExpiry(
   const used = (await source.listTokens(signal)).find(({ id }) => id === token?.id);
   const from = (used && rotateFrom(used)) ?? null;
   const expiring = from === null || toInstant(clock.now()) < from ? [] : [{ install, expiresAt: used?.expiresAt }];
-  for (const fields of expiring) alerts.raise('token_expires', fields, 'The token of an install expires soon');
+  for (const fields of expiring) alerts.raise('token_expires', fields);
   alerts.observe('token_expires', { install }, expiring);
 }

@@ -1,14 +1,11 @@
 import type { Adapter, Finding } from '../../adapters/adapter.ts';
 import type { Context } from '../../context.ts';
 import { isOtherServer, type Server } from '../../domain/binding.ts';
-import type { LinkEvidence } from '../../domain/evidence.ts';
-import { statusOfLink } from '../../domain/evidence-status.ts';
 import type { Storage } from '../../keys/storage.ts';
-import { describeOpenWall, findOpenWalls, groupOf, outsideOf, type Walls } from '../../memberships/wall.ts';
+import { describeOpenWall, findOpenWalls, groupOf, type Walls } from '../../memberships/wall.ts';
 import { askServer, describeOtherServer, describeTwin, findTwin, locationOf } from '../../tools/bind-tool.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import { findToolBinding } from '../../tools/tool-binding-store.ts';
-import { explainCrossing } from '../explain/explain-crossing.ts';
 import { type Check, failure, nameApart, ok, warning } from './check.ts';
 
 const timeoutMs = 15_000;
@@ -75,21 +72,9 @@ export function askTool(adapter: Adapter, settings: object, stopping: AbortSigna
 }
 
 /** Links that a customer made outside their projects, and tools without walls. */
-export function checkWalls(walls: Walls, links: LinkEvidence[]): Check[] {
-  const found = [...checkLinks(walls, links), ...checkSharedGroups(walls), ...checkOpenWalls(walls)];
-  return found.length === 0 ? [ok('walls', 'Every link is to a project of its install')] : found;
-}
-
-function checkLinks(walls: Walls, links: LinkEvidence[]): Check[] {
-  return links
-    .filter((link) => statusOfLink(link) === 'live')
-    .flatMap((link) => {
-      const crossing = outsideOf(walls, link);
-      if (crossing === null) return [];
-      const { says, action } = explainCrossing(crossing, link);
-      const asking = crossing === 'not_named' ? `${action}, or ask them why` : action;
-      return [warning(`link ${link.linkId} of ${link.install}`, `${says}, so its link gives no access`, asking)];
-    });
+export function checkWalls(walls: Walls): Check[] {
+  const found = [...checkSharedGroups(walls), ...checkOpenWalls(walls)];
+  return found.length === 0 ? [ok('walls', 'No customer reaches projects of another')] : found;
 }
 
 function checkOpenWalls({ installs }: Walls): Check[] {

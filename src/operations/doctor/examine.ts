@@ -5,7 +5,6 @@ import type { Context } from '../../context.ts';
 import type { Database } from '../../db/database.ts';
 import { measureAheadMs } from '../../db/database-clock.ts';
 import type { Install } from '../../domain/install.ts';
-import { listLiveLinks } from '../../evidence/link-store.ts';
 import type { Storage } from '../../keys/storage.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { sayCount } from '../../lib/say-count.ts';
@@ -84,7 +83,7 @@ export async function examineStored(ctx: Stored): Promise<Check[]> {
     await checkClock(database, ctx.clock),
     ...(await checkInstances(ctx)),
     checkOrphaned(await findOrphans(ctx, ctx.config, createLinkRouter(installs, adapters))),
-    ...checkWalls(ctx, await listLiveLinks(ctx)),
+    ...checkWalls(ctx),
     ...checkAccounts(ctx),
     ...(await checkTroubles(ctx)),
   ];

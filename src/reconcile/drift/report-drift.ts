@@ -1,7 +1,8 @@
 import type { Context } from '../../context.ts';
-import type { AlertKind, Alerts } from '../../lib/alerts.ts';
+import type { Alerts } from '../../lib/alerts.ts';
 import { maskText } from '../../lib/mask.ts';
 import { remembered } from '../../lib/remembered.ts';
+import type { RaisedKind } from '../../lib/trouble-rules.ts';
 import { type Group, groupKeyOf } from './drift-store.ts';
 import type { AddBack, DriftVerdict } from './judge-drift.ts';
 
@@ -28,9 +29,9 @@ type LastDrift = Map<string, { tool: string; counts: Counts; reported: ReadonlyS
 /** What an operator should look at. It is reported again only if the last comparison did not find it. */
 interface DriftFinding {
   key: string;
-  alert: AlertKind;
+  alert: RaisedKind;
   fields: object;
-  message: string;
+  detail?: string;
 }
 
 const kinds = ['missing', 'id_changed', 'found_again', 'address_changed', 'stranger', 'leak'] as const;
@@ -49,8 +50,8 @@ export function reportDrift(ctx: Context, { tool, groupId }: Group, drift: Group
   last.set(key, { tool, counts, reported: new Set(findings.map((finding) => finding.key)) });
   for (const kind of kinds) metrics.drift.set({ tool, kind }, sum(last, tool, kind));
   observe(alerts, { tool, group: groupId }, findings);
-  for (const { key: about, alert, fields, message } of findings) {
-    if (!before?.reported.has(about)) alerts.raise(alert, { tool, group: groupId, ...fields }, message);
+  for (const { key: about, alert, fields, detail } of findings) {
+    if (!before?.reported.has(about)) alerts.raise(alert, { tool, group: groupId, ...fields }, detail);
   }
   if (JSON.stringify(before?.counts) === JSON.stringify(counts)) return;
   if (before === undefined && kinds.every((kind) => counts[kind] === 0)) return;
@@ -94,13 +95,11 @@ function findingsOf(drift: GroupDrift): DriftFinding[] {
       key: `removed_again ${membership}`,
       alert: 'removed_member_returned' as const,
       fields: { membership },
-      message: 'A removed member is back. Gangway removes them again, unless a contract starts',
     })),
     ...vanishing.map(({ membershipId: membership, timesAddedBack }) => ({
       key: `vanishing ${membership} ${timesAddedBack}`,
       alert: 'member_keeps_vanishing' as const,
       fields: { membership, timesAddedBack },
-      message: 'Something outside Gangway keeps removing a member. From now on Gangway adds them back once an hour',
     })),
   ];
 }
@@ -116,7 +115,6 @@ function findLeaks(verdicts: DriftVerdict[]): DriftFinding[] {
     key: `leak ${key}`,
     alert: 'managed_address_leaked',
     fields: { leaks: ids.length, ...fields },
-    message: 'An account with a managed email is in a group without an active contract. Gangway does not remove it',
   });
   if (ids.length <= maxNamed) return ids.map((id) => toFinding(id, { member: toShown(id) }));
   return [toFinding('many', { members: ids.slice(0, maxNamed).map(toShown) })];
@@ -136,8 +134,8 @@ function toAddressChanged(
     key: `address_changed ${membership} ${address}`,
     alert: 'address_changed',
     fields: { membership },
-    message: isKnown
-      ? `The email of a member in the tool is not their current work email. ${todo}`
+    detail: isKnown
+      ? todo
       : 'The account of a member shows an email that was never theirs. Gangway checks whether the account is still theirs',
   };
 }

@@ -72,11 +72,7 @@ export async function mendAfterSetBack(ctx: Context, latestMs: number): Promise<
     await cutBack(tx, clock.now(), Math.max(graceMs, revokedGraceMs));
     if (installs.length > 0) await postponeInstalls(tx, installs);
   });
-  alerts.raise(
-    'clock_set_back',
-    { aheadSeconds: Math.round(aheadMs / 1000) },
-    'The clock was ahead and was set back. Gangway cut stored times back to now, and reads every install before it acts on anything older',
-  );
+  alerts.raise('clock_set_back', { aheadSeconds: Math.round(aheadMs / 1000) });
   return true;
 }
 

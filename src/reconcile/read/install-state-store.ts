@@ -3,6 +3,7 @@ import { type Database, inTransaction, type Transaction } from '../../db/databas
 import { claimRows, isFree } from '../../db/lease.ts';
 import type { Row } from '../../db/schema.ts';
 import { isMissed } from '../../domain/absences.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
 import type { ContractEvidence } from '../../domain/evidence.ts';
 import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../domain/evidence-status.ts';
 import type { RunTrigger } from '../../domain/run.ts';
@@ -35,6 +36,7 @@ export interface InstallState {
   readBeganAt: string | null;
   attempts: number;
   failure: string | null;
+  failureCode: ErrorCode | null;
 }
 
 /** Makes a read of these installs due. */
@@ -142,12 +144,12 @@ export async function settleInstallRead(
 export async function postponeInstallRead(
   ctx: Storage,
   claim: InstallClaim,
-  failure: string,
+  { failure, code }: { failure: string; code: ErrorCode },
   nextAttemptAt: string,
 ): Promise<void> {
   const attempts = claim.attempts + 1;
   await inTransaction(ctx.database, (tx) =>
-    updateClaimed(tx, claim).set({ leasedUntil: null, attempts, failure, nextAttemptAt }).execute(),
+    updateClaimed(tx, claim).set({ leasedUntil: null, attempts, failure, failureCode: code, nextAttemptAt }).execute(),
   );
 }
 
@@ -193,7 +195,7 @@ function updateClaimed(tx: Transaction, { install, leasedUntil }: InstallClaim) 
 function selectStates(db: Transaction) {
   return db
     .selectFrom('installState')
-    .select(['install', 'heldSince', 'readWantedAt', 'readBeganAt', 'attempts', 'failure']);
+    .select(['install', 'heldSince', 'readWantedAt', 'readBeganAt', 'attempts', 'failure', 'failureCode']);
 }
 
 /** Contracts that no read tells about any more, unless another install has them too. */

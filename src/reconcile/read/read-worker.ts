@@ -9,7 +9,7 @@ import {
   type ReadRequest,
   settleRead,
 } from '../../evidence/read-request-store.ts';
-import { reportEvidence } from '../../evidence/report-evidence.ts';
+import { reportHeld } from '../../evidence/report-held.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { createTurnLanes } from '../../lib/lanes.ts';
@@ -93,7 +93,7 @@ async function apply(ctx: Context, read: MarketplaceRead, requests: ReadRequest[
     }
     return applied;
   });
-  reportEvidence(ctx, applied.changed, applied.held);
+  reportHeld(ctx, applied.held);
   if (applied.isDue) ctx.wake('memberships');
   for (const request of requests) if (!isAnswered(read, request)) await putOff(ctx, request);
 }

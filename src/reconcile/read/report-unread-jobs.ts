@@ -6,11 +6,7 @@ import type { UnreadLink } from '../../sources/source.ts';
 export function reportUnreadJobs({ alerts }: Context, install: string, unreadLinks: readonly UnreadLink[]): void {
   const refusals = new Map(unreadLinks.map(({ jobId, refusal }) => [jobId, refusal]));
   for (const [job, { message }] of refusals) {
-    alerts.raise(
-      'job_unread',
-      { install, job, reason: maskText(message) },
-      'Gangway cannot read the contracts of a job, so nobody new gets in. Nobody is removed because of it. Check that the job belongs to the account of the token, or remove its link with "gangway links remove"',
-    );
+    alerts.raise('job_unread', { install, job, reason: maskText(message) });
   }
   alerts.observe(
     'job_unread',

@@ -2,17 +2,16 @@ import { hostname } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
-import { writeSetting } from '../../db/setting-store.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { type Evidence, emptyEvidence } from '../../domain/evidence.ts';
 import { applyEvidence } from '../../evidence/apply-evidence.ts';
 import type { HeldEvidence } from '../../evidence/hold-evidence.ts';
-import { reportEvidence, subjectOfHeld } from '../../evidence/report-evidence.ts';
+import { reportHeld, subjectOfHeld } from '../../evidence/report-held.ts';
 import { learnBinding } from '../../installs/binding-store.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
-import { createQuiet, type Quiet } from '../../lib/quiet.ts';
+import { createQuiet } from '../../lib/quiet.ts';
 import { remembered } from '../../lib/remembered.ts';
 import { withSpan } from '../../lib/tracing.ts';
 import { hasPostponed } from '../../memberships/derivation-store.ts';
@@ -34,7 +33,6 @@ import {
 import { reportUnreadJobs } from '../read/report-unread-jobs.ts';
 import { noteListed } from './active-list-store.ts';
 import { beginRun, failRun, noteRunRead } from './run-store.ts';
-import { listSuspects } from './suspect-store.ts';
 import { postponeUnplaced } from './unplaced-store.ts';
 
 /**
@@ -87,18 +85,17 @@ async function reconcile(ctx: Context, lease: InstallLease, signal: AbortSignal)
     }
     ctx.alerts.observe('evidence_held', { install }, held.map(subjectOfHeld));
     reportUnreadJobs(ctx, install, unreadLinks);
-    await reportSuspects(ctx, install);
     await postponeUnplaced(ctx, [install]);
     await checkDrift(ctx, install, signal);
   } catch (thrown) {
     const error = toAppError(thrown);
-    if (!signal.aborted) reportFailure(ctx, install, error);
+    if (!signal.aborted) ctx.logger.warn({ err: error, install }, 'An install could not be read');
     const waitMs = backoffMs(attempts + 1, error.retryAfterMs);
     const failure = maskText(error.message);
     await failRun(ctx, run, failure, toInstant(clock.now()));
-    await postponeInstallRead(ctx, lease.claim(), failure, instantIn(clock, waitMs));
+    await postponeInstallRead(ctx, lease.claim(), { failure, code: error.code }, instantIn(clock, waitMs));
   }
-  await reportClock(ctx, ctx.sources.get(install)?.clockDriftMs());
+  reportClock(ctx, ctx.sources.get(install)?.clockDriftMs());
 }
 
 async function readAndApply(
@@ -158,7 +155,7 @@ export async function addEvidence(ctx: Context, evidence: Evidence): Promise<rea
     await lockEvidence(ctx, tx);
     return await applyEvidence(ctx, tx, evidence, toInstant(clock.now()));
   });
-  reportEvidence(ctx, applied.changed, applied.held);
+  reportHeld(ctx, applied.held);
   if (applied.isDue) ctx.wake('memberships');
   return applied.held;
 }
@@ -170,80 +167,23 @@ export function findApi({ sources }: Context, install: string): SourceReader {
   throw new AppError('not_found', `The install ${install} is not configured`);
 }
 
-function reportFailure({ alerts, logger }: Context, install: string, error: AppError): void {
-  logger.warn({ err: error, install }, 'An install could not be read');
-  if (error.code === 'conflict') {
-    const message = 'The token of an install belongs to another customer. Gangway reads and changes nothing with it';
-    alerts.raise('other_customer', { install, reason: error.message }, message);
-    return;
-  }
-  if (error.code !== 'unauthenticated' && error.code !== 'forbidden') return;
-  alerts.raise(
-    'marketplace_refuses',
-    { install, status: error.status },
-    'The marketplace refuses the token of an install. Gangway reads nothing, and removes nobody because of it',
-  );
-}
-
-const suspectMessage =
-  'A contract is no longer listed, but not reported as ended. Its people keep their access until "gangway contracts end"';
-
-const alertAfterMs = 24 * 3_600_000;
-/** If more are new, one alert is about all of the install. */
-const maxNamed = 5;
-
-/**
- * Raises an alert for each contract of an install that is in no list for a day, once until it is listed again or the
- * process ends.
- */
-async function reportSuspects(ctx: Context, install: string): Promise<void> {
-  /** By install: the contracts that were reported. */
-  const reported = remembered(ctx.database, 'reported suspects', () => new Map<string, ReadonlySet<string>>());
-  const suspectBefore = instantIn(ctx.clock, -alertAfterMs);
-  const old = (await listSuspects(ctx, [install])).filter(({ since }) => since <= suspectBefore);
-  const before = reported.get(install);
-  reported.set(install, new Set(old.map(({ contractId }) => contractId)));
-  const fresh = old.filter(({ contractId }) => before?.has(contractId) !== true);
-  const raise = (fields: object) =>
-    ctx.alerts.raise('contract_suspect', { install, suspects: old.length, ...fields }, suspectMessage);
-  if (fresh.length > maxNamed) {
-    const contracts = fresh.slice(0, maxNamed).map(({ contractId }) => contractId);
-    raise({ contracts, since: fresh[0]?.since });
-    return;
-  }
-  for (const { contractId: contract, since } of fresh) raise({ contract, since });
-}
-
 const repeatMs = 3_600_000;
 
-interface Measured {
-  quiet: Quiet;
-  /** The drift that is stored, in seconds. */
-  written?: number;
-}
-
 /**
- * Raises an alert if this machine's clock is wrong, and stores the drift for `doctor` and `status`. At most one alert an
+ * Raises an alert if this machine's clock is wrong: at most one an
  * hour, because all installs are measured by the same clock.
  *
  * @param driftMs by how much it is ahead of the marketplace's clock; undefined if unknown
  */
-async function reportClock({ database, alerts, clock }: Context, driftMs: number | undefined): Promise<void> {
+function reportClock({ database, alerts, clock }: Context, driftMs: number | undefined): void {
   if (driftMs === undefined) return;
-  const memory = remembered(database, 'clock drift', (): Measured => ({ quiet: createQuiet(clock, repeatMs) }));
+  const quiet = remembered(database, 'clock drift', () => createQuiet(clock, repeatMs));
   const machine = hostname();
   const isNotable = Math.abs(driftMs) >= notableDriftMs;
-  const driftSeconds = isNotable ? Math.round(driftMs / 1000) : 0;
-  if (driftSeconds !== memory.written) {
-    await inTransaction(database, (tx) => writeSetting(tx, 'clock_drift_seconds', String(driftSeconds)));
-    memory.written = driftSeconds;
-  }
+  const driftSeconds = Math.round(driftMs / 1000);
   alerts.observe('clock_drift', { machine }, isNotable ? [{}] : []);
-  if (!isNotable) return memory.quiet.forget('clock');
-  if (memory.quiet.letThrough('clock') === null) return;
-  alerts.raise(
-    'clock_drift',
-    { machine, driftSeconds },
-    "This machine's clock differs from the marketplace's. Webhooks are refused beyond 300 s",
-  );
+  if (!isNotable) quiet.forget('clock');
+  if (!isNotable || quiet.letThrough('clock') === null) return;
+  const says = `It is ${Math.abs(driftSeconds)} s ${driftSeconds < 0 ? 'behind' : 'ahead'}`;
+  alerts.raise('clock_drift', { machine, driftSeconds }, says);
 }

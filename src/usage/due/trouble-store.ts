@@ -18,8 +18,6 @@ export interface UsageTrouble {
   days: number;
   seconds: number;
   oldest: Day;
-  /** When the latest of them came up; null where that is not stored. */
-  latest: string | null;
 }
 
 /** What changed after its day was sent for the last time, and no operator has decided about. */
@@ -29,23 +27,17 @@ const lateDays = sql`usage_due d join usage_ledger l on ${sameDay}
 /** What the marketplace refused, and does not have as it is due. */
 const refusedDays = sql`usage_ledger l join usage_due d on ${sameDay} where l.state = 'refused' and ${differs}`;
 
-/** Whether there is such work of an install, or of no single one. */
-export async function isUsageTroubled(ctx: Storage, kind: string, install: string): Promise<boolean> {
-  const troubles = await listUsageTroubles(ctx);
-  return troubles.some((one) => one.kind === kind && (one.install === install || one.install === ''));
-}
-
 /** Everything of any age, by kind and install. */
 export async function listUsageTroubles(ctx: Storage): Promise<UsageTrouble[]> {
   const sums = sql`count(*) as days, coalesce(sum(seconds), 0) as seconds, min(day) as oldest`;
   const queries = {
-    held: sql`select install, ${sums}, max(since) as latest from usage_held where state = 'held' group by install`,
-    lowering: sql`select install, ${sums}, max(lowering_held_at) as latest from usage_ledger
+    held: sql`select install, ${sums} from usage_held where state = 'held' group by install`,
+    lowering: sql`select install, ${sums} from usage_ledger
       where lowering_held_at is not null group by install`,
     refused: sql`select l.install, count(*) as days, coalesce(sum(d.seconds - coalesce(l.seconds, 0)), 0) as seconds,
-      min(l.day) as oldest, max(l.sent_at) as latest from ${refusedDays} group by l.install`,
+      min(l.day) as oldest from ${refusedDays} group by l.install`,
     late: sql`select d.install, count(*) as days, coalesce(sum(d.seconds - coalesce(l.seconds, 0)), 0) as seconds,
-      min(d.day) as oldest, null as latest from ${lateDays} group by d.install`,
+      min(d.day) as oldest from ${lateDays} group by d.install`,
   };
   const troubles: UsageTrouble[] = [];
   for (const kind of ['held', 'lowering', 'refused', 'late'] as const) {

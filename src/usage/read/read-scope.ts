@@ -14,7 +14,7 @@ import { firstReadDay } from './look-back.ts';
 import { type CollectedReading, mergeReading } from './merge-reading.ts';
 import { listWaitingIn, loadAccounts, loadMembers, type WaitingMembership } from './scope-member-store.ts';
 import { claimScope, postponeScope, type ScopeClaim, settleScope } from './scope-store.ts';
-import { sayScopeTrouble, worsen } from './scope-trouble.ts';
+import { worsen } from './scope-trouble.ts';
 import { assignWork, createIsAddressOf } from './whose-work.ts';
 
 /** How long one reading may take. */
@@ -86,19 +86,14 @@ async function failScope(
   { failure, nextReadAt }: { failure: string; nextReadAt: string },
 ): Promise<void> {
   const { tool, scope, isLinked } = workScope;
-  const now = ctx.clock.now();
   const trouble = worsen(claim, {
     isLinked,
     isGone: error.code === 'not_found',
-    now: toInstant(now),
+    now: toInstant(ctx.clock.now()),
     refusedAt: isRefusal(error) && claim.attempts > 0 ? toInstant(beganAt) : null,
   });
-  const says = sayScopeTrouble(trouble, claim.readBeganAt, now);
-  const alertedAt = says === null ? trouble.alertedAt : toInstant(now);
-  await postponeScope(ctx, claim, { failure, nextReadAt, ...trouble, alertedAt });
+  await postponeScope(ctx, claim, { failure, nextReadAt, ...trouble });
   ctx.logger.warn({ tool, scope, failure }, 'The work in a scope could not be read');
-  const since = claim.readBeganAt ?? trouble.failingSince;
-  if (says !== null) ctx.alerts.raise('usage_unread', { tool, scope, since, failure }, says);
 }
 
 /** A refused token is not a refusal of the scope: once the token is replaced, everything can be read. */

@@ -12,7 +12,6 @@ import { firstOpenDay, reportTimeOf } from '../read/look-back.ts';
 import { countInstall, decideBrake, listHeldOf, type ReportWanted, reportedOf } from './plan-install.ts';
 import { reportContracts } from './report-contracts.ts';
 import { concernsInstall, type OnAnswer, type ReportRun, type SentEntries } from './send-usage.ts';
-import { raiseUsageAlerts } from './usage-alerts.ts';
 
 /** The outcome of reporting one install. */
 export interface InstallReport {
@@ -95,7 +94,6 @@ async function settleRun({ ctx, wanted }: ReportRun, report: Omit<InstallReport,
   const isAll = [wanted.contractId, wanted.from, wanted.to].every((of) => of === undefined);
   if (isAll) metrics.usageHeld.set({ install }, held);
   logger.info({ install, sent, refused, left, requests, failure }, 'Usage was reported');
-  await raiseUsageAlerts(ctx, install);
 }
 
 function addSent(report: Omit<InstallReport, 'outcome'>, { answered, refused, requests, failure }: SentEntries): void {

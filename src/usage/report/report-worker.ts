@@ -81,7 +81,5 @@ async function recountTonight(ctx: Context, day: string, signal: AbortSignal, be
   const wrong = await recountDue(ctx, signal, beat);
   if (wrong.length === 0) return;
   const days = wrong.reduce((sum, one) => sum + one.days.length, 0);
-  ctx.alerts.raise('usage_miscounted', { trainers: wrong.length, days }, miscounted);
+  ctx.alerts.raise('usage_miscounted', { trainers: wrong.length, days });
 }
-
-const miscounted = 'Stored work did not match the readings. Gangway corrected it: see "gangway usage check"';

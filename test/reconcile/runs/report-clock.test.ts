@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { createIncident, type Incident, minutes } from '../../support/incident.ts';
+import { createAlerting } from '../../support/alerting.ts';
+import { createIncident, minutes } from '../../support/incident.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { troublesIn } from '../../support/troubles.ts';
 
@@ -7,7 +8,6 @@ const links = { cml1: 'signs' };
 
 describeAnyDatabase('a clock that is off', (openFresh) => {
   const open = async () => createIncident(await openFresh());
-  const troubles = async ({ engine }: Incident) => (await troublesIn(engine)).map(({ says }) => says);
 
   it('is reported once, and once an hour for as long as it stays so', async () => {
     const incident = await open();
@@ -32,14 +32,16 @@ describeAnyDatabase('a clock that is off', (openFresh) => {
   });
 
   it('needs an operator until it is right again', async () => {
-    const incident = await open();
-    await incident.read({ links, driftMs: -75_400 });
-    expect(await troubles(incident)).toEqual([
-      'The clock of a running instance is 75 s behind that of the marketplace.',
-    ]);
-    await incident.read({ links });
-    expect(await troubles(incident)).toHaveLength(1);
-    await incident.read({ links, driftMs: 1000 });
-    expect(await troubles(incident)).toEqual([]);
+    const alerting = createAlerting();
+    const incident = createIncident(await openFresh(), { hears: alerting.hears });
+    const troubles = async (driftMs?: number) => {
+      await incident.read({ links, ...(driftMs !== undefined && { driftMs }) });
+      await alerting.standing('clock_drift');
+      return (await troublesIn(incident.engine)).map(({ kind, detail }) => `${kind}: ${detail}`);
+    };
+    const drift = [expect.stringMatching(/^clock_drift: It is 75 s behind\. machine ./)];
+    expect(await troubles(-75_400)).toEqual(drift);
+    expect(await troubles()).toEqual(drift);
+    expect(await troubles(1000)).toEqual([]);
   });
 });

@@ -67,7 +67,7 @@ describeEachDatabase('a suspect', (openFresh) => {
     expect(await suspects()).toEqual([]);
   });
 
-  it('is reported anew when there is one more, and dated by its own reading', async () => {
+  it('is reported with the others of its install, and dated by its own reading', async () => {
     const { incident, suspects } = await open();
     const { clock } = incident.engine;
     await incident.read({ links, active: { ...both.active, cmc2: one(['u2']) } });
@@ -84,7 +84,8 @@ describeEachDatabase('a suspect', (openFresh) => {
       await incident.read(without);
       alerts.push(await incident.alerts('contract_suspect'));
     }
-    expect(alerts).toEqual([0, 1, 2, 2]);
+    // Both by one alert of their install.
+    expect(alerts).toEqual([0, 1, 1, 1]);
   });
 
   it('is found once each among more than are read at once, whether it has one link or two', async () => {
@@ -118,9 +119,9 @@ describeEachDatabase('a suspect', (openFresh) => {
     const since = clock.now().toISOString();
     await incident.read(without);
     expect(await troublesIn(engine)).toMatchObject([
-      { kind: 'contract_suspect', count: 1, since, page: '/contracts?suspects=true' },
+      { kind: 'contract_suspect', count: 1, since, page: '/contracts?suspects=true&install=acme' },
     ]);
-    expect(await troublesIn(engine, new Map([['globex', { tool: 'list' }]]))).toEqual([]);
+    expect(await troublesIn(engine, new Map([['globex', { tool: 'list', projects: ['*'] }]]))).toEqual([]);
     clock.advance(24 * 60 * minutes - 1);
     await incident.read(without);
     expect(await incident.alerts('contract_suspect')).toBe(0);
@@ -131,9 +132,8 @@ describeEachDatabase('a suspect', (openFresh) => {
     expect(incident.engine.log.lines()).toContainEqual(
       expect.objectContaining({
         alert: 'contract_suspect',
-        suspects: 1,
-        contract: 'cmc1',
-        since,
+        install: 'acme',
+        msg: '1 contract of acme is no longer listed, but not reported as ended.',
       }),
     );
   });

@@ -244,5 +244,5 @@ function createCheckedTool() {
 }
 
 function alertsIn({ log }: Engine): unknown[] {
-  return log.lines().filter(({ alert }) => alert === 'tool_left_alone');
+  return log.lines().filter(({ msg }) => msg === 'A tool fails its check, and is left alone');
 }

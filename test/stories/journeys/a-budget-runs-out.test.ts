@@ -120,8 +120,8 @@ describeAnyDialect('a budget that runs out', (dialect) => {
     expect(received()).toEqual(
       ['budget.low', 'budget.depleted', 'budget.ok'].map((notice) => ({ notice, contractId, isRepeat: false })),
     );
-    const alerts = job.log.lines().flatMap(({ alert }) => (alert === undefined ? [] : [alert]));
-    expect(alerts.filter((alert) => String(alert).startsWith('budget_'))).toEqual(['budget_low', 'budget_depleted']);
+    const logged = job.log.lines().flatMap(({ notice, level }) => (level === 'warn' && notice ? [notice] : []));
+    expect(logged).toEqual(['budget.low', 'budget.depleted']);
   });
 
   it('is reported where the work was done elsewhere, and only an event says so', async () => {

@@ -57,7 +57,8 @@ describeAnyDialect('a tool that is reached by HTTP', (dialect) => {
     await customer.link('street-signs');
     tool.faults.begin('any', { does: 'answers', status: 403 });
     sandbox.hire({ jobId: customer.jobId });
-    const isLeftAlone = () => journey.log.lines().some(({ alert }) => alert === 'tool_left_alone');
+    const isLeftAlone = () =>
+      journey.log.lines().some(({ msg }) => msg === 'A tool fails its check, and is left alone');
     await expect.poll(isLeftAlone, { timeout: 10_000 }).toBe(true);
     await journey.sandbox.idle();
     // A call may still be under way that began before it was.

@@ -38,7 +38,7 @@ describeAnyDialect("what happens at an employer's account", (dialect) => {
       async () => notices(),
       ({ length }) => length === 1,
     );
-    const about = { install: 'own', job: signs.id, payment: id, amountUsd: '50', url: paymentUrl };
+    const about = { install: 'own', payment: id, url: paymentUrl };
     expect(notices()).toMatchObject([{ type: 'alert.payment_waiting', data: { state: 'raised', about } }]);
 
     const { troubles } = await createApiClient(consoleUrl, 'vera').ask('statusShow');

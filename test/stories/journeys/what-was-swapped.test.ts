@@ -4,6 +4,7 @@ import type { Dialect } from '../../support/databases.ts';
 import { createMemoryTool, type MemoryTool } from '../../support/memory-tool.ts';
 import { openSite, type Site } from '../../support/site.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
+import { until } from '../../support/until.ts';
 
 const minuteMs = 60_000;
 
@@ -33,16 +34,18 @@ describeAnyDialect('the tokens of two customers, swapped in the configuration', 
       acme: { projects: ['acme-*'], tokenOf: 'globex' },
       globex: { projects: ['globex-*'], tokenOf: 'acme' },
     };
+    const alerted = async () =>
+      new Set(site.log.lines().flatMap(({ alert, install }) => (alert === 'other_customer' ? [install] : [])));
     for (let count = 0; count < 4; count += 1) {
       site.clock.advance(30 * minuteMs);
       const bridge = await site.start({ installs: swapped, tools: { studio: tool.adapter }, isRestored: true });
       await bridge.quiet();
       expect(await bridge.memberships()).toEqual(['of-acme active', 'of-globex active']);
+      await until('it is alerted', alerted, ({ size }) => size === 2);
       await bridge.stop();
     }
     expect(tool.calls).toEqual([]);
-    const alerts = site.log.lines().filter((line) => line['alert'] === 'other_customer');
-    expect(new Set(alerts.map(({ install }) => install))).toEqual(new Set(['acme', 'globex']));
+    expect(await alerted()).toEqual(new Set(['acme', 'globex']));
 
     const mended = await site.start({ tools: { studio: tool.adapter }, isRestored: true });
     const { jobId } = site.customer('acme');

@@ -114,8 +114,8 @@ describeEachDatabase('a list of contracts that is cut off without a sign', (open
     expect(members()).toHaveLength(10);
     expect(incident.removals()).toEqual([]);
     expect(await incident.plans()).toEqual([]);
-    // One for each of the two contracts.
-    expect(await incident.alerts('contract_suspect')).toBe(2);
+    // One for both contracts, and a reminder is none.
+    expect(await incident.alerts('contract_suspect')).toBe(1);
   });
 
   it('costs as many requests as the list of those that have ended has pages', async () => {
@@ -252,6 +252,7 @@ describeEachDatabase('an end that was delivered and is not so', (openFresh) => {
     await incident.pass(1);
     await incident.read(listed('cmu1'));
     expect(members(incident)).toEqual(['cmu1']);
+    expect(await incident.alerts('contract_disputed')).toBe(1);
     expect(await incident.engine.metrics.registry.metrics()).toContain(
       'gangway_alerts_total{kind="contract_disputed"} 1',
     );

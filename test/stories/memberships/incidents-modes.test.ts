@@ -29,7 +29,7 @@ describeEachDatabase('a mode of provisioning that is not known', (openFresh) => 
     expect(await incident.engine.membershipRows()).toEqual([]);
     expect(await incident.alerts('link_outside')).toBe(1);
     expect(incident.engine.log.lines()).toContainEqual(
-      expect.objectContaining({ alert: 'link_outside', link: 'cml1', reason: 'unknown_mode' }),
+      expect.objectContaining({ alert: 'link_outside', link: 'cml1', msg: expect.stringContaining('CUSTOM_MODE') }),
     );
   });
 

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { countImport, undoImport } from '../../../src/usage/import/import-file.ts';
 import { listScopes } from '../../../src/usage/read/scope-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
+import { troublesIn } from '../../support/troubles.ts';
 import { type ItemWork, openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
 import { prepareLines } from '../../usage/import/import-harness.ts';
 
@@ -220,9 +221,7 @@ describeEachDatabase('usage', (openFresh) => {
     await read(true);
     expect(await report()).toMatchObject({ outcome: 'held', sent: 1, lowered: 0, held: 1 });
     expect(consumed(first.contractId)).toEqual(two);
-    expect(engine.log.lines()).toMatchObject(
-      expect.arrayContaining([expect.objectContaining({ alert: 'usage_held', days: 1 })]),
-    );
+    expect(await troublesIn(engine)).toMatchObject([{ kind: 'usage_lowering', install: 'acme', count: 1 }]);
     expect(await report({ acceptsLowered: true })).toMatchObject({
       outcome: 'applied',
       lowered: 1,

@@ -67,7 +67,7 @@ async function openBudget(openFresh: OpenFresh, worked: number): Promise<AlertSt
 
 /** Work that is read and reported, and what it is paid from. */
 export const workStories = {
-  async usage_unread(openFresh) {
+  async usage_never_read(openFresh) {
     const { alerting, engine, tool, read } = await openWork(openFresh);
     tool.refusedScopes.add('signs');
     await read();

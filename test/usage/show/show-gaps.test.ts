@@ -5,7 +5,7 @@ import { troublesIn } from '../../support/troubles.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
 
 const hourMs = 3_600_000;
-const installs = new Map([['acme', { tool: 'studio' }]]);
+const installs = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
 
 describeAnyDatabase('what of the work cannot be counted', (openFresh) => {
   async function openTotals() {

@@ -1,5 +1,5 @@
-import type { LinkEvidence } from '../../domain/evidence.ts';
-import type { Crossing } from '../../memberships/wall.ts';
+import type { LinkEvidence } from '../domain/evidence.ts';
+import type { Crossing } from './wall.ts';
 
 type ExplainedLink = Pick<LinkEvidence, 'install' | 'externalProjectId'> &
   Partial<Pick<LinkEvidence, 'provisioningMode'>>;

@@ -1,0 +1,128 @@
+import type { Context } from '../context.ts';
+import { inTransaction } from '../db/database.ts';
+import { toInstant } from '../lib/clock.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
+import { maskText } from '../lib/mask.ts';
+import { isTold, noticeRuleOf, sayInFull } from '../lib/troubles.ts';
+import { announcementOf, announceStanding, endAlert, keepListed } from '../notify/alert-notices.ts';
+import { type DeferralOf, ruleOf } from '../notify/alert-rules.ts';
+import { type FoundAlert, listStandingAlerts, lockAlertAgain, type StoredAlert } from '../notify/alert-store.ts';
+import { aboutOf, digestOf } from '../notify/alert-subject.ts';
+import { listTroubles } from './list-troubles.ts';
+
+const usualPollMs = 1000;
+/** A notice goes to people: a quarter of a minute later is soon enough. */
+const pollsPerBeat = 15;
+const pageSize = 100;
+/**
+ * An alert may be raised a moment before the transaction that stores its trouble is committed. Context that early, it
+ * would be over.
+ */
+const settlesMs = 60_000;
+
+/**
+ * Compares the list of troubles with the alerts that stand, and sends the differences as notices. Any instance may; one
+ * of them says that a trouble has come up, and that it is over.
+ */
+export function createAlertWorker(ctx: Context, deferralOf: DeferralOf): Loop {
+  const { logger, clock, pollMs = usualPollMs } = ctx;
+  return createLoop({
+    name: 'alerts',
+    intervalMs: pollMs * pollsPerBeat,
+    logger,
+    clock,
+    async run(signal, beat) {
+      await tellTroubles(ctx, deferralOf, signal, beat);
+      return 'idle';
+    },
+  });
+}
+
+export async function tellTroubles(
+  ctx: Context,
+  deferralOf: DeferralOf,
+  signal: AbortSignal,
+  beat: () => void,
+): Promise<void> {
+  const at = toInstant(ctx.clock.now());
+  const found = await findTold(ctx, at);
+  for await (const row of standingAlerts(ctx)) {
+    if (signal.aborted) return;
+    beat();
+    if (!isTold(row.kind)) await askAlert(ctx, deferralOf, row);
+    else if (found !== null) await compare(ctx, row, found.get(row.digest), at);
+    found?.delete(row.digest);
+  }
+  const fresh = [...(found?.values() ?? [])].filter(({ isRipe }) => isRipe);
+  for (const alert of fresh) if (!signal.aborted) await keepListed(ctx, alert);
+}
+
+async function* standingAlerts(ctx: Context): AsyncGenerator<StoredAlert> {
+  let after = 0;
+  for (;;) {
+    const page = await listStandingAlerts(ctx, { after, limit: pageSize });
+    yield* page;
+    if (page.length < pageSize) return;
+    after = page.at(-1)?.id ?? after;
+  }
+}
+
+interface Told extends FoundAlert {
+  /** Whether it has lasted long enough to be announced. */
+  isRipe: boolean;
+}
+
+/** By digest; null while no instance runs, because the list is not whole then. */
+async function findTold(ctx: Context, at: string): Promise<Map<string, Told> | null> {
+  const troubles = await listTroubles(ctx);
+  if (troubles.some(({ kind }) => kind === 'nothing_runs')) return null;
+  const told = troubles.flatMap((trouble): Told[] => {
+    const { kind, install, tool, since, count, url, about } = trouble;
+    if (!isTold(kind)) return [];
+    const subject = { ...(install !== null && { install }), ...(tool !== null && { tool }), ...about };
+    const { afterMs = 0 } = noticeRuleOf(kind) ?? {};
+    const isRipe = since === null || Date.parse(at) - Date.parse(since) >= afterMs;
+    const message = maskText(sayInFull(trouble)).slice(0, longestMessage).toWellFormed();
+    const shown = aboutOf({ ...subject, url: url ?? undefined });
+    return [{ kind, subject, digest: digestOf(kind, subject), scope: '{}', about: shown, message, count, at, isRipe }];
+  });
+  return new Map(told.map((one) => [one.digest, one]));
+}
+
+const longestMessage = 500;
+
+async function compare(ctx: Context, row: StoredAlert, alert: Told | undefined, at: string): Promise<void> {
+  // Another instance has looked later.
+  if (row.seenAt > at) return;
+  if (alert === undefined) await endAlert(ctx, row);
+  else if (announcementOf(ctx, row, alert.count) !== null) await keepListed(ctx, alert);
+}
+
+/** A question that fails is asked again at the next beat, and the other alerts do not wait for it. */
+async function askAlert(ctx: Context, deferralOf: DeferralOf, row: StoredAlert): Promise<void> {
+  try {
+    if (await isOver(ctx, deferralOf, row)) await endAlert(ctx, row);
+    else await remind(ctx, row);
+  } catch (thrown) {
+    ctx.logger.warn({ err: thrown, alert: row.kind }, 'It could not be asked whether an alert is over');
+  }
+}
+
+async function isOver(ctx: Context, deferralOf: DeferralOf, { kind, subject, seenAt }: StoredAlert): Promise<boolean> {
+  const rule = ruleOf(kind);
+  if (rule?.stands === undefined) return false;
+  if (ctx.clock.now().getTime() - Date.parse(seenAt) < settlesMs) return false;
+  return !(await rule.stands(ctx, subject, { seenAt, deferralOf }));
+}
+
+/** Mostly nothing is due, and then no row is locked. */
+async function remind(ctx: Context, row: StoredAlert): Promise<void> {
+  const { database, clock } = ctx;
+  const { repeatMs } = ctx.config.notifications;
+  const isRecent = Date.parse(toInstant(clock.now())) - Date.parse(row.announcedAt ?? '') < repeatMs;
+  if (row.isAnnounced && isRecent) return;
+  await inTransaction(database, async (tx) => {
+    const current = await lockAlertAgain(ctx, tx, row.id);
+    if (current?.overAt === null) await announceStanding(ctx, tx, current);
+  });
+}
