@@ -8,7 +8,7 @@ export const guidelineStates = ['shown', 'edited', 'foreign', 'disputed', 'refus
 export type GuidelineState = (typeof guidelineStates)[number];
 
 /** From so many looks without an answer on, an operator should know. */
-export const worryingLooks = 3;
+const worryingLooks = 3;
 
 /** What stands until an operator does something. */
 const blockedStates: ReadonlySet<GuidelineState> = new Set(['edited', 'foreign', 'disputed', 'refused']);
