@@ -14,6 +14,8 @@ type SettingName =
   | 'usage_reported_tick'
   | 'usage_rules'
   | 'usage_recounted_at'
+  /** No later day was ever sent for the last time. */
+  | 'usage_closed_before'
   | 'installs_revision';
 
 export async function readSetting(tx: Transaction, name: SettingName): Promise<string | undefined> {

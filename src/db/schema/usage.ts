@@ -191,6 +191,7 @@ export const usage = {
         byTrainer: ['trainerId', 'day'],
         byDay: ['install', 'day'],
         open: { on: ['install', 'contractId', 'trainerId', 'day'], where: 'is_open = 1' },
+        openByDay: { on: ['day', 'install'], where: 'is_open = 1' },
       },
     },
   ),

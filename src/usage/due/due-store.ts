@@ -5,6 +5,7 @@ import { toExcluded } from '../../db/excluded.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import { inParts, keyIn } from '../../db/key-in.ts';
 import type { Row } from '../../db/schema.ts';
+import { readSetting, writeSetting } from '../../db/setting-store.ts';
 import { type Counts, countNames, type Day } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { type DayKey, keyColumns, type LedgerRow, toLedgerRow } from '../report/ledger-store.ts';
@@ -136,6 +137,9 @@ export async function countDays(ctx: Storage, filter: DayFilter, most: number): 
 
 /** Days that left the look-back and that the marketplace has as they are due: no run looks at them any more. */
 export async function closeSettledDays(tx: Transaction, install: string, before: Day): Promise<void> {
+  if (before > ((await readSetting(tx, 'usage_closed_before')) ?? '')) {
+    await writeSetting(tx, 'usage_closed_before', before);
+  }
   await sql`update usage_due as d set is_open = 0
     where d.install = ${install} and d.day < ${before} and d.is_open = 1 and d.is_partial = 0 and (
       exists (select 1 from usage_ledger l where ${sameDay} and l.closed_at is not null and l.state = 'answered'

@@ -20,9 +20,12 @@ export interface UsageTrouble {
   oldest: Day;
 }
 
-/** What changed after its day was sent for the last time, and no operator has decided about. */
+/**
+ * What changed after its day was sent for the last time, and no operator has decided about. Days that still may be sent
+ * are not looked at: with 100,000 people they are a million.
+ */
 const lateDays = sql`usage_due d join usage_ledger l on ${sameDay}
-  where d.is_open = 1 and l.closed_at is not null and l.state = 'answered' and ${differs}`;
+  where d.is_open = 1 and d.day < (select value from setting where name = 'usage_closed_before') and l.closed_at is not null and l.state = 'answered' and ${differs}`;
 
 /** What the marketplace refused, and does not have as it is due. */
 const refusedDays = sql`usage_ledger l join usage_due d on ${sameDay} where l.state = 'refused' and ${differs}`;
@@ -36,8 +39,9 @@ export async function listUsageTroubles(ctx: Storage): Promise<UsageTrouble[]> {
       where lowering_held_at is not null group by install`,
     refused: sql`select l.install, count(*) as days, coalesce(sum(d.seconds - coalesce(l.seconds, 0)), 0) as seconds,
       min(l.day) as oldest from ${refusedDays} group by l.install`,
-    late: sql`select d.install, count(*) as days, coalesce(sum(d.seconds - coalesce(l.seconds, 0)), 0) as seconds,
-      min(d.day) as oldest from ${lateDays} group by d.install`,
+    // By an expression: otherwise SQLite would scan all open days to have them in the order of the installs.
+    late: sql`select d.install || '' as install, count(*) as days, coalesce(sum(d.seconds - coalesce(l.seconds, 0)), 0) as seconds,
+      min(d.day) as oldest from ${lateDays} group by d.install || ''`,
   };
   const troubles: UsageTrouble[] = [];
   for (const kind of ['held', 'lowering', 'refused', 'late'] as const) {
