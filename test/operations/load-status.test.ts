@@ -1,5 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
+import { inTransaction } from '../../src/db/database.ts';
 import type { Row } from '../../src/db/schema.ts';
+import { writeSetting } from '../../src/db/setting-store.ts';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
 import { countDeliveries } from '../../src/inbox/delivery-count-store.ts';
 import { appendDeliveries, postponeDelivery } from '../../src/inbox/inbox-store.ts';
@@ -212,6 +214,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     await keepLedger(1, { loweringHeldAt: hour });
     await keepLedger(2, { state: 'refused', seconds: null, triedSeconds: 7200 });
     await keepLedger(3, { closedAt: hour });
+    await inTransaction(engine.database, (tx) => writeSetting(tx, 'usage_closed_before', '2025-04-01'));
     await kysely
       .insertInto('usageDue')
       .values(

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
+import { writeSetting } from '../../src/db/setting-store.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createBridgeWorkspace, type Workspace } from './bridge-workspace.ts';
 import { runCommand } from './run-command.ts';
@@ -81,7 +82,10 @@ export async function openUsageWorkspace(
   async function close(): Promise<void> {
     const closedAt = new Date().toISOString();
     await workspace.withStorage(async ({ database }) => {
-      await inTransaction(database, (tx) => tx.updateTable('usageLedger').set({ closedAt }).execute());
+      await inTransaction(database, async (tx) => {
+        await tx.updateTable('usageLedger').set({ closedAt }).execute();
+        await writeSetting(tx, 'usage_closed_before', '2100-01-01');
+      });
     });
   }
 

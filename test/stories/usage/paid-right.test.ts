@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { listUsageTroubles } from '../../../src/usage/due/trouble-store.ts';
 import { showUsage } from '../../../src/usage/show/show-usage.ts';
 import { openOneWorker } from '../../support/one-worker.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
@@ -18,12 +19,14 @@ describeAnyDatabase('a piece of work of the 1st', (openFresh) => {
   }
 
   it('edited on the 21st stays reported for the 1st, and the 10 seconds are listed until an operator decides', async () => {
-    const { live, edit, reported, late, readAndReport, why } = await openMonth();
+    const { ctx, live, edit, reported, late, readAndReport, why } = await openMonth();
     await live('2026-04-21T09:00:00.000Z');
     edit('a', 3010);
     expect(await readAndReport()).toMatchObject({ sent: 0 });
     expect(reported()).toEqual({ '2026-04-01': 3000 });
     expect(await late()).toEqual(['2026-04-01 3000 → 3010']);
+    const trouble = { kind: 'late', install: 'acme', days: 1, seconds: 10, oldest: '2026-04-01' };
+    expect(await listUsageTroubles(ctx)).toEqual([trouble]);
     await live('2026-06-01T09:00:00.000Z');
     expect([reported(), await late()]).toEqual([{ '2026-04-01': 3000 }, ['2026-04-01 3000 → 3010']]);
     expect(await why()).toEqual(['2026-04-01 late']);
