@@ -17,7 +17,7 @@ const layers: readonly (readonly string[])[] = [
   ['memberships', 'installs'],
   ['evidence', 'removals'],
   ['converge'],
-  ['mail', 'reconcile', 'guidelines', 'feed'],
+  ['mail', 'reconcile', 'guidelines'],
   ['installs/subscription', 'installs/tokens', 'usage/read'],
   ['usage/attribute'],
   ['usage/(due)'],

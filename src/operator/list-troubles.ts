@@ -10,7 +10,6 @@ import { statusOfLink } from '../domain/evidence-status.ts';
 import { isBlocked } from '../domain/guideline-state.ts';
 import { countDisputedContracts } from '../evidence/contract-store.ts';
 import { listLiveLinks } from '../evidence/link-store.ts';
-import { listFailingFeeds } from '../feed/feed-store.ts';
 import { listManualReadings } from '../guidelines/guideline-reading-store.ts';
 import { listGuidelines } from '../guidelines/guideline-store.ts';
 import { countTroubled } from '../inbox/delivery-count-store.ts';
@@ -24,6 +23,7 @@ import { explainCrossing } from '../memberships/explain-crossing.ts';
 import { countUndecided } from '../memberships/membership-list-store.ts';
 import { outsideOf, usageScopeOf } from '../memberships/wall.ts';
 import { countTroubledDispatches } from '../notify/dispatch-store.ts';
+import { listFailingFeeds } from '../reconcile/feed/feed-store.ts';
 import { listInstallStates } from '../reconcile/read/install-state-store.ts';
 import { listSuspects } from '../reconcile/runs/suspect-store.ts';
 import { listPlans } from '../removals/plan-store.ts';
@@ -159,7 +159,9 @@ async function findInvitations({ database, config, clock }: Watched): Found {
   const waiting = await listUndelivered(database.kysely, hasMail ? config.marketplace.managedDomains : []);
   const isRefused = ({ failure, nextAttemptAt }: (typeof waiting)[number]) =>
     failure !== null && nextAttemptAt === null;
-  const left = waiting.filter((one) => !isRefused(one) && waitsFor(one, { now, hasMail }) !== 'mail');
+  const left = waiting.filter(
+    (one) => !isRefused(one) && (one.failure !== null || waitsFor(one, { now, hasMail }) !== 'mail'),
+  );
   const detail = hasMail ? null : 'No mail server is configured, so Gangway cannot send them';
   return [
     ...countOf('invitation_waiting', left.length, { since: oldestOf(left), detail }),

@@ -49,7 +49,7 @@ describe('the contracts', () => {
     const home = await visitor.visit('/');
     const todo = home.html
       .querySelectorAll('.todo')
-      .find(({ text }) => text.includes('1 ended contract is listed as active.'));
+      .find(({ text }) => text.includes('1 ended contract of acme is listed as active.'));
     const list = await visitor.visit(todo?.querySelector('a')?.getAttribute('href') ?? '');
     expect(list.html.querySelectorAll('td a').map((link) => link.getAttribute('href'))).toEqual([
       `/contracts/${contractId}`,

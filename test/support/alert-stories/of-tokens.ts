@@ -1,6 +1,6 @@
 import { checkExpiry } from '../../../src/installs/tokens/token-expiry-worker.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { openFeedWorld } from '../../feed/feed-harness.ts';
+import { openFeedWorld } from '../../reconcile/feed/feed-harness.ts';
 import { createAlerting } from '../alerting.ts';
 import { inStudio } from '../engine-harness.ts';
 import { createFakeClock } from '../fake-clock.ts';

@@ -1,21 +1,21 @@
 import { onTestFinished } from 'vitest';
-import type { Context } from '../../src/context.ts';
-import { type Database, inTransaction } from '../../src/db/database.ts';
-import { type FeedPorts, readFeed } from '../../src/feed/feed-worker.ts';
-import { createInbox } from '../../src/inbox/inbox.ts';
-import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
-import { bindInstall } from '../../src/installs/binding-store.ts';
-import { createAlerts } from '../../src/lib/alerts.ts';
-import { createMetrics } from '../../src/lib/metrics.ts';
-import type { CreatedAccount } from '../../src/sandbox/employer/account-control.ts';
-import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { createEmployerSource } from '../../src/sources/employer/create-employer-source.ts';
-import { fixedLinks } from '../../src/sources/job-links.ts';
-import type { Alerting } from '../support/alerting.ts';
-import { createTestContext } from '../support/engine-harness.ts';
-import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
-import { type Front, openFront } from '../support/front.ts';
-import { createLogLines, type LogLines } from '../support/log-lines.ts';
+import type { Context } from '../../../src/context.ts';
+import { type Database, inTransaction } from '../../../src/db/database.ts';
+import { createInbox } from '../../../src/inbox/inbox.ts';
+import { appendDeliveries } from '../../../src/inbox/inbox-store.ts';
+import { bindInstall } from '../../../src/installs/binding-store.ts';
+import { createAlerts } from '../../../src/lib/alerts.ts';
+import { createMetrics } from '../../../src/lib/metrics.ts';
+import { type FeedPorts, readFeed } from '../../../src/reconcile/feed/feed-worker.ts';
+import type { CreatedAccount } from '../../../src/sandbox/employer/account-control.ts';
+import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { createEmployerSource } from '../../../src/sources/employer/create-employer-source.ts';
+import { fixedLinks } from '../../../src/sources/job-links.ts';
+import type { Alerting } from '../../support/alerting.ts';
+import { createTestContext } from '../../support/engine-harness.ts';
+import { createFakeClock, type FakeClock } from '../../support/fake-clock.ts';
+import { type Front, openFront } from '../../support/front.ts';
+import { createLogLines, type LogLines } from '../../support/log-lines.ts';
 
 /** The feed of one account in the sandbox, and what reads it, without the loop around it. */
 export interface FeedWorld {

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
-import type { Context } from '../../src/context.ts';
-import { inTransaction } from '../../src/db/database.ts';
-import { AppError } from '../../src/domain/errors.ts';
-import { findDueFeed, installsWithFeedsDue, keepFeed, wantFeedRead } from '../../src/feed/feed-store.ts';
-import type { FeedPorts } from '../../src/feed/feed-worker.ts';
-import { bindInstall } from '../../src/installs/binding-store.ts';
-import type { Grant } from '../../src/sources/source.ts';
-import { createAlerting } from '../support/alerting.ts';
-import { inStudio } from '../support/engine-harness.ts';
-import { createRandom } from '../support/random.ts';
-import { describeAnyDatabase, tries } from '../support/tries.ts';
+import type { Context } from '../../../src/context.ts';
+import { inTransaction } from '../../../src/db/database.ts';
+import { AppError } from '../../../src/domain/errors.ts';
+import { bindInstall } from '../../../src/installs/binding-store.ts';
+import { findDueFeed, installsWithFeedsDue, keepFeed, wantFeedRead } from '../../../src/reconcile/feed/feed-store.ts';
+import type { FeedPorts } from '../../../src/reconcile/feed/feed-worker.ts';
+import type { Grant } from '../../../src/sources/source.ts';
+import { createAlerting } from '../../support/alerting.ts';
+import { inStudio } from '../../support/engine-harness.ts';
+import { createRandom } from '../../support/random.ts';
+import { describeAnyDatabase, tries } from '../../support/tries.ts';
 import { type FeedWorld, openFeedWorld } from './feed-harness.ts';
 
 const answered = { cursor: null, readAt: '', nextReadAt: '', failures: 0, failure: null, failingSince: null };
