@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { sql } from 'kysely';
 import { openStorage } from '../../src/app/storage.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { emptyContract, emptyLink } from '../../src/domain/evidence.ts';
@@ -21,7 +22,7 @@ import type { Reported, ReportOrder } from './usage-process.ts';
  * for the first time, then nothing has changed, then one day in a hundred. The least requests that
  * are possible is one for each contract with something to say. Each report and the marketplace are
  * processes of their own. `--contracts 20000` for another size, and again for several;
- * `--postgres` for PostgreSQL.
+ * `--postgres` for PostgreSQL. At last: the bytes that are kept for each piece of work.
  */
 const { values } = parseArgs({
   options: {
@@ -35,12 +36,43 @@ const days = Number(values.days);
 const today = new Date().toISOString().slice(0, 10);
 const chunkSize = 200;
 const mostMiB = 220;
+const pieces = 100_000;
 
 await withBenchDatabases(values, main);
 
 async function main(databases: BenchDatabase): Promise<void> {
   say('                          wall s   CPU s   requests   least   days sent   peak MiB   block ms');
   for (const contracts of values.contracts) await report(databases, Number(contracts));
+  await measurePieces(databases);
+}
+
+/** Pieces as Label Studio lists them, of 100 people, each grown once. */
+async function measurePieces(databases: BenchDatabase): Promise<void> {
+  const { database } = await openStorage(await databases.create('usage_pieces'), randomBytes(32));
+  const before = await bytesOf(database);
+  for (let from = 0; from < pieces; from += chunkSize) {
+    const rows = Array.from({ length: chunkSize }, (_, offset) => {
+      const day = addDays(today, -Math.floor((from + offset) / 5000));
+      const at = `${day}T12:00:00.000Z`;
+      const when = { doneDay: day, doneAt: at, lastDay: day, grown: JSON.stringify([[day, at, 300]]) };
+      const whose = { tool: 'studio', scope: '12', memberId: String(offset % 100) };
+      const ids = { itemId: String(4_000_000 + from + offset), taskId: String(9_000_000 + from + offset) };
+      return { ...whose, ...ids, ...when, isDone: true, labels: 3, seconds: 300 };
+    });
+    await inTransaction(database, (tx) => tx.insertInto('usageItem').values(rows).execute());
+  }
+  say(
+    `bytes kept for a piece of work, ${database.dialect}: ${Math.round(((await bytesOf(database)) - before) / pieces)}`,
+  );
+  await database.close();
+}
+
+async function bytesOf({ dialect, kysely }: Database): Promise<number> {
+  const size =
+    dialect === 'sqlite'
+      ? sql<{ bytes: number }>`select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`
+      : sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`;
+  return Number((await size.execute(kysely)).rows[0]?.bytes);
 }
 
 async function report(databases: BenchDatabase, contracts: number): Promise<void> {
