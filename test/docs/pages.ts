@@ -1,5 +1,6 @@
 import type { Argument, Command } from 'commander';
 import { configJsonSchema, type JsonSchema } from '../../src/config/json-schema.ts';
+import { sayCount } from '../../src/lib/say-count.ts';
 import { troubleRules } from '../../src/lib/trouble-rules.ts';
 import { commandTree, visibleCommands } from './command-tree.ts';
 
@@ -136,5 +137,5 @@ function troublesTable(): string {
 /** How long after it began it is sent. */
 function sayAfter(ms: number): string {
   if (ms === 0) return 'at once';
-  return ms < 3_600_000 ? `after ${ms / 60_000} minutes` : `after ${ms / 3_600_000} hours`;
+  return `after ${ms < 3_600_000 ? sayCount(ms / 60_000, 'minute') : sayCount(ms / 3_600_000, 'hour')}`;
 }
