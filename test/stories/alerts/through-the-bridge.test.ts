@@ -22,6 +22,9 @@ describeAnyDialect('a running bridge', (dialect) => {
     await journey.pass(2 * minuteMs);
     await journey.customer.api('DELETE', `/project-links/${linkId}`);
     const pass = async () => {
+      // Its heart beats in real time, and an instance whose last heartbeat is old does not tell what is over.
+      const beatAt = new Date(journey.clock.now().getTime() + 2 * minuteMs).toISOString();
+      await journey.storage.database.kysely.updateTable('instance').set({ beatAt }).execute();
       await journey.pass(2 * minuteMs);
       return states();
     };
