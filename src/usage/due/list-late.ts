@@ -1,5 +1,7 @@
 import type { Context } from '../../context.ts';
+import { readSetting } from '../../db/setting-store.ts';
 import type { Counts } from '../../domain/usage.ts';
+import { addDays } from '../../lib/add-days.ts';
 import { instantIn } from '../../lib/clock.ts';
 import { type DayKey, reportIdOf } from '../report/ledger-store.ts';
 import { planInstall, reportedOf } from '../report/plan-install.ts';
@@ -16,8 +18,10 @@ export interface LateDay extends DayKey {
 /** They are listed until an operator sends or dismisses them, whatever their age. */
 export async function listLate(ctx: Context, installs: readonly string[]): Promise<LateDay[]> {
   const late: LateDay[] = [];
+  const closedBefore = await readSetting(ctx.database.kysely, 'usage_closed_before');
+  if (closedBefore === undefined) return late;
   for (const install of reportedOf(ctx, installs)) {
-    for await (const plan of planInstall(ctx, install, { installs })) {
+    for await (const plan of planInstall(ctx, install, { installs, to: addDays(closedBefore, -1) })) {
       for (const { contractId, trainerId, day, counts, before } of plan.late) {
         const key = { install, contractId, trainerId, day };
         late.push({ ...key, id: reportIdOf(key), from: before, to: counts });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { inTransaction } from '../../../src/db/database.ts';
 import { inParts } from '../../../src/db/key-in.ts';
+import { writeSetting } from '../../../src/db/setting-store.ts';
 import { addDays } from '../../../src/lib/add-days.ts';
 import { createApiClient } from '../../support/api-client.ts';
 import { sqlite } from '../../support/databases.ts';
@@ -218,6 +220,7 @@ describe('the pages of work', () => {
     await passHours(1);
     const closedAt = new Date().toISOString();
     await storage.database.kysely.updateTable('usageLedger').set({ closedAt }).execute();
+    await inTransaction(storage.database, (tx) => writeSetting(tx, 'usage_closed_before', '2100-01-01'));
     tool.work(day, steady.trainerId, 9);
     await passHours(1);
     await visitor.signIn('otto');
