@@ -21,11 +21,11 @@ export interface AlertRule {
    * Whether it still stands. Of what is observed: whether it can still be observed, as no one would say that it is over
    * if a tool is no longer configured.
    */
-  stands?(ctx: Context, subject: AlertSubject, asked: Asked): Promise<boolean>;
+  stands?(ctx: Context, subject: AlertSubject, facts: AlertFacts): Promise<boolean>;
 }
 
-/** What the questions need besides what is stored. */
-interface Asked {
+/** What is known of an alert besides what is stored about its subject. */
+interface AlertFacts {
   seenAt: string;
   deferralOf: DeferralOf;
 }
@@ -98,16 +98,16 @@ function membershipOf(stands: (membership: Standing) => boolean): Question {
 }
 
 /** They are added back, and must stay in for a day. */
-async function hasVanishedLately(ctx: Context, { membership }: AlertSubject, { seenAt }: Asked): Promise<boolean> {
+async function hasVanishedLately(ctx: Context, { membership }: AlertSubject, { seenAt }: AlertFacts): Promise<boolean> {
   const known = await standingMembership(ctx, Number(membership));
   if (known === undefined || !known.wanted || outStates.has(known.state)) return false;
   const since = new Date(ctx.clock.now().getTime() - dayMs).toISOString();
   return seenAt > since || !settledStates.has(known.state) || (await wasAddedAfter(ctx, Number(membership), since));
 }
 
-async function isConfiguredAndWanted(ctx: Context, subject: AlertSubject, asked: Asked): Promise<boolean> {
+async function isConfiguredAndWanted(ctx: Context, subject: AlertSubject, facts: AlertFacts): Promise<boolean> {
   const isWanted = membershipOf(({ wanted, state }) => wanted && !outStates.has(state));
-  return (await isToolConfigured(ctx, subject, asked)) && (await isWanted(ctx, subject, asked));
+  return (await isToolConfigured(ctx, subject, facts)) && (await isWanted(ctx, subject, facts));
 }
 
 function isDeferredFor(reason: 'stored_bytes' | 'disk_reserve'): Question {

@@ -15,8 +15,8 @@ const usualPollMs = 1000;
 const pollsPerBeat = 15;
 const pageSize = 100;
 /**
- * An alert may be raised a moment before the transaction that stores its trouble is committed. Context that early, it
- * would be over.
+ * Code may raise an alert a moment before it commits the transaction that stores the trouble. A look in between would
+ * end the alert.
  */
 const settlesMs = 60_000;
 

@@ -25,7 +25,8 @@ export interface UsageTrouble {
  * are not looked at: with 100,000 people they are a million.
  */
 const lateDays = sql`usage_due d join usage_ledger l on ${sameDay}
-  where d.is_open = 1 and d.day < (select value from setting where name = 'usage_closed_before') and l.closed_at is not null and l.state = 'answered' and ${differs}`;
+  where d.is_open = 1 and d.day < (select value from setting where name = 'usage_closed_before')
+    and l.closed_at is not null and l.state = 'answered' and ${differs}`;
 
 /** What the marketplace refused, and does not have as it is due. */
 const refusedDays = sql`usage_ledger l join usage_due d on ${sameDay} where l.state = 'refused' and ${differs}`;
