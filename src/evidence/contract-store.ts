@@ -65,7 +65,13 @@ const isInNoList: Condition = (eb) =>
         .selectFrom('installState')
         .select('installState.install')
         .whereRef('installState.install', '=', 'contract.install')
-        .where((of) => of.or([of('activeReadAt', 'is', null), of('activeReadAt', '<', of.ref('readBeganAt'))])),
+        .where((of) =>
+          of.and(
+            (['startedEventAt', 'activeReadAt', 'reopenedAt'] as const).map((confirmed) =>
+              of(of.fn.coalesce(confirmed, sql.lit('')), '<', of.ref('readBeganAt')),
+            ),
+          ),
+        ),
     ),
   ]);
 

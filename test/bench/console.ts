@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { sql } from 'kysely';
 import { openStorage } from '../../src/app/storage.ts';
@@ -38,13 +39,15 @@ await withBenchDatabases({ postgres: false, folder: values.folder }, async ({ cr
   const { database } = await openStorage(url);
   await varyInbox(database);
   await fillMemberships(database, Number(values.memberships), Number(values.receipts));
+  await fillContracts(database, Number(values.memberships));
+  // The first start derives everybody, and drops due work that follows from no source. So the work is filled in after.
+  await settle(database, url);
   await fillWork(database, Number(values.memberships));
   await fillDrift(database, Number(values.memberships));
   await database.close();
-  const server = forkScript('receive-server.ts', ['gangway', secret, url]);
+  const { server, port, consoleUrl } = await startGangway(url);
   const load = forkScript('load-process.ts', []);
   try {
-    const [{ port, consoleUrl }] = (await once(server, 'message')) as [{ port: number; consoleUrl: string }];
     const cookie = await signIn(consoleUrl);
     const order: LoadOrder = {
       port,
@@ -66,6 +69,26 @@ await withBenchDatabases({ postgres: false, folder: values.folder }, async ({ cr
     server.kill();
   }
 });
+
+async function startGangway(url: string): Promise<{ server: ChildProcess; port: number; consoleUrl: string }> {
+  const server = forkScript('receive-server.ts', ['gangway', secret, url]);
+  const [listening] = (await once(server, 'message')) as [{ port: number; consoleUrl: string }];
+  return { server, ...listening };
+}
+
+/** Runs until nobody waits to be derived any more. */
+async function settle(database: Database, url: string): Promise<void> {
+  const { server } = await startGangway(url);
+  for (let left = -1; left !== 0; ) {
+    await wait(2000);
+    const count = sql<{
+      left: number;
+    }>`select (select count(*) from derivation) + (select count(*) from usage_stale) as left`;
+    left = (await count.execute(database.kysely)).rows[0]?.left ?? 0;
+  }
+  server.kill();
+  await once(server, 'exit');
+}
 
 function addresses(): string[] {
   const middle = Math.floor(Number(values.memberships) / 2);
@@ -136,7 +159,6 @@ async function fillWork(database: Database, contracts: number): Promise<void> {
   const counter = (count: number) =>
     sql`with recursive counter(n) as (select 1 union all select n + 1 from counter where n < ${count})`;
   const dayOf = (number: string) => sql.raw(`date('now', '-' || (${number}) || ' days')`);
-  await fillContracts(database, contracts);
   await sql`${counter(contracts)} insert into budget
       (install, contract_id, state, payment_type, consumed_fraction, consumed_seconds, next_read_at)
     select 'acme', 'ctr' || n, case when n % 10 = 0 then 'low' else 'ok' end, 'PAY_PER_HOUR', n % 100 / 100.0, 36000,
