@@ -68,7 +68,6 @@ const onlyIn: Record<string, RegExp> = {
   'csv-parse': /^src\/lib\/read-csv\.ts$/,
   nodemailer: /^src\/mail\/send-mail\.ts$/,
   'p-retry': /^src\/lib\/retry\.ts$/,
-  '@opentelemetry/api': /^src\/lib\/tracing\.ts$/,
 };
 
 /** Tables that several folders write, and why. */

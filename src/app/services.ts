@@ -19,7 +19,6 @@ import { createActiveListWorker } from '../reconcile/runs/active-list-worker.ts'
 import { checkSilence } from '../reconcile/runs/silence.ts';
 import { createRemovalWorker } from '../removals/removal-worker.ts';
 import { bindTool } from '../tools/bind-tool.ts';
-import { hostOf, traceTool } from '../tools/trace-tool.ts';
 import { scopeOfLink } from '../usage/read/find-scopes.ts';
 import { createReadUsageWorker } from '../usage/read/read-usage-worker.ts';
 import { wantScopes } from '../usage/read/scope-store.ts';
@@ -75,8 +74,7 @@ export function createServices(given: ServicesDeps): Services {
   };
   // Each answers only while the tool is the server that its members are in.
   for (const [tool, adapter] of given.adapters) {
-    const server = hostOf(config.tools.get(tool)?.settings ?? {});
-    adapters.set(tool, bindTool(ctx, tool, traceTool(tool, adapter, server), given.isDry));
+    adapters.set(tool, bindTool(ctx, tool, adapter, given.isDry));
   }
   const converging = { beforeClaiming: () => checkSilence(ctx), secondLookMs: given.secondLookMs };
   const tools = [...adapters.keys()].filter((tool) => config.tools.has(tool));

@@ -5,7 +5,6 @@ import { type AppError, toAppError } from '../domain/errors.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
-import { withSpan } from '../lib/tracing.ts';
 import { createTurns } from '../lib/turns.ts';
 import { isShared } from '../tools/account-rules.ts';
 import { adaptPace, firstPace, type PaceSample, slotsOf } from './adapt-pace.ts';
@@ -282,10 +281,7 @@ async function converge(
   const { tool } = claim;
   const subject = { tool, membership: claim.id, group: claim.groupId, trainer: claim.trainerId };
   try {
-    const { install, traceContext: parent } = claim;
-    const attributes = { 'gangway.tool': tool, 'gangway.install': install, 'gangway.membership': claim.id };
-    const work = () => convergeMembership(ctx, claim, signal, secondLookMs);
-    const result = await withSpan('converge membership', { parent, attributes }, work);
+    const result = await convergeMembership(ctx, claim, signal, secondLookMs);
     if (result === null) return null;
     if (result.wantsReset) ctx.wake('resets');
     const { operation, outcome, message, nextAttemptAt, mayBeIn, metAfterMs } = result;

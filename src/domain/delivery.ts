@@ -18,8 +18,6 @@ export interface NewDelivery {
   /** The sender's id for the delivery. It is not signed, so it is a hint and never a key. */
   deliveryId: string | null;
   receivedAt: string;
-  /** The span that it belongs to, as a W3C `traceparent`. */
-  traceContext?: string | null;
 }
 
 /** The result of storing a delivery, which may have been stored before. */

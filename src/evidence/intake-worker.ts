@@ -15,7 +15,6 @@ import {
 import { backoffMs } from '../lib/backoff.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
-import { noteSpan } from '../lib/tracing.ts';
 import { countContractsOf, hasPostponed } from '../memberships/derivation-store.ts';
 import { lockEvidence } from '../memberships/lock-evidence.ts';
 import { applyEvidence, maxContractsAtOnce } from './apply-evidence.ts';
@@ -158,7 +157,6 @@ async function takeDue(
 ): Promise<TakenBatch> {
   const { database, config, metrics, clock } = ctx;
   const now = toInstant(clock.now());
-  const startTime = performance.now();
   const taken = await inTransaction(database, async (tx) => {
     await lockEvidence(ctx, tx);
     const due = (await choose(tx, now)).map((one) => readDelivery(ctx, one, config.retention.deliveriesMs));
@@ -172,10 +170,6 @@ async function takeDue(
     return { ...applied, batch, isReadWanted: toRead.length + installs.length > 0 };
   });
   const { batch, held } = taken;
-  for (const { id, install, traceContext: parent } of batch) {
-    const attributes = { 'gangway.install': install, 'gangway.delivery': id };
-    if (parent !== null) noteSpan('take in delivery', { kind: 'consumer', parent, startTime, attributes });
-  }
   metrics.intakes.inc({ outcome: 'handled' }, batch.length);
   reportHeld(ctx, held);
   if (taken.isDue) ctx.wake('memberships');

@@ -11,8 +11,6 @@ export interface ReadDelivery {
   id: number;
   install: string;
   receivedAt: string;
-  /** The span of its receiving. */
-  traceContext: string | null;
   evidence: Evidence;
   /** The trainer that it names; at most one. */
   named: NamedTrainer[];
@@ -26,11 +24,11 @@ export interface ReadDelivery {
 
 /** @throws AppError `internal` if the stored body cannot be decrypted */
 export function readDelivery(ctx: Storage, delivery: DueDelivery, staleAfterMs: number): ReadDelivery {
-  const { id, install, receivedAt, traceContext } = delivery;
+  const { id, install, receivedAt } = delivery;
   const read = readEvent(openBody(ctx, delivery));
   if (read.outcome !== 'event') {
     const added = { evidence: emptyEvidence(), named: [], toRead: [], isInstallToRead: false, isMoneyToRead: false };
-    return { id, install, receivedAt, traceContext, ...added, unread: read };
+    return { id, install, receivedAt, ...added, unread: read };
   }
   const added = evidenceOfEvent(install, read.event, receivedAt, staleAfterMs);
   const { evidence, contractToRead: contractId, isInstallToRead, isMoneyToRead } = added;
@@ -38,7 +36,6 @@ export function readDelivery(ctx: Storage, delivery: DueDelivery, staleAfterMs: 
     id,
     install,
     receivedAt,
-    traceContext,
     evidence,
     isInstallToRead,
     isMoneyToRead,
@@ -49,7 +46,6 @@ export function readDelivery(ctx: Storage, delivery: DueDelivery, staleAfterMs: 
         contractId: contract.contractId,
         trainerId,
         receivedAt,
-        traceContext,
       })),
     ),
     toRead: contractId === null ? [] : [{ install, contractId }],

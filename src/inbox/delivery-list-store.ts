@@ -21,7 +21,7 @@ export interface DeliveryFilter {
   limit: number;
 }
 
-export type ListedDelivery = Omit<Row<'delivery'>, 'body' | 'nextAttemptAt' | 'traceContext'>;
+export type ListedDelivery = Omit<Row<'delivery'>, 'body' | 'nextAttemptAt'>;
 
 export const listedColumns = [
   'id',

@@ -9,10 +9,7 @@ import type { Condition } from './delivery-count-store.ts';
 
 /** The SQL of due deliveries: which ones are due, and making others due again. */
 
-export type DueDelivery = Pick<
-  Row<'delivery'>,
-  'id' | 'install' | 'bodySha256' | 'receivedAt' | 'attempts' | 'body' | 'traceContext'
->;
+export type DueDelivery = Pick<Row<'delivery'>, 'id' | 'install' | 'bodySha256' | 'receivedAt' | 'attempts' | 'body'>;
 
 export function selectDue(db: Transaction, now: string) {
   return dueIn(db.selectFrom('delivery'), now);
@@ -21,9 +18,7 @@ export function selectDue(db: Transaction, now: string) {
 type Deliveries = SelectQueryBuilder<Tables, 'delivery', object>;
 
 function dueIn(deliveries: Deliveries, now: string) {
-  return deliveries
-    .select(['id', 'install', 'bodySha256', 'receivedAt', 'attempts', 'body', 'traceContext'])
-    .where(isDue(now));
+  return deliveries.select(['id', 'install', 'bodySha256', 'receivedAt', 'attempts', 'body']).where(isDue(now));
 }
 
 export interface Due {

@@ -191,7 +191,7 @@ export async function checkWritable(ctx: Storage): Promise<void> {
 }
 
 function toRow(ctx: Storage, { delivery, read, bodyKey }: KeyedDelivery): AppendedRow {
-  const { install, deliveryId, receivedAt, headers, body, traceContext = null } = delivery;
+  const { install, deliveryId, receivedAt, headers, body } = delivery;
   const isEvent = read.outcome === 'event';
   return {
     install,
@@ -205,7 +205,6 @@ function toRow(ctx: Storage, { delivery, read, bodyKey }: KeyedDelivery): Append
     failure: read.outcome === 'unprocessable' ? read.reason : null,
     readerVersion,
     headers,
-    traceContext,
     // Of an ignored delivery only the key is kept, which is enough to recognise a repeat.
     body: read.outcome === 'ignored' ? notKept : ctx.box.seal(body, bodyContext({ install, bodySha256: bodyKey })),
   };

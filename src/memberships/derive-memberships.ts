@@ -44,8 +44,6 @@ export interface DerivedWork {
 export interface Origin {
   /** When it was received; empty if that is not known. */
   receivedAt: string;
-  /** The span of that, where it is known. */
-  traceContext?: string | null;
 }
 
 /**
@@ -172,11 +170,10 @@ async function store(
 ): Promise<void> {
   await retractRemovals(tx, changes.flatMap(isReturning));
   for (const { seat, before, after, newReasons, address } of changes) {
-    const { receivedAt = '', traceContext = null } = trainers.get(seat.trainerId) ?? {};
-    const origin = { unmetSince: toUnmetSince(after, receivedAt || now), traceContext };
+    const unmetSince = toUnmetSince(after, trainers.get(seat.trainerId)?.receivedAt || now);
     const id =
-      before?.id ?? (await insertMembership(tx, { ...seat, isOurs: false, ...toColumns(after, now), ...origin }));
-    if (before !== undefined) await updateMembership(tx, id, toUpdate(before, after, origin, now));
+      before?.id ?? (await insertMembership(tx, { ...seat, isOurs: false, ...toColumns(after, now), unmetSince }));
+    if (before !== undefined) await updateMembership(tx, id, toUpdate(before, after, unmetSince, now));
     if (before !== undefined && after.state === 'released') await endGivenAddresses(tx, id, now);
     if (address !== null) await setCurrentAddress(ctx, tx, id, { trainerId: seat.trainerId, ...address });
     await recordReasons(
@@ -194,7 +191,7 @@ function isReturning({ before, after }: MembershipChange): number[] {
 function toUpdate(
   before: Row<'membership'>,
   after: MembershipCore,
-  origin: Pick<Row<'membership'>, 'unmetSince' | 'traceContext'>,
+  unmetSince: Row<'membership'>['unmetSince'],
   now: string,
 ): Partial<Row<'membership'>> {
   const { install, generation, state, cause, removeAfter } = after;
@@ -211,7 +208,7 @@ function toUpdate(
   return {
     ...(before.releasedBy !== 'operator' && { releasedBy: null }),
     ...toColumns(after, now),
-    ...(isDecidedAnew && origin),
+    ...(isDecidedAnew && { unmetSince }),
   };
 }
 

@@ -8,7 +8,6 @@ import type { Inbox } from '../inbox/inbox.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import { isCompressed } from '../lib/is-compressed.ts';
 import type { Quiet } from '../lib/quiet.ts';
-import { type OpenSpan, readTraceparent, withSpan } from '../lib/tracing.ts';
 import { type ByteShare, createByteBudget } from './byte-budget.ts';
 import { refuseUnread, sendError } from './error-response.ts';
 import { createMarketplaceHeaders, keepHeaders } from './marketplace-headers.ts';
@@ -40,7 +39,6 @@ export interface WebhookParts extends ReportingParts {
 /** 256 of the largest. */
 const usualInFlightBytes = 64 * 1024 * 1024;
 const loadTimeoutMs = 1000;
-const route = '/webhooks/{install}';
 /** By then the requests that are in memory now are answered or cut off. */
 const roomAfterMs = 10_000;
 
@@ -95,7 +93,6 @@ interface Exchange {
 
 async function takeDelivery(desk: Desk, exchange: Exchange): Promise<void> {
   const { request, response, install, signature, share } = exchange;
-  const beganAt = performance.now();
   const read = await readBody(request, maxBodyBytes, share.take);
   if (read.outcome === 'broken_off') return;
   if (read.outcome === 'too_large') return refuseUnread(request, response, tooLarge());
@@ -107,37 +104,10 @@ async function takeDelivery(desk: Desk, exchange: Exchange): Promise<void> {
   if (!(await isSigned(desk, install, signature, body))) {
     return sendError(response, notSigned(desk, install, 'no_secret_matched'));
   }
-  // Only of what is signed: a stranger must not write into a trace.
-  const parent = readTraceparent(request.headers['traceparent']);
-  const attributes = { 'http.request.method': 'POST', 'http.route': route, 'gangway.install': install };
-  const options = { kind: 'server', parent, attributes, startTime: beganAt } as const;
-  await withSpan(`POST ${route}`, options, (span) => takeSigned(desk, exchange, { body, readAt, span }));
-}
-
-interface SignedDelivery {
-  body: Buffer;
-  /** When its last byte was read. */
-  readAt: number;
-  span: OpenSpan;
-}
-
-async function takeSigned(
-  desk: Desk,
-  { request, response, install }: Exchange,
-  { body, readAt, span }: SignedDelivery,
-): Promise<void> {
   const deferral = await findDeferral(desk, install, body.length);
-  if (deferral !== undefined) {
-    span.set({ 'http.response.status_code': 429 });
-    return sendError(response, deferral);
-  }
-  const attributes = { 'gangway.install': install };
-  const traceContext = span.context();
-  const status = await withSpan('store delivery', { attributes }, () =>
-    store(desk, install, request, { body, traceContext }),
-  );
+  if (deferral !== undefined) return sendError(response, deferral);
+  const status = await store(desk, install, request, body);
   desk.onStored?.(install);
-  span.set({ 'http.response.status_code': 200, 'gangway.answer': status });
   desk.metrics.deliveries.inc({ install, status });
   desk.metrics.answerSeconds.observe((performance.now() - readAt) / 1000);
   response.json({ status });
@@ -223,13 +193,12 @@ async function store(
   { inbox, headers, recentIds, metrics, logger, quiet, databaseClock }: Desk,
   install: string,
   request: Request,
-  { body, traceContext }: { body: Buffer; traceContext: string | null },
+  body: Buffer,
 ): Promise<Appended['status']> {
   const deliveryId = headers.deliveryIdOf(request.headers);
   const { status } = await inbox.append({
     install,
     body,
-    traceContext,
     headers: keepHeaders(request.headers, headers.names),
     deliveryId,
     receivedAt: toInstant(databaseClock.now()),

@@ -6,7 +6,6 @@ import type { Storage } from '../keys/storage.ts';
 import { chunksOf } from '../lib/chunks.ts';
 import { toInstant } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
-import { withSpan } from '../lib/tracing.ts';
 import { clearRemovals } from '../memberships/clearance-store.ts';
 import { lockEvidence } from '../memberships/lock-evidence.ts';
 import { canReturn } from '../tools/account-rules.ts';
@@ -60,10 +59,7 @@ export function createRemovalWorker(ctx: Context, ports: RemovalPorts): Loop {
 /** Decides about all removals that are due, one install after the other. */
 export async function brakeDue(ctx: Context, ports: RemovalPorts): Promise<void> {
   const installs = await installsWithRemovalsDue(ctx, toInstant(ctx.clock.now()));
-  for (const install of installs) {
-    const attributes = { 'gangway.install': install };
-    await withSpan('brake removals', { parent: null, attributes }, () => brake(ctx, ports, install));
-  }
+  for (const install of installs) await brake(ctx, ports, install);
 }
 
 interface BrakeResult {

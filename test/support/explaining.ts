@@ -18,7 +18,6 @@ export const link: LinkEvidence = {
 };
 export const membership: Row<'membership'> = {
   id: 7,
-  traceContext: null,
   tool: 'studio',
   groupId: 'street-signs',
   trainerId: 'cmu1',

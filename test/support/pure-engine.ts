@@ -242,7 +242,6 @@ function toKnownInstall(registers: Registers, install: string): KnownInstall {
 
 const newRow: Omit<Row<'membership'>, 'id' | 'tool' | 'groupId' | 'trainerId' | 'wanted'> = {
   generation: 0,
-  traceContext: null,
   state: 'pending',
   install: '',
   cause: null,

@@ -24,7 +24,6 @@ export const inbox = {
       readerVersion: integer(),
       headers: text(),
       /** The span of its receiving, or the trace that the sender named; null where there is neither. */
-      traceContext: text().nullable(),
       /** Empty if it was not kept; an encrypted body is never empty. */
       body: sealed(bodyContext),
     },

@@ -66,7 +66,6 @@ export const memberships = {
        */
       unmetSince: instant('grace').nullable(),
       /** The span of the delivery that decided what is wanted; null if none did, or there is no trace. */
-      traceContext: text().nullable(),
       /** The generation whose removal the brake cleared or an operator approved. */
       clearedGeneration: integer().nullable(),
     },

@@ -13,7 +13,6 @@ import { instantIn, toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import { createQuiet } from '../../lib/quiet.ts';
 import { remembered } from '../../lib/remembered.ts';
-import { withSpan } from '../../lib/tracing.ts';
 import { hasPostponed } from '../../memberships/derivation-store.ts';
 import { lockEvidence } from '../../memberships/lock-evidence.ts';
 import { notableDriftMs, type SourceReader } from '../../sources/source.ts';
@@ -62,12 +61,6 @@ export async function takeNext(ctx: Context, which: WhichInstall): Promise<Insta
 
 /** Reads a claimed install, adds the answers as evidence, and records the run. */
 export async function reconcileInstall(ctx: Context, lease: InstallLease, signal: AbortSignal): Promise<void> {
-  const { install, trigger } = lease.claim();
-  const attributes = { 'gangway.install': install, 'gangway.trigger': trigger };
-  await withSpan('reconcile install', { parent: null, attributes }, () => reconcile(ctx, lease, signal));
-}
-
-async function reconcile(ctx: Context, lease: InstallLease, signal: AbortSignal): Promise<void> {
   const { clock } = ctx;
   const { install, trigger, attempts } = lease.claim();
   const beganAt = toInstant(clock.now());

@@ -3,7 +3,6 @@ import { type Clock, systemClock } from '../../lib/clock.ts';
 import { isPathSegment, pathSegment } from '../../lib/path-segment.ts';
 import { createRestClient, type RestCall, type RestToken, type Schema } from '../../lib/rest-client.ts';
 import { retry } from '../../lib/retry.ts';
-import { withSpan } from '../../lib/tracing.ts';
 import type { CallNotes } from '../source.ts';
 import { createPacer, type Pacer, type Pacing } from './pacer.ts';
 
@@ -54,27 +53,21 @@ export function createCaller(options: CallOptions): Caller {
   const client = createRestClient({ baseUrl, authorization: { scheme: 'Bearer', token }, timeoutMs, maxBytes });
   const pacer = createPacer(options.pacing ?? usualPacing);
   const onRateLimit = createRateLimit(pacer);
-  const server = new URL(baseUrl).hostname;
   let clockDriftMs: number | undefined;
 
   async function send<T>(operation: Operation<T>): Promise<T> {
-    const { method = 'GET', purpose, signal } = operation;
-    await pacer.admit(signal);
-    const attributes = { 'http.request.method': method, 'server.address': server, 'gangway.purpose': purpose };
-    return await withSpan(method, { kind: 'client', attributes }, async (span) => {
-      let sentAtMs = clock.now().getTime();
-      return await client.call({
-        ...operation,
-        ...operation.notes,
-        path: toPath(operation),
-        onHeaders(headers, status) {
-          span.set({ 'http.response.status_code': status });
-          const answeredAtMs = clock.now().getTime();
-          clockDriftMs = driftMsOf(headers, { sentAtMs, answeredAtMs }) ?? clockDriftMs;
-          // A request that follows, with another token, is sent after this answer.
-          sentAtMs = answeredAtMs;
-        },
-      });
+    await pacer.admit(operation.signal);
+    let sentAtMs = clock.now().getTime();
+    return await client.call({
+      ...operation,
+      ...operation.notes,
+      path: toPath(operation),
+      onHeaders(headers) {
+        const answeredAtMs = clock.now().getTime();
+        clockDriftMs = driftMsOf(headers, { sentAtMs, answeredAtMs }) ?? clockDriftMs;
+        // A request that follows, with another token, is sent after this answer.
+        sentAtMs = answeredAtMs;
+      },
     });
   }
 

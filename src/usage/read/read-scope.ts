@@ -5,7 +5,6 @@ import { AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
-import { withSpan } from '../../lib/tracing.ts';
 import { lookAtSettled, noteArrival } from '../../memberships/look-store.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import { readGroup } from '../../tools/read-group.ts';
@@ -40,10 +39,7 @@ export async function readNextScope(ctx: Context, signal: AbortSignal, tool?: st
   const nothing = { beganAt: now, isComplete: false, gap: null };
   // No trainer works in the scope any more, or the configuration leads elsewhere.
   if (workScope === undefined) await settleScope(ctx, claim, nothing);
-  else {
-    const attributes = { 'gangway.tool': claim.tool, 'gangway.scope': claim.scope };
-    await withSpan('read work', { parent: null, attributes }, () => readClaimed(ctx, claim, workScope, signal));
-  }
+  else await readClaimed(ctx, claim, workScope, signal);
   return true;
 }
 

@@ -5,7 +5,6 @@ import { outcomeOfRun, type RunOutcome } from '../../domain/run.ts';
 import { mapAtOnce } from '../../lib/at-once.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { maskText } from '../../lib/mask.ts';
-import { withSpan } from '../../lib/tracing.ts';
 import { closeSettledDays } from '../due/due-store.ts';
 import { refreshDue } from '../due/refresh-due.ts';
 import { firstOpenDay, reportTimeOf } from '../read/look-back.ts';
@@ -45,10 +44,9 @@ export async function reportUsage(
 ): Promise<InstallReport[]> {
   await refreshDue(ctx, signal, onProgress);
   const run = { ctx, onAnswer, wanted, signal };
-  return await mapAtOnce(reportedOf(ctx, wanted.installs), installsAtOnce, (install) => {
-    const attributes = { 'gangway.install': install };
-    return withSpan('report usage', { parent: null, attributes }, () => reportInstall(run, install, onProgress));
-  });
+  return await mapAtOnce(reportedOf(ctx, wanted.installs), installsAtOnce, (install) =>
+    reportInstall(run, install, onProgress),
+  );
 }
 
 async function reportInstall(run: ReportRun, install: string, onProgress: () => void): Promise<InstallReport> {
