@@ -9,7 +9,7 @@ import { type BoundedSubject, countStored, type EvidenceBound, findNewRows, subj
  * has a few contracts a year.
  */
 const bounds: Record<EvidenceBound, number> = {
-  hires_of_install: 50_000,
+  hires_of_install: 120_000,
   trainers_of_contract: 1000,
   contracts_of_trainer: 500,
   links_of_contract: 10,

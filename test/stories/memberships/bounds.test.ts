@@ -66,13 +66,13 @@ describeAnyDatabase('what an install says beyond a bound', (openFresh) => {
     const { kysely } = engine.database;
     await kysely
       .updateTable('installStorage')
-      .set({ bytes: 50_000 * 8 * 1024 })
+      .set({ bytes: 120_000 * 8 * 1024 })
       .where('part', '=', -1)
       .execute();
     await engine.deliver([started({ contract: 'c2', trainer: 'out' })]);
     await engine.takeIn();
     expect(await stateOf(engine, 'out')).toBeUndefined();
-    const reason = 'Held: there are 50000 hires of the install acme already';
+    const reason = 'Held: there are 120000 hires of the install acme already';
     expect(await failuresOf(engine)).toEqual([reason]);
     expect(alertsIn(engine)).toMatchObject([{ install: 'acme', reason }]);
     await engine.deliver([fullEvent({ type: 'contract.ended', contract: 'c1', trainer: 'in' })]);
