@@ -7,6 +7,7 @@ import type { BudgetState } from '../domain/budget.ts';
 import type { ContractEvidence, ContractKey } from '../domain/evidence.ts';
 import { type ContractStatus, shownStatusOf } from '../domain/evidence-status.ts';
 import type { Storage } from '../keys/storage.ts';
+import { isUnconfirmed } from './open-contract-store.ts';
 
 // The SQL of showing contracts to people.
 
@@ -65,13 +66,7 @@ const isInNoList: Condition = (eb) =>
         .selectFrom('installState')
         .select('installState.install')
         .whereRef('installState.install', '=', 'contract.install')
-        .where((of) =>
-          of.and(
-            (['startedEventAt', 'activeReadAt', 'reopenedAt'] as const).map((confirmed) =>
-              of(of.fn.coalesce(confirmed, sql.lit('')), '<', of.ref('readBeganAt')),
-            ),
-          ),
-        ),
+        .where(isUnconfirmed),
     ),
   ]);
 

@@ -2,7 +2,7 @@ import type { Database } from '../../db/database.ts';
 import { onSame } from '../../db/on-same.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { confirmedAt, isSuspect, movedSince, provisioningOf, statusOfLink } from '../../domain/evidence-status.ts';
-import { mayBeOpen } from '../../evidence/open-contract-store.ts';
+import { isUnconfirmed, mayBeOpen } from '../../evidence/open-contract-store.ts';
 import type { Storage } from '../../keys/storage.ts';
 
 // The SQL of suspects: contracts that are in no list any more (docs/design.md, Reconciling).
@@ -98,7 +98,7 @@ function loadCandidates({ kysely }: Database, installs: readonly string[]) {
     .where('contract.install', 'in', installs)
     .where(mayBeOpen())
     .where('removedEventAt', 'is', null)
-    .where((eb) => eb.or([eb('activeReadAt', 'is', null), eb('activeReadAt', '<', eb.ref('readBeganAt'))]));
+    .where(isUnconfirmed);
 }
 
 /** Whether the contract is still on the link and the link gives access through Gangway. Only then it matters. */
