@@ -30,7 +30,7 @@ const refusals: readonly [status: number, code: string, retryAfterSeconds?: numb
 /** A time-out for a tool that never answers. */
 const shortMs = 60;
 /** Long enough for a request to arrive. */
-const fairMs = 400;
+const fairMs = 1000;
 /** In so many turns of the event loop, a fake tool in this process reads a request that was sent. */
 const turnsToArrive = 20;
 /** How long after its time-out a call may end. */
