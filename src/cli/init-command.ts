@@ -142,7 +142,7 @@ function nextSteps(
   return [
     `Wrote ${config}, gangway.schema.json, and ${consoleTokenFile}: the token of "admin" for the console.`,
     ...(publicUrl === undefined ? [`Set ${reached}; without it, Gangway asks every minute.`] : []),
-    ...(isThere ? [] : [`Write the adapter ${tool}: src/adapters/README.md says how.`]),
+    ...(isThere ? [] : [`Write the adapter ${tool}: docs/adapters.md says how.`]),
     ...(builtInAdapters.includes(tool) && tool !== 'roster' ? [sayExamples(tool)] : []),
     ...(removal === undefined ? [] : [sayRemoval(removal, tool)]),
     ...variables.map(({ name, meaning }) => `Set the variable ${name}: ${meaning}.`),

@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { builtInAdapters } from '../../src/adapters/built-in-adapters.ts';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { configJsonSchema, describeAt } from '../../src/config/json-schema.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
@@ -33,7 +34,7 @@ describe.each(documents)('%s', (file) => {
     const snippet = JSON.parse(text) as object;
     const document = 'adapter' in snippet ? { tools: { tool: snippet } } : snippet;
     const { config } = loadConfig({ env, cwd: createWorkspace({ 'gangway.config.json': document }) });
-    const tools = new Map([...config.tools].filter(([, { adapter }]) => isBuiltIn(adapter)));
+    const tools = new Map([...config.tools].filter(([, { adapter }]) => builtInAdapters.includes(adapter)));
     expect((await loadAdapters({ tools })).size).toBe(tools.size);
   });
 
@@ -117,10 +118,6 @@ function leadsSomewhere(file: string, target: string): boolean {
   const [page = '', anchor] = target.split('#');
   const found = page === '' ? file : path.join(path.dirname(file), page);
   return existsSync(found) && (anchor === undefined || anchorsOf(found).includes(anchor));
-}
-
-function isBuiltIn(adapter: string): boolean {
-  return existsSync(`src/adapters/${adapter}/README.md`) || adapter === 'roster';
 }
 
 function referencesIn(text: string): string[] {

@@ -10,7 +10,7 @@ import { readEventUsage, readJobUsage } from './read-usage.ts';
 
 /**
  * CVAT, self-hosted. The group is an organization, because CVAT's projects have no members. Work is
- * counted by project. The README in this folder explains the decisions.
+ * counted by project.
  */
 export function createCvatAdapter(settings: CvatSettings): Adapter {
   const cvat = createCvat(settings);
@@ -84,6 +84,7 @@ async function writeGuide(cvat: Cvat, project: string, text: string, signal: Abo
   if (id !== null) {
     await cvat.api.call({ method: 'PATCH', path: `/api/guides/${id}`, body: { markdown }, purpose, signal });
   } else if (markdown !== '') {
+    // A project has one guide. If two calls make it, CVAT answers the second 500, and its retry changes the first guide.
     const path = withQuery('/api/guides', { org: cvat.settings.organization });
     await cvat.api.call({ method: 'POST', path, body: { project_id: Number(project), markdown }, purpose, signal });
   }

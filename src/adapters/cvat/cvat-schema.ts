@@ -3,7 +3,7 @@ import { AppError } from '../../domain/errors.ts';
 import { allowHttp, credential, isTransportAllowed, plainHttp, rootUrl } from '../settings-schema.ts';
 import { isNumericId } from '../values.ts';
 
-/** The settings of a tool with the adapter `cvat`, which the README explains; and the answers of CVAT. */
+/** The settings of a tool with the adapter `cvat`, and the answers of CVAT. */
 
 const slug = /^[\w-]{1,16}$/;
 

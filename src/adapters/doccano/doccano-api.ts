@@ -5,7 +5,7 @@ import { unless } from '../tool-request.ts';
 import { isNumericId } from '../values.ts';
 import { type DoccanoSettings, Login } from './doccano-schema.ts';
 
-/** The paths are those after `/v1`. */
+/** The paths are those after `/v1`. No cookie is kept, because with a session doccano asks for a CSRF token. */
 export function createDoccanoApi({ url, credentials }: DoccanoSettings): RestClient {
   const baseUrl = `${url}/v1`;
   if ('token' in credentials) {

@@ -8,7 +8,10 @@ import { type DoccanoSettings, ProjectPage } from './doccano-schema.ts';
 
 const mostProjects = 10;
 
-/** Checks whether Gangway can work with doccano, and what an operator should know. */
+/**
+ * Checks whether Gangway can work with doccano, and what an operator should know. It does not ask `/v1/health/`, which
+ * answers 500 wherever no task worker runs.
+ */
 export async function checkDoccano(
   { role }: DoccanoSettings,
   api: RestClient,

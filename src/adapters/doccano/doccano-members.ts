@@ -26,6 +26,7 @@ export async function findRow(
   return rows?.find(({ user }) => String(user) === memberId) ?? null;
 }
 
+/** A superuser gets an empty list for a project that does not exist. */
 export async function listRows(api: RestClient, groupId: string, signal: AbortSignal): Promise<MemberRow[]> {
   const path = `${projectPath(groupId)}/members`;
   return await api.call({ path, purpose: 'list the members', answer: MemberRows, signal });
@@ -54,7 +55,11 @@ export async function addRow(
   }
 }
 
-/** @throws AppError `invalid` for Gangway's own account and for the only administrator */
+/**
+ * doccano answers 204 whether it removed anyone or not, so only a look shows it.
+ *
+ * @throws AppError `invalid` for Gangway's own account and for the only administrator
+ */
 export async function removeRow(api: RestClient, groupId: string, row: MemberRow, signal: AbortSignal): Promise<void> {
   if (row.rolename === adminRole) await refuseAdmin(api, groupId, row, signal);
   const path = `${projectPath(groupId)}/members`;

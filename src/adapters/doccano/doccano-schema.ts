@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { allowHttp, credential, isTransportAllowed, mapOf, plainHttp, rootUrl } from '../settings-schema.ts';
 
-/** The settings of a tool with the adapter `doccano`, which the README explains; and the answers of doccano. */
+/** The settings of a tool with the adapter `doccano`, and the answers of doccano. */
 
 const url = rootUrl('needs "url", the root of doccano, without "/v1"').refine(
   (text) => !/\/v1$/.test(text),

@@ -2,10 +2,7 @@ import { z } from 'zod';
 import { allowHttp, credential, isTransportAllowed, plainHttp, rootUrl } from '../settings-schema.ts';
 import { type JsonTemplate, placeholdersOf } from './template.ts';
 
-/**
- * The settings of a tool with the adapter `http`. The README in this folder says what each key means, and has a whole
- * example.
- */
+/** The settings of a tool with the adapter `http`. The README in this folder has a whole example. */
 
 const answerPath = z
   .string()

@@ -8,10 +8,7 @@ import { deleteUser, endMembership, findUser, findUserById, isMember, toMember }
 import { invite, readInvitation, signUp } from './sign-up.ts';
 import { readWork } from './work.ts';
 
-/**
- * Label Studio, community edition. The group is the organization, whose members see every project. The
- * README in this folder says what it cannot do, and what follows from that.
- */
+/** Label Studio, community edition. The group is the organization, whose members see every project. */
 export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter {
   const studio = createLabelStudio(settings);
   const { api, users } = studio;
@@ -88,7 +85,10 @@ async function readInstructions(api: RestClient, project: string, signal: AbortS
   return (await api.call({ ...call, answer: Instructions })).expert_instruction ?? '';
 }
 
-/** Shows them too, before people begin. */
+/**
+ * Shows them too, before people begin. The HTML must be safe: Label Studio keeps even a `<script>`, and puts the text
+ * into its pages as it is.
+ */
 async function writeInstructions(api: RestClient, project: string, html: string, signal: AbortSignal): Promise<void> {
   const body = { expert_instruction: html, show_instruction: true };
   const path = `/api/projects/${requireProject(project)}/`;

@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import { allowHttp, credential, isTransportAllowed, plainHttp, rootUrl } from '../settings-schema.ts';
 
-/**
- * The settings of a tool with the adapter `label-studio`, and the used fields of Label Studio's answers.
- * The README in this folder explains the settings.
- */
+/** The settings of a tool with the adapter `label-studio`, and the used fields of Label Studio's answers. */
 
 const root = rootUrl('needs "url", where Label Studio is');
 

@@ -20,7 +20,10 @@ export async function findUser(
   return findByAddress(await users.read(maxListAgeMs, signal), email);
 }
 
-/** A user whose membership was ended by hand is masked, but still gets in. */
+/**
+ * A user whose membership was ended by hand is masked, but still gets in. The membership itself does not show its end:
+ * Label Studio answers 200 for it as before.
+ */
 export async function findUserById(api: RestClient, id: string, signal: AbortSignal): Promise<Member | null> {
   const user = isUserId(id) ? await readUser(api, id, signal) : null;
   if (user === null) return null;

@@ -121,7 +121,7 @@ async function fillInSignUp(
 
 /**
  * Whether the form is accepted for people with this token, or for people without the link if it is
- * null. The form is sent empty, which makes no account.
+ * null. The form is sent empty, which makes no account; the page with the form is answered 200 in any case.
  */
 export async function isSignUpOpen(root: string, inviteToken: string | null, signal: AbortSignal): Promise<boolean> {
   return (await unless([403], submit(root, {}, inviteToken, signal))) !== null;

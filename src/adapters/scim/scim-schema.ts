@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { allowHttp, credential, isTransportAllowed, plainHttp, rootUrl } from '../settings-schema.ts';
 
-/** The settings of a tool with the adapter `scim`. The README in this folder says what each key means. */
+/** The settings of a tool with the adapter `scim`. */
 
 const group = z
   .string()

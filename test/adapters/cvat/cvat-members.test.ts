@@ -266,7 +266,7 @@ describe('what people see', () => {
   it.each(cvatStories)('$name', async ({ run }) => await run(toCvatSite(await openCvatFake())));
 });
 
-it('sends as many requests as its README says', async () => {
+it('costs few requests for a member', async () => {
   const { adapter, lines, state } = await openCvat();
   const added = await adapter.addMember(org, person, signal);
   expect(lines()).toHaveLength(1);

@@ -19,7 +19,7 @@ async function openProject() {
 }
 
 describe('the requests of the adapter doccano', () => {
-  it('are as few as its README says', async () => {
+  it('are few', async () => {
     const { fake, adapter, project, lines } = await openProject();
     const members = `/projects/${project}/members`;
     await adapter.findMember(project, person, signal);

@@ -118,7 +118,7 @@ describe('the calls for a member', () => {
   it.each([
     ['sign_up', ['users', 'invite', 'signup', 'signup', 'whoami']],
     ['invite_link', ['users', 'invite']],
-  ])('by %s are as many as the README says', async (onboarding, adding) => {
+  ])('by %s are few', async (onboarding, adding) => {
     const fake = await openFakeLabelStudio();
     const adapter = createLabelStudio(fake, { onboarding });
     const since = async (work: () => Promise<unknown>) => {

@@ -3,7 +3,7 @@ import type { Person } from '../../../src/adapters/adapter.ts';
 import { scimAdapter } from '../../support/scim-settings.ts';
 import { openScimTool } from '../../support/scim-tool.ts';
 
-/** The numbers in the README of the adapter. */
+/** What a member costs in requests, so that a change that costs more is noticed. */
 
 const { signal } = new AbortController();
 const group = 'street-signs';
