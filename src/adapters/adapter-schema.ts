@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Adapter } from './adapter.ts';
 
-/** What code of others must be to be an adapter, and what its calls must answer. */
+/** What a custom adapter must have, and what its calls must answer. */
 
 interface CallRule {
   isOptional?: boolean;
@@ -17,8 +17,8 @@ function filledText(fault: string) {
 
 const MemberFields = z.object(
   {
-    id: filledText('a member whose id is no text'),
-    email: z.string('a member whose email is no text or null').nullable(),
+    id: filledText('a member whose id is not a text'),
+    email: z.string('a member whose email is neither a text nor null').nullable(),
   },
   'no member',
 );
@@ -92,7 +92,7 @@ const AdapterShape = z.object(
     ...Object.fromEntries(
       callRules.map(([name, { isOptional }]) => [
         name,
-        isOptional ? callable(`${name} is no function`).optional() : callable(`no ${name}()`),
+        isOptional ? callable(`${name} is not a function`).optional() : callable(`no ${name}()`),
       ]),
     ),
     capabilities: Capabilities,
@@ -104,7 +104,7 @@ function callable(fault: string) {
   return z.custom((value) => typeof value === 'function', fault);
 }
 
-/** The faults, as what is missing. None for an adapter. */
+/** What is missing or wrong; empty for an adapter. */
 export function adapterFaults(value: unknown): string[] {
   return AdapterShape.safeParse(value).error?.issues.map(({ message }) => message) ?? [];
 }

@@ -78,7 +78,7 @@ export interface Adapter {
   /**
    * For a tool in which assignments stay with a removed member: ends their assignments, in one project or,
    * if it is null, in the whole group. Called after a removal, and when a member leaves one project and
-   * stays in the group for another. They may be no member any more, and may have no assignments. It does
+   * stays in the group for another. They may no longer be a member, and may have no assignments. It does
    * only as much as fits into one call, and is called again while it answers `more`.
    *
    * @param project an `externalProjectId`
@@ -93,7 +93,7 @@ export interface Adapter {
   /**
    * Used instead of `removeMember` if the tool has logins apart from groups: removes the member from this
    * group and ends their login in the whole tool. Called only for an account that Gangway made, and only
-   * if nothing else in the tool is wanted for it. It is no error if the login does not exist any more.
+   * if nothing else in the tool is wanted for it. It is no error if the login no longer exists.
    */
   removeAccount?(groupId: string, member: Member, signal: AbortSignal): Promise<void>;
 
@@ -135,7 +135,7 @@ export interface Adapter {
   /**
    * The work done in a scope. A reading is complete if it ends without an error: what is not in a reading
    * of everything is gone from the tool. A part that cannot be read is an error and never the end;
-   * `not_found` means that there is no such scope (any more).
+   * `not_found` means that the scope does not exist.
    */
   readUsage?(scope: string, request: UsageRequest, signal: AbortSignal): AsyncIterable<UsageObservation | UsageNote>;
 
@@ -191,12 +191,12 @@ export interface Capabilities {
   guidelines?: 'html' | 'markdown';
 }
 
-/** What a check found, although Gangway can work. */
+/** What an operator should know, although Gangway can work. */
 export interface Finding {
   says: string;
   /** What to do about it. */
   action: string;
-  /** Whether Gangway cannot keep its promise like this: people may get in, or stay in. */
+  /** Whether Gangway cannot keep its promise: people may get in or stay in who must not. */
   isFailure: boolean;
 }
 
@@ -213,7 +213,7 @@ export interface Person {
   displayName: string | null;
   /** The tool's id of the person, from an earlier call. */
   memberId: string | null;
-  /** Whether Gangway made their account. Only then it may be activated. */
+  /** Whether Gangway made their account. Only then may it be activated. */
   isAccountOurs?: boolean;
   /**
    * How old a list may be in which they are looked for, in milliseconds, so that one list serves several
@@ -295,7 +295,7 @@ export type UsageObservation = {
     | { of: 'total' }
   );
 
-/** What a reading contains beside the work itself. */
+/** What a reading contains besides the work itself. */
 export type UsageNote =
   /**
    * A task that exists, with or without work. If a piece of work on an existing task is missing in a

@@ -4,11 +4,11 @@ import type { Finding } from './adapter.ts';
 /** What the checks of several tools have in common. Pure. */
 
 export interface Remedies {
-  /** Where something else than the tool answers. */
+  /** If something other than the tool answers. */
   url: string;
-  /** Where the token is refused. */
+  /** If the tool refuses the token. */
   token: string;
-  /** Where the token may not do enough. */
+  /** If the token lacks a right. */
   rights?: string;
 }
 
@@ -18,7 +18,7 @@ export function remedyFrom({ url, token, rights }: Remedies): (error: AppError) 
     const { code, status = 0 } = error;
     if (code === 'unauthenticated') return token;
     if (code === 'forbidden') return rights;
-    if (Math.floor(status / 100) === 3) return '"url" must be the address that it leads to';
+    if (Math.floor(status / 100) === 3) return '"url" must be the address that it redirects to';
     if (code === 'not_found' || code === 'invalid') return url;
     // A server that answered may only be busy.
     return code === 'unavailable' && status === 0 ? remedyOfConnection(codeOf(error)) : undefined;
@@ -27,7 +27,7 @@ export function remedyFrom({ url, token, rights }: Remedies): (error: AppError) 
 
 function remedyOfConnection(code: string): string {
   if (/^ERR_SSL|^EPROTO/.test(code)) {
-    return 'what answers there does not speak TLS: see that "url" has the right port';
+    return 'the server there does not speak TLS: check the port in "url"';
   }
   if (/CERT|SELF_SIGNED|UNABLE_TO/.test(code)) {
     return 'its certificate is not trusted: renew it, or name the authority that signed it in NODE_EXTRA_CA_CERTS';
@@ -51,6 +51,6 @@ const soonMs = 14 * 86_400_000;
 /** @param expiry in milliseconds; NaN if it is unknown, or never */
 export function findingsOfExpiry(expiry: number): Finding[] {
   if (!(expiry - Date.now() <= soonMs)) return [];
-  const says = `The token ends at ${new Date(expiry).toISOString()}`;
+  const says = `The token expires at ${new Date(expiry).toISOString()}`;
   return [{ says, action: 'Make a new one before then, and put it into "token"', isFailure: false }];
 }

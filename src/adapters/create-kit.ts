@@ -31,7 +31,7 @@ export function createKit(tool: string, settings: Record<string, unknown>): Adap
 }
 
 function refusePlain(url: string, allowHttp: boolean): void {
-  if (!URL.canParse(url)) throw new AppError('invalid', 'The adapter asks for something that is no URL');
+  if (!URL.canParse(url)) throw new AppError('invalid', 'The adapter requested an invalid URL');
   if (allowHttp || !isPlainBeyondLoopback(url)) return;
   throw new AppError('invalid', 'Plain http to another machine needs "allowHttp": true');
 }

@@ -3,8 +3,8 @@ import type { Adapter } from './adapter.ts';
 import { wrapCalls } from './adapter-schema.ts';
 
 /**
- * An adapter that others wrote. Its answers are checked against the port. Of its errors only the line
- * of the code is kept, because their text may contain secrets.
+ * Wraps a custom adapter: checks its answers against the port, and keeps only the type and the line of its errors,
+ * because their text may contain secrets.
  */
 export function guardAdapter(adapter: Adapter): Adapter {
   return wrapCalls(adapter, (call, name, { answers, answer }) => {

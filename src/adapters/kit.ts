@@ -19,7 +19,7 @@ export interface AdapterKit {
    *
    * @throws what `error` makes: `unauthenticated` (401), `forbidden` (403), `not_found` (404),
    * `conflict` (409), `rate_limited` (429) and `unavailable` (408, 425, 5xx, no answer in time) with
-   * the tool's `Retry-After`, else `invalid` (also for an answer that is no JSON, or too large)
+   * the tool's `Retry-After`, else `invalid` (also for an answer that is not JSON, or too large)
    */
   request(request: KitRequest): Promise<KitAnswer>;
 
@@ -47,7 +47,7 @@ export interface KitRequest {
   purpose: string;
   /** The signal of the adapter's call. */
   signal: AbortSignal;
-  /** Statuses that are an answer and no error, such as 404 for a removal. */
+  /** Statuses that are answers, not errors, such as 404 for a removal. */
   expected?: readonly number[];
   /** The body of the answer is not needed, so it is not parsed. */
   isAnswerIgnored?: boolean;

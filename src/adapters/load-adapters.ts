@@ -12,8 +12,8 @@ import { guardAdapter, toGuarded } from './guard-adapter.ts';
 import type { AdapterKit } from './kit.ts';
 
 /**
- * The adapter of every configured tool, by the tool's name. An adapter that is not built in is code of
- * others: a file, or a package that is installed beside Gangway.
+ * The adapter of every configured tool, by the tool's name. An adapter that is not built in is a file, or a package that
+ * is installed beside Gangway.
  *
  * @throws AppError `invalid` for the first adapter that cannot be used, with what to do
  */
@@ -33,7 +33,7 @@ export async function loadAdapter(
   const kit = createKit(name, settings);
   const made = await make(name, create, kit);
   const faults = adapterFaults(made);
-  if (faults.length > 0) throw unusable(name, `${kind} is no adapter: ${faults.join('; ')}`);
+  if (faults.length > 0) throw unusable(name, `${kind} is not an adapter: ${faults.join('; ')}`);
   return guardAdapter(made as Adapter);
 }
 

@@ -3,15 +3,15 @@ import type { RestToken } from '../lib/rest-client.ts';
 
 export interface LoggedIn {
   token: string;
-  /** Until it is refused by default. */
+  /** By default until the tool refuses it. */
   validForMs?: number;
 }
 
 const timeoutMs = 15_000;
 
 /**
- * A token that a tool gives for a while. It is only in memory. Calls at the same time wait for the same
- * login, which has a time-out of its own, because a caller that gives up must not fail the others.
+ * A token that expires, kept in memory only. Simultaneous calls share one login, which has its own time-out, so that a
+ * caller that gives up does not fail the others.
  */
 export function createLogin(logIn: (signal: AbortSignal) => Promise<LoggedIn>): Exclude<RestToken, string> {
   let known: { token: string; staleAt: number } | undefined;

@@ -2,13 +2,13 @@ import { AppError } from '../domain/errors.ts';
 import { type HttpAnswer, type HttpRequest, requestJson } from '../lib/http-client.ts';
 import { requestLimits, statusOf } from '../lib/rest-client.ts';
 
-/** Requests to a tool that no REST client makes: those of settings, of pages, and of adapters of others. */
+/** Requests that no REST client makes: declared ones, those for web pages, and those of custom adapters. */
 
 type Defaults = typeof requestDefaults;
 
 export interface ToolRequest extends Omit<HttpRequest, keyof Defaults>, Partial<Defaults> {
   signal: AbortSignal;
-  /** Statuses that are an answer and no error. Their answer has no body. */
+  /** Statuses that are answers, not errors. Such an answer has no body. */
   expected?: readonly number[] | undefined;
 }
 
@@ -45,7 +45,7 @@ export function reworded(error: AppError, message: string): AppError {
   });
 }
 
-/** The answer of a call. An error says what to do about it, if that is known. */
+/** Adds to an error of a call what to do about it, if that is known. */
 export async function withRemedy<T>(call: Promise<T>, remedyOf: (error: AppError) => string | undefined): Promise<T> {
   try {
     return await call;

@@ -4,7 +4,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An id as text; undefined if it is no id. Some tools use numbers, which are not exact beyond the safe integers. */
+/** An id as text; undefined for anything else. Numbers beyond the safe integers are refused, as they are not exact. */
 export function toId(id: unknown): string | undefined {
   if (typeof id === 'string' && id !== '') return id;
   return Number.isSafeInteger(id) ? String(id) : undefined;

@@ -7,9 +7,9 @@ import type { Link, NewLink } from './source.ts';
  */
 export interface JobLinks {
   list(): Promise<Link[]>;
-  /** @throws AppError `conflict` where the job leads to that project already */
+  /** @throws AppError `conflict` if the job leads to that project already */
   create(wanted: NewLink): Promise<Link>;
-  /** @throws AppError `not_found`, or `conflict` where the configuration names the link */
+  /** @throws AppError `not_found`, or `conflict` if the configuration names the link */
   remove(linkId: string): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export function toLink(id: string, jobId: string, externalProjectId: string): Li
   return { id, jobId, externalProjectId, externalProjectName: null, provisioningMode: 'PARTNER_WEBHOOK' };
 }
 
-/** These links alone, where no database holds others. @param jobs the id of a job, and a project of it */
+/** Only these links, if no database has others. @param jobs the id of a job, and a project of it */
 export function fixedLinks(jobs: Iterable<readonly [jobId: string, project: string]>): JobLinks {
   const refuse = async () => {
     throw new AppError('unavailable', 'There is no database that holds links');

@@ -71,7 +71,7 @@ export const Participant = z.object({
 });
 /** A trainer on a contract. */
 export interface Participant extends z.infer<typeof Participant> {
-  /** Why there is no address, where the source knows it. */
+  /** Why there is no address, if the source knows it. */
   addressMissing?: AddressMissing;
 }
 

@@ -24,7 +24,7 @@ export interface SourceReader {
   readGrant(signal: AbortSignal): Promise<Grant>;
   /** All links of the install. */
   listLinks(signal: AbortSignal): Promise<Link[]>;
-  /** @throws AppError `not_found` if there is no such link (any more) */
+  /** @throws AppError `not_found` if there is no such link */
   readLink(linkId: string, signal: AbortSignal): Promise<Link>;
   listContracts(filter: ContractFilter, signal: AbortSignal): Promise<ContractPage>;
   /** @throws AppError `not_found` if the contract is unknown or no longer linked */
@@ -38,10 +38,10 @@ export interface SourceReader {
 export interface Source extends SourceReader, Partial<TokenCalls> {
   /** What the token must be allowed to do. */
   readonly neededScopes: readonly NeededScope[];
-  /** What it may be allowed to do besides. Only where the operator chooses the scopes of the token. */
+  /** What it may also be allowed to do. Only if the operator chooses the scopes of the token. */
   readonly optionalScopes?: OptionalScopes;
   readonly remedies: Remedies;
-  /** It does not tell of every end. So it is read often, whatever was delivered. */
+  /** Whether a contract may end without an event. Then it is read often, whatever was delivered. */
   readonly hasSilentEnds: boolean;
 
   /**
@@ -51,7 +51,7 @@ export interface Source extends SourceReader, Partial<TokenCalls> {
    * `not_found` if the customer has no such job
    */
   createLink?(wanted: NewLink, signal: AbortSignal): Promise<Link>;
-  /** For good. @throws AppError `not_found` if there is no such link (any more) */
+  /** For good. @throws AppError `not_found` if there is no such link */
   deleteLink?(linkId: string, signal: AbortSignal): Promise<void>;
 
   /** @throws AppError `not_found` if the contract is unknown or no longer linked */
@@ -94,9 +94,9 @@ export interface Source extends SourceReader, Partial<TokenCalls> {
   readApproval?(approvalId: string, signal: AbortSignal): Promise<EndApproval>;
 
   /**
-   * What waits for money: payments on the linked jobs, and on none, that a person of the account must see to.
+   * The payments on the linked jobs, and on no job, that wait for a person of the account.
    *
-   * @throws AppError `unavailable` if the list is not complete; there is no half list
+   * @throws AppError `unavailable` if the list is incomplete
    */
   listPendingPayments?(signal: AbortSignal): Promise<PendingPayment[]>;
 
@@ -104,7 +104,7 @@ export interface Source extends SourceReader, Partial<TokenCalls> {
   listEventTypes(signal: AbortSignal): Promise<readonly string[]>;
   /** All webhook endpoints of the install, or of the account, which others may use too. */
   listEndpoints(signal: AbortSignal): Promise<Endpoint[]>;
-  /** @throws AppError `not_found` if there is no such endpoint (any more) */
+  /** @throws AppError `not_found` if there is no such endpoint */
   readEndpoint(endpointId: string, signal: AbortSignal): Promise<Endpoint>;
   /**
    * It must not be repeated: after a failure without a `status` below 500 an endpoint may exist whose
@@ -118,7 +118,7 @@ export interface Source extends SourceReader, Partial<TokenCalls> {
    * is replaced.
    */
   updateEndpoint?(endpointId: string, changes: EndpointChanges, signal: AbortSignal): Promise<Endpoint>;
-  /** Its pending deliveries are lost. @throws AppError `not_found` if there is no such endpoint (any more) */
+  /** Its pending deliveries are lost. @throws AppError `not_found` if there is no such endpoint */
   deleteEndpoint(endpointId: string, signal: AbortSignal): Promise<void>;
   /**
    * Requests all failed deliveries, or one whatever its status. They come within some five minutes.
@@ -138,7 +138,7 @@ export interface Source extends SourceReader, Partial<TokenCalls> {
 /** From this drift on an operator should know. Deliveries are refused from 300 s on. */
 export const notableDriftMs = 60_000;
 
-/** What is noted about a call beside its answer. */
+/** What a caller may learn about a call besides its answer. */
 export interface CallNotes {
   /** An attempt ended without a known outcome. It may still take effect, even after the next attempt. */
   onUnheard?(): void;
@@ -146,13 +146,13 @@ export interface CallNotes {
   onRequestId?(requestId: string): void;
 }
 
-/** What an operator can do where the marketplace stands in the way. */
+/** What an operator can do if the marketplace refuses or does not answer. */
 export interface Remedies {
-  /** The token is not good (any more). */
+  /** The token is invalid, expired or revoked. */
   tokenRefused(install: string): string;
-  /** The token is good, and yet nothing may be done with it. */
+  /** The token is valid, but nothing is allowed with it. */
   accessRefused: string;
-  /** No answer came, or none of the marketplace. */
+  /** No answer came, or it was not the marketplace's. */
   unreachable: string;
   scopeMissing: string;
   grantInactive: string;
@@ -170,9 +170,9 @@ export interface NeededScope {
 }
 
 export interface OptionalScopes {
-  /** What each is for, as `only for …`; one that is not here is for nothing. */
+  /** What each scope is for, as `only for …`. One that is missing here is not needed. */
   uses: ReadonlyMap<string, string>;
-  /** How to get a token without those that are for nothing. */
+  /** How to get a token without scopes that are not needed. */
   remedy(install: string): string;
 }
 
@@ -199,7 +199,7 @@ export interface ContractPage {
   contracts: Contract[];
   /** False if there may be more than was read. What is missing is then unseen, not absent. */
   isComplete: boolean;
-  /** Links whose contracts were refused, while those of others were answered. Theirs are unseen, not absent. */
+  /** Links whose contracts were refused, unlike those of others. Their contracts are unseen, not absent. */
   unreadLinks?: UnreadLink[];
 }
 

@@ -97,7 +97,7 @@ describe('adapters of others', () => {
 
   it.each([
     ['findMember: undefined, removeMember: 7,', 'no findMember(); no removeMember()'],
-    ['listMembers: [],', 'listMembers is no function'],
+    ['listMembers: [],', 'listMembers is not a function'],
     ['capabilities: undefined,', 'no capabilities'],
     [
       "capabilities: { removal: { effect: 'membership_only', reason: ' ' }, readding: 'yes', exclusive: 'all' },",
@@ -106,7 +106,7 @@ describe('adapters of others', () => {
   ])('are refused with %s', async (parts, missing) => {
     const { code, message } = await failureOf(load(writeAdapter(parts)));
     expect(code).toBe('invalid');
-    expect(message.endsWith(`my-tool.js is no adapter: ${missing}`)).toBe(true);
+    expect(message.endsWith(`my-tool.js is not an adapter: ${missing}`)).toBe(true);
   });
 
   it('can refuse their settings', async () => {
@@ -157,8 +157,11 @@ describe('an error of an adapter of others', () => {
 describe('an answer of an adapter of others', () => {
   it.each([
     ['async findMember() {},', 'findMember answered no member'],
-    ["async findMember() { return { id: 7, email: 'a@b' }; },", 'findMember answered a member whose id is no text'],
-    ["async addMember() { return { id: '7' }; },", 'addMember answered a member whose email is no text or null'],
+    ["async findMember() { return { id: 7, email: 'a@b' }; },", 'findMember answered a member whose id is not a text'],
+    [
+      "async addMember() { return { id: '7' }; },",
+      'addMember answered a member whose email is neither a text nor null',
+    ],
     ['async *listMembers() { yield null; },', 'listMembers answered no member'],
   ])('is checked: %s', async (parts, said) => {
     const adapter = await load(writeAdapter(`async *listMembers() {}, ${parts}`));

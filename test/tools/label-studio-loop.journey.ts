@@ -277,7 +277,7 @@ describe.skipIf(server === null)(`gangway doctor with Label Studio ${server?.ver
     if (session === null) throw new Error('the form refuses them');
     expect(await examine({ token: await tokenOf(session) })).toEqual([
       'ok Reachable, settings valid',
-      'failure The token can add people and not remove them: its user is not the owner of the organization → Make a personal access token as the user who created the organization, and use that',
+      'failure The token can add people but not remove them: its user is not the owner of the organization → Make a personal access token as the user who created the organization, and use that',
     ]);
     await adapter.removeAccount?.('1', member, AbortSignal.timeout(60_000));
   });

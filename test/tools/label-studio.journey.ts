@@ -33,7 +33,7 @@ describe.skipIf(server === null)('Label Studio as it comes', () => {
     const settings = { adapter: 'label-studio', url, offboarding: 'delete_user' };
     expect(await examineTool({ ...settings, token: owner.legacyToken })).toEqual([
       'ok Reachable, settings valid',
-      'failure Every person may sign up, also one who was removed → Start Label Studio with DISABLE_SIGNUP_WITHOUT_LINK=true',
+      'failure Anyone can sign up, including people who were removed → Start Label Studio with DISABLE_SIGNUP_WITHOUT_LINK=true',
     ]);
     const stranger = await site.signUp(`${site.url}/user/signup/`, 'eve@example.com', 'Eve-word-9');
     expect(stranger).not.toBeNull();

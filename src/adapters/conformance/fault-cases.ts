@@ -60,7 +60,7 @@ export const faultCases: readonly ConformanceCase[] = [
       const { othersAdded: _, ...unproven } = newcomer;
       await withMember(one, async (first) => {
         await withMember(two, async (second) => {
-          // The tool has never shown a member that Gangway added, or shows none of them any more.
+          // The tool has never shown a member that Gangway added, or no longer shows any of them.
           for (const person of [unproven, { ...newcomer, othersAdded: [first.id, second.id] }]) {
             faults.hideMembers?.();
             await adapter.addMember(firstGroup, person, signal()).catch(() => null);
@@ -125,7 +125,7 @@ export const faultCases: readonly ConformanceCase[] = [
     assert.equal(await find(swallowed), null, 'a person that the tool did not add is not found');
     const memberId = added?.id ?? null;
     assert.equal(await find({ ...swallowed, memberId }), null, 'nor by the id of the answer');
-    // The first addition that the tool dropped does not stand in the way of the second.
+    // The first addition, which the tool dropped, does not block the second.
     await withMember(swallowed, async ({ id }) => assertListed(id, 1));
 
     await withMember(kept, async (member) => {

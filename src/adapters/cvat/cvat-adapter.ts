@@ -79,12 +79,12 @@ async function readGuide(cvat: Cvat, project: string, signal: AbortSignal): Prom
 async function writeGuide(cvat: Cvat, project: string, text: string, signal: AbortSignal): Promise<void> {
   const purpose = 'write the guide';
   const id = await findGuide(cvat, project, purpose, signal);
-  // CVAT takes this form for one of the guide's own images, and breaks down where there is none.
+  // CVAT reads this as an image of the guide, and answers 500 if it has no such image.
   const markdown = text.replaceAll('(/api/assets/', '(\\/api/assets/');
   if (id !== null) {
     await cvat.api.call({ method: 'PATCH', path: `/api/guides/${id}`, body: { markdown }, purpose, signal });
   } else if (markdown !== '') {
-    // A project has one guide. If two calls make it, CVAT answers the second 500, and its retry changes the first guide.
+    // A project has one guide. Of two calls that make it, CVAT answers one 500, and its retry changes that guide.
     const path = withQuery('/api/guides', { org: cvat.settings.organization });
     await cvat.api.call({ method: 'POST', path, body: { project_id: Number(project), markdown }, purpose, signal });
   }
@@ -95,7 +95,7 @@ async function writeGuide(cvat: Cvat, project: string, text: string, signal: Abo
  * token may do the same.
  *
  * @returns null for a project without a guide
- * @throws AppError `invalid` for an id that is no number
+ * @throws AppError `invalid` for an id that is not a number
  */
 async function findGuide(cvat: Cvat, project: string, purpose: string, signal: AbortSignal): Promise<number | null> {
   const filters = [isExactly('id', Number(toProjectId(project)))];

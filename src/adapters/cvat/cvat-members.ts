@@ -84,7 +84,7 @@ export async function removeMember(cvat: Cvat, groupId: string, member: Member, 
   try {
     await unless([404], cvat.api.call({ ...call, method: 'DELETE' }));
   } catch (error) {
-    // A refusal for an owner or maintainer says nothing about other members, so it is no `forbidden`.
+    // A refusal for an owner or maintainer says nothing about other members, so it is not `forbidden`.
     if (statusOf(error) !== 403 || !['owner', 'maintainer'].includes(role)) throw error;
     throw new AppError(
       'conflict',

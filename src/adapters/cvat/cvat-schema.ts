@@ -90,7 +90,7 @@ export const GuidedPage = pageOf(Guided);
 export const Guide = z.object({ markdown: z.string() });
 export const StartedExport = z.object({ rq_id: z.string().min(1) });
 
-/** @throws AppError `invalid` for a text that is no number */
+/** @throws AppError `invalid` for a text that is not a number */
 export function toProjectId(project: string): string {
   if (isNumericId(project)) return project;
   throw new AppError(
@@ -102,7 +102,7 @@ export function toProjectId(project: string): string {
 /**
  * The id of an organization for a query. An empty one would mean "outside of all organizations".
  *
- * @throws AppError `invalid` for a text that is no short name
+ * @throws AppError `invalid` for a text that is not a short name
  */
 export function toOrganization(groupId: string): string {
   if (slug.test(groupId)) return groupId;

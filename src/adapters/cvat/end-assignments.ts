@@ -27,7 +27,7 @@ export interface Position {
 
 interface Assignee {
   id: string;
-  /** Null if they are no member any more, because only the list of members has the name. */
+  /** Null if they are no longer a member, because only the list of members has the name. */
   name: string | null;
   organization: string;
   /** Null for all projects. */

@@ -98,7 +98,7 @@ function toRefusal(error: AppError, isNameTaken: boolean): AppError {
   if (status === 400 && /already/.test(message)) {
     return new AppError(
       'conflict',
-      'CVAT says that this address is in the organization already, under a name that is not the address, or that proves nothing, and does not say which: remove that member in CVAT and they are invited anew',
+      'CVAT says that this address is a member already, but not which member: remove that member in CVAT, and Gangway invites them again',
       { status },
     );
   }
@@ -106,7 +106,7 @@ function toRefusal(error: AppError, isNameTaken: boolean): AppError {
   if (isNameTaken && status === 500) {
     return new AppError(
       'conflict',
-      'Another member of the organization calls themselves by this address, so that CVAT can make no account for it: have an administrator of CVAT give that account another name',
+      'Another member uses this address as their name, so CVAT cannot make an account for it: have an administrator of CVAT rename that account',
       { status },
     );
   }
@@ -115,10 +115,10 @@ function toRefusal(error: AppError, isNameTaken: boolean): AppError {
 }
 
 const nameHint =
-  '. If this lasts, the account of another person may have this address as its name: have an administrator of CVAT give it another name';
+  '. If this lasts, another account may have this address as its name: have an administrator of CVAT rename it';
 
 function nothingToRenew(found: CvatMember | null): AppError {
-  const why = found === null ? 'they are no member' : 'they are in already, or were not invited';
+  const why = found === null ? 'they are not a member' : 'they are in already, or were not invited';
   return new AppError('conflict', `Could not renew the invitation: ${why}`);
 }
 

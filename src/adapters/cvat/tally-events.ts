@@ -95,5 +95,5 @@ function toInstant(text: string): Date {
 }
 
 function notUnderstood(what: string): AppError {
-  return new AppError('invalid', `Could not read the events: ${what} in them is none`);
+  return new AppError('invalid', `Could not read the events: ${what} in them is invalid`);
 }

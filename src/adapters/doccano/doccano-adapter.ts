@@ -21,7 +21,7 @@ const capabilities: Capabilities = {
   removal: {
     effect: 'membership_only',
     reason:
-      'their login stays, as doccano has no way to end one: they see the project no more, but every username, and by its id any example as long as they are in another project',
+      'their login stays, because doccano cannot end one: they no longer see the project, but still all usernames, and any example by its id while they are in another project',
   },
   readding: 'yes',
   exclusive: 'membership',

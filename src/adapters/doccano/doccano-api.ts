@@ -47,7 +47,7 @@ export async function logIn(
   return login === null ? null : login.key;
 }
 
-/** @throws AppError `invalid` for a text that is no id of a project */
+/** @throws AppError `invalid` for a text that is not the id of a project */
 export function projectPath(groupId: string): string {
   if (isNumericId(groupId)) return `/projects/${groupId}`;
   throw new AppError('invalid', 'The id of a doccano project is a whole number, as in its URL');

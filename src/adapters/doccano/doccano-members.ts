@@ -21,7 +21,7 @@ export async function findRow(
 ): Promise<MemberRow | null> {
   const path = `${projectPath(groupId)}/members?user=${memberId}`;
   if (!isNumericId(memberId)) return null;
-  // For an account that does not exist any more, doccano answers 400.
+  // For an account that no longer exists, doccano answers 400.
   const rows = await unless([400], api.call({ path, purpose: 'find the member', answer: MemberRows, signal }));
   return rows?.find(({ user }) => String(user) === memberId) ?? null;
 }

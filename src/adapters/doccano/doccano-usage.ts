@@ -51,8 +51,8 @@ async function readLabels(
   const totals = new Map<string, number>();
   for (const kind of kinds) {
     const call = { path: `${metrics}/${kind}-distribution`, purpose: 'count the labels', answer: Distribution, signal };
-    // If a project has labels of a person who is no member any more, doccano answers the count of labels with status
-    // 500. Waiting does not help, and the rest of the work can still be counted.
+    // If a project has labels of a former member, doccano answers the count of labels with status 500. Waiting does
+    // not help, and the rest of the work can still be counted.
     const distribution = await unless([500], api.call(call));
     if (distribution === null) return null;
     for (const [user, count] of distribution) totals.set(user, (totals.get(user) ?? 0) + count);

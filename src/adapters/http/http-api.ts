@@ -14,7 +14,7 @@ export interface HttpCall {
   /** What the call tries to do: "add the member". */
   purpose: string;
   values: TemplateValues;
-  /** Statuses that are an answer and no error. */
+  /** Statuses that are answers, not errors. */
   expected?: readonly number[] | undefined;
   isAnswerIgnored?: boolean;
   signal: AbortSignal;
@@ -99,7 +99,7 @@ function findNext({ items, pages }: ListRequest, page: AnswerPage, purpose: stri
   // A later page proves that the settings lead to further pages; the first page proves nothing.
   if (next !== undefined || page.index > 0) return next;
   const { answer, count } = page;
-  // A search may answer one object. It is no page, and its fields are about the person.
+  // A search may answer one object. It is not a page, and its fields are about the person.
   const isList = Array.isArray(pick(answer.body, items));
   const sign = findSignOfMore(answer, isList ? items : '', count);
   if (sign === null) return undefined;

@@ -31,7 +31,7 @@ const mark = z.strictObject({ at: answerPath, is: z.array(value).min(1) });
 const queryName = z.string().min(1);
 const total = answerPath.optional();
 
-/** There is no default: it would read only the first page of a tool with pages, and not notice. */
+/** There is no default, because it would silently read only the first page of a tool with pages. */
 const pagesMissing =
   'is missing: say how the answer goes on, by "page", "offset", "cursor", "link" or "link_header", or write "none" where one answer always has all members';
 

@@ -53,7 +53,7 @@ export async function findAccount(
   return await pickPerson(readMembers(settings, request, call), { ...person, memberId: null });
 }
 
-/** Yields each member once: a list that changes meanwhile may show one on two pages. */
+/** Yields each member once: a list that changes while it is read may show one on two pages. */
 export async function* readMembers(
   settings: HttpSettings,
   request: ListRequest,

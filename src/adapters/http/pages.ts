@@ -29,7 +29,7 @@ export function firstPage(settings: PageSettings): NextPage | undefined {
  * Decides what to request next.
  *
  * @returns undefined at the end of the list
- * @throws AppError `invalid` for a link that leads out of the tool or a total that is none,
+ * @throws AppError `invalid` for a link that leads out of the tool or an invalid total,
  * `unavailable` for a list that ended before its total
  */
 export function nextPage(settings: PageSettings, page: AnswerPage): NextPage | undefined {
@@ -78,7 +78,7 @@ function toMark(mark: unknown): string | undefined {
   if (mark === undefined || mark === null || mark === '' || mark === false) return undefined;
   if (typeof mark === 'string') return mark;
   if (Number.isSafeInteger(mark)) return String(mark);
-  throw new AppError('invalid', 'Could not list the members: what leads to the next page is no text');
+  throw new AppError('invalid', 'Could not list the members: what leads to the next page is not a text');
 }
 
 /** The credential is sent there, so the link must not leave the server. */
@@ -98,13 +98,13 @@ export function nextLinkOf(header: string): string | undefined {
   return undefined;
 }
 
-/** Finds signs in an answer that it is not complete, by names that are common in tools. Pure. */
+/** Finds signs that an answer is incomplete, by field names that are common in tools. Pure. */
 
 const nextNames = /^next(page|link|url|uri|href|pageurl|cursor|token|pagetoken|offset|marker)?$/;
 const moreNames = /^(continuation(token)?|istruncated|has(more|next|nextpage)|more(results|pages)?)$/;
 const totalNames = /^(count|total(count|results|items|records|elements|hits|size|entries|members|users)?)$/;
 const pageCountNames = /^(totalpages|pagecount|numpages|lastpage)$/;
-/** Objects beside a list that are about the list. */
+/** Names of the objects next to a list that describe it. */
 const aboutNames =
   /^(meta(data)?|links?|pages?|paging|pagination|pageinfo|paginator|cursors?|responsemetadata|resultinfo)$/;
 const totalHeaders = ['x-total-count', 'x-total'];
@@ -137,7 +137,7 @@ function signOf([path, value]: Field, count: number): string | null {
   return null;
 }
 
-/** All fields that may be about the list: in the objects around it and in those beside it. */
+/** All fields that may describe the list: in the objects around it and next to it. */
 function fieldsAbout(body: unknown, itemsPath: string): Field[] {
   const keys = itemsPath === '' ? [] : itemsPath.split('.');
   return keys.flatMap((key, depth) => {

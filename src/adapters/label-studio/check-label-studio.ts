@@ -29,13 +29,13 @@ export async function checkLabelStudio(studio: LabelStudio, signal: AbortSignal)
 }
 
 const weakToken: Finding = {
-  says: 'The token can add people and not remove them: its user is not the owner of the organization',
+  says: 'The token can add people but not remove them: its user is not the owner of the organization',
   action: 'Make a personal access token as the user who created the organization, and use that',
   isFailure: true,
 };
 
 const openSignUp: Finding = {
-  says: 'Every person may sign up, also one who was removed',
+  says: 'Anyone can sign up, including people who were removed',
   action: 'Start Label Studio with DISABLE_SIGNUP_WITHOUT_LINK=true',
   isFailure: true,
 };

@@ -69,7 +69,7 @@ export async function readInviteToken(api: RestClient, signal: AbortSignal): Pro
   return (await api.call({ path: '/api/invite', purpose: 'read the invite link', answer: Invite, signal })).token;
 }
 
-/** @throws AppError `invalid` for an id that is no number */
+/** @throws AppError `invalid` for an id that is not a number */
 export function requireProject(project: string): string {
   if (isNumericId(project)) return project;
   throw new AppError('invalid', 'A project is a number in Label Studio');

@@ -69,7 +69,7 @@ async function remove(
   const userId = isUserId(id) ? id : findByAddress(await studio.users.read(0, signal), email)?.id;
   if (userId === undefined) return;
   await refuseOwner(studio, userId, signal);
-  // What does not exist any more is removed.
+  // A user who no longer exists is removed.
   const path = `${at}/${pathSegment(userId)}/`;
   await unless([404], studio.api.call({ method: 'DELETE', path, purpose, signal }));
 }
@@ -82,5 +82,5 @@ async function refuseOwner(studio: LabelStudio, id: string, signal: AbortSignal)
     throw new AppError('not_found', `Could not remove the member: ${why}; see that the token may read it`);
   }
   if (id !== String(me.id) && id !== String(shown.created_by)) return;
-  throw new AppError('invalid', 'The owner of the organization, and of the token, is not removed');
+  throw new AppError('invalid', 'Gangway does not remove the owner of the organization or of the token');
 }

@@ -21,7 +21,7 @@ export async function signUp(studio: LabelStudio, person: Person, signal: AbortS
     session = await fillIn(studio, { email: username, password: newPassword }, signal);
   } catch (error) {
     if (!isError(error, 'conflict')) throw error;
-    // Another hand signed them up meanwhile, or they were a member before and were removed.
+    // Someone else signed them up in between, or they were a member before and were removed.
     const found = findByAddress(await studio.users.read(0, signal), email);
     if (found === null) throw endedBefore(error);
     return { ...found, account: 'found' };
@@ -103,7 +103,7 @@ interface NewAccount {
  *
  * @returns their session
  * @throws AppError `conflict` if the address has an account, `invalid` if the address or the password
- * is refused, `forbidden` if the token is not valid any more
+ * is refused, `forbidden` if the token is no longer valid
  */
 async function fillInSignUp(
   root: string,

@@ -16,10 +16,10 @@ const slackMs = 60_000;
 
 /**
  * The annotations of a project, each as one piece of work, and the existing tasks. Tasks are read in the
- * order of their ids, so that no task is missed if others are added or deleted meanwhile. A change of an
+ * order of their ids, so that no task is missed if others are added or deleted. A change of an
  * annotation also changes the time of its task, so unchanged tasks need not be read.
  *
- * @throws AppError `invalid` for an id that is no number, `not_found` for a project that does not exist
+ * @throws AppError `invalid` for an id that is not a number, `not_found` for a project that does not exist
  */
 export async function* readWork(
   api: RestClient,
@@ -118,7 +118,7 @@ function toObservation(taskId: string, annotation: Annotation): UsageObservation
   };
 }
 
-/** An entry without an id, as an import or a script may write it, is a region of its own. A relation is no region. */
+/** An entry without an id, as an import or a script may write it, is a region of its own. A relation is not a region. */
 function countRegions(result: NonNullable<Annotation['result']>): number {
   const entries = result.filter(({ type }) => type !== 'relation');
   const ids = entries.flatMap(({ id }) => id ?? []);

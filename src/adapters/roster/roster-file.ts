@@ -55,7 +55,7 @@ export async function changeRoster(named: string, signal: AbortSignal, edit: (ro
     const isSame = (await stampOf(file)) === before;
     // Another process may have deleted the draft.
     if (!isSame || (await unlessMissing(rename(draft, file))) === null) {
-      throw new AppError('unavailable', `The roster ${file} was changed by another meanwhile`);
+      throw new AppError('unavailable', `The roster ${file} was changed by another process`);
     }
     await syncFolder(path.dirname(file));
   });

@@ -105,7 +105,7 @@ async function takeMembership(
   if (hasGroups) return groupsOf(user).length > 0 ? undefined : 'unproven';
   throw new AppError(
     'conflict',
-    'Their account is all there is to take away here, and it is not ended: it is not known to be made by Gangway, or customers share the tool',
+    'Without groups there is only the account to end, and Gangway does not end it: it may not have made it, or customers share the tool',
   );
 }
 

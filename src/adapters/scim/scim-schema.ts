@@ -8,7 +8,7 @@ const group = z
   .refine((text) => text.trim() !== '', 'is the name of a group, or null for none')
   .refine(
     (text) => !/[{}]/.test(text.replaceAll('{externalProjectId}', '')),
-    'there is no placeholder but {externalProjectId}',
+    'the only placeholder is {externalProjectId}',
   );
 
 export const ScimSettings = z

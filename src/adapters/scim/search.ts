@@ -66,7 +66,7 @@ const maxPages = 10_000;
  * Every page of a list, from `startIndex` 1. A server may return fewer than requested, and may return
  * the first page again after the end.
  *
- * @throws AppError `invalid` for an answer that is no list, for repeated pages, and for a list without an
+ * @throws AppError `invalid` for an answer that is not a list, for repeated pages, and for a list without an
  * end; `unavailable` for a list that ends before its total
  */
 export async function* readScimPages(
@@ -101,7 +101,7 @@ function toPage(answer: unknown, purpose: string): { total: number; items: Resou
   const { totalResults, Resources = [] } = isObject(answer) ? answer : {};
   const total = typeof totalResults === 'string' ? Number(totalResults) : totalResults;
   if (!Number.isSafeInteger(total) || !Array.isArray(Resources)) {
-    throw new AppError('invalid', `Could not ${purpose}: the answer is no list of SCIM`);
+    throw new AppError('invalid', `Could not ${purpose}: the answer is not a SCIM list`);
   }
   const items = Resources.map((item) => {
     const resource = toResource(item);

@@ -6,7 +6,7 @@ import { type ResourceType, type Scim, type ScimCall, scimChange } from './scim-
 /** One way to request a change. Servers differ in the ways they understand. */
 export interface ChangeAttempt {
   send(current: Resource): Promise<void>;
-  /** It does harm on a server that understands an earlier way, so it is only tried if all were refused. */
+  /** Harmful on a server that understands an earlier way, so it is tried only if all were refused. */
   isRisky?: boolean;
   /** Called with the resource before and after, if the attempt was accepted. */
   review?(before: Resource, after: Resource | null): Promise<void>;
@@ -71,7 +71,7 @@ export async function tryChanges(
   throw new AppError('unavailable', `The tool says it ${did} but does not show it`);
 }
 
-/** What a server answers to a way that it does not take; undefined if it accepted the change. */
+/** The error of a refused change; undefined if the server accepted it. */
 export async function refusalOf(sending: Promise<void>): Promise<unknown> {
   try {
     await sending;

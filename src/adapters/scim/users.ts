@@ -108,7 +108,7 @@ export async function provideUser(scim: Scim, person: Person, signal: AbortSigna
   if (account === 'found' && person.isAccountOurs !== true) {
     throw new AppError(
       'conflict',
-      'Their account is deactivated, and is not known to be made by Gangway, so it is not activated: activate it in the tool if it is theirs',
+      'Their account is deactivated, and Gangway may not have made it, so it does not activate it: activate it in the tool if it is theirs',
     );
   }
   return { user: (await setActive(scim, user, true, signal)) ?? user, account };

@@ -13,7 +13,7 @@ import {
   type WithPeople,
 } from './employer-schema.ts';
 
-/** Answers that are about one job alone: it is another account's, or it does not exist (any more). */
+/** Refusals that concern one job only: it belongs to another account, or does not exist. */
 const refusalsOfJob: ReadonlySet<AppError['code']> = new Set(['forbidden', 'not_found']);
 
 /**
@@ -36,7 +36,7 @@ export async function listContracts(
     if (!(listing instanceof AppError)) listings.push({ ...listing, jobId });
     else unreadLinks.push(...ofJob.map(({ id: linkId }) => ({ linkId, jobId, refusal: listing })));
   }
-  // Where every job is refused, the account is, and nothing was read.
+  // If every job is refused, the account is, and nothing was read.
   const [unread] = unreadLinks;
   if (unread !== undefined && listings.length === 0) throw unread.refusal;
   const contracts = new Map<string, Contract>();
@@ -50,7 +50,7 @@ export async function listContracts(
   return { contracts: [...contracts.values()], isComplete: listings.every((one) => one.isComplete), unreadLinks };
 }
 
-/** @returns the refusal, where it is about this job alone */
+/** @returns the refusal, if it concerns this job only */
 async function listOfJob(
   call: Call,
   jobId: string,
@@ -97,9 +97,9 @@ type WorkEmail = Pick<Participant, 'workEmail' | 'addressMissing'>;
 
 const scopesOfAddress = ['messages:read', 'participant_work_email:read'];
 
-/** What a refusal says. Any other failure is one of the whole reading. */
+/** What a refusal means. Any other failure fails the whole reading. */
 const reasons: ReadonlyMap<AppError['code'], AddressMissing> = new Map([
-  // The scopes were looked at before: an account that is not claimed, or has no messages, is left.
+  // The scopes were checked before, so the account is not claimed, or has no messages.
   ['forbidden', 'refused'],
   ['not_found', 'no_conversation'],
 ]);

@@ -67,7 +67,7 @@ export function createEmployerSource({ links, ...options }: CallOptions & { link
     readBudget: (contractId, signal) => readBudget(call, contractId, signal),
     readPublications: (jobIds, signal) => readPublications(call, jobIds, signal),
 
-    /** What waits for money (spec: part A sections 2.7 and 4.7). */
+    /** Spec: part A sections 2.7 and 4.7. */
     async listPendingPayments(signal) {
       const operation = { path: '/payments/pending', purpose: 'list what waits for money', answer: PaymentPage };
       const payments = await listWhole(call, { ...operation, signal }, ({ id }) => id);
@@ -124,7 +124,7 @@ function endCalls(call: Call) {
         const approval = await call({ ...operation, method: 'POST', isAbout, signal });
         return approval === undefined ? null : toApproval(approval);
       } catch (error) {
-        // The only conflict that there is: the contract has ended.
+        // The only possible conflict: the contract has ended.
         if (error instanceof AppError && error.code === 'conflict') return null;
         throw error;
       }
@@ -165,7 +165,7 @@ function tokenCalls(call: Call, clock: Clock) {
   } satisfies Partial<Source>;
 }
 
-/** The account is the grant: it cannot be taken back, and one of its tokens that is refused is no evidence. */
+/** The account is the grant. It cannot be revoked, and a refused token of it is no evidence. */
 function toGrant({ actor, token, account }: Account): Grant {
   const { organizationId = null, ownerUserId = null } = account;
   return {
@@ -181,10 +181,10 @@ function toApproval({ id, status, approvalUrl: url = null, expiresAt }: Approval
   return { id, status, url, expiresAt };
 }
 
-/** The other jobs of the account are the business of other installs, or of none. */
+/** Payments on the other jobs of the account belong to other installs, or to none. */
 function toPending(payments: readonly Payment[], links: readonly Link[], site: string): PendingPayment[] {
   const jobs = new Set([null, ...links.map(({ jobId }) => jobId)]);
-  // Where the account is the one that is paid, no person of it has anything to do.
+  // If the account receives the payment, nobody in it has anything to do.
   const toPay = payments.filter(({ viewerRole }) => viewerRole !== 'FREELANCER');
   return toPay.flatMap(({ id, amountUsd, invoiceNumber, createdAt, job, paymentUrl }) => {
     const jobId = job?.id ?? null;
@@ -210,7 +210,7 @@ function toUpdates(cursor: string | null, { records: events, nextCursor = null, 
   };
 }
 
-/** What is neither active nor expired does not work (any more), whatever a newer word says. */
+/** A token that is neither active nor expired counts as revoked, whatever newer status it has. */
 function toRecord({ status, ...token }: Token, now: Date): TokenRecord {
   const { expiresAt } = token;
   const hasExpired = status === 'expired' || (expiresAt !== null && Date.parse(expiresAt) <= now.getTime());
@@ -218,7 +218,7 @@ function toRecord({ status, ...token }: Token, now: Date): TokenRecord {
   return { ...token, status: status !== 'revoked' && hasExpired ? 'expired' : works };
 }
 
-/** The account and its tokens are the operator's own, so they can mend it themselves. */
+/** The account and its tokens are the operator's own, so they can fix it themselves. */
 const remedies: Remedies = {
   tokenRefused: (install) =>
     `Make a new token in the settings of your account at the marketplace, then run gangway connect ${install} --employer (or put it into installs.${install}.token if the install is in the configuration). The old one expired or was revoked, perhaps by a rotation after the backup that the database was restored from`,

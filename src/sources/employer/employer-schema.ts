@@ -75,7 +75,7 @@ export const ApprovalAnswer = recordIn('approval', Approval);
 /** Without an approval it has ended. */
 export const EndAnswer = recordIn('approval', Approval.optional());
 
-// --- What waits for money (part A sections 2.7 and 4.7)
+// --- Payments (part A sections 2.7 and 4.7)
 
 const Payment = z.object({
   id: Id,
@@ -84,7 +84,7 @@ const Payment = z.object({
   createdAt: optional(toInstantText),
   invoiceNumber: Amount,
   job: lenient(z.object({ id: NullableId }).nullable()),
-  /** Assumed, by the names of other addresses: none is shown. */
+  /** Assumed from the names of other addresses, because the specification shows none. */
   paymentUrl: WebUrl,
 });
 export type Payment = z.infer<typeof Payment>;
@@ -95,7 +95,7 @@ export const PaymentPage = pageOf('payments', Payment);
 
 const Member = lenient(z.object({ workEmail: optional(toEmail) }));
 
-/** Assumed: a member who is found is a record, and where none is, the text `none` stands there. */
+/** Assumed: a record for a member who is found, else the text `none`. */
 export const MemberAnswer = z
   .object({ membership: Member, member: Member })
   .transform(({ membership, member }) => membership?.workEmail ?? member?.workEmail ?? null);

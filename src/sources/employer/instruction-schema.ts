@@ -43,7 +43,7 @@ const PageId = z
   .object({ id: lenient(Id), pageId: lenient(Id) })
   .transform(({ id, pageId }) => ({ id: id ?? pageId ?? null }));
 
-/** By which name it has its id is not shown. The canonical JSON is validated where it is converted. */
+/** The specification does not name the field of its id. The canonical JSON is validated where it is converted. */
 export const PageAnswer = recordIn(
   'page',
   PageId.and(z.object({ revision: lenient(Count), checksum: optional(toId), content: z.unknown() })),

@@ -36,7 +36,7 @@ export const neededScopes: readonly NeededScope[] = [
   },
 ];
 
-/** The needed ones, for the text of a remedy. */
+/** For the text of a remedy. */
 export const allNeeded = neededScopes.map(({ scope }) => scope).join(', ');
 
 export const optionalScopes: OptionalScopes = {
@@ -50,7 +50,7 @@ export const optionalScopes: OptionalScopes = {
 
 /**
  * What a webhook of an account delivers, by the scope without which a subscription to it is refused (spec: part A
- * sections 4.9 and 6). What is delivered of proposals and messages is counted, and means nothing here.
+ * sections 4.9 and 6). Events about proposals and messages are only counted.
  */
 const typesOfScope = {
   'payments:read': employerEventTypes,

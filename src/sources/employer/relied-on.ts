@@ -59,7 +59,7 @@ const manifestPage: Fields = {
 
 const instructions = '/instructions/manuals/{id}';
 
-/** What people get in and out by goes on without these. */
+/** People get in and out without these. */
 const beside: readonly ReliedOperation[] = [
   { operation: 'POST /contracts/{id}/end', answer: {} },
   { operation: 'GET /approvals/{id}', answer: { approval } },
@@ -83,7 +83,7 @@ const beside: readonly ReliedOperation[] = [
   },
 ];
 
-/** What is asked of the API for employers. */
+/** What Gangway uses of the API for employers. */
 export const reliedOperations: readonly ReliedOperation[] = [
   { operation: 'GET /auth/me', answer: account },
   { operation: 'GET /tokens', answer: { tokens: [token] } },

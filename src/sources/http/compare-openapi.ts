@@ -19,7 +19,7 @@ export interface ReliedOperation {
   query?: Fields;
   body?: Fields;
   answer: Fields;
-  /** Whether what is at the heart goes on without it: then a change is only information. */
+  /** Whether people get in and out without it. Then a change is only information. */
   isBeside?: boolean;
 }
 

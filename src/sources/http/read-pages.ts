@@ -67,7 +67,7 @@ function addRecords<T>(records: Map<string, T>, page: T[], keyOf: (record: T) =>
 /**
  * A listing that is documented without pages, but may get pages later.
  *
- * @throws AppError `unavailable` if the list is not complete; there is no half list
+ * @throws AppError `unavailable` if the list is incomplete
  */
 export async function listWhole<Page extends ListingPage<unknown>>(
   call: Call,

@@ -147,7 +147,7 @@ function endpointCalls(call: Call) {
   } satisfies Partial<Source>;
 }
 
-/** What is gone after an attempt whose answer was lost is deleted. */
+/** If an attempt had no answer and the next finds nothing, the first has deleted it. */
 async function remove(call: Call, path: string, purpose: string, signal: AbortSignal): Promise<void> {
   const doneBefore = { code: 'not_found', answer: () => undefined } as const;
   await call({ method: 'DELETE', path, purpose, answer: DeletedAnswer, doneBefore, signal });
@@ -166,7 +166,7 @@ function isAs(link: Link, wanted: NewLink): boolean {
   );
 }
 
-/** A platform's token and its scopes are the customer's to give, so the customer has to be asked. */
+/** The customer gives a platform its token and scopes, so the customer has to be asked. */
 export const remedies: Remedies = {
   tokenRefused: (install) => `Ask the customer for a new token, then run gangway connect ${install}`,
   accessRefused:

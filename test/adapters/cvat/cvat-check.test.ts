@@ -71,7 +71,7 @@ describe('the check', () => {
     expect(newer?.says).toContain('2.99.0.alpha');
     const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
     const [ending] = await check({ expiry: inDays(3) });
-    expect(ending?.says).toMatch(/ends at \d{4}-\d\d-\d\d/);
+    expect(ending?.says).toMatch(/expires at \d{4}-\d\d-\d\d/);
     await expect(check({ expiry: inDays(30) })).resolves.toEqual([]);
   });
 

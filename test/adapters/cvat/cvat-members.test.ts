@@ -176,7 +176,7 @@ describe('a name that is an address', () => {
     await expect(adapter.addMember(org, other, signal)).rejects.toMatchObject({
       code: 'conflict',
       status: 500,
-      message: expect.stringMatching(/calls themselves by this address.*another name/) as string,
+      message: expect.stringMatching(/uses this address as their name.*rename that account/) as string,
     });
     await adapter.removeMember(org, colleague, signal);
     await expect(adapter.addMember(org, other, signal)).rejects.toMatchObject({

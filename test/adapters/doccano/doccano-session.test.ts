@@ -82,7 +82,7 @@ describe('a check of another server than doccano', () => {
     [
       'a redirect',
       { status: 302, headers: { location: '/' } },
-      'answered 302; "url" must be the address that it leads to',
+      'answered 302; "url" must be the address that it redirects to',
     ],
     ['nothing there', { status: 404, body: { detail: 'Not found.' } }, `answered 404: Not found; ${root}`],
   ])('says so: %s', async (_what, answer, says) => {

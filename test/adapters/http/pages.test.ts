@@ -73,7 +73,7 @@ describe('a list', () => {
       [{ data: items(1), next: 'http://127.0.0.1:1/' }],
       ...(['invalid', 'on another server'] as const),
     ],
-    ['that goes on nowhere', byLink, [{ data: [], next: { a: 1 } }], 'invalid', 'is no text'],
+    ['that goes on nowhere', byLink, [{ data: [], next: { a: 1 } }], 'invalid', 'is not a text'],
     ['that is none', none, [{ data: null }], 'invalid', 'no list where "items" says'],
     ['elsewhere', none, [{ members: [] }], 'invalid', 'no list where "items" says'],
     ['with an entry without an id', none, [{ data: [{}] }], 'invalid', 'no id at "id"'],

@@ -54,7 +54,7 @@ describe('a check of another server than Label Studio', () => {
     const { url } = await openHttpFake((_, response) => {
       response.writeHead(301, { location: 'https://example.com/' }).end();
     });
-    await expect(check({ url })).rejects.toThrow('answered 301; "url" must be the address that it leads to');
+    await expect(check({ url })).rejects.toThrow('answered 301; "url" must be the address that it redirects to');
   });
 
   it('reports encryption that fails', async () => {
@@ -104,7 +104,7 @@ describe('a check of a Label Studio', () => {
     });
     expect(await check(fake)).toEqual([
       {
-        says: 'Every person may sign up, also one who was removed',
+        says: 'Anyone can sign up, including people who were removed',
         action: 'Start Label Studio with DISABLE_SIGNUP_WITHOUT_LINK=true',
         isFailure: true,
       },

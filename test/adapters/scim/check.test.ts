@@ -36,7 +36,7 @@ describe('checking a server', () => {
   it.each([
     ['a token that may not read them', 403, 'forbidden', /needs the right to read and change/],
     ['an address without SCIM', 404, 'not_found', /"url" must be the root of SCIM/],
-    ['an address that leads elsewhere', 302, 'invalid', /must be the address that it leads to/],
+    ['an address that leads elsewhere', 302, 'invalid', /must be the address that it redirects to/],
   ])('says what to do about %s', async (_what, status, code, remedy) => {
     const fake = await openHttpFake((_, response) => sendJson(response, {}, status));
     const checking = scimAdapter({ url: fake.url, token }).check(signal);
@@ -61,7 +61,7 @@ describe('checking a server', () => {
     const url = fake.url.replace('http:', 'https:');
     await expect(scimAdapter({ url, token }).check(signal)).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringContaining('what answers there does not speak TLS'),
+      message: expect.stringContaining('the server there does not speak TLS'),
     });
   });
 
@@ -124,7 +124,7 @@ describe('checking a server', () => {
     const exp = Math.floor(Date.now() / 1000) + 3600;
     const tool = await openScimTool({ token: toJwt({ exp }) });
     const [finding] = await scimAdapter(tool).check(signal);
-    expect(finding?.says).toBe(`The token ends at ${new Date(exp * 1000).toISOString()}`);
+    expect(finding?.says).toBe(`The token expires at ${new Date(exp * 1000).toISOString()}`);
     const later = await openScimTool({ token: toJwt({ exp: exp + 20 * 86_400 }) });
     expect(await scimAdapter(later).check(signal)).toEqual([]);
   });

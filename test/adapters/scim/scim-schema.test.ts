@@ -33,7 +33,7 @@ describe('the settings of scim', () => {
     [{ offboarding: 'delete' }, 'tools.studio.offboarding: say what a removal does'],
     [{ group: null }, 'tools.studio.offboarding: must be "deactivate" without groups'],
     [{ group: ' ' }, 'tools.studio.group: is the name of a group, or null for none'],
-    [{ group: '{project}' }, 'tools.studio.group: there is no placeholder but {externalProjectId}'],
+    [{ group: '{project}' }, 'tools.studio.group: the only placeholder is {externalProjectId}'],
     [{ contentType: 'text/plain' }, 'tools.studio.contentType: '],
     [{ groups: 'Trainers' }, 'unknown key'],
   ])('are refused: %j', (more, message) => {
