@@ -10,7 +10,7 @@ import type { ConvergeResult } from './converge-result.ts';
 import type { Intent } from './intent-store.ts';
 
 /**
- * The SQL of giving and ending access under an address (docs/design.md, Identity): by which account a member is in,
+ * The SQL of giving and ending access under an address: by which account a member is in,
  * and which membership owns it.
  */
 

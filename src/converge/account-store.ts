@@ -12,7 +12,7 @@ import type { ConvergeResult } from './converge-result.ts';
 import { managedGroups } from './managed-group-store.ts';
 import { isAccountMadeByUs } from './ownership.ts';
 
-/** The SQL of accounts: several memberships, and several trainers, may share one (docs/design.md, Memberships). */
+/** The SQL of accounts: several memberships, and several trainers, may share one. */
 
 /** What else the account is used for, read in the transaction that stores the intent. */
 export interface AccountUse {

@@ -3,7 +3,7 @@ import type { Claim } from './claim-store.ts';
 import type { ConvergeResult, Unconfirmed } from './converge-result.ts';
 
 /**
- * When the result of a look is final (docs/design.md, Identity). A call with unknown outcome may still take effect
+ * When the result of a look is final (docs/rules.md, Identity). A call with unknown outcome may still take effect
  * until its time-out has passed once more, whether it adds or removes. And a look that finds no member, without a call
  * of ours before it, may be wrong: an empty answer, a shifted page, a list that lags behind. In both cases the
  * membership is looked at again after that time, and at the next reading. Pure.

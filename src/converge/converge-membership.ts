@@ -39,7 +39,7 @@ import { renewWantedInvitation, withReset } from './renew-invitation.ts';
 import { settleMembership } from './settle-store.ts';
 
 /**
- * Converges one membership, from claim to receipt: look, intent, call, read back (docs/design.md, Memberships). The
+ * Converges one membership, from claim to receipt: look, intent, call, read back (docs/rules.md, Converging). The
  * tool decides what is true: a 2xx proves nothing, but finding the member (or not) does.
  */
 export async function convergeMembership(

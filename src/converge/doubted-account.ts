@@ -15,7 +15,7 @@ import { wasSeenSinceAdded } from './receipt-store.ts';
 import { removeMembership } from './remove-membership.ts';
 
 /**
- * Accounts that are known by their id alone (docs/design.md, Identity): ids that may belong to another person now,
+ * Accounts that are known by their id alone (docs/rules.md, Identity): ids that may belong to another person now,
  * and accounts of ours that no look shows any more.
  */
 

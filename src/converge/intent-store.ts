@@ -6,7 +6,7 @@ import type { ToolOperation } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { type Claim, isHeld } from './claim-store.ts';
 
-/** The SQL of intents: what is committed before a call that changes a tool (docs/design.md, Memberships). */
+/** The SQL of intents: what is committed before a call that changes a tool. */
 
 export interface Intent {
   operation: ToolOperation;

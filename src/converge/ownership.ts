@@ -5,7 +5,7 @@ import type { GivenAddress } from '../memberships/address-store.ts';
 import type { Claim } from './claim-store.ts';
 
 /**
- * Who owns a member that was found in a tool (docs/design.md, Identity). A membership can be removed from a group.
+ * Who owns a member that was found in a tool (docs/rules.md, Identity). A membership can be removed from a group.
  * An account can be ended or renamed. They are owned separately, and what is unknown is not ours. Pure.
  */
 

@@ -10,7 +10,7 @@ import { askTool, isProtectedIn, refusedRetryMs } from './converge-steps.ts';
 /**
  * Proves that a member is out after a look that found none. If a call to add the member got no answer, or the tool
  * could not name the account, the member may be in under an unknown id. A tool that shows addresses would have shown
- * the member. A tool that shows none is asked for newcomers (docs/design.md, Identity).
+ * the member. A tool that shows none is asked for newcomers (docs/rules.md, Identity).
  *
  * @returns null if the member is out; otherwise the result to settle instead
  */

@@ -3,7 +3,7 @@ import { type GracePeriods, isByOperator, isExplicit, type RemovalCause } from '
 
 /**
  * How a removal that is due waits for the marketplace: it must have been asked late enough that Gangway knows
- * everything that may keep the trainer in (docs/design.md, Removing and Reconciling). First, after a pause, for a
+ * everything that may keep the trainer in (docs/rules.md, Removing). First, after a pause, for a
  * reading of its installs. Last, when nothing else is waited for, for a list of their active contracts. Each wait has
  * an end. After it the trainer is removed, even if the marketplace could not be asked.
  */

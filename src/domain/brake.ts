@@ -1,7 +1,7 @@
 import { isByOperator, isExplicit, type RemovalCause } from './standing.ts';
 
 /**
- * The brake on removals: one rule for all sources of evidence, per install, over a rolling 24 hours (docs/design.md,
+ * The brake on removals: one rule for all sources of evidence, per install, over a rolling 24 hours (docs/rules.md,
  * Removing). In doubt it keeps people in: if removals exceed the limit, all of them are held until an operator
  * decides. A removal that cannot be undone is always held, unless an explicit end asks for it.
  */

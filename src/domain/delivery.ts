@@ -22,7 +22,7 @@ export interface NewDelivery {
 
 /** The result of storing a delivery, which may have been stored before. */
 export interface Appended {
-  /** What the marketplace gets as answer (docs/design.md, Receiving). */
+  /** What the marketplace gets as answer. */
   status: 'accepted' | 'duplicate' | 'ignored' | 'unprocessable';
 }
 

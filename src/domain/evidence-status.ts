@@ -8,7 +8,7 @@ import type {
   ParticipationEvidence,
 } from './evidence.ts';
 
-/** Status as pure functions of the registers (docs/design.md, Evidence). */
+/** Status as pure functions of the registers (docs/rules.md, Evidence). */
 
 /**
  * `disputed`: a later read contradicts a delivered end, so access stays. If a contract is missing from all lists, that

@@ -11,7 +11,7 @@ export interface Install {
   webhookSecrets: readonly string[];
   /** The name of the tool. */
   tool: string;
-  /** Project ids, or `prefix*`: the only projects in which it may act (docs/design.md, Memberships). */
+  /** Project ids, or `prefix*`: the only projects in which it may act. */
   projects: readonly string[];
   /** Whether the guidelines of its projects follow its manuals by themselves. */
   guidelines: boolean;

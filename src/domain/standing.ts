@@ -13,7 +13,7 @@ import {
 
 /**
  * Whether one reason to be in a group stands. If not: since when, why, and when the trainer may be removed because of
- * it (docs/design.md, Removing).
+ * it (docs/rules.md, Removing).
  */
 
 /**

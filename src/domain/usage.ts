@@ -1,5 +1,5 @@
 /**
- * Work as sources observe it, and as it is reported (docs/design.md, Usage). A count that a source does not have is
+ * Work as sources observe it, and as it is reported. A count that a source does not have is
  * null. Null is not zero: absence lowers nothing.
  */
 

@@ -5,7 +5,7 @@ import { type JobLinks, toLink } from '../sources/job-links.ts';
 
 /**
  * The only SQL about the links of an employer's own account. A link that the configuration no longer names stays until
- * it is removed: configuration is not evidence (docs/design.md, Memberships).
+ * it is removed: configuration is not evidence.
  *
  * @param configured the project by the id of the job
  */

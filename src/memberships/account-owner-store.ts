@@ -1,7 +1,7 @@
 import type { Member } from '../adapters/adapter.ts';
 import type { Transaction } from '../db/database.ts';
 
-/** The SQL of who owns an account of a tool, by the tool's id (docs/design.md, Identity). */
+/** The SQL of who owns an account of a tool, by the tool's id. */
 
 /** A trainer who may own an account. */
 interface Owner {

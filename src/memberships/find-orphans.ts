@@ -24,8 +24,7 @@ export async function findOrphans(ctx: Storage, config: Config, routeLink: Route
 
 /**
  * Finds the trainers who would be orphaned if all memberships were derived with this configuration, and those who would
- * no longer wait to be added. It changes nothing: configuration is not evidence and removes no member (docs/design.md,
- * Memberships).
+ * no longer wait to be added. It changes nothing: configuration is not evidence and removes no member.
  *
  * @returns `orphans`: in a tool, or perhaps; `waiting`: not in a tool yet, and never tried
  */

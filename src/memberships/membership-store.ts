@@ -141,8 +141,8 @@ export function isWorkable(eb: ExpressionBuilder<Tables, 'membership'>): Express
 }
 
 /**
- * Whether the membership is older than a silence after which the install has not been read yet (docs/design.md,
- * Reconciling).
+ * Whether the membership is older than a silence after which the install has not been read yet (docs/rules.md,
+ * Removing).
  */
 export function isHeldBack(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
   return eb.exists(

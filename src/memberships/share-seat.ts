@@ -1,5 +1,5 @@
 /**
- * Which install's address an access rests on (docs/design.md, Identity). A trainer has one membership in a group
+ * Which install's address an access rests on (docs/rules.md, Identity). A trainer has one membership in a group
  * for each address that access was given under. Pure.
  */
 

@@ -14,7 +14,7 @@ export type RoutedInstalls = ReadonlyMap<string, RoutedInstall>;
 
 interface RoutedInstall {
   tool: string;
-  /** Project ids, or `prefix*`: the wall around a customer (docs/design.md, Memberships). */
+  /** Project ids, or `prefix*`: the wall around a customer (docs/rules.md, Memberships). */
   projects: readonly string[];
 }
 

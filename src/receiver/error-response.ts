@@ -4,7 +4,7 @@ import { AppError, httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Quiet } from '../lib/quiet.ts';
 
-/** The body of every refusal: `{"error", "code"}` (docs/design.md, Receiving). */
+/** The body of every refusal: `{"error", "code"}`. */
 export function sendError(response: Response, error: AppError): void {
   setHead(response, error).json({ error: error.message, code: error.code });
 }

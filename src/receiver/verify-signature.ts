@@ -15,7 +15,7 @@ export type ReadSignature = { outcome: 'read'; signature: Signature } | { outcom
 const toleranceSeconds = 300;
 
 /**
- * Reads `t=<unix seconds>,v1=<hex>` (docs/design.md, Receiving). This is all that can be checked before
+ * Reads `t=<unix seconds>,v1=<hex>` (docs/rules.md, Receiving). This is all that can be checked before
  * the body is read.
  *
  * @param headers the different values of the signature header; more than one is malformed

@@ -43,7 +43,7 @@ const loadTimeoutMs = 1000;
 const roomAfterMs = 10_000;
 
 /**
- * `POST /webhooks/:install` (docs/design.md, Receiving): first the headers, then raw bytes, signature and
+ * `POST /webhooks/:install` (docs/rules.md, Receiving): first the headers, then raw bytes, signature and
  * meaning. The delivery is durable before the answer, and the answer never waits for a tool.
  */
 export function createWebhookRoute(parts: WebhookParts, quiet: Quiet): RequestHandler {

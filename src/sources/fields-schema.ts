@@ -36,7 +36,7 @@ export const Secret = z.string().regex(/^[\x21-\x7e]{8,1000}$/);
 
 export const maxUrlChars = 2048;
 
-/** Only http and https, because other links are never shown (docs/design.md, Surfaces). */
+/** Only http and https, because other links are never shown. */
 export const WebUrl = lenient(
   z
     .url({ protocol: /^https?$/i })

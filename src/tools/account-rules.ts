@@ -2,7 +2,7 @@ import type { Adapter, Member } from '../adapters/adapter.ts';
 import type { Context } from '../context.ts';
 import { isSameAddress } from '../lib/same-address.ts';
 
-/** What may be done to accounts (docs/design.md, Identity). Pure. */
+/** What may be done to accounts (docs/rules.md, Memberships). Pure. */
 
 /**
  * Whether accounts of a tool may be ended, renamed or activated. If customers share the tool, any of them may name any
@@ -57,7 +57,7 @@ export interface SharedAccounts {
   isForGood: boolean;
 }
 
-/** Finds the tools whose accounts could be changed but are not (docs/design.md, Identity). */
+/** Finds the tools whose accounts could be changed but are not. */
 export function findSharedAccounts(
   adapters: ReadonlyMap<string, Adapter>,
   installs: ReadonlyMap<string, { tool: string }>,

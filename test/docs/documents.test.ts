@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
@@ -101,17 +101,30 @@ it('every variable is explained', () => {
   expect(variables.map(({ name }) => name).filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });
 
-it('comments name headings of the design that exist', () => {
-  const headings = headingsOf('docs/design.md');
+it('every rule names the test that holds it', () => {
+  const tests = globSync('test/**/*.ts');
+  const named = codeOf('docs/rules.md').filter((code) => code.endsWith('.ts'));
+  const countOf = (name: string) => tests.filter((file) => file.endsWith(`/${name}`)).length;
+  expect(named.filter((name) => countOf(name) !== 1)).toEqual([]);
+  const rules = readFileSync('docs/rules.md', 'utf8').split('\n- ').slice(1);
+  expect(rules.length).toBeGreaterThan(70);
+  expect(rules.filter((rule) => !named.some((name) => rule.includes(`\`${name}\``)))).toEqual([]);
+});
+
+it('comments name sections of the rules that exist', () => {
+  const headings = headingsOf('docs/rules.md');
   const named = globSync('src/**/*.ts').flatMap((file) => {
     const code = readFileSync(file, 'utf8').replaceAll(/\n\s*\*\s*/g, ' ');
-    // `(docs/design.md, Removing and Reconciling)`, with or without emphasis.
-    const all = [...code.matchAll(/docs\/design\.md`?, ([^).]+)\)/g)].flatMap(([, names = '']) =>
-      names.split(/,| and /),
-    );
-    return all.map((heading) => ({ file, heading: heading.replaceAll('*', '').trim() }));
+    return [...code.matchAll(/docs\/rules\.md, ([^).]+)\)/g)].map(([, heading = '']) => ({ file, heading }));
   });
+  expect(named.length).toBeGreaterThan(10);
   expect(named.filter(({ heading }) => !headings.includes(heading))).toEqual([]);
+});
+
+it('CONTRIBUTING.md says what every folder of src is for', () => {
+  const folders = readdirSync('src', { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const named = codeOf('CONTRIBUTING.md');
+  expect(folders.map(({ name }) => `src/${name}`).filter((folder) => !named.includes(folder))).toEqual([]);
 });
 
 function leadsSomewhere(file: string, target: string): boolean {

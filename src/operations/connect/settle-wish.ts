@@ -85,7 +85,6 @@ export function settleWish(ctx: Pick<Context, 'config' | 'installs'>, wish: Want
  * The requested destination, else the current one, else the only one there is.
  *
  * @throws AppError `invalid` where the operator has to name it, because customers are walled off from each other
- *   (docs/design.md, Memberships)
  */
 function settleDestination(
   { config, installs }: Pick<Context, 'config' | 'installs'>,

@@ -42,7 +42,7 @@ const listedAgainAfterMs = 60_000;
 /**
  * Compares the listed members of an install's groups with the known memberships, and never throws.
  *
- * Drift (docs/design.md, Reconciling): a missing member is looked at and added back, a member that
+ * Drift (docs/rules.md, Reconciling): a missing member is looked at and added back, a member that
  * Gangway had removed is removed again, everything else is reported. A failed listing changes
  * nothing, and an empty one only makes looks due: absence from a listing is never a reason to remove.
  */

@@ -12,7 +12,7 @@ import { type Feed, findDueFeed, installsWithFeedsDue, keepFeed, wantFeedRead } 
 
 /**
  * Reads the feeds of the sources that have one. The feed is the ledger, and a delivery is the doorbell: what was
- * delivered is in the feed too, and what was lost is only there (docs/design.md, Reconciling).
+ * delivered is in the feed too, and what was lost is only there (docs/rules.md, Reconciling).
  */
 export interface FeedWorker extends Loop {
   /** Call it when a delivery of an install was stored. It only writes to memory. */

@@ -45,7 +45,7 @@ export interface ReadStep {
  * Reads an install, and yields its evidence in the order in which it is applied. First comes what is there, links before
  * their contracts. Then comes what is gone, so that a trainer who moves has the new access before the old one ends. Last
  * comes that the contracts of a link are known. Absence ends nothing: for links and trainers it is counted
- * (docs/design.md, Evidence), and only if the read could have shown them; a contract that is in no list is no evidence.
+ * (docs/rules.md, Evidence), and only if the read could have shown them; a contract that is in no list is no evidence.
  *
  * To ask for the participants of many contracts takes hours, so the evidence must neither fill the memory nor be lost if
  * a later request fails. A read that fails has taken nothing away, because what is gone comes after the last request.

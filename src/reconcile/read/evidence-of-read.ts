@@ -19,7 +19,7 @@ export interface MarketplaceRead {
   participants: ReadonlyMap<string, Participant[]>;
 }
 
-/** The evidence of a read (docs/design.md, Evidence). */
+/** The evidence of a read. */
 export function evidenceOfRead({ install, beganAt, links, contracts, participants }: MarketplaceRead): Evidence {
   const version = versionOfRead(beganAt);
   const people = [...participants].flatMap(([contractId, present]) =>

@@ -58,7 +58,7 @@ function watchedOf({ database }: Context): Watched {
 
 /**
  * Notices that no instance ran for a while, or that the database comes from a backup. What is due may
- * be wrong then, so no loop acts on it before the installs are read (docs/design.md, Reconciling).
+ * be wrong then, so no loop acts on it before the installs are read (docs/rules.md, Removing).
  * Call it before anything is acted on, at the start and always after it, because a machine may sleep.
  *
  * @param isRestored whether an operator says that the database comes from a backup

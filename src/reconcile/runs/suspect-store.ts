@@ -5,7 +5,7 @@ import { confirmedAt, isSuspect, movedSince, provisioningOf, statusOfLink } from
 import { isUnconfirmed, mayBeOpen } from '../../evidence/open-contract-store.ts';
 import type { Storage } from '../../keys/storage.ts';
 
-// The SQL of suspects: contracts that are in no list any more (docs/design.md, Reconciling).
+// The SQL of suspects: contracts that are in no list any more (docs/rules.md, Evidence).
 
 export interface Suspect extends ContractKey {
   /** When the first read began that did not list it any more. */

@@ -10,7 +10,7 @@ import { markWorkStale } from '../../memberships/stale-work-store.ts';
 /** Items belong to a person, so they are cleared before the people. */
 const tables = ['usage_item', 'usage_day', 'usage_person'] as const;
 
-/** It lowers nothing that was reported: absence is never zero (docs/design.md, Usage). @returns how many rows it deleted */
+/** It lowers nothing that was reported: absence is never zero (docs/rules.md, Usage). @returns how many rows it deleted */
 export async function clearWorkTraces(tx: Transaction, trainerId: string, kept: readonly number[]): Promise<number> {
   let deleted = 0;
   for (const table of tables) {

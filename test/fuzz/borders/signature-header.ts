@@ -64,7 +64,7 @@ function grow(chance: Mutator, header: string): string {
   return `${header},pad=${filler}${chance.pick(['', '', 'f', ',', `,${header}`, ',t=1', ', '])}`;
 }
 
-/** Longer headers are none of the marketplace's (docs/design.md, Receiving). */
+/** Longer headers are none of the marketplace's. */
 const longest = 2048;
 
 /** What the specification and the design say, character by character. */
