@@ -6,6 +6,7 @@ import { openDatabase } from '../src/db/open-database.ts';
 import { writtenByHand } from './docs/renew-page.ts';
 import { countCodeLines } from './support/code-lines.ts';
 import { groupImports, importGraph, measureGraph } from './support/imports.ts';
+import { format, print, printTable } from './support/print-table.ts';
 
 /**
  * `npm run size`: prints how large Gangway is.
@@ -140,21 +141,4 @@ function rowOf(name: string, files: MeasuredFile[] = [], floor = folders.heights
 
 function sum<Key extends string>(all: readonly Record<Key, number>[], key: Key): number {
   return all.reduce((total, one) => total + one[key], 0);
-}
-
-function format(count: number): string {
-  return count.toLocaleString('en');
-}
-
-/** The first column is text, the others are numbers. */
-function printTable(rows: readonly string[][]): void {
-  const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
-  for (const row of rows) {
-    const cells = row.map((cell, column) => (column === 0 ? cell.padEnd(width(0)) : cell.padStart(width(column))));
-    print(cells.join('  ').trimEnd());
-  }
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

@@ -6,26 +6,7 @@ import { writeSetting } from '../../src/db/setting-store.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createBridgeWorkspace, type Workspace } from './bridge-workspace.ts';
 import { runCommand } from './run-command.ts';
-
-/** An adapter in a file, which reads the work from another file beside it. */
-const adapterSource = `
-import { readFileSync } from 'node:fs';
-export default () => ({
-  capabilities: {
-    removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership',
-    usage: { counts: ['seconds', 'tasks', 'labels'], outlivesRemoval: true },
-  },
-  check: async () => [],
-  groupFor: ({ externalProjectId }) => externalProjectId,
-  findMember: async (group, { trainerId }) => ({ id: trainerId, email: null }),
-  addMember: async (group, { trainerId }) => ({ id: trainerId, email: null }),
-  removeMember: async () => undefined,
-  usageScopeFor: ({ externalProjectId }) => externalProjectId,
-  async *readUsage() {
-    yield* JSON.parse(readFileSync(new URL('./work.json', import.meta.url), 'utf8'));
-  },
-});
-`;
+import { workAdapter } from './work-adapter.ts';
 
 /** Everything that commands about work need: a marketplace, a trainer who is hired, and a tool that counts their days. */
 export interface UsageWorkspace {
@@ -61,7 +42,7 @@ export async function openUsageWorkspace(
     installs: { acme: { token, tool: 'studio', projects: ['*'] } },
     tools: { studio: { adapter: './studio.js' } },
   });
-  writeFileSync(path.join(workspace.folder, 'studio.js'), adapterSource);
+  writeFileSync(path.join(workspace.folder, 'studio.js'), workAdapter);
   writeFileSync(path.join(workspace.folder, 'package.json'), '{"type":"module"}');
   const { contractId, trainers } = sandbox.hire({ jobId });
   const hired = { contractId, trainerId: trainers[0]?.opentrainUserId ?? '' };
