@@ -16,7 +16,7 @@ const table = {
   feedEvents: counter(
     'gangway_feed_events_total',
     ['install', 'status'],
-    'Events read from an updates feed: accepted, duplicate (delivered or read before), ignored, unprocessable, or old (not stored)',
+    'Events read from an updates feed, by status: accepted, duplicate (delivered or read before), ignored, unprocessable, or old (not stored)',
   ),
   refusals: counter(
     'gangway_refusals_total',
@@ -36,7 +36,7 @@ const table = {
   reusedDeliveryIds: counter(
     'gangway_reused_delivery_ids_total',
     ['install'],
-    'Deliveries with the id of another one, of the last 10,000 that this process has stored',
+    'Deliveries with the id of another of the last 10,000 that this process stored',
   ),
   answerSeconds: histogram(
     'gangway_answer_seconds',
@@ -54,13 +54,13 @@ const table = {
   accessSeconds: histogram(
     'gangway_access_seconds',
     ['install'],
-    'Time from the receipt of what gives a trainer a reason, by a delivery or a reading, to when the tool shows them as a member, also one who is only invited; as seen by this instance',
+    'Time from the delivery or reading that gives a trainer access to when the tool shows them as a member or as invited; counted by the instance that did the work',
     upToADay,
   ),
   lockoutSeconds: histogram(
     'gangway_lockout_seconds',
     ['install'],
-    'Time from when a removal became due, which is when its end was received or its grace period was over, to when the tool shows that the member is out; a time that the brake held it is part of it; as seen by this instance',
+    'Time from when a removal was due (its end was received, or its grace period was over) to when the tool shows that the member is out, including the time that the brake held it; counted by the instance that did the work',
     upToADay,
   ),
   invitations: counter('gangway_invitations_total', ['outcome'], 'Attempts to mail an invitation, by outcome'),
