@@ -63,5 +63,5 @@ export function logAlert(
  * @param kind of an alert, or of its notice
  */
 export function runbookOf(kind: AlertKind | `${'alert' | 'budget'}.${string}`): string {
-  return `docs/alerts.md#${kind.replace('alert.', '').replace('budget.', 'budget_')}`;
+  return `docs/operating.md#${kind.replace('alert.', '').replace('budget.', 'budget_')}`;
 }

@@ -4,8 +4,8 @@ import type { AlertSubject } from './alert-subject.ts';
 import { doAddressesDiffer, type Standing, standingMembership, wasAddedAfter } from './standing-store.ts';
 
 /**
- * How each kind of alert is known to be over (docs/alerts.md). The question is asked again and again, about what is
- * stored now, so that no end of a trouble can be missed.
+ * How each kind of alert is known to be over. The question is asked again and again, about what is stored now, so that
+ * no end of a trouble can be missed.
  */
 export interface AlertRule {
   /** The fields that identify what it is about: two alerts with the same are one. */

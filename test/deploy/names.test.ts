@@ -79,21 +79,9 @@ describe('the rules', () => {
       : [runbook],
   );
 
-  const strayFrom = (file: string) => {
-    const anchors = runbooks
-      .filter((runbook) => runbook.startsWith(`${file}#`))
-      .map((runbook) => runbook.split('#')[1]);
-    expect(anchors).not.toEqual([]);
-    const headings = anchorsOf(file);
-    return anchors.filter((anchor = '') => !headings.includes(anchor));
-  };
-
-  it('lead to headings of docs/operating.md that exist', () => {
-    expect(strayFrom('docs/operating.md')).toEqual([]);
-  });
-
-  it('lead to headings of docs/alerts.md that exist', () => {
-    expect(strayFrom('docs/alerts.md')).toEqual([]);
+  it('lead to anchors of docs/operating.md that exist', () => {
+    const anchors = anchorsOf('docs/operating.md').map((anchor) => `docs/operating.md#${anchor}`);
+    expect(runbooks.filter((runbook) => !anchors.includes(runbook))).toEqual([]);
   });
 
   const quantiles = rules.flatMap(({ name, expr }) => {
@@ -105,10 +93,6 @@ describe('the rules', () => {
     // The package does not declare that it shows them.
     const { upperBounds } = registry.getSingleMetric(metric) as unknown as { upperBounds: number[] };
     expect(Math.max(...upperBounds)).toBeGreaterThan(limit);
-  });
-
-  it('lead to no other page', () => {
-    expect(runbooks.filter((runbook) => !/^docs\/(operating|alerts)\.md#[\w-]+$/.test(runbook))).toEqual([]);
   });
 
   it('have a severity, by kinds of alerts that exist', () => {

@@ -17,8 +17,9 @@ import { anchorsOf, blocksOf, codeOf, commandsIn, documents, headingsOf, proseOf
 
 const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
 
-it('the README is short enough to be read to its end', () => {
-  expect(readFileSync('README.md', 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(100);
+it('the README is read in two minutes', () => {
+  expect(readFileSync('README.md').length).toBeLessThanOrEqual(8000);
+  expect(proseOf('README.md').split(/\s+/).length).toBeLessThanOrEqual(700);
 });
 
 describe.each(documents)('%s', (file) => {
@@ -82,23 +83,8 @@ describe.each(documents)('%s', (file) => {
   });
 });
 
-it('every alert is explained, and so that it can be acted on', () => {
-  const [, ...entries] = readFileSync('docs/alerts.md', 'utf8').split('\n## ');
-  const headings = entries.map((entry) => /^`(\w+)`\n/.exec(entry)?.[1]);
-  expect(headings.toSorted()).toEqual(alertKinds.toSorted());
-  for (const [index] of headings.entries()) {
-    const parts = [...(entries[index] ?? '').matchAll(/^- \*\*(\w+):\*\* \S/gm)].map(([, part]) => part);
-    // What the table of troubles says is not said again.
-    const all = ['Means', 'Look', 'Do', 'Over'];
-    expect(parts).toEqual(all.filter((part) => parts.includes(part)));
-    expect(parts).toEqual(expect.arrayContaining(['Look', 'Over']));
-  }
+it('the runbook of every alert exists', () => {
   expect(alertKinds.map(runbookOf).filter((link) => !leadsSomewhere('README.md', link))).toEqual([]);
-});
-
-it('every variable is explained', () => {
-  const page = readFileSync('docs/configuration.md', 'utf8');
-  expect(variables.map(({ name }) => name).filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });
 
 it('every rule names the test that holds it', () => {

@@ -24,14 +24,16 @@ export function codeOf(file: string): string[] {
   return [...proseOf(file).matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
 }
 
-/** The names by which links may point into a page, as GitHub makes them of its headings. */
+/** The names by which links may point into a page: its own, and those that GitHub makes of its headings. */
 export function anchorsOf(file: string): string[] {
-  return headingsOf(file).map((heading) =>
+  const own = [...proseOf(file).matchAll(/<a id="(\w+)">/g)].map(([, name = '']) => name);
+  const ofHeadings = headingsOf(file).map((heading) =>
     heading
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
       .replaceAll(' ', '-'),
   );
+  return [...own, ...ofHeadings];
 }
 
 export function headingsOf(file: string): string[] {

@@ -1,27 +1,44 @@
 import type { Argument, Command } from 'commander';
 import { configJsonSchema, type JsonSchema } from '../../src/config/json-schema.ts';
+import { otherVariables, overridesFile, variables } from '../../src/config/variables.ts';
+import { createMetrics } from '../../src/lib/metrics.ts';
 import { sayCount } from '../../src/lib/say-count.ts';
 import { troubleRules } from '../../src/lib/trouble-rules.ts';
+import { ruleOf } from '../../src/notify/alert-rules.ts';
+import { operations } from '../../src/operations/all.ts';
 import { commandTree, visibleCommands } from './command-tree.ts';
 
 /** The pages with a generated part. */
 export const pages: Record<string, () => string> = {
-  'docs/commands.md': commandsPage,
-  'docs/configuration.md': configurationPage,
   'docs/operating.md': troublesTable,
+  'docs/reference.md': reference,
 };
 
-/** The part of `docs/commands.md` that follows from the command line: every command with its options. */
-function commandsPage(): string {
+function reference(): string {
+  return [
+    ...['## Commands', ...describeCommands()],
+    ...['## Configuration', ...describeConfiguration()],
+    ...['## Variables', describeVariables()],
+    ...['## API', describeOperations()],
+    ...['## Metrics', describeMetrics()],
+  ].join('\n\n');
+}
+
+/** What the introduction of the page says once: options of every command, and of lists. */
+const ofEveryCommand = ['--help', '--json'];
+const ofLists = ['--output', '--limit', '--cursor'];
+
+/** Every command with its options. */
+function describeCommands(): string[] {
   const program = commandTree;
   const groups = Object.entries(Object.groupBy(visibleCommands(program), (command) => command.helpGroup()));
   return [
-    ['## For every command', ...listOf(optionsOf(program))].join('\n'),
+    ['### Options of every command', ...listOf(optionsOf(program))].join('\n'),
     ...groups.flatMap(([heading = '', commands = []]) => [
-      `## ${heading.replace(':', '')}`,
-      ...commands.flatMap((command) => sectionsOf(command, 'gangway', 3)),
+      `### ${heading.replace(':', '')}`,
+      ...commands.flatMap((command) => sectionsOf(command, 'gangway', 4)),
     ]),
-  ].join('\n\n');
+  ];
 }
 
 function sectionsOf(command: Command, before: string, level: number): string[] {
@@ -46,8 +63,13 @@ function argumentsOf(command: Command): Entry[] {
 
 function optionsOf(command: Command): Entry[] {
   const help = command.createHelp();
-  const options = help.visibleOptions(command).filter((option) => option.long !== '--help');
-  return options.map((option) => [help.optionTerm(option), help.optionDescription(option)]);
+  const options = help.visibleOptions(command);
+  const own = options.filter(({ long = '' }) => ![...ofEveryCommand, ...ofLists].includes(long));
+  const shared = ofLists.filter((name) => options.some(({ long }) => long === name));
+  return [
+    ...own.map<Entry>((option) => [help.optionTerm(option), help.optionDescription(option)]),
+    ...(shared.length === 0 ? [] : [[shared.join('`, `'), 'as in every list'] satisfies Entry]),
+  ];
 }
 
 /** What commander is besides, and its types do not say. */
@@ -74,19 +96,17 @@ function toSentence(description: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
 }
 
-/** The part of `docs/configuration.md` that follows from the schema: every key with its default and its meaning. */
-function configurationPage(): string {
+/** Every key of the configuration with its default and its meaning. */
+function describeConfiguration(): string[] {
   const { properties = {} } = configJsonSchema();
   return Object.entries(properties)
     .filter(([name]) => name !== '$schema')
-    .map(([name, schema]) => sectionOf(name, toSchema(schema)))
-    .join('\n\n');
+    .map(([name, schema]) => sectionOf(name, toSchema(schema)));
 }
 
 function sectionOf(name: string, schema: JsonSchema): string {
-  const rows = rowsOf(schema, name).map((cells) => `| ${cells.join(' | ')} |`);
-  const table = ['| key | default | meaning |', '|---|---|---|', ...rows];
-  return [`## \`${name}\``, '', schema.description ?? '', '', ...table].join('\n');
+  const table = toTable(['key', 'default', 'meaning'], rowsOf(schema, name));
+  return `### \`${name}\`\n\n${schema.description ?? ''}\n\n${table}`;
 }
 
 type Row = [key: string, preset: string, meaning: string];
@@ -123,15 +143,50 @@ function toSchema(schema: unknown): JsonSchema {
   return typeof schema === 'object' && schema !== null ? (schema as JsonSchema) : {};
 }
 
-/** The part of `docs/operating.md` that says what `gangway status` lists. */
+function describeVariables(): string {
+  const ofKeys = variables.map((variable) => {
+    const key = variable.path.join('.').replace('*', '<name>');
+    return [`\`${variable.name}\``, `\`${key}\`${overridesFile(variable) ? ', also beside a file' : ''}`];
+  });
+  const others = Object.entries(otherVariables).map(([name, meaning]) => [`\`${name}\``, meaning]);
+  return toTable(['variable', 'sets'], [...ofKeys, ...others]);
+}
+
+function describeOperations(): string {
+  const rows = operations.map(({ method, path, role, summary }) => [
+    `\`${method.toUpperCase()} ${path}\``,
+    role,
+    summary,
+  ]);
+  return toTable(['request', 'role', 'what it does'], rows);
+}
+
+function describeMetrics(): string {
+  const { registry, ...metrics } = createMetrics();
+  const rows = Object.values(metrics).map((metric) => {
+    // The package does not declare that it shows them.
+    const { name, help, labelNames } = metric as unknown as { name: string; help: string; labelNames: string[] };
+    const labels = labelNames.map((label) => `\`${label}\``).join(', ');
+    return [`\`${name}\``, metric.constructor.name.toLowerCase(), labels, help];
+  });
+  return toTable(['metric', 'type', 'labels', 'meaning'], rows);
+}
+
+/** What `gangway status` lists. Links lead to the name of a kind. */
 function troublesTable(): string {
   const rows = Object.entries(troubleRules).map(([kind, { severity, means, action, notice }]) => {
     // Outside of commands, Markdown would take a name in angle brackets for HTML.
     const shown = action.replaceAll(/`[^`]*`|</g, (part) => (part === '<' ? '\\<' : part));
     const sent = notice === undefined ? '' : sayAfter(notice.afterMs ?? 0);
-    return `| \`${kind}\` | ${severity} | ${sent} | ${means} | ${shown} |`;
+    const end = ruleOf(kind)?.over === 'at_once' ? ', without an end' : '';
+    return [`<a id="${kind}"></a>\`${kind}\``, severity, `${sent}${end}`, means, shown];
   });
-  return ['| kind | severity | alert | means | to do |', '|---|---|---|---|---|', ...rows].join('\n');
+  return toTable(['kind', 'severity', 'alert', 'means', 'to do'], rows);
+}
+
+function toTable(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(heads), `|${'---|'.repeat(heads.length)}`, ...rows.map(line)].join('\n');
 }
 
 /** How long after it began it is sent. */

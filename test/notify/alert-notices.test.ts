@@ -208,7 +208,7 @@ describeAnyDatabase('alerts', (openFresh) => {
       message: 'An account with a managed email is in a group of “studio” without an active contract.',
       about: group,
       advice: 'Remove the member in the tool, and find out who added them',
-      runbook: 'docs/alerts.md#managed_address_leaked',
+      runbook: 'docs/operating.md#managed_address_leaked',
     };
     const type = 'alert.managed_address_leaked';
     expect(hook.posts.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
@@ -234,10 +234,10 @@ describeAnyDatabase('alerts', (openFresh) => {
       title: 'Gangway: 1 alert; 1 alert resolved; contract budgets: 1 LOW',
       lines: [
         expect.stringMatching(
-          /^ALERT · A link is outside · install acme · project .*…?.* · 2026-03-15 11:59 UTC · do: Run gangway links list.* · docs\/alerts\.md#link_outside$/,
+          /^ALERT · A link is outside · install acme · project .*…?.* · 2026-03-15 11:59 UTC · do: Run gangway links list.* · docs\/operating\.md#link_outside$/,
         ),
         expect.stringMatching(
-          /^RESOLVED · A link is outside · .* · 2026-03-15 11:59 UTC · since 2026-03-14 09:30 UTC · docs\/alerts\.md#link_outside$/,
+          /^RESOLVED · A link is outside · .* · 2026-03-15 11:59 UTC · since 2026-03-14 09:30 UTC · docs\/operating\.md#link_outside$/,
         ),
         expect.stringMatching(/^LOW · contract c2/),
       ],

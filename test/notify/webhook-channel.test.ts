@@ -52,7 +52,7 @@ describe('a webhook', () => {
           consumedFraction: 0.85,
         },
         advice: 'Ask the customer to fund the next milestone',
-        runbook: 'docs/alerts.md#budget_low',
+        runbook: 'docs/operating.md#budget_low',
       },
     });
   });

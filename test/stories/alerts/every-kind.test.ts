@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { RaisedKind } from '../../../src/lib/trouble-rules.ts';
 import { adviceOf, alertKinds, isTold } from '../../../src/lib/troubles.ts';
 import { alertRules } from '../../../src/notify/alert-rules.ts';
@@ -19,8 +18,6 @@ const stories: Record<RaisedKind, AlertStory> = {
   ...messageStories,
 };
 
-const entries = readFileSync('docs/alerts.md', 'utf8').split('\n## ').slice(1);
-
 const ruleOf = (kind: string) => (isTold(kind) ? undefined : alertRules[kind as RaisedKind]);
 
 it.each([...alertKinds].filter(ruleOf))('%s has a story, and a rule for when it is over', (kind) => {
@@ -29,11 +26,6 @@ it.each([...alertKinds].filter(ruleOf))('%s has a story, and a rule for when it 
   expect([over === 'at_once', over === 'observed']).toEqual([stands === undefined, scope !== undefined]);
 });
 
-describe.each([...alertKinds])('%s', (kind) => {
-  it('has an entry that says when it is over, and advice', () => {
-    const entry = entries.find((text) => text.startsWith(`\`${kind}\``)) ?? '';
-    const says = /^- \*\*Over:\*\* (.+)$/m.exec(entry)?.[1] ?? '';
-    expect(says.startsWith('at once')).toBe(ruleOf(kind)?.over === 'at_once');
-    expect(adviceOf(kind)).not.toBeNull();
-  });
+it.each([...alertKinds])('%s has advice', (kind) => {
+  expect(adviceOf(kind)).not.toBeNull();
 });

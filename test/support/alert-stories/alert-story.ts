@@ -6,7 +6,7 @@ import { inStudio } from '../engine-harness.ts';
 import { createIncident, type Incident } from '../incident.ts';
 import { describeAnyDatabase } from '../tries.ts';
 
-/** How a kind of alert comes about by its real cause, and how that ends as `docs/alerts.md` says. */
+/** How a kind of alert comes about by its real cause, and how it ends. */
 export type AlertStory = (openFresh: OpenFresh) => Promise<AlertStage>;
 
 export interface AlertStage {
