@@ -12,6 +12,7 @@ import { alertKinds } from '../../src/lib/troubles.ts';
 import { createWorkspace } from '../config/workspace.ts';
 import { commandTree, findCommand, parseCommand } from './command-tree.ts';
 import { anchorsOf, blocksOf, codeOf, commandsIn, documents, headingsOf, proseOf, wordsOf } from './markdown.ts';
+import { writtenByHand } from './renew-page.ts';
 
 /** What the documents say is held against what there is. */
 
@@ -20,6 +21,11 @@ const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { script
 it('the README is read in two minutes', () => {
   expect(readFileSync('README.md').length).toBeLessThanOrEqual(8000);
   expect(proseOf('README.md').split(/\s+/).length).toBeLessThanOrEqual(700);
+});
+
+it('the documents leave room for nothing that is said twice', () => {
+  const byHand = [...documents, 'CHANGELOG.md'].map((file) => writtenByHand(readFileSync(file, 'utf8'))).join('');
+  expect(Buffer.byteLength(byHand)).toBeLessThanOrEqual(90_000);
 });
 
 describe.each(documents)('%s', (file) => {
