@@ -1,8 +1,7 @@
 import { AppError } from '../domain/errors.ts';
-import { isPlainBeyondLoopback } from '../lib/loopback.ts';
 import { maskText } from '../lib/mask.ts';
-import { pathSegment } from '../lib/path-segment.ts';
-import { isSameAddress } from '../lib/same-address.ts';
+import { isSameAddress } from '../lib/text.ts';
+import { isPlainBeyondLoopback, pathSegment } from '../lib/url.ts';
 import type { AdapterKit, KitAnswer, KitRequest } from './kit.ts';
 import { requestTool } from './tool-request.ts';
 

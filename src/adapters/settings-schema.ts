@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { dropTrailing } from '../lib/drop-trailing.ts';
-import { isPlainBeyondLoopback } from '../lib/loopback.ts';
+import { dropTrailing } from '../lib/text.ts';
+import { isPlainBeyondLoopback } from '../lib/url.ts';
 import { isObject } from './values.ts';
 
 /** Parts of the schemas of several adapters. */

@@ -8,7 +8,7 @@ import type { Context } from '../context.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Storage } from '../keys/storage.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
-import { isCompressed } from '../lib/is-compressed.ts';
+import { isCompressed } from '../lib/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import { answer } from '../operations/answer.ts';
 import { checkInput, fromTexts } from '../operations/input.ts';

@@ -7,7 +7,7 @@ import { type BudgetPace, paceDays, runsOutAt } from '../domain/budget-pace.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import type { Counts, Day } from '../domain/usage.ts';
 import type { Storage } from '../keys/storage.ts';
-import { addDays } from '../lib/add-days.ts';
+import { addDays } from '../lib/days.ts';
 import { differs, isCounted, sameDay } from '../usage/due/due-store.ts';
 import { listHeld } from '../usage/due/held-store.ts';
 import { listLedger } from '../usage/report/ledger-store.ts';

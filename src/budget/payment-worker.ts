@@ -1,10 +1,10 @@
 import type { Context } from '../context.ts';
 import { createInstallLanes, type LaneHold } from '../db/install-lanes.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
-import { backoffMs } from '../lib/backoff.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
+import { backoffMs } from '../lib/retry.ts';
 import type { PendingPayment } from '../sources/pending-payment.ts';
 import { keepPayments, listPaymentReaders, postponePayments } from './payment-store.ts';
 import type { TakenPayments } from './take-payments.ts';

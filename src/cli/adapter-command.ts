@@ -5,7 +5,7 @@ import type { ToolConfig } from '../config/config-schema.ts';
 import { loadToolFile } from '../config/load-config.ts';
 import { AppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
-import { stripControl } from '../lib/strip-control.ts';
+import { stripControl } from '../lib/text.ts';
 import { type Canaries, createCanaries } from './canaries.ts';
 import type { Printed } from './define-command.ts';
 import type { Session } from './session.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import { stripControl } from '../lib/strip-control.ts';
+import { stripControl } from '../lib/text.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Sends a request to a running sandbox: with a body to change something, without one to read. */

@@ -1,8 +1,8 @@
 import { readEnvironment, readVariable } from '../config/environment.ts';
 import { AppError } from '../domain/errors.ts';
-import { dropTrailing } from '../lib/drop-trailing.ts';
 import { requestJson } from '../lib/http-client.ts';
-import { isPlainBeyondLoopback } from '../lib/loopback.ts';
+import { dropTrailing } from '../lib/text.ts';
+import { isPlainBeyondLoopback } from '../lib/url.ts';
 import type { OperationName, RemoteGiven, RemoteSession, Session } from './session.ts';
 
 /** Longer than the longest act of the API may take. */

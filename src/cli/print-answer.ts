@@ -1,4 +1,4 @@
-import { stripControl } from '../lib/strip-control.ts';
+import { stripControl } from '../lib/text.ts';
 import type { ExitStatus, Operation } from '../operations/operation.ts';
 import { formatList, toCsv, withoutMilliseconds } from '../operations/text-table.ts';
 import { printError, type Terminal } from './terminal.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { stripControl } from '../lib/strip-control.ts';
+import { stripControl } from '../lib/text.ts';
 import { createSandbox } from '../sandbox/sandbox.ts';
 import { type FaultOptions, toFaults } from './sandbox-fault-options.ts';
 import type { Session } from './session.ts';

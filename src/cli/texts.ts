@@ -1,4 +1,4 @@
-import { stripControl } from '../lib/strip-control.ts';
+import { stripControl } from '../lib/text.ts';
 import { paint } from '../lib/tone.ts';
 import type { Check } from '../operations/doctor/check.ts';
 

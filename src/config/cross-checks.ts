@@ -1,4 +1,4 @@
-import { isLoopback, isPlainBeyondLoopback } from '../lib/loopback.ts';
+import { isLoopback, isPlainBeyondLoopback } from '../lib/url.ts';
 import type { Config } from './config-schema.ts';
 import { type ConfigFault, type Document, isDocument } from './document.ts';
 import { describeAt } from './json-schema.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { AppError } from '../domain/errors.ts';
-import { stripBom } from '../lib/strip-bom.ts';
+import { stripBom } from '../lib/text.ts';
 import { type Document, isDocument } from './document.ts';
 
 /** The content of a configuration file, not validated yet. Throws `invalid` with the name of the file. */

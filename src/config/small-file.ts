@@ -2,8 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { AppError } from '../domain/errors.ts';
-import { dropTrailing } from '../lib/drop-trailing.ts';
-import { stripBom } from '../lib/strip-bom.ts';
+import { dropTrailing, stripBom } from '../lib/text.ts';
 
 const maxBytes = 64 * 1024;
 

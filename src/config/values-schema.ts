@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { Cron } from 'croner';
 import { z } from 'zod';
-import { dropTrailing } from '../lib/drop-trailing.ts';
+import { dropTrailing } from '../lib/text.ts';
 import { toDurationMs, toSizeBytes } from '../lib/units.ts';
 import { nameRule, projectRule } from './text-rules.ts';
 

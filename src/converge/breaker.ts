@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../domain/errors.ts';
-import { backoffMs } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
+import { backoffMs } from '../lib/retry.ts';
 import type { ConvergeResult } from './converge-result.ts';
 
 /**

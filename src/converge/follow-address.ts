@@ -2,7 +2,7 @@ import type { Member, Person } from '../adapters/adapter.ts';
 import type { Context } from '../context.ts';
 import { AppError } from '../domain/errors.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
-import { isSameAddress } from '../lib/same-address.ts';
+import { isSameAddress } from '../lib/text.ts';
 import { mayChange } from '../tools/account-rules.ts';
 import { isAccountKnownAsOurs } from './account-store.ts';
 import type { Attempt } from './claim-store.ts';

@@ -1,6 +1,6 @@
 import type { Member } from '../adapters/adapter.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
-import { isSameAddress } from '../lib/same-address.ts';
+import { isSameAddress } from '../lib/text.ts';
 import type { GivenAddress } from '../memberships/address-store.ts';
 import type { Claim } from './claim-store.ts';
 

@@ -1,9 +1,9 @@
 import type { Context } from '../context.ts';
 import { isTransient, toAppError } from '../domain/errors.ts';
-import { backoffMs } from '../lib/backoff.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
+import { backoffMs } from '../lib/retry.ts';
 import { convergeLeaseMs } from './claim-store.ts';
 import { askTool } from './converge-steps.ts';
 import { claimResets, postponeReset, type ResetClaim, settleResets } from './reset-store.ts';

@@ -1,7 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
-import { createTurnLanes } from '../lib/lanes.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Loop, Polling } from '../lib/loop.ts';
+import { createTurnLanes, type Loop, type Polling } from '../lib/loop.ts';
 import type { Database } from './database.ts';
 import { type Hold, takeLock } from './with-lock.ts';
 

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { chunksOf } from '../lib/chunks.ts';
+import { chunksOf } from '../lib/lists.ts';
 
 /** How many rows one statement may name, so that both databases accept the number of parameters. */
 const keysAtOnce = 1000;

@@ -12,9 +12,9 @@ import {
   settleDeliveries,
   settleUnreadDelivery,
 } from '../inbox/inbox-store.ts';
-import { backoffMs } from '../lib/backoff.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
+import { backoffMs } from '../lib/retry.ts';
 import { countContractsOf, hasPostponed } from '../memberships/derivation-store.ts';
 import { lockEvidence } from '../memberships/lock-evidence.ts';
 import { applyEvidence, maxContractsAtOnce } from './apply-evidence.ts';

@@ -1,6 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import { dropTrailing } from '../lib/drop-trailing.ts';
-import { stripControl } from '../lib/strip-control.ts';
+import { dropTrailing, stripControl } from '../lib/text.ts';
 import type { Publication } from '../sources/publication.ts';
 import { type CanonicalMark, type CanonicalNode, readCanonical } from './canonical-schema.ts';
 import { type Block, type Inline, type Style, styles, type TextRun } from './guideline.ts';

@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode } from '../domain/errors.ts';
-import { createDeadline, type Deadline } from './deadline.ts';
+import { createDeadline, type Deadline } from './clock.ts';
 import { maskText } from './mask.ts';
-import { stripBom } from './strip-bom.ts';
+import { stripBom } from './text.ts';
 
 export interface HttpRequest {
   method: string;

@@ -128,3 +128,8 @@ export function urlOf({ host, port }: { host: string; port: number }): string {
   const reached = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
 }
+
+/** @param contentEncoding the header, whose names may be in any case (RFC 9110, 8.4.1) */
+export function isCompressed(contentEncoding = ''): boolean {
+  return !['', 'identity'].includes(contentEncoding.trim().toLowerCase());
+}

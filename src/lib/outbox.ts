@@ -1,5 +1,5 @@
-import { backoffMs } from './backoff.ts';
 import { type Clock, instantIn, toInstant } from './clock.ts';
+import { backoffMs } from './retry.ts';
 
 /** Where stored messages come from, how they are sent, and where the outcome is stored. */
 export interface OutboxParts<Message, Result extends SendResult> {

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { stripControl } from './strip-control.ts';
+import { stripControl } from './text.ts';
 
 /** A stream of the process, or one of a test. */
 export type LogStream = NodeJS.WritableStream & { isTTY?: boolean };

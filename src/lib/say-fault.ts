@@ -1,4 +1,4 @@
-import { sayCount } from './say-count.ts';
+import { sayCount } from './text.ts';
 
 /** What zod tells of a fault, as far as it is needed here. */
 interface Fault {

@@ -1,7 +1,6 @@
 import { type Placeholder, placeholderPattern } from '../domain/invitation.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
-import { stripControl } from '../lib/strip-control.ts';
-import { withoutLinks } from '../lib/without-links.ts';
+import { stripControl, withoutLinks } from '../lib/text.ts';
 import type { Mail } from './send-mail.ts';
 
 /** How mails look, as configured. */

@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts';
-import { backoffMs } from '../lib/backoff.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { createOutbox } from '../lib/outbox.ts';
+import { backoffMs } from '../lib/retry.ts';
 import { composeInvitation, type MailStyle } from './compose-invitation.ts';
 import { purgeCounts } from './mail-count-store.ts';
 import { claimMail, type MailClaim, settleMail } from './mail-store.ts';

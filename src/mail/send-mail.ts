@@ -1,5 +1,5 @@
-import { isLoopback } from '../lib/loopback.ts';
-import type { MailServer } from '../lib/mail-server.ts';
+import type { MailServer } from '../config/mail-schema.ts';
+import { isLoopback } from '../lib/url.ts';
 
 /**
  * This folder mails trainers how they get in. It mails no trainer who is to be out by now, keeps what it mails only

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { RouteLink } from '../domain/route.ts';
-import { sayCount } from '../lib/say-count.ts';
+import { sayCount } from '../lib/text.ts';
 import { postponeDerivation, postponeOrphans } from './derivation-store.ts';
 import { findOrphans, findUnrouted, type Orphan } from './find-orphans.ts';
 

@@ -4,7 +4,7 @@ import { onSame } from '../db/on-same.ts';
 import { heldStates } from '../domain/membership.ts';
 import type { Route, RouteLink } from '../domain/route.ts';
 import type { Storage } from '../keys/storage.ts';
-import { chunksOf } from '../lib/chunks.ts';
+import { chunksOf } from '../lib/lists.ts';
 import { loadTrainerFacts } from './derive-memberships.ts';
 import { planMemberships } from './plan-memberships.ts';
 

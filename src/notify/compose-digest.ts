@@ -1,9 +1,7 @@
 import type { AlertNotice, BudgetFacts, BudgetKind, NewNotice } from '../domain/notice.ts';
 import { runbookOf } from '../lib/alerts.ts';
-import { sayCount } from '../lib/say-count.ts';
-import { stripControl } from '../lib/strip-control.ts';
+import { sayCount, stripControl, withoutLinks } from '../lib/text.ts';
 import { adviceOf } from '../lib/troubles.ts';
-import { withoutLinks } from '../lib/without-links.ts';
 
 /** The text of a message for people: one line on the whole, and one for each notice. */
 export interface Digest {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../context.ts';
-import { backoffMs } from '../lib/backoff.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { createOutbox } from '../lib/outbox.ts';
+import { backoffMs } from '../lib/retry.ts';
 import type { Channel, Message, MessageResult } from './channel.ts';
 import { claimDispatch, type DispatchClaim, type Settlement, settleDispatch } from './dispatch-store.ts';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type EndingBudget, listEndingBudgets, listUsedDays } from '../budget/budget-list-store.ts';
 import { budgetStates } from '../domain/budget.ts';
 import { AppError } from '../domain/errors.ts';
-import { addDays } from '../lib/add-days.ts';
+import { addDays } from '../lib/days.ts';
 import { pageBy } from './cursor.ts';
 import { group, read } from './operation.ts';
 import { type Columns, sayPercent, table } from './show.ts';

@@ -6,7 +6,7 @@ import { lookAtProject, type ProjectLook } from '../guidelines/look-at-project.t
 import { readTargets, takesGuidelines } from '../guidelines/read-targets.ts';
 import { syncInstall } from '../guidelines/sync-install.ts';
 import { diffLines, shortenDiff } from '../lib/line-diff.ts';
-import { sayCount } from '../lib/say-count.ts';
+import { sayCount } from '../lib/text.ts';
 import { askEach, sayUnread, unread } from './ask-each.ts';
 import { act, type Call, type ExitStatus, group, type OperationContext, read } from './operation.ts';
 import { type Columns, fieldColumns, table } from './show.ts';

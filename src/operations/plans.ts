@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { planStates } from '../domain/brake.ts';
 import { membershipStates } from '../domain/membership.ts';
 import { describeCause } from '../domain/standing.ts';
-import { sayCount } from '../lib/say-count.ts';
+import { sayCount } from '../lib/text.ts';
 import { countStaying, listMemberships } from '../memberships/membership-list-store.ts';
 import { findPlan, listPlanItems, pagePlans } from '../removals/plan-store.ts';
 import { person, whoColumns } from './access.ts';

@@ -8,7 +8,7 @@ import { emptyEvidence } from '../domain/evidence.ts';
 import { outcomeOfRun, type RunNumbers } from '../domain/run.ts';
 import { applyEvidence } from '../evidence/apply-evidence.ts';
 import { instantIn, toInstant, type WatchedClock } from '../lib/clock.ts';
-import { sayCount } from '../lib/say-count.ts';
+import { sayCount } from '../lib/text.ts';
 import { toDurationMs } from '../lib/units.ts';
 import { checkOrphans } from '../memberships/check-orphans.ts';
 import { hasPostponed } from '../memberships/derivation-store.ts';

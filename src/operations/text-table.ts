@@ -1,7 +1,6 @@
-import { sayAge } from '../lib/say-age.ts';
-import { stripControl } from '../lib/strip-control.ts';
+import { stripControl } from '../lib/text.ts';
 import { paint } from '../lib/tone.ts';
-import { writeCsv } from '../lib/write-csv.ts';
+import { sayAge } from '../lib/units.ts';
 import type { Cell, ColumnOptions, Columns } from './show.ts';
 
 /**
@@ -10,7 +9,7 @@ import type { Cell, ColumnOptions, Columns } from './show.ts';
  * enough, goes on in a further line of each row.
  */
 
-export interface Column {
+interface Column {
   title: string;
   /** `right` for numbers. */
   align?: 'left' | 'right';
@@ -206,4 +205,20 @@ export function formatChange(before: number | null, after: number | null): strin
 export function toCsv<Row>(rows: readonly Row[], columns: Columns<Row>): string {
   const cells = rows.map((row) => columns.map(([, cell]) => cell(row) ?? null));
   return writeCsv([columns.map(([title]) => title), ...cells]);
+}
+
+/** Rows as RFC 4180 says. A spreadsheet takes no cell for a formula. */
+export function writeCsv(rows: readonly (readonly (string | number | null)[])[]): string {
+  return rows.map((row) => `${row.map(toCell).join(',')}\r\n`).join('');
+}
+
+function toCell(value: string | number | null): string {
+  const text = value === null ? '' : String(value);
+  const harmless = typeof value === 'string' && isFormula(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
+
+/** Spreadsheets also read the full-width and small forms of these signs, which NFKC makes plain, and the minus sign. */
+function isFormula(text: string): boolean {
+  return /^[\s\p{C}]*[=+\-@\u2212]|^[\t\r\n]/u.test(text.normalize('NFKC'));
 }

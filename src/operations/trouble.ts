@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { sayAge } from '../lib/say-age.ts';
 import { paint } from '../lib/tone.ts';
 import { severities } from '../lib/trouble-rule.ts';
 import { troubleKinds } from '../lib/troubles.ts';
+import { sayAge } from '../lib/units.ts';
 import { maybeInstant, maybeText } from './values.ts';
 
 /** Something that needs an operator. */

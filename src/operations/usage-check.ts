@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../domain/errors.ts';
-import { sayCount } from '../lib/say-count.ts';
+import { sayCount } from '../lib/text.ts';
 import { toHours } from '../operator/find-work-troubles.ts';
 import { nameEach } from '../operator/install-people-store.ts';
 import { checkUsage, sumChecked } from '../usage/due/check-usage.ts';

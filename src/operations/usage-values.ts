@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ContractKey } from '../domain/evidence.ts';
 import { countNames, type HeldReason } from '../domain/usage.ts';
-import { sayCount } from '../lib/say-count.ts';
+import { sayCount } from '../lib/text.ts';
 import { describeDifference, describeHeld, type WhyDifferent } from '../usage/due/describe-due.ts';
 import type { Column } from './show.ts';
 import { formatChange } from './text-table.ts';

@@ -6,7 +6,7 @@ import {
 } from '../converge/tool-trouble-store.ts';
 import { isOfHiddenMembers, isTroubleCurrent, sayToolProblem } from '../domain/tool-trouble.ts';
 import type { Storage } from '../keys/storage.ts';
-import { sayCount } from '../lib/say-count.ts';
+import { sayCount } from '../lib/text.ts';
 import type { TroubleFacts } from '../lib/troubles.ts';
 
 /** A call that takes longer than usual is no trouble; a trainer who waits for longer than this is. */

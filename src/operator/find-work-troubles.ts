@@ -1,6 +1,6 @@
 import type { Row } from '../db/schema.ts';
 import type { Storage } from '../keys/storage.ts';
-import { sayCount } from '../lib/say-count.ts';
+import { sayCount } from '../lib/text.ts';
 import type { TroubleKind } from '../lib/trouble-rules.ts';
 import type { TroubleFacts } from '../lib/troubles.ts';
 import { listUsageTroubles, type UsageTrouble } from '../usage/due/trouble-store.ts';

@@ -16,7 +16,7 @@ import { countTroubled } from '../inbox/delivery-count-store.ts';
 import { listTroubledSubscriptions } from '../installs/subscription/subscription-store.ts';
 import type { Storage } from '../keys/storage.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
-import { sayCount } from '../lib/say-count.ts';
+import { sayCount } from '../lib/text.ts';
 import type { TroubleKind } from '../lib/trouble-rules.ts';
 import { byUrgency, type Trouble, type TroubleFacts, toTrouble } from '../lib/troubles.ts';
 import { explainCrossing } from '../memberships/explain-crossing.ts';

@@ -7,7 +7,7 @@ import { AppError } from '../domain/errors.ts';
 import { openBody, type PagedDelivery, pageDeliveries, removeDeliveries } from '../inbox/inbox-store.ts';
 import type { Storage } from '../keys/storage.ts';
 import { maskEmail } from '../lib/mask.ts';
-import { stripBom } from '../lib/strip-bom.ts';
+import { stripBom } from '../lib/text.ts';
 import { lockEvidence } from '../memberships/lock-evidence.ts';
 import { clearFindingTraces } from '../reconcile/drift/finding-store.ts';
 import { clearWorkTraces } from '../usage/read/work-trace-store.ts';

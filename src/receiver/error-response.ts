@@ -1,8 +1,7 @@
 import { finished } from 'node:stream';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { AppError, httpStatusOf, toAppError } from '../domain/errors.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Quiet } from '../lib/quiet.ts';
+import type { Logger, Quiet } from '../lib/logger.ts';
 
 /** The body of every refusal: `{"error", "code"}`. */
 export function sendError(response: Response, error: AppError): void {

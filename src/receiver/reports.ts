@@ -1,8 +1,7 @@
 import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import { createQuiet, type Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import { createQuiet } from '../lib/quiet.ts';
 import type { RefusalReason } from './verify-signature.ts';
 
 /** Why a sender is asked to try again later. */

@@ -1,6 +1,6 @@
 import type { Adapter, Member } from '../adapters/adapter.ts';
 import type { Context } from '../context.ts';
-import { isSameAddress } from '../lib/same-address.ts';
+import { isSameAddress } from '../lib/text.ts';
 
 /** What may be done to accounts (docs/rules.md, Memberships). Pure. */
 

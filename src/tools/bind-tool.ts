@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { isOtherServer, type Server } from '../domain/binding.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Storage } from '../keys/storage.ts';
-import { dropTrailing } from '../lib/drop-trailing.ts';
+import { dropTrailing } from '../lib/text.ts';
 import { isSameServer } from './same-server.ts';
 import { findToolBinding, learnToolBinding, listToolBindings } from './tool-binding-store.ts';
 

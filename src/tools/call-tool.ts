@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import { createDeadline, type Deadline } from '../lib/deadline.ts';
+import { createDeadline, type Deadline } from '../lib/clock.ts';
 
 /**
  * Makes one call with a time limit. When the time is up, or the engine stops, it gives up the call even if the adapter

@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { openStorage } from '../../src/app/storage.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { emptyContract, emptyLink } from '../../src/domain/evidence.ts';
-import { addDays } from '../../src/lib/add-days.ts';
+import { addDays } from '../../src/lib/days.ts';
 import { markWorkStale } from '../../src/memberships/stale-work-store.ts';
 import { type BenchDatabase, withBenchDatabases } from './bench-database.ts';
 import type { Hired, HireOrder } from './usage-marketplace-process.ts';

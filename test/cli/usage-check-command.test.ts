@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addDays } from '../../src/lib/add-days.ts';
+import { addDays } from '../../src/lib/days.ts';
 import { openUsageWorkspace } from '../support/usage-workspace.ts';
 
 const minute = { seconds: 60, tasks: 1, labels: 2 };

@@ -2,7 +2,7 @@ import type { Argument, Command } from 'commander';
 import { configJsonSchema, type JsonSchema } from '../../src/config/json-schema.ts';
 import { otherVariables, overridesFile, variables } from '../../src/config/variables.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
-import { sayCount } from '../../src/lib/say-count.ts';
+import { sayCount } from '../../src/lib/text.ts';
 import { troubleRules } from '../../src/lib/trouble-rules.ts';
 import { ruleOf } from '../../src/notify/alert-rules.ts';
 import { operations } from '../../src/operations/all.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { mapAtOnce } from '../../src/lib/at-once.ts';
+import { mapAtOnce } from '../../src/lib/lists.ts';
 
 /** Work that ends when the test says so. */
 function openWork() {

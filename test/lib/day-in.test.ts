@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dayIn } from '../../src/lib/day-in.ts';
+import { dayIn } from '../../src/lib/days.ts';
 
 describe('the day in a time zone', () => {
   it.each([

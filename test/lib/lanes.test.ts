@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { createLanes, type Lane } from '../../src/lib/lanes.ts';
+import { createLanes, type Lane } from '../../src/lib/loop.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { createLogLines } from '../support/log-lines.ts';
 import { until } from '../support/until.ts';

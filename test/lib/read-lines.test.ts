@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readLines } from '../../src/lib/read-lines.ts';
+import { readLines } from '../../src/lib/read-csv.ts';
 
 async function* toChunks(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let start = 0; start < bytes.length; start += size) {

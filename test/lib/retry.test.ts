@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { backoffMs } from '../../src/lib/backoff.ts';
-import { retry } from '../../src/lib/retry.ts';
+import { backoffMs, retry } from '../../src/lib/retry.ts';
 
 const quick = { attempts: 4, firstWaitMs: 1, maxWaitMs: 2 };
 const busy = new AppError('unavailable', 'busy');

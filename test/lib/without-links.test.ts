@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { withoutLinks } from '../../src/lib/without-links.ts';
+import { withoutLinks } from '../../src/lib/text.ts';
 import { tries } from '../support/tries.ts';
 
 describe('a text without links', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { writeCsv } from '../../src/lib/write-csv.ts';
+import { writeCsv } from '../../src/operations/text-table.ts';
 
 it.each(['=', '+', '-', '@', '\uff1d', '\uff0b', '\uff0d', '\uff20', '\ufe66', '\ufe62', '\ufe63', '\ufe6b', '\u2212'])(
   'let a spreadsheet take a name that begins with %s for a formula',

@@ -2,7 +2,7 @@ import { WriteStream } from 'node:tty';
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { stripControl } from '../../src/lib/strip-control.ts';
+import { stripControl } from '../../src/lib/text.ts';
 import { formatList, formatTable } from '../../src/operations/text-table.ts';
 import { anyText } from '../support/any-text.ts';
 

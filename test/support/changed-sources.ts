@@ -41,7 +41,7 @@ const delayed = [
     replace: `${delay}const restMs = await runOnce();${delay}`,
   },
   {
-    file: 'src/lib/lanes.ts',
+    file: 'src/lib/loop.ts',
     find: '.then(() => work(beat))',
     replace: `.then(async () => { ${delay} }).then(() => work(beat))`,
   },

@@ -1,5 +1,5 @@
 import type { Evidence } from '../../src/domain/evidence.ts';
-import { chunksOf } from '../../src/lib/chunks.ts';
+import { chunksOf } from '../../src/lib/lists.ts';
 import {
   contractsAtOnce,
   contractsThere,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addDays } from '../../src/lib/add-days.ts';
+import { addDays } from '../../src/lib/days.ts';
 import type { Trouble } from '../../src/lib/troubles.ts';
 import { actOnTasks, addProject, annotate, regions, tokenOf } from '../support/label-studio/at-work.ts';
 import type { BrowserSession } from '../support/label-studio/label-studio-client.ts';

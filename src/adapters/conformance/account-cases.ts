@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { isSameAddress } from '../../lib/same-address.ts';
+import { isSameAddress } from '../../lib/text.ts';
 import type { Member } from '../adapter.ts';
 import { aborted, type Bench, type ConformanceCase, type ConformanceHarness, toCase } from './harness.ts';
 

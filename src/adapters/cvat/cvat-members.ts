@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import { statusOf } from '../../lib/rest-client.ts';
-import { isSameAddress } from '../../lib/same-address.ts';
+import { isSameAddress } from '../../lib/text.ts';
 import type { Member, Person } from '../adapter.ts';
 import { unless } from '../tool-request.ts';
 import { type Cvat, isExactly, type ListCall, listAll } from './cvat-api.ts';

@@ -1,4 +1,4 @@
-import { mapAtOnce } from '../../lib/at-once.ts';
+import { mapAtOnce } from '../../lib/lists.ts';
 import type { Member } from '../adapter.ts';
 import { unless } from '../tool-request.ts';
 import { isNumericId } from '../values.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../../domain/errors.ts';
-import { dayIn } from '../../lib/day-in.ts';
-import { pathSegment } from '../../lib/path-segment.ts';
+import { dayIn } from '../../lib/days.ts';
 import { readCsv } from '../../lib/read-csv.ts';
 import type { RestClient } from '../../lib/rest-client.ts';
+import { pathSegment } from '../../lib/url.ts';
 import type { UsageObservation, UsageRequest } from '../adapter.ts';
 import { hasAnalytics } from './check-cvat.ts';
 import { type Cvat, listAll, withQuery } from './cvat-api.ts';

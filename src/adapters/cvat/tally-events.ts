@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import { dayIn } from '../../lib/day-in.ts';
+import { dayIn } from '../../lib/days.ts';
 import type { UsageObservation, UsageRequest } from '../adapter.ts';
 
 /** Counts the work of each member and day in the events of CVAT. Pure. */

@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import { isSameAddress } from '../../lib/same-address.ts';
+import { isSameAddress } from '../../lib/text.ts';
 import type { Member, Person } from '../adapter.ts';
 import { pick, toMember } from './answer.ts';
 import { type HttpCall, readPages, send } from './http-api.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import { pathSegment } from '../../lib/path-segment.ts';
+import { pathSegment } from '../../lib/url.ts';
 
 /**
  * Texts with placeholders. Values are inserted once and not expanded again, because strangers chose

@@ -1,8 +1,8 @@
 import { AppError } from '../../domain/errors.ts';
 import { toInstantText } from '../../domain/marketplace-text.ts';
-import { pathSegment } from '../../lib/path-segment.ts';
 import type { RestClient } from '../../lib/rest-client.ts';
-import { isSameAddress } from '../../lib/same-address.ts';
+import { isSameAddress } from '../../lib/text.ts';
+import { pathSegment } from '../../lib/url.ts';
 import type { Member, Person } from '../adapter.ts';
 import { unless } from '../tool-request.ts';
 import { type LabelStudio, readMe, readOrganization, readUser } from './label-studio-api.ts';

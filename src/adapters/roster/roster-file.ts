@@ -14,7 +14,7 @@ import {
 } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError } from '../../domain/errors.ts';
-import { stripBom } from '../../lib/strip-bom.ts';
+import { stripBom } from '../../lib/text.ts';
 import { Roster } from './roster-schema.ts';
 
 /** Reads the roster. A missing file is an empty roster. */

@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import { isPathSegment } from '../../lib/path-segment.ts';
+import { isPathSegment } from '../../lib/url.ts';
 import type { Person } from '../adapter.ts';
 import { unless } from '../tool-request.ts';
 import { addToGroup, readGroup, removeShown, removeUnseen } from './member-steps.ts';

@@ -1,5 +1,5 @@
 import { toInstantText } from '../../domain/marketplace-text.ts';
-import { isSameAddress } from '../../lib/same-address.ts';
+import { isSameAddress } from '../../lib/text.ts';
 import type { Member } from '../adapter.ts';
 import { isObject, toId } from '../values.ts';
 

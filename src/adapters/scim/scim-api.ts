@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
-import { pathSegment } from '../../lib/path-segment.ts';
 import { anyAnswer, createRestClient, type RestCall, type RestClient, statusOf } from '../../lib/rest-client.ts';
+import { pathSegment } from '../../lib/url.ts';
 import { unless } from '../tool-request.ts';
 import { isObject } from '../values.ts';
 import { type Resource, textAt } from './resource.ts';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { AppError } from '../../domain/errors.ts';
-import { stripControl } from '../../lib/strip-control.ts';
+import { stripControl } from '../../lib/text.ts';
 import type { HiredContract } from '../../sandbox/contract-control.ts';
 import type { PendingPayment } from '../../sandbox/employer/account.ts';
 import type { CreatedAccount } from '../../sandbox/employer/account-control.ts';

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { sayCount } from '../../lib/say-count.ts';
+import { sayCount } from '../../lib/text.ts';
 import type { Severity } from '../../lib/trouble-rule.ts';
 import { healthOf } from '../../operations/list-installs.ts';
 import { installPath } from '../../operations/paths.ts';

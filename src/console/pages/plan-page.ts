@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
-import { sayCount } from '../../lib/say-count.ts';
+import { sayCount } from '../../lib/text.ts';
 import { whoColumns } from '../../operations/access.ts';
 import { membershipPath } from '../../operations/paths.ts';
 import type { PlanInFull, PlanItem } from '../../operations/plans.ts';

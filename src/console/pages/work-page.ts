@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
-import { addDays } from '../../lib/add-days.ts';
-import { sayCount } from '../../lib/say-count.ts';
+import { addDays } from '../../lib/days.ts';
+import { sayCount } from '../../lib/text.ts';
 import { trainerColumns } from '../../operations/access.ts';
 import { operationOf } from '../../operations/all.ts';
 import type { Columns } from '../../operations/show.ts';

@@ -1,6 +1,5 @@
-import type { Logger } from '../../lib/logger.ts';
+import type { Logger, Quiet } from '../../lib/logger.ts';
 import type { Metrics } from '../../lib/metrics.ts';
-import type { Quiet } from '../../lib/quiet.ts';
 
 export type RefusedTokens = ReturnType<typeof createRefusedTokens>;
 

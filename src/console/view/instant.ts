@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { sayAge } from '../../lib/say-age.ts';
+import { sayAge } from '../../lib/units.ts';
 import type { Html } from '../page.ts';
 
 const relativeMs = 30 * 86_400_000;

@@ -7,7 +7,7 @@ import { measureAheadMs } from '../../db/database-clock.ts';
 import type { Install } from '../../domain/install.ts';
 import type { Storage } from '../../keys/storage.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { sayCount } from '../../lib/say-count.ts';
+import { sayCount } from '../../lib/text.ts';
 import { sayInFull, type Trouble } from '../../lib/troubles.ts';
 import { findOrphans, type Orphan } from '../../memberships/find-orphans.ts';
 import { createLinkRouter } from '../../memberships/link-router.ts';

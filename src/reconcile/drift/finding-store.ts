@@ -7,7 +7,7 @@ import { driftFindingContext } from '../../db/seal-contexts.ts';
 import type { MembershipState } from '../../domain/membership.ts';
 import type { SecretBox } from '../../keys/secret-box.ts';
 import type { Storage } from '../../keys/storage.ts';
-import { chunksOf } from '../../lib/chunks.ts';
+import { chunksOf } from '../../lib/lists.ts';
 import { type Group, groupKeyOf } from './drift-store.ts';
 import type { DriftVerdict } from './judge-drift.ts';
 

@@ -3,10 +3,10 @@ import { createInstallLanes } from '../../db/install-lanes.ts';
 import type { NewDelivery } from '../../domain/delivery.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import type { Inbox } from '../../inbox/inbox.ts';
-import { backoffMs } from '../../lib/backoff.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import type { Loop } from '../../lib/loop.ts';
 import { maskText } from '../../lib/mask.ts';
+import { backoffMs } from '../../lib/retry.ts';
 import type { Update } from '../../sources/source.ts';
 import { type Feed, findDueFeed, installsWithFeedsDue, keepFeed, wantFeedRead } from './feed-store.ts';
 

@@ -7,7 +7,7 @@ import {
   type GrantEvidence,
   toPair,
 } from '../../domain/evidence.ts';
-import { chunksOf } from '../../lib/chunks.ts';
+import { chunksOf } from '../../lib/lists.ts';
 import type { Contract, SourceReader, UnreadLink } from '../../sources/source.ts';
 import { addDoubts, type Doubts, doubtsOfListing } from './doubts.ts';
 import { evidenceOfRead } from './evidence-of-read.ts';

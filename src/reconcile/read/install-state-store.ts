@@ -10,7 +10,7 @@ import type { RunTrigger } from '../../domain/run.ts';
 import { mayBeOpen } from '../../evidence/open-contract-store.ts';
 import { listOpenReads } from '../../evidence/read-request-store.ts';
 import type { Storage } from '../../keys/storage.ts';
-import { createSameText, type SameText } from '../../lib/same-text.ts';
+import { createSameText, type SameText } from '../../lib/text.ts';
 import type { KnownInstall, StoredContract } from './read-install.ts';
 
 // The only SQL about reads of whole installs: which ones are due, and what is known of them.

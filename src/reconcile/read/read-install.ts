@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
-import { mapAtOnce } from '../../lib/at-once.ts';
-import { createSameText } from '../../lib/same-text.ts';
+import { mapAtOnce } from '../../lib/lists.ts';
+import { createSameText } from '../../lib/text.ts';
 import type {
   Contract,
   ContractPage,

@@ -10,10 +10,9 @@ import {
   settleRead,
 } from '../../evidence/read-request-store.ts';
 import { reportHeld } from '../../evidence/report-held.ts';
-import { backoffMs } from '../../lib/backoff.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import { createTurnLanes } from '../../lib/lanes.ts';
-import type { Loop } from '../../lib/loop.ts';
+import { createTurnLanes, type Loop } from '../../lib/loop.ts';
+import { backoffMs } from '../../lib/retry.ts';
 import { lockEvidence } from '../../memberships/lock-evidence.ts';
 import type { Contract, ContractPage, Participant, SourceReader } from '../../sources/source.ts';
 import { checkBegan } from './clock-worker.ts';

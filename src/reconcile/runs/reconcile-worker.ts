@@ -1,7 +1,6 @@
 import type { Context } from '../../context.ts';
 import { toInstant } from '../../lib/clock.ts';
-import { createLanes } from '../../lib/lanes.ts';
-import type { Loop } from '../../lib/loop.ts';
+import { createLanes, type Loop } from '../../lib/loop.ts';
 import { hasPostponed } from '../../memberships/derivation-store.ts';
 import { createInstallLease } from '../read/hold-lease.ts';
 import { hasReadDue } from '../read/install-state-store.ts';

@@ -1,8 +1,8 @@
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
-import { isPathSegment, pathSegment } from '../../lib/path-segment.ts';
 import { createRestClient, type RestCall, type RestToken, type Schema } from '../../lib/rest-client.ts';
 import { retry } from '../../lib/retry.ts';
+import { isPathSegment, pathSegment } from '../../lib/url.ts';
 import type { CallNotes } from '../source.ts';
 import { createPacer, type Pacer, type Pacing } from './pacer.ts';
 

@@ -1,7 +1,7 @@
 import type { ContractKey } from '../../domain/evidence.ts';
 import { statusOfContract } from '../../domain/evidence-status.ts';
 import type { Day, Observation, WorkedOn } from '../../domain/usage.ts';
-import { dayIn } from '../../lib/day-in.ts';
+import { dayIn } from '../../lib/days.ts';
 import type { Engagement } from '../read/contract-source-store.ts';
 
 /** A contract that a trainer's work may be of. */

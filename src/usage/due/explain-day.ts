@@ -1,5 +1,5 @@
 import { type Counts, countNames, isNothing, toCounts } from '../../domain/usage.ts';
-import { dayIn } from '../../lib/day-in.ts';
+import { dayIn } from '../../lib/days.ts';
 import { isDoubted, type LedgerDay } from '../report/ledger-day.ts';
 import { isLoweringHeld } from '../report/plan-report.ts';
 import type { WhyDifferent } from './describe-due.ts';

@@ -1,8 +1,8 @@
 import type { Context } from '../../context.ts';
 import { readSetting } from '../../db/setting-store.ts';
 import type { Counts } from '../../domain/usage.ts';
-import { addDays } from '../../lib/add-days.ts';
 import { instantIn } from '../../lib/clock.ts';
+import { addDays } from '../../lib/days.ts';
 import { type DayKey, reportIdOf } from '../report/ledger-store.ts';
 import { planInstall, reportedOf } from '../report/plan-install.ts';
 import { type DueAndLedger, listLowered } from './due-store.ts';

@@ -1,6 +1,5 @@
 import type { Day } from '../../domain/usage.ts';
-import { splitCsvLine } from '../../lib/read-csv.ts';
-import { type Line, readLines } from '../../lib/read-lines.ts';
+import { type Line, readLines, splitCsvLine } from '../../lib/read-csv.ts';
 import {
   type CountColumn,
   countColumns,

@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import type { Day } from '../../domain/usage.ts';
-import { addDays } from '../../lib/add-days.ts';
+import { addDays } from '../../lib/days.ts';
 
 export interface ReportTime {
   now: Date;

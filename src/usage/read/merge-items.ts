@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { UsageObservation } from '../../adapters/adapter.ts';
 import { addCounts, type Counts, type Day, type Moment, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
-import { dayIn } from '../../lib/day-in.ts';
+import { dayIn } from '../../lib/days.ts';
 
 /** One piece of work in a tool. */
 export interface Item {

@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { UsageObservation } from '../../adapters/adapter.ts';
 import type { Context } from '../../context.ts';
-import { mapAtOnce } from '../../lib/at-once.ts';
-import { chunksOf } from '../../lib/chunks.ts';
 import { toInstant } from '../../lib/clock.ts';
+import { chunksOf, mapAtOnce } from '../../lib/lists.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import type { WorkScope } from './find-scopes.ts';
 import { firstOpenDay, firstReadDay, reportTimeOf } from './look-back.ts';

@@ -6,7 +6,7 @@ import type { UsageObservation } from '../../adapters/adapter.ts';
 import { AppError } from '../../domain/errors.ts';
 import { addCounts, type Counts, countNames, type Day, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
 import { toInstant } from '../../lib/clock.ts';
-import { dayIn } from '../../lib/day-in.ts';
+import { dayIn } from '../../lib/days.ts';
 import { changedDays, countsOf, daysOfItems, type Item, mergeItems, type Reading, tornDays } from './merge-items.ts';
 
 /** What is known of one member's work in one scope. */

@@ -2,9 +2,9 @@ import type { Member, UsageNote, UsageObservation, UsageRequest } from '../../ad
 import type { Context } from '../../context.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { AppError, isTransient, toAppError } from '../../domain/errors.ts';
-import { backoffMs } from '../../lib/backoff.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
+import { backoffMs } from '../../lib/retry.ts';
 import { lookAtSettled, noteArrival } from '../../memberships/look-store.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import { readGroup } from '../../tools/read-group.ts';

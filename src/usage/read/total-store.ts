@@ -4,7 +4,7 @@ import { inTransaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import { onSame } from '../../db/on-same.ts';
 import type { Storage } from '../../keys/storage.ts';
-import { chunksOf } from '../../lib/chunks.ts';
+import { chunksOf } from '../../lib/lists.ts';
 import { listEngagements } from './contract-source-store.ts';
 import { scopeOfLink } from './find-scopes.ts';
 import { loadPeople, standingsOf } from './load-work.ts';

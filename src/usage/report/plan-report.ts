@@ -1,6 +1,6 @@
 import { type Counts, countNames, type Day, isLower, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
 import { toInstant } from '../../lib/clock.ts';
-import { dayIn } from '../../lib/day-in.ts';
+import { dayIn } from '../../lib/days.ts';
 import type { DueDay } from '../attribute/attribute-work.ts';
 import { firstOpenDay, type ReportTime } from '../read/look-back.ts';
 import { isDoubted, type LedgerDay } from './ledger-day.ts';

@@ -1,8 +1,8 @@
 import type { Context } from '../../context.ts';
 import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
-import { chunksOf } from '../../lib/chunks.ts';
 import { toInstant } from '../../lib/clock.ts';
+import { chunksOf } from '../../lib/lists.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Budget, Source, UsageEntry } from '../../sources/source.ts';
 import type { SendResult } from './ledger-day.ts';

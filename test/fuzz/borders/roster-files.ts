@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 import type { Adapter, Person } from '../../../src/adapters/adapter.ts';
 import { createRosterAdapter } from '../../../src/adapters/roster/roster-adapter.ts';
 import { AppError } from '../../../src/domain/errors.ts';
-import { stripBom } from '../../../src/lib/strip-bom.ts';
+import { stripBom } from '../../../src/lib/text.ts';
 import type { Mutator } from '../mutator.ts';
 import type { Target } from '../target.ts';
 

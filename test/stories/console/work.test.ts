@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { inParts } from '../../../src/db/key-in.ts';
 import { writeSetting } from '../../../src/db/setting-store.ts';
-import { addDays } from '../../../src/lib/add-days.ts';
+import { addDays } from '../../../src/lib/days.ts';
 import { createApiClient } from '../../support/api-client.ts';
 import { sqlite } from '../../support/databases.ts';
 import { liveThrough, openJourney } from '../../support/journey.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Counts, Observation } from '../../../src/domain/usage.ts';
-import { addDays } from '../../../src/lib/add-days.ts';
+import { addDays } from '../../../src/lib/days.ts';
 import {
   type Attribution,
   attributeWork,

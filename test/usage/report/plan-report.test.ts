@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Counts } from '../../../src/domain/usage.ts';
-import { addDays } from '../../../src/lib/add-days.ts';
-import { dayIn } from '../../../src/lib/day-in.ts';
+import { addDays, dayIn } from '../../../src/lib/days.ts';
 import { beginDay, type LedgerDay, settleDay } from '../../../src/usage/report/ledger-day.ts';
 import { holdLowered, isBrakeOn, type PlannedDay, planReport } from '../../../src/usage/report/plan-report.ts';
 import { tries } from '../../support/tries.ts';

@@ -16,3 +16,15 @@ export function pathSegment(value: string): string {
 export function isPathSegment(value: string): boolean {
   return !/^\.{0,2}$/.test(value) && value.isWellFormed();
 }
+
+/** Traffic that stays on this machine may be unencrypted. */
+
+export function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host);
+}
+
+/** Whether a credential sent to this URL could be read on the network. */
+export function isPlainBeyondLoopback(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'http:' && !isLoopback(hostname);
+}

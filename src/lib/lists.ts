@@ -1,3 +1,9 @@
+/** A list in parts of at most so many, in order; no part is empty. */
+export function chunksOf<T>(all: readonly T[], size: number): T[][] {
+  const count = Math.ceil(all.length / size);
+  return Array.from({ length: count }, (_, index) => all.slice(index * size, (index + 1) * size));
+}
+
 /**
  * As `Promise.all` over `map`, in order, with at most `atOnce` at the same time. After a failure it begins
  * no other item, and throws when those under way have ended.

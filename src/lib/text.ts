@@ -1,0 +1,105 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/**
+ * The text on one line, without terminal escapes and other control characters, and without
+ * characters that are invisible or turn the direction of what follows.
+ */
+export function stripControl(text: string): string {
+  return stripVTControlCharacters(text)
+    .replace(/[\t\n\r\v\f\u0085\u2028\u2029]+/g, ' ')
+    .replace(/[\p{Cc}\p{Cs}]|(?![\u200c\u200d])\p{Cf}/gu, '');
+}
+
+/** Removes the byte order mark that some editors and tools write at the beginning of a text. */
+export function stripBom(text: string): string {
+  return text.startsWith('\uFEFF') ? text.slice(1) : text;
+}
+
+/**
+ * A text without any of these characters at its end. A pattern such as `/x+$/` looks again from each `x`, which takes
+ * the square of the length.
+ */
+export function dropTrailing(text: string, characters: string): string {
+  let end = text.length;
+  while (end > 0 && characters.includes(text.charAt(end - 1))) end -= 1;
+  return text.slice(0, end);
+}
+
+/** Schemes without `//` that programs turn into links. */
+const scheme = /(?:mailto|callto|skype|xmpp|magnet|bitcoin|javascript|(?:^|[^a-z])(?:tel|sms|sips?)):\S/i;
+
+/** Characters that some programs treat as the dot in a host name. */
+const dots = /[.\u3002\uff0e\uff61\u2024\ufe52]/gu;
+
+/** A dot before what may be a domain, and not an abbreviation, a version or a number. */
+const domain = /(?<=[^.])\.(?=\p{L}\p{M}*\p{L}|xn--)/giu;
+const domainInSmallLetters = /(?<=[^.])\.(?=\p{Ll}\p{M}*\p{L}|[xX][nN]--)/u;
+
+/**
+ * A text of strangers, without anything that a mail or chat program turns into a link. URLs, mail
+ * addresses, host names and IP addresses become `…`. A word with a dot before a capital (`Dr.Smith`),
+ * or without small letters, gets a space after the dot and stays readable. Pure. White space becomes
+ * one space, so the result is one line.
+ */
+export function withoutLinks(text: string): string {
+  return text.split(/\s+/u).map(withoutLink).join(' ');
+}
+
+function withoutLink(word: string): string {
+  // Programs differ in which forms of a letter they accept, so all forms are normalised.
+  const plain = word
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .replace(dots, '.');
+  if (isAddress(plain) || domainInSmallLetters.test(plain)) return '…';
+  const parted = plain.replace(domain, '. ');
+  return parted === plain ? word : parted;
+}
+
+function isAddress(word: string): boolean {
+  return (
+    /:\/\/|\/\/[\p{L}\p{N}]|\\\\|www\d*\.|\S@\S/iu.test(word) ||
+    scheme.test(word) ||
+    /(?:^|\D)\d{1,3}(?:\.\d{1,3}){3}(?!\d)/.test(word)
+  );
+}
+
+/** Whether two e-mail addresses are equal. Case never matters. Two missing addresses are not equal. */
+export function isSameAddress(one: string | null, other: string | null): boolean {
+  return one !== null && one.toLowerCase() === other?.toLowerCase();
+}
+
+/** A number with what it counts: "1 day", "2 days". */
+export function sayCount(count: number, one: string, several = `${one}s`): string {
+  return `${count} ${count === 1 ? one : several}`;
+}
+
+/**
+ * For equal texts, and for equal lists of texts, returns always the first one, so that very many equal
+ * ones take the memory of one.
+ */
+export interface SameText {
+  text(value: string): string;
+  list(values: readonly string[]): string[];
+}
+
+export function createSameText(): SameText {
+  const texts = new Map<string, string>();
+  const lists = new Map<string, string[]>();
+
+  function text(value: string): string {
+    const same = texts.get(value);
+    if (same === undefined) texts.set(value, value);
+    return same ?? value;
+  }
+
+  return {
+    text,
+    list(values) {
+      const key = JSON.stringify(values);
+      const same = lists.get(key) ?? values.map(text);
+      lists.set(key, same);
+      return same;
+    },
+  };
+}
