@@ -55,7 +55,7 @@ const knownOnlyTo: Record<string, RegExp> = {
 const onlyIn: Record<string, RegExp> = {
   kysely: /^src\/db\/|^migrations\/|-store\.ts$/,
   'better-sqlite3': /^src\/db\/(sqlite-database|checkpoint-thread|alive-lock)\.ts$/,
-  pg: /^src\/db\/(postgres-database|change-channel)\.ts$/,
+  pg: /^src\/db\/postgres-database\.ts$/,
   express: /^src\/(receiver|console|api|sandbox)\//,
   zod: /^src\/(config|operations)\/|-schema\.ts$|^src\/api\/(serve-api|operations)\.ts$|^src\/adapters\/adapter\.ts$/,
   'zod-openapi': /^src\/api\/openapi-document\.ts$/,
@@ -80,7 +80,7 @@ const sharedTables: Record<string, readonly string[]> = {
 };
 
 /** What goes through columns of one kind in all tables: leases of the dead, the clock, what is sealed. */
-const upkeep = /^src\/(db\/(void-lease|cut-back)|keys\/sealed-value)-store\.ts$/;
+const upkeep = /^src\/(db\/(alive-lock|cut-back-store)|keys\/sealed-value-store)\.ts$/;
 
 const files = globSync('src/**/*.ts');
 

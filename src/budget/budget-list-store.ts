@@ -1,9 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
-import { jsonTexts } from '../db/json-list.ts';
-import { onSame } from '../db/on-same.ts';
-import type { BudgetState } from '../domain/budget.ts';
-import { type BudgetPace, paceDays, runsOutAt } from '../domain/budget-pace.ts';
+import { jsonTexts, onSame } from '../db/query.ts';
+import { type BudgetPace, type BudgetState, paceDays, runsOutAt } from '../domain/budget.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import type { Counts, Day } from '../domain/usage.ts';
 import type { Storage } from '../keys/storage.ts';

@@ -1,5 +1,5 @@
 import type { Transaction } from '../db/database.ts';
-import { onSame } from '../db/on-same.ts';
+import { onSame } from '../db/query.ts';
 import type { ContractKey, GrantEvidence } from '../domain/evidence.ts';
 import type { LinkRegisters } from '../domain/evidence-status.ts';
 import type { Storage } from '../keys/storage.ts';

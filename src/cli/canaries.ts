@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Adapter, Person } from '../adapters/adapter.ts';
-import { createPassword } from '../tools/new-password.ts';
+import { createPassword } from '../tools/accounts.ts';
 
 /** Made-up people, for trying a tool. All of one run have the same prefix. */
 export interface Canaries {

@@ -1,8 +1,8 @@
 import { type EnvironmentLine, readEnvironment, readVariable } from '../config/environment.ts';
-import { readSmallFile } from '../config/small-file.ts';
+import { readSmallFile } from '../config/read-file.ts';
 import { AppError } from '../domain/errors.ts';
+import type { SourceKind } from '../domain/install.ts';
 import { exitStatusOf } from '../domain/run.ts';
-import type { SourceKind } from '../domain/source-kind.ts';
 import { findConnectedInstall } from '../installs/install-store.ts';
 import { type Established, establishInstall } from '../operations/connect/connect-install.ts';
 import { type Connecting, settleWish, toToken, toWantedJobs } from '../operations/connect/settle-wish.ts';

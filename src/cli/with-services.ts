@@ -9,9 +9,8 @@ import { createLogger } from '../lib/logger.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { toLogDestination } from '../lib/readable-log.ts';
 import { keepHeapSmall } from '../lib/small-heap.ts';
-import { findLocalTools } from '../tools/account-rules.ts';
-import { refuseTwins } from '../tools/bind-tool.ts';
-import { carryTools } from '../tools/carry-tools.ts';
+import { findLocalTools } from '../tools/accounts.ts';
+import { carryTools, refuseTwins } from '../tools/bind-tool.ts';
 import type { ServicesSession, Session } from './session.ts';
 import { loadCommandConfig, openConfigured } from './with-storage.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sourceKinds } from '../domain/source-kind.ts';
+import { sourceKinds } from '../domain/install.ts';
 import { mail } from './mail-schema.ts';
 import { notifications } from './notifications-schema.ts';
 import {

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
@@ -7,9 +8,8 @@ import { type ConfigFault, type Document, type Environment, formatPath, type Pat
 import { findConfiguration } from './find-configuration.ts';
 import { describeAt } from './json-schema.ts';
 import { suggestNearest } from './nearest.ts';
+import { readSmallFile } from './read-file.ts';
 import { referencedVariables } from './references.ts';
-import { readSmallFile } from './small-file.ts';
-import { otherVariables, overridesFile, type Variable, variables } from './variables.ts';
 
 /** A configuration with the variables in it. */
 export interface Layered {
@@ -172,4 +172,104 @@ function readEnvFile(file: string, cwd: string): Environment {
     );
   }
   return parseEnv(text);
+}
+
+/**
+ * Every variable that has a meaning. Each can also be given as `<NAME>_FILE`, the path of a file with the
+ * value. An empty variable counts as not set.
+ */
+
+interface Variable {
+  name: string;
+  /** The path of its value. `*` stands for the name of the only install or tool. */
+  path: readonly string[];
+}
+
+const paths = {
+  GANGWAY_TOKEN: 'installs.*.token',
+  GANGWAY_WEBHOOK_SECRET: 'installs.*.webhookSecrets',
+  GANGWAY_PROJECTS: 'installs.*.projects',
+  GANGWAY_TOOL_ADAPTER: 'tools.*.adapter',
+  GANGWAY_TOOL_PATH: 'tools.*.path',
+  GANGWAY_TOOL_URL: 'tools.*.url',
+  GANGWAY_TOOL_TOKEN: 'tools.*.token',
+  GANGWAY_TOOL_OFFBOARDING: 'tools.*.offboarding',
+  GANGWAY_MARKETPLACE_URL: 'marketplace.baseUrl',
+  GANGWAY_MANAGED_DOMAINS: 'marketplace.managedDomains',
+  GANGWAY_DATABASE_URL: 'database.url',
+  GANGWAY_RECEIVER_HOST: 'receiver.host',
+  GANGWAY_RECEIVER_PORT: 'receiver.port',
+  GANGWAY_RECEIVER_DRAIN: 'receiver.drain',
+  GANGWAY_PUBLIC_URL: 'receiver.publicUrl',
+  GANGWAY_CONSOLE_HOST: 'console.host',
+  GANGWAY_CONSOLE_PORT: 'console.port',
+  GANGWAY_CONSOLE_TOKEN: 'console.token',
+  GANGWAY_LOG_LEVEL: 'log.level',
+  GANGWAY_LOG_FORMAT: 'log.format',
+};
+
+export const variables: readonly Variable[] = Object.entries(paths).map(([name, path]) => ({
+  name,
+  path: path.split('.'),
+}));
+
+/** Variables without a path in the document. */
+export const otherVariables = {
+  GANGWAY_CONFIG: 'the configuration file',
+  GANGWAY_INSTALL: 'the name of the one install and its tool, else "default"',
+  GANGWAY_API_TOKEN: 'the token that commands with --remote send',
+  GANGWAY_CONNECT_TOKEN: 'the platform token that "gangway connect" is to use',
+  GANGWAY_SECRET_KEY: '32 bytes that everything secret is encrypted with',
+  GANGWAY_SECRET_KEY_PREVIOUS: 'the key before it, for gangway key rotate',
+};
+
+/** With a file, only the settings of the server are taken from variables. */
+function overridesFile({ path: [section = ''] }: Variable): boolean {
+  return ['database', 'receiver', 'console', 'log'].includes(section);
+}
+
+export interface SecretKeys {
+  /** The key with which everything secret is encrypted; undefined if a key file is used instead. */
+  secretKey: Buffer | undefined;
+  /** The key that `gangway key rotate` replaces by `secretKey`. */
+  previousSecretKey: Buffer | undefined;
+}
+
+const remedy = 'make one with: openssl rand -base64 32';
+
+/**
+ * Reads `GANGWAY_SECRET_KEY` and `GANGWAY_SECRET_KEY_PREVIOUS`, each from the variable or its `_FILE`.
+ * `isRequired`: several instances share the database, so a key file on one of them is not enough.
+ */
+export function loadSecretKeys(
+  env: Environment,
+  folder: string,
+  isRequired: boolean,
+): SecretKeys & { faults: ConfigFault[] } {
+  const faults: ConfigFault[] = [];
+  const name = 'GANGWAY_SECRET_KEY';
+  const secretKey = load(name);
+  const previousSecretKey = load(`${name}_PREVIOUS`);
+  if (secretKey === undefined && faults.length === 0 && isRequired) {
+    faults.push({ path: [name], message: `is required with PostgreSQL; ${remedy}` });
+  }
+  return { secretKey, previousSecretKey, faults };
+
+  function load(variable: string): Buffer | undefined {
+    try {
+      const text = readVariable(variable, env, folder);
+      return text === undefined ? undefined : parseSecretKey(text.trim());
+    } catch (error) {
+      faults.push({ path: [variable], message: toAppError(error).message });
+      return undefined;
+    }
+  }
+}
+
+/** 32 bytes as hex, base64 or base64url, with or without padding. Throws `invalid`. */
+function parseSecretKey(text: string): Buffer {
+  if (/^[\da-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
+  // the last of the 43 characters carries four bits of the key and two that must be zero
+  if (/^[\w+/-]{42}[AEIMQUYcgkosw048]=?$/.test(text)) return Buffer.from(text, 'base64');
+  throw new AppError('invalid', `must be 32 bytes as base64, base64url or hex; ${remedy}`);
 }

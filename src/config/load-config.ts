@@ -14,7 +14,7 @@ import {
   startsWith,
   withValueAt,
 } from './document.ts';
-import { isSetUp, type Layered, layerVariables } from './environment.ts';
+import { isSetUp, type Layered, layerVariables, loadSecretKeys, type SecretKeys } from './environment.ts';
 import {
   type ConfigurationQuery,
   type ConfigurationSource,
@@ -23,10 +23,8 @@ import {
 } from './find-configuration.ts';
 import { describeAt, propertiesOf } from './json-schema.ts';
 import { suggestNearest } from './nearest.ts';
-import { readDocument } from './read-document.ts';
+import { readDocument, readSmallFile } from './read-file.ts';
 import { resolveReferences } from './references.ts';
-import { loadSecretKeys, type SecretKeys } from './secret-key.ts';
-import { readSmallFile } from './small-file.ts';
 
 /**
  * This folder turns a file and the environment into one validated `Config`. Only this folder reads

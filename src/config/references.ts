@@ -1,7 +1,7 @@
 import { AppError, toAppError } from '../domain/errors.ts';
 import { type ConfigFault, type Document, type Environment, formatPath, isDocument, type Path } from './document.ts';
 import { describeAt, maybeSecret } from './json-schema.ts';
-import { readSmallFile } from './small-file.ts';
+import { readSmallFile } from './read-file.ts';
 
 /**
  * Secrets by reference: `{"env": "NAME"}` or `{"file": "path"}` instead of a text that may be secret

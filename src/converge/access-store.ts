@@ -1,5 +1,5 @@
 import type { Transaction } from '../db/database.ts';
-import { hasChanged, hasRows } from '../db/rows.ts';
+import { hasChanged, hasRows } from '../db/query.ts';
 import { heldStates } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { endGivenAddresses, forgetAbsence, updateAddress } from '../memberships/address-store.ts';

@@ -1,8 +1,7 @@
 import type { Added, Member, Person } from '../adapters/adapter.ts';
 import type { Context } from '../context.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
-import { mayChange } from '../tools/account-rules.ts';
-import { createPassword } from '../tools/new-password.ts';
+import { createPassword, mayChange } from '../tools/accounts.ts';
 import { findOthersAdded } from './access-store.ts';
 import { isAccountKnownAsOurs } from './account-store.ts';
 import type { Attempt } from './claim-store.ts';

@@ -1,8 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import { installsIn } from '../db/installs-in.ts';
 import { claimRows, isFree, takeTurn } from '../db/lease.ts';
-import { hasChanged } from '../db/rows.ts';
+import { hasChanged, installsIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { credentialContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';

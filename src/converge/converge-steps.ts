@@ -6,7 +6,7 @@ import { notListed } from '../domain/tool-trouble.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { backoffMs, retry } from '../lib/retry.ts';
-import { isProtected } from '../tools/account-rules.ts';
+import { isProtected } from '../tools/accounts.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { AccountUse } from './account-store.ts';
 import { type Attempt, convergeLeaseMs, prolongClaim } from './claim-store.ts';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../context.ts';
-import { holdLock, releaseLock } from '../db/lock-store.ts';
+import { holdLock, releaseLock } from '../db/lock.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import { createTurns } from '../lib/turns.ts';
-import { isShared } from '../tools/account-rules.ts';
+import { isShared } from '../tools/accounts.ts';
 import { adaptPace, firstPace, type PaceSample, slotsOf } from './adapt-pace.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
 import {

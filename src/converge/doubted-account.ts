@@ -4,7 +4,7 @@ import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
-import { mayChange } from '../tools/account-rules.ts';
+import { mayChange } from '../tools/accounts.ts';
 import { forgetMemberId, isBoundToAnother } from './access-store.ts';
 import { isAccountKnownAsOurs } from './account-store.ts';
 import type { Attempt } from './claim-store.ts';

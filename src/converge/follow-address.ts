@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { AppError } from '../domain/errors.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import { isSameAddress } from '../lib/text.ts';
-import { mayChange } from '../tools/account-rules.ts';
+import { mayChange } from '../tools/accounts.ts';
 import { isAccountKnownAsOurs } from './account-store.ts';
 import type { Attempt } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';

@@ -1,7 +1,7 @@
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
-import { countRows } from '../db/rows.ts';
+import { countRows } from '../db/query.ts';
 import { invitationContext } from '../db/seal-contexts.ts';
 import { AppError } from '../domain/errors.ts';
 import type { InvitationContent } from '../domain/invitation.ts';

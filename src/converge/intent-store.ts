@@ -1,6 +1,6 @@
 import type { Member } from '../adapters/adapter.ts';
 import type { Transaction } from '../db/database.ts';
-import { hasChanged } from '../db/rows.ts';
+import { hasChanged } from '../db/query.ts';
 import { credentialContext } from '../db/seal-contexts.ts';
 import type { ToolOperation } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';

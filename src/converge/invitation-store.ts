@@ -1,6 +1,6 @@
 import type { SelectQueryBuilder } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import { hasChanged } from '../db/rows.ts';
+import { hasChanged } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { invitationContext } from '../db/seal-contexts.ts';
 import type { DeliveredBy, InvitationContent } from '../domain/invitation.ts';

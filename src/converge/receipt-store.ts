@@ -1,7 +1,7 @@
 import { type Insertable, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { firstIdSince } from '../db/first-id-since.ts';
-import { hasRows } from '../db/rows.ts';
+import { hasRows } from '../db/query.ts';
 import type { Tables } from '../db/schema.ts';
 import type { ReceiptOutcome } from '../domain/membership.ts';
 

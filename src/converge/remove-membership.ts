@@ -6,7 +6,7 @@ import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { backoffMs } from '../lib/retry.ts';
 import type { GivenAddress } from '../memberships/address-store.ts';
-import { mayChange } from '../tools/account-rules.ts';
+import { mayChange } from '../tools/accounts.ts';
 import type { AccountUse } from './account-store.ts';
 import type { Attempt } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';

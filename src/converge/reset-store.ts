@@ -1,5 +1,5 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import { countRows } from '../db/rows.ts';
+import { countRows } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import type { Storage } from '../keys/storage.ts';
 import { instantAfter } from '../lib/clock.ts';

@@ -1,7 +1,6 @@
 import type { Context } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { onSame } from '../db/on-same.ts';
-import { hasChanged } from '../db/rows.ts';
+import { hasChanged, onSame } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
 import type { RouteLink } from '../domain/route.ts';

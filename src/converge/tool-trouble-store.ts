@@ -1,6 +1,6 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import { type Database, inTransaction } from '../db/database.ts';
-import { hasRows } from '../db/rows.ts';
+import { hasRows } from '../db/query.ts';
 import type { Tables } from '../db/schema.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
 import type { Storage } from '../keys/storage.ts';

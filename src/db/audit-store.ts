@@ -1,5 +1,5 @@
 import type { Database, Transaction } from './database.ts';
-import { given } from './rows.ts';
+import { given } from './query.ts';
 import type { Row } from './schema.ts';
 
 /** The operator who decides something, and the time. */

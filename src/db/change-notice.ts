@@ -4,7 +4,7 @@ import type { KyselyPlugin, QueryId } from 'kysely';
 export interface ChangeNotice {
   /** Finds the queries that have written. */
   plugin: KyselyPlugin;
-  /** Runs a transaction. What it writes counts from its end. */
+  /** Runs a transaction. Its changes are noticed when it ends. */
   within<T>(transaction: () => Promise<T>): Promise<T>;
 }
 

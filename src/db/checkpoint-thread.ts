@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs';
 import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import SqliteDatabase from 'better-sqlite3';
-import { emptyLog, shortenLog } from './shorten-log.ts';
+import { emptyLog, shortenLog } from './sqlite-log.ts';
 
 /**
  * The thread that moves SQLite's log into the database file. Otherwise a commit would do it, and with

@@ -12,10 +12,10 @@ export interface Checkpointer {
 
 const threadFile = new URL(`./checkpoint-thread${extname(import.meta.url)}`, import.meta.url);
 
-/** A full disk or a missing folder may be a passing fault. */
+/** A full disk or a missing folder may be temporary. */
 const restMs = 10_000;
 const lookEveryMs = 2000;
-/** A shorter log is no trouble, and a thread takes eleven megabytes. */
+/** A shorter log does no harm, and a thread takes eleven megabytes. */
 const longBytes = 1024 * 1024;
 
 /**
@@ -78,7 +78,7 @@ export function createCheckpointer(file: string | undefined, logger: Logger, sta
   };
 }
 
-/** @throws where the database is away */
+/** @throws if the file of the database is missing */
 function logBytes(file: string): number {
   statSync(file);
   return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;

@@ -22,7 +22,7 @@ interface ColumnFacts {
   isNullable?: boolean;
   isUnique?: boolean;
   default?: string | number;
-  /** The table whose `id` it is. */
+  /** The table whose `id` it refers to. */
   references?: string;
   /** What an encrypted value is bound to, by the columns of its row. */
   contextOf?(row: object): string;

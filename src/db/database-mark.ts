@@ -12,7 +12,7 @@ import { sqliteFileOf } from './sqlite-database.ts';
 export interface DatabaseMark {
   /** @param aliveAt when an instance last ran, as the database says; null if none has run */
   wasPutBack(aliveAt: string | null): Promise<boolean>;
-  /** Marks the database that was asked last. */
+  /** Marks the database that `wasPutBack` looked at last. */
   write(aliveAt: string): Promise<void>;
 }
 

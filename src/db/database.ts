@@ -92,7 +92,7 @@ const collisionCodes = new Set([
   '55P03',
 ]);
 
-/** Whether another one has what is needed, and the same succeeds when it has given it back. */
+/** Whether another connection holds the lock, so that the same work succeeds later. */
 export function isCollision(error: unknown): boolean {
   return collisionCodes.has(codeOf(error));
 }
@@ -113,4 +113,19 @@ function toDatabaseError(error: unknown): AppError {
   return new AppError('unavailable', `The database could not be used (${code || 'no connection'})`, {
     cause: error,
   });
+}
+
+/** Does work in a transaction and rolls it back, to see what it would do. */
+export async function rollingBack<T>(database: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const marker = new Error('rolled back on purpose');
+  const seen: { result?: T } = {};
+  try {
+    await inTransaction(database, async (tx) => {
+      seen.result = await work(tx);
+      throw marker;
+    });
+  } catch (error) {
+    if (error !== marker && !(error instanceof Error && error.cause === marker)) throw error;
+  }
+  return seen.result as T;
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { instantAfter } from '../lib/clock.ts';
 import type { Database } from './database.ts';
 
-/** If clocks differ or commits overtake each other, ids and times are not in quite the same order. */
+/** Ids and times are not quite in the same order where clocks differ or commits overtake each other. */
 const disorderMs = 60_000;
 
 /**
@@ -18,7 +18,7 @@ export async function firstIdSince(
   return await bisect(kysely, table, column, instantAfter(since, -disorderMs));
 }
 
-/** The same, such that every row up to an instant has a smaller id. */
+/** An id such that every row up to an instant has a smaller one. */
 export async function firstIdBeyond(
   kysely: Database['kysely'],
   table: TimedTable,
@@ -36,8 +36,8 @@ async function bisect(kysely: Database['kysely'], table: TimedTable, column: str
 }
 
 /**
- * All steps in one statement, as each alone would be a way to the server and back. Every row up to `older` is too old,
- * and no row from `young` on is.
+ * All steps in one statement, because each alone would be a round trip. Every row up to `older` is too old, and no row
+ * from `young` on is.
  */
 export function bisection(table: TimedTable, column: string, margin: string) {
   const from = sql.table(table);

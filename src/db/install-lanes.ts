@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createTurnLanes, type Loop, type Polling } from '../lib/loop.ts';
 import type { Database } from './database.ts';
-import { type Hold, takeLock } from './with-lock.ts';
+import { type Hold, takeLock } from './lock.ts';
 
 /** The lock of an install's work, and the pulse of the loop. */
 export interface LaneHold extends Hold {
@@ -19,7 +19,7 @@ interface InstallLanesOptions {
   leaseMs: number;
   /** @returns the installs with work due */
   due(): Promise<readonly string[]>;
-  /** Looks for itself what is due: another process may have done it since `due`. */
+  /** It asks again what is due, because another process may have done it since `due`. */
   work(install: string, signal: AbortSignal, hold: LaneHold): Promise<unknown>;
 }
 

@@ -31,7 +31,7 @@ export async function listInstances(tx: Transaction): Promise<Instance[]> {
   return await tx.selectFrom('instance').selectAll().orderBy('beatAt', 'desc').execute();
 }
 
-/** Until the transaction ends no instance can write its first heartbeat. A transaction of SQLite locks the whole file. */
+/** Until the transaction ends, no instance can write its first heartbeat. SQLite locks the whole file anyway. */
 export async function lockInstances(tx: Transaction, dialect: Database['dialect']): Promise<void> {
   if (dialect === 'postgres') await sql`lock table instance in exclusive mode`.execute(tx);
 }

@@ -28,7 +28,7 @@ export function lockRows<DB, TB extends keyof DB, O>(
   return dialect === 'postgres' ? rows.forUpdate() : rows;
 }
 
-/** The same, without those that another transaction has: to claim some of what is due. */
+/** Locks these rows, without those that another transaction has locked: to claim some of what is due. */
 export function claimRows<DB, TB extends keyof DB, O>(
   { dialect }: Dialect,
   rows: SelectQueryBuilder<DB, TB, O>,

@@ -37,8 +37,8 @@ export async function migrate(database: Database): Promise<string[]> {
 }
 
 /**
- * The names of the migrations that this version would run. Changes nothing. Kysely can tell as well, but it looks at
- * every column of every table to find its own, and each command begins by this.
+ * The names of the migrations that this version would run. Changes nothing. Kysely knows them too, but it looks at
+ * every column of every table, and each command begins with this.
  */
 export async function listPending(dialect: Database['dialect'], db: Transaction): Promise<string[]> {
   const names = Object.keys(migrations);
@@ -55,8 +55,7 @@ const findTable = {
 };
 
 async function runMigrations({ dialect }: Database, db: Transaction): Promise<string[]> {
-  // Kysely refuses a database in which a newer version has run migrations that this one does not know.
-  // Whether that matters is decided by `compatibility`.
+  // Kysely refuses a database in which a newer version has run further migrations. Here `compatibility` decides that.
   if ((await listPending(dialect, db)).length === 0) return [];
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
   const { error, results = [] } = await migrator.migrateToLatest();

@@ -4,10 +4,9 @@ import { budget } from './schema/budget.ts';
 import { evidence } from './schema/evidence.ts';
 import { inbox } from './schema/inbox.ts';
 import { installs } from './schema/installs.ts';
-import { memberships } from './schema/memberships.ts';
+import { memberships, removals } from './schema/memberships.ts';
 import { messages } from './schema/messages.ts';
 import { operation } from './schema/operation.ts';
-import { removals } from './schema/removals.ts';
 import { tools } from './schema/tools.ts';
 import { usage } from './schema/usage.ts';
 

@@ -47,7 +47,7 @@ export const addressDigest = {
   textOf: (plain: Buffer) => plain.toString('utf8').toLowerCase(),
 };
 
-/** The address in a drift finding. Empty where the tool shows none: no person is searched for by that. */
+/** The address in a drift finding. Empty if the tool shows none, and no person is searched for by that. */
 export function addressIn(plain: Buffer): string {
   const { email } = JSON.parse(plain.toString('utf8')) as { email: string | null };
   return email?.toLowerCase() ?? '';

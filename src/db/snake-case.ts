@@ -17,7 +17,7 @@ import { flags } from './schema.ts';
 
 /**
  * Names are in snake case in the database and in camel case in the program. Kysely's plugin for this
- * copies the tree of each query: `bench:converge` took 13 % more of the processor with it. Here a name is
+ * copies the tree of each query: `bench:converge` took 13 % more processor time with it. Here a name is
  * changed while the text of the query is written, and the plugin changes only the rows.
  */
 export class RowsInCamelCase extends CamelCasePlugin {
@@ -97,7 +97,7 @@ class SnakeCasePostgresCompiler extends PostgresQueryCompiler {
   }
 }
 
-/** A longer list of a condition is one parameter, so that a list may have any length. */
+/** A longer list in a condition becomes one parameter, so that a list may have any length. */
 const mostParameters = 100;
 
 function isLong({ values }: PrimitiveValueListNode): boolean {
@@ -105,7 +105,7 @@ function isLong({ values }: PrimitiveValueListNode): boolean {
   return values.length > mostParameters && (type === 'string' || type === 'number');
 }
 
-/** Neither database has a list without values. */
+/** Neither database accepts an empty list. */
 function isEmptyList(node: OperationNode): boolean {
   return PrimitiveValueListNode.is(node) && node.values.length === 0;
 }

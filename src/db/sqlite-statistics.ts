@@ -2,11 +2,11 @@ import { sql } from 'kysely';
 import type { Transaction } from './database.ts';
 
 /**
- * What SQLite's planner takes for granted about the tables that grow. Without it, it holds an index by tool or by install
- * for a good one: in a database with 50,000 memberships, one more start of a contract took 280 ms of the processor in its
- * transaction, and takes 13 ms with them. `ANALYZE` would count what is there: then a plan depends on what a database was
- * like when it was last counted, and a new one has nothing yet. So these are the numbers that a large installation would
- * have, assumed and the same everywhere (https://www.sqlite.org/lang_analyze.html, "Fixed results of ANALYZE").
+ * What SQLite's planner assumes about the tables that grow. Without these numbers it prefers an index by tool or by
+ * install: in a database with 50,000 memberships, one more start of a contract took 280 ms of processor time in its
+ * transaction, and takes 13 ms with them. `ANALYZE` would count the rows: then a plan would depend on what a database was
+ * like when it was last counted, and a new one has nothing to count yet. So these are the numbers of a large
+ * installation, the same everywhere (https://www.sqlite.org/lang_analyze.html, "Fixed results of ANALYZE").
  *
  * Of each index: how many rows it has, then how many have the same first column, the same first two columns, and so on.
  */
@@ -53,16 +53,16 @@ const wanted = Object.entries(statistics).flatMap(([tbl, indexes]) =>
   Object.entries(indexes).map(([idx, stat]) => ({ tbl, idx, stat })),
 );
 
-/** Writes the statistics, where they are not these already, for every connection that opens the database after it. */
+/** Writes the statistics unless they are these already. Every connection that opens the database later uses them. */
 export async function writeStatistics(tx: Transaction): Promise<void> {
   if (await areWritten(tx)) return;
-  // It makes the tables of the statistics, and counts nothing.
+  // This creates the tables of the statistics, and counts nothing.
   await sql`analyze sqlite_schema`.execute(tx);
   await sql`delete from sqlite_stat1`.execute(tx);
   await sql`delete from sqlite_stat4`.execute(tx);
   const rows = wanted.map(({ tbl, idx, stat }) => sql`(${tbl}, ${idx}, ${stat})`);
   await sql`insert into sqlite_stat1 (tbl, idx, stat) values ${sql.join(rows)}`.execute(tx);
-  // This connection reads them again.
+  // This makes this connection read them again.
   await sql`analyze sqlite_schema`.execute(tx);
 }
 

@@ -1,17 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 /**
- * How two threads of a process take turns at SQLite's lock for writing. SQLite gives it to who asks at the right moment,
- * and who finds it taken asks again after up to 100 ms: a thread that writes without a break leaves the other none. Here
- * the one that stores deliveries goes first. Other processes know nothing of this.
+ * How two threads of a process take turns at SQLite's lock for writing. SQLite gives it to whoever asks at the right
+ * moment, and whoever finds it taken asks again after up to 100 ms, so a thread that writes without a break leaves the
+ * other none. Here the thread that stores deliveries goes first. Other processes take no part in this.
  */
 export type WriteTurns = Int32Array<SharedArrayBuffer>;
 
 const [free, wanted] = [0, 1];
 const patienceMs = 5000;
-/** When to ask again where nothing was heard, as another process or a checkpoint has the lock. */
+/** When to ask again without being woken: another process or a checkpoint may have the lock. */
 const askAgainMs = 5;
-/** Longer than a turn of the first takes. Else the other would wait for a thread that is gone. */
+/** Longer than any turn of the first thread. Without a limit the other would wait for a thread that is gone. */
 const longestGivenWayMs = 25;
 
 export function createWriteTurns(): WriteTurns {
@@ -21,7 +21,7 @@ export function createWriteTurns(): WriteTurns {
 /**
  * Takes the lock as soon as the other thread gives it back.
  *
- * @param take throws where the lock is not free, as `isTaken` says
+ * @param take throws an error for which `isTaken` holds while the lock is not free
  */
 export async function takeFirst(
   turns: WriteTurns,
@@ -44,13 +44,13 @@ export async function takeFirst(
   }
 }
 
-/** Lets the one that goes first begin, where it waits. */
+/** Lets the thread that goes first begin, if it waits. */
 export async function giveWay(turns: WriteTurns): Promise<void> {
   const deadline = performance.now() + longestGivenWayMs;
   while (Atomics.load(turns, 0) === wanted && performance.now() < deadline) await wait(1);
 }
 
-/** The lock was given back. */
+/** Wakes the other thread. Call it when the lock is given back. */
 export function endTurn(turns: WriteTurns): void {
   Atomics.notify(turns, 0);
 }

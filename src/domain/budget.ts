@@ -1,3 +1,5 @@
+import type { Instant } from './evidence.ts';
+
 /** How much of a contract's funding is used up (spec: platform-api.md section 4). */
 
 export const budgetStates = ['ok', 'low', 'depleted', 'unknown'] as const;
@@ -7,3 +9,35 @@ export type BudgetState = (typeof budgetStates)[number];
 
 /** The states that a person can be notified of. */
 export type NotifiedBudgetState = Exclude<BudgetState, 'unknown'>;
+
+/** How fast a contract uses up its budget. */
+export interface BudgetPace {
+  /** The part of the funded volume that is used: 0 to 1. */
+  consumedFraction: number | null;
+  /** What the marketplace has counted on the contract in all, in the unit that it pays by. */
+  consumed: number | null;
+  /** What was reported for the days of the last week, in the same unit. */
+  lately: number;
+}
+
+export const paceDays = 7;
+const dayMs = 86_400_000;
+
+/**
+ * Pure: when the budget is used up if the work goes on as in the last week.
+ *
+ * @returns null where it never is at this pace, or where that cannot be known; now where it is used up already
+ */
+export function runsOutAt({ consumedFraction, consumed, lately }: BudgetPace, now: Date): Instant | null {
+  if (consumedFraction === null) return null;
+  if (consumedFraction >= 1) return now.toISOString();
+  // The marketplace counts the volume in a unit of its own, such as hours: only the used part is known in ours.
+  if (consumedFraction <= 0 || consumed === null || consumed <= 0 || lately <= 0) return null;
+  const left = (consumed / consumedFraction) * (1 - consumedFraction);
+  const days = (left / lately) * paceDays;
+  const at = now.getTime() + days * dayMs;
+  return at > longestMs ? null : new Date(at).toISOString();
+}
+
+/** Instants of later years do not sort as texts. */
+const longestMs = Date.parse('9999-12-31T23:59:59.999Z');

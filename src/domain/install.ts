@@ -1,5 +1,3 @@
-import type { SourceKind } from './source-kind.ts';
-
 /** A customer's connection, from the configuration or, connected by command, from the database. */
 export interface Install {
   source: SourceKind;
@@ -17,3 +15,8 @@ export interface Install {
   guidelines: boolean;
   livesIn: 'configuration' | 'database';
 }
+
+/** `platform`: a platform that a customer has installed. `employer`: an employer's own account. */
+export const sourceKinds = ['platform', 'employer'] as const;
+
+export type SourceKind = (typeof sourceKinds)[number];

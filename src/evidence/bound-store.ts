@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import { inParts, keyIn } from '../db/key-in.ts';
+import { inParts, keyIn } from '../db/query.ts';
 import type { PairEvidence, ParticipationEvidence } from '../domain/evidence.ts';
 import { readHires } from '../inbox/storage-store.ts';
 

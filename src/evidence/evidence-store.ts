@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import { inParts, keyIn } from '../db/key-in.ts';
+import { inParts, keyIn } from '../db/query.ts';
 import { type Row as RowOf, tables } from '../db/schema.ts';
 import { workEmailContext } from '../db/seal-contexts.ts';
 import {

@@ -1,4 +1,4 @@
-import { given } from '../db/rows.ts';
+import { given } from '../db/query.ts';
 import type { LinkEvidence } from '../domain/evidence.ts';
 import type { Storage } from '../keys/storage.ts';
 

@@ -1,5 +1,5 @@
 import type { Transaction } from '../db/database.ts';
-import { inParts, keyIn } from '../db/key-in.ts';
+import { inParts, keyIn } from '../db/query.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 
 /** The SQL of clearing what evidence names people by: their names and addresses, and titles of contracts. */

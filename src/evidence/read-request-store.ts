@@ -1,7 +1,7 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { installsIn } from '../db/installs-in.ts';
 import { claimRows, isFree } from '../db/lease.ts';
+import { installsIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import type { Storage } from '../keys/storage.ts';

@@ -1,5 +1,5 @@
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { jsonTexts } from '../db/json-list.ts';
+import { jsonTexts } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import type { Storage } from '../keys/storage.ts';
 

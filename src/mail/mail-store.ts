@@ -1,7 +1,7 @@
 import { beginMailing, postponeMailing, settleMailing, type Unsent } from '../converge/invitation-store.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { claimRows, takeTurn } from '../db/lease.ts';
-import { onSame } from '../db/on-same.ts';
+import { onSame } from '../db/query.ts';
 import { invitationContext, workEmailContext } from '../db/seal-contexts.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
 import { domainOf } from '../domain/marketplace-text.ts';

@@ -1,5 +1,5 @@
 import type { Transaction } from '../db/database.ts';
-import { onSame } from '../db/on-same.ts';
+import { onSame } from '../db/query.ts';
 import { type Stretch, stretchesOf } from '../domain/access-history.ts';
 import type { Instant } from '../domain/evidence.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';

@@ -8,10 +8,7 @@ import {
   sql,
 } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import { installsIn } from '../db/installs-in.ts';
-import { inParts, keyIn } from '../db/key-in.ts';
-import { onSame } from '../db/on-same.ts';
-import { hasRows } from '../db/rows.ts';
+import { hasRows, inParts, installsIn, keyIn, onSame } from '../db/query.ts';
 import type { Tables } from '../db/schema.ts';
 import type { Evidence, LinkEvidence } from '../domain/evidence.ts';
 import type { Storage } from '../keys/storage.ts';

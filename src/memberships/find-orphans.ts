@@ -1,6 +1,6 @@
 import type { Config } from '../config/config-schema.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { onSame } from '../db/on-same.ts';
+import { onSame } from '../db/query.ts';
 import { heldStates } from '../domain/membership.ts';
 import type { Route, RouteLink } from '../domain/route.ts';
 import type { Storage } from '../keys/storage.ts';

@@ -1,7 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import { onSame } from '../db/on-same.ts';
-import { countRows, given } from '../db/rows.ts';
+import { countRows, given, onSame } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { MembershipState } from '../domain/membership.ts';
 

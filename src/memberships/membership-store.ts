@@ -1,8 +1,7 @@
 import type { Expression, ExpressionBuilder, Insertable, SqlBool } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import { keyIn } from '../db/key-in.ts';
 import { lockRows } from '../db/lease.ts';
-import { onSame } from '../db/on-same.ts';
+import { keyIn, onSame } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { Absences } from '../domain/absences.ts';
 import type { GrantEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';

@@ -1,6 +1,6 @@
 import { type OnConflictBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import { inParts } from '../db/key-in.ts';
+import { inParts } from '../db/query.ts';
 import type { Tables } from '../db/schema.ts';
 import type { Day } from '../domain/usage.ts';
 

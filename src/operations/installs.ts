@@ -4,7 +4,7 @@ import { nameRule, projectRule } from '../config/text-rules.ts';
 import { writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
-import { sourceKinds } from '../domain/source-kind.ts';
+import { sourceKinds } from '../domain/install.ts';
 import { findConnectedInstall, removeConnectedInstall } from '../installs/install-store.ts';
 import { dropSubscription } from '../installs/subscription/subscription-store.ts';
 import { refuseOrphaning } from '../memberships/check-orphans.ts';

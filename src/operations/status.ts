@@ -7,7 +7,6 @@ import { countReceipts, listMetAfter, type MetAfter } from '../converge/receipt-
 import { budgetStates } from '../domain/budget.ts';
 import { deliveryStates } from '../domain/delivery.ts';
 import { membershipStates } from '../domain/membership.ts';
-import { percentileOf } from '../domain/percentile.ts';
 import { countDeliveries } from '../inbox/delivery-count-store.ts';
 import { instantIn } from '../lib/clock.ts';
 import { toDurationMs } from '../lib/units.ts';
@@ -210,4 +209,15 @@ function saySince({ since, deliveries, receipts, removals, lowered }: Status): s
     ),
     ...section(`Usage reported lower than before since ${since} (gangway usage held)`, lowered),
   ];
+}
+
+/**
+ * The value that this share of all values does not exceed, by the nearest rank.
+ *
+ * @param share above 0 and at most 1, such as 0.95
+ * @returns null of no values
+ */
+export function percentileOf(values: readonly number[], share: number): number | null {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.ceil(share * sorted.length) - 1] ?? null;
 }

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import { jsonTexts } from '../db/json-list.ts';
+import { jsonTexts } from '../db/query.ts';
 import type { Storage } from '../keys/storage.ts';
 
 /** The SQL of the people of each install: those who do not go on without an operator, and their names. */

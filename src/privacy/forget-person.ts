@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type By, writeAudit } from '../db/audit-store.ts';
-import { inTransaction, type Transaction } from '../db/database.ts';
-import { rollingBack } from '../db/rolling-back.ts';
+import { inTransaction, rollingBack, type Transaction } from '../db/database.ts';
 import { workEmailContext } from '../db/seal-contexts.ts';
 import { AppError } from '../domain/errors.ts';
 import { openBody, type PagedDelivery, pageDeliveries, removeDeliveries } from '../inbox/inbox-store.ts';

@@ -1,7 +1,6 @@
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import { inParts } from '../db/key-in.ts';
-import { onSame } from '../db/on-same.ts';
+import { inParts, onSame } from '../db/query.ts';
 import {
   type AskedEnd,
   findListWait,

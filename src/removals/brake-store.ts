@@ -1,8 +1,7 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import { inParts } from '../db/key-in.ts';
 import { isFree } from '../db/lease.ts';
-import { countRows } from '../db/rows.ts';
+import { countRows, inParts } from '../db/query.ts';
 import type { Tables } from '../db/schema.ts';
 import {
   type BrakeCounts,

@@ -1,5 +1,5 @@
 import type { Transaction } from '../db/database.ts';
-import { onSame } from '../db/on-same.ts';
+import { onSame } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
 import type { RoutedLink } from '../domain/route.ts';

@@ -1,7 +1,6 @@
 import type { Database, Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
-import { onSame } from '../db/on-same.ts';
-import { given, hasRows } from '../db/rows.ts';
+import { given, hasRows, onSame } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import type { PlanItemOutcome, PlanState } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';

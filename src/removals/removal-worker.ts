@@ -8,7 +8,7 @@ import { chunksOf } from '../lib/lists.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { clearRemovals } from '../memberships/clearance-store.ts';
 import { lockEvidence } from '../memberships/lock-evidence.ts';
-import { canReturn } from '../tools/account-rules.ts';
+import { canReturn } from '../tools/accounts.ts';
 import { awaitLists, awaitReadingsAfterPause, type PassingRemovals, type WantLists } from './awaited-reading-store.ts';
 import {
   countDelivered,

@@ -1,12 +1,15 @@
+import { realpathSync } from 'node:fs';
+import path from 'node:path';
 import type { Adapter } from '../adapters/adapter.ts';
 import { wrapCalls } from '../adapters/adapter-schema.ts';
 import type { Context } from '../context.ts';
+import { inTransaction } from '../db/database.ts';
 import { isOtherServer, type Server } from '../domain/binding.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Storage } from '../keys/storage.ts';
+import type { Logger } from '../lib/logger.ts';
 import { dropTrailing } from '../lib/text.ts';
-import { isSameServer } from './same-server.ts';
-import { findToolBinding, learnToolBinding, listToolBindings } from './tool-binding-store.ts';
+import { findToolBinding, learnToolBinding, listToolBindings, renameToolBinding } from './tool-binding-store.ts';
 
 /** The server is asked again after this time, because another one may answer at the same address. */
 const believedForMs = 10 * 60_000;
@@ -137,4 +140,46 @@ function withFirst(adapter: Adapter, verify: (signal: AbortSignal) => Promise<vo
       yield* call(...args);
     };
   });
+}
+
+/** Whether two tools are one server. If both tell an identity, it decides; otherwise the address or the file does. */
+export function isSameServer(one: Server, other: Server): boolean {
+  if (one.identity !== null && other.identity !== null) return one.identity === other.identity;
+  if (one.location === null || other.location === null) return false;
+  return one.location === other.location || realPathOf(one.location) === realPathOf(other.location);
+}
+
+/** Follows the symbolic links of a file that need not exist yet. An address stays different from every other one. */
+function realPathOf(location: string): string {
+  const file = path.resolve(location);
+  try {
+    return realpathSync(file);
+  } catch {
+    return file === path.dirname(file) ? file : path.join(realPathOf(path.dirname(file)), path.basename(file));
+  }
+}
+
+/**
+ * Gives what is stored of a tool to its new name: a tool is its server, so what is ours in it stays ours. Nothing is
+ * carried to a name that was used before, nor where several names could be meant.
+ */
+export async function carryTools(
+  ctx: Storage,
+  tools: ReadonlyMap<string, { settings: object }>,
+  logger: Logger,
+): Promise<void> {
+  const bound = await listToolBindings(ctx);
+  const unused = bound.filter(({ tool }) => !tools.has(tool));
+  if (unused.length === 0) return;
+  const known = new Set(bound.map(({ tool }) => tool));
+  const added = [...tools]
+    .filter(([tool]) => !known.has(tool))
+    .map(([tool, { settings }]) => ({ tool, server: { identity: null, location: locationOf(settings) } }));
+  for (const { tool: from, ...server } of unused) {
+    const [to, ...others] = added.filter((one) => isSameServer(server, one.server));
+    if (to === undefined || others.length > 0) continue;
+    if (unused.filter((one) => isSameServer(one, to.server)).length > 1) continue;
+    const isCarried = await inTransaction(ctx.database, (tx) => renameToolBinding(ctx, tx, from, to.tool));
+    if (isCarried) logger.warn({ from, to: to.tool }, 'A tool has a new name: its members are carried over');
+  }
 }

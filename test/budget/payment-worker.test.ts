@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Context } from '../../src/context.ts';
-import { holdLock } from '../../src/db/lock-store.ts';
+import { holdLock } from '../../src/db/lock.ts';
 import { instantIn } from '../../src/lib/clock.ts';
 import { openPaymentWorld } from '../support/payment-world.ts';
 import { describeAnyDatabase } from '../support/tries.ts';

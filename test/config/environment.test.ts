@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readEnvironment } from '../../src/config/environment.ts';
+import { otherVariables, readEnvironment, variables } from '../../src/config/environment.ts';
 import { findConfiguration } from '../../src/config/find-configuration.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { otherVariables, variables } from '../../src/config/variables.ts';
 import { createWorkspace } from './workspace.ts';
 
 const token = { GANGWAY_TOKEN: 'ot_ptk_1' };

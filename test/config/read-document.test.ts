@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseJson } from '../../src/config/read-document.ts';
+import { parseJson } from '../../src/config/read-file.ts';
 import { tries } from '../support/tries.ts';
 
 describe('parseJson', () => {

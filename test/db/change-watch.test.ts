@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { expect, it, onTestFinished } from 'vitest';
-import { createChangeChannel } from '../../src/db/change-channel.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
+import { createChangeChannel } from '../../src/db/postgres-database.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
 import { describeEachDialect, openForTest, postgres } from '../support/databases.ts';
 import { openSwallowingProxy } from '../support/swallowing-proxy.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { createInstallLanes, type LaneHold } from '../../src/db/install-lanes.ts';
-import { holdLock } from '../../src/db/lock-store.ts';
+import { holdLock } from '../../src/db/lock.ts';
 import { instantIn } from '../../src/lib/clock.ts';
 import { startLoops } from '../support/engine-harness.ts';
 import { createFakeClock } from '../support/fake-clock.ts';

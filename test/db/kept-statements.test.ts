@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withKeptStatements } from '../../src/db/kept-statements.ts';
+import { withKeptStatements } from '../../src/db/sqlite-database.ts';
 
 /** Texts of ten characters. */
 const text = (name: string) => name.padEnd(10, '.');

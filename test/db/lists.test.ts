@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { countRows, hasChanged, hasRows } from '../../src/db/rows.ts';
+import { countRows, hasChanged, hasRows } from '../../src/db/query.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 
 const all = Array.from({ length: 200 }, (_, index) => `one "${index}"`);

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { holdLock, releaseLock } from '../../src/db/lock-store.ts';
+import { holdLock, releaseLock } from '../../src/db/lock.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
 
 const at = (seconds: number) => new Date(Date.UTC(2026, 2, 15, 12, 0, seconds)).toISOString();

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import SqliteDatabase from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
-import { shortenLog } from '../../src/db/shorten-log.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
+import { shortenLog } from '../../src/db/sqlite-log.ts';
 import { sqlite } from '../support/databases.ts';
 
 const mib = 1024 * 1024;

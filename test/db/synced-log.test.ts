@@ -6,7 +6,7 @@ import { type Database, inTransaction } from '../../src/db/database.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
-import type { SyncFile } from '../../src/db/synced-log.ts';
+import type { SyncFile } from '../../src/db/sqlite-log.ts';
 import { openForTest, sqlite } from '../support/databases.ts';
 import { createFolder } from '../support/folder.ts';
 import { until } from '../support/until.ts';

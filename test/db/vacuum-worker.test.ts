@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
-import { shrinkFile } from '../../src/db/vacuum-worker.ts';
+import { shrinkFile } from '../../src/db/sqlite-file.ts';
 import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { deleteOld } from '../../src/inbox/storage-store.ts';
 import { openForTest, postgres, sqlite } from '../support/databases.ts';

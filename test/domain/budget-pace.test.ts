@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { runsOutAt } from '../../src/domain/budget-pace.ts';
+import { runsOutAt } from '../../src/domain/budget.ts';
 
 const now = new Date('2026-03-15T12:00:00.000Z');
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { percentileOf } from '../../src/domain/percentile.ts';
+import { percentileOf } from '../../src/operations/status.ts';
 
 describe('percentileOf', () => {
   it.each([

@@ -138,7 +138,7 @@ export const liveMutants: readonly LiveMutant[] = [
   },
   {
     rule: 'What is ours in a tool goes with its new name',
-    file: 'src/tools/carry-tools.ts',
+    file: 'src/tools/bind-tool.ts',
     find: 'const isCarried = await inTransaction(ctx.database, (tx) => renameToolBinding(ctx, tx, from, to.tool));',
     replace:
       'const isCarried = ctx === undefined && (await inTransaction(ctx.database, (tx) => renameToolBinding(ctx, tx, from, to.tool)));',

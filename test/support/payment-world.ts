@@ -3,7 +3,7 @@ import { listPendingPayments, wantPaymentsRead } from '../../src/budget/payment-
 import { readPayments } from '../../src/budget/payment-worker.ts';
 import type { Context } from '../../src/context.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
-import { withLock } from '../../src/db/with-lock.ts';
+import { withLock } from '../../src/db/lock.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createEmployerSource } from '../../src/sources/employer/create-employer-source.ts';

@@ -1,7 +1,7 @@
 import { Config } from '../../src/config/config-schema.ts';
 import type { Context } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
-import { type Hold, withLock } from '../../src/db/with-lock.ts';
+import { type Hold, withLock } from '../../src/db/lock.ts';
 import { platformEventTypes } from '../../src/domain/event.ts';
 import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { endpointsOf, type StoredEndpoint } from '../../src/installs/endpoint-store.ts';

@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Context } from '../../src/context.ts';
-import {
-  canReturn,
-  describeSharedAccounts,
-  findSharedAccounts,
-  mayChangeAccounts,
-} from '../../src/tools/account-rules.ts';
+import { canReturn, describeSharedAccounts, findSharedAccounts, mayChangeAccounts } from '../../src/tools/accounts.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 
 const alone = new Map([

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { carryTools } from '../../src/tools/carry-tools.ts';
+import { carryTools } from '../../src/tools/bind-tool.ts';
 import { learnToolBinding, listToolBindings } from '../../src/tools/tool-binding-store.ts';
 import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../domain/errors.ts';
+import type { SourceKind } from '../../domain/install.ts';
 import type { RunOutcome, RunTrigger } from '../../domain/run.ts';
-import type { SourceKind } from '../../domain/source-kind.ts';
 import { bigint, counter, instant, integer, sealed, table, text } from '../columns.ts';
 import { endpointSecretContext, replacedTokenContext, tokenContext } from '../seal-contexts.ts';
 

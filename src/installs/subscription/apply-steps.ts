@@ -1,5 +1,5 @@
 import { inTransaction } from '../../db/database.ts';
-import type { Hold } from '../../db/with-lock.ts';
+import type { Hold } from '../../db/lock.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { type Hold, withLock } from '../../db/with-lock.ts';
+import { type Hold, withLock } from '../../db/lock.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Endpoint } from '../../sources/endpoint.ts';
 import { applySteps } from './apply-steps.ts';

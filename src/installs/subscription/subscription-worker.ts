@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import { createInstallLanes } from '../../db/install-lanes.ts';
-import type { Hold } from '../../db/with-lock.ts';
+import type { Hold } from '../../db/lock.ts';
 import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import type { Loop } from '../../lib/loop.ts';

@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import type { By } from '../../db/audit-store.ts';
-import { type Hold, withLock } from '../../db/with-lock.ts';
+import { type Hold, withLock } from '../../db/lock.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { isGranted } from '../../sources/scopes.ts';
 import type { Grant, Source } from '../../sources/source.ts';

@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import { type By, writeAudit } from '../../db/audit-store.ts';
 import { inTransaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
-import type { SourceKind } from '../../domain/source-kind.ts';
+import type { SourceKind } from '../../domain/install.ts';
 import { bindInstall, checkBinding } from '../../installs/binding-store.ts';
 import { grantIdsOf, holdersOfGrant } from '../../installs/grant-store.ts';
 import type { InstallRegistry } from '../../installs/install-registry.ts';

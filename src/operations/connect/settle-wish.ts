@@ -2,7 +2,7 @@ import { jobRule } from '../../config/text-rules.ts';
 import { secret } from '../../config/values-schema.ts';
 import type { Context } from '../../context.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { SourceKind } from '../../domain/source-kind.ts';
+import type { SourceKind } from '../../domain/install.ts';
 
 /** The people of a job are to work in a project. */
 export interface WantedJob {

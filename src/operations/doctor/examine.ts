@@ -13,7 +13,7 @@ import { findOrphans, type Orphan } from '../../memberships/find-orphans.ts';
 import { createLinkRouter } from '../../memberships/link-router.ts';
 import { listTroubles } from '../../operator/list-troubles.ts';
 import { loadInstances } from '../../operator/load-running.ts';
-import { describeSharedAccounts, findSharedAccounts } from '../../tools/account-rules.ts';
+import { describeSharedAccounts, findSharedAccounts } from '../../tools/accounts.ts';
 import { type Check, nameApart, ok, warning } from './check.ts';
 import { checkWalls, examineTools } from './check-tools.ts';
 import { examineMarketplace } from './examine-marketplace.ts';

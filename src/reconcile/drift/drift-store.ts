@@ -1,7 +1,7 @@
 import type { ExpressionBuilder, RawBuilder } from 'kysely';
 import type { Database, Transaction } from '../../db/database.ts';
-import { jsonIds, jsonTexts } from '../../db/json-list.ts';
 import { lockRows } from '../../db/lease.ts';
+import { jsonIds, jsonTexts } from '../../db/query.ts';
 import type { Tables } from '../../db/schema.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { heldStates, type ReceiptOutcome } from '../../domain/membership.ts';

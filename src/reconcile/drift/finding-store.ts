@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Member } from '../../adapters/adapter.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
-import { jsonTexts } from '../../db/json-list.ts';
+import { jsonTexts } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import { driftFindingContext } from '../../db/seal-contexts.ts';
 import type { MembershipState } from '../../domain/membership.ts';

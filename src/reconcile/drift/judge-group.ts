@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import { domainOf } from '../../domain/marketplace-text.ts';
 import { instantIn } from '../../lib/clock.ts';
-import { isProtected } from '../../tools/account-rules.ts';
+import { isProtected } from '../../tools/accounts.ts';
 import { type ListMembers, readGroup } from '../../tools/read-group.ts';
 import {
   arrivalsOf,

@@ -1,7 +1,6 @@
 import type { Context } from '../../context.ts';
-import { inTransaction, type Transaction } from '../../db/database.ts';
-import { inParts } from '../../db/key-in.ts';
-import { rollingBack } from '../../db/rolling-back.ts';
+import { inTransaction, rollingBack, type Transaction } from '../../db/database.ts';
+import { inParts } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import { applyBrake } from '../../domain/brake.ts';
 import { type Evidence, emptyEvidence } from '../../domain/evidence.ts';
@@ -16,7 +15,7 @@ import { loadTrainerFacts } from '../../memberships/derive-memberships.ts';
 import { lockEvidence } from '../../memberships/lock-evidence.ts';
 import { type MembershipChange, planMemberships } from '../../memberships/plan-memberships.ts';
 import { countRemovals, findUnstarted } from '../../removals/brake-store.ts';
-import { canReturn } from '../../tools/account-rules.ts';
+import { canReturn } from '../../tools/accounts.ts';
 import { previewDrift } from '../drift/preview-drift.ts';
 import { readInSteps } from '../read/evidence-of-install.ts';
 import { knownOfInstall } from '../read/install-state-store.ts';

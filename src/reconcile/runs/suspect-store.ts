@@ -1,5 +1,5 @@
 import type { Database } from '../../db/database.ts';
-import { onSame } from '../../db/on-same.ts';
+import { onSame } from '../../db/query.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { confirmedAt, isSuspect, movedSince, provisioningOf, statusOfLink } from '../../domain/evidence-status.ts';
 import { isUnconfirmed, mayBeOpen } from '../../evidence/open-contract-store.ts';

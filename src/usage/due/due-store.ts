@@ -1,9 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../../db/database.ts';
-import { toExcluded } from '../../db/excluded.ts';
-import { jsonTexts } from '../../db/json-list.ts';
-import { inParts, keyIn } from '../../db/key-in.ts';
+import { inParts, jsonTexts, keyIn, toExcluded } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import { readSetting, writeSetting } from '../../db/setting-store.ts';
 import { type Counts, countNames, type Day } from '../../domain/usage.ts';

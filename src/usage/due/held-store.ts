@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type ExpressionBuilder, sql } from 'kysely';
 import type { Database, Transaction } from '../../db/database.ts';
-import { toExcluded } from '../../db/excluded.ts';
-import { jsonTexts } from '../../db/json-list.ts';
-import { inParts, keyIn } from '../../db/key-in.ts';
+import { inParts, jsonTexts, keyIn, toExcluded } from '../../db/query.ts';
 import type { Row, Tables } from '../../db/schema.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import type { Counts, Day, WorkedOn } from '../../domain/usage.ts';

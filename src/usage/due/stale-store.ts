@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../../db/database.ts';
-import { jsonTexts } from '../../db/json-list.ts';
+import { jsonTexts } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import type { Storage } from '../../keys/storage.ts';
 

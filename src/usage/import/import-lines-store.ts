@@ -1,6 +1,6 @@
 import { sql, type Updateable } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
-import { jsonRows, jsonTexts } from '../../db/json-list.ts';
+import { jsonRows, jsonTexts } from '../../db/query.ts';
 import type { Row, Tables } from '../../db/schema.ts';
 import type { Day } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';

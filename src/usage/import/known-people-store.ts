@@ -1,5 +1,4 @@
-import { jsonTexts } from '../../db/json-list.ts';
-import { onSame } from '../../db/on-same.ts';
+import { jsonTexts, onSame } from '../../db/query.ts';
 import type { Storage } from '../../keys/storage.ts';
 import type { ImportEntry, NamedPerson } from './entry.ts';
 

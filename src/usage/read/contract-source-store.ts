@@ -1,6 +1,5 @@
 import type { Database, Transaction } from '../../db/database.ts';
-import { jsonTexts } from '../../db/json-list.ts';
-import { onSame } from '../../db/on-same.ts';
+import { jsonTexts, onSame } from '../../db/query.ts';
 import type { ContractEvidence, ContractKey, LinkEvidence } from '../../domain/evidence.ts';
 import { heldStates } from '../../domain/membership.ts';
 import type { Storage } from '../../keys/storage.ts';

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../db/database.ts';
-import { inParts, keyIn } from '../../db/key-in.ts';
+import { inParts, keyIn } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import type { Counts, Day } from '../../domain/usage.ts';
 import { type Item, lastMoment } from './merge-items.ts';

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '../../db/database.ts';
-import { jsonTexts } from '../../db/json-list.ts';
+import { jsonTexts } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import type { Day, Moment, Observation } from '../../domain/usage.ts';
 import { toItem, totalsOf } from './load-work.ts';

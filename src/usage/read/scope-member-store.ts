@@ -1,4 +1,4 @@
-import { jsonIds } from '../../db/json-list.ts';
+import { jsonIds } from '../../db/query.ts';
 import { heldStates } from '../../domain/membership.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { addressesOfMemberships } from '../../memberships/address-store.ts';

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { inTransaction, type Transaction } from '../../db/database.ts';
-import { jsonTexts } from '../../db/json-list.ts';
-import { inParts } from '../../db/key-in.ts';
 import { claimRows, isFree } from '../../db/lease.ts';
+import { inParts, jsonTexts } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import { type Counts, noCounts } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
-import { jsonTexts } from '../../db/json-list.ts';
-import { onSame } from '../../db/on-same.ts';
+import { jsonTexts, onSame } from '../../db/query.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { chunksOf } from '../../lib/lists.ts';
 import { listEngagements } from './contract-source-store.ts';

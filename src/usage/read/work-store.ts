@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { UsageObservation } from '../../adapters/adapter.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
-import { jsonTexts } from '../../db/json-list.ts';
-import { inParts } from '../../db/key-in.ts';
+import { inParts, jsonTexts } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Day } from '../../domain/usage.ts';

@@ -1,4 +1,4 @@
-import { onSame } from '../../db/on-same.ts';
+import { onSame } from '../../db/query.ts';
 import type { Storage } from '../../keys/storage.ts';
 
 // The SQL of final readings that are not reported yet.

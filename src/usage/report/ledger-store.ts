@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
-import { toExcluded } from '../../db/excluded.ts';
-import { jsonTexts } from '../../db/json-list.ts';
-import { inParts, keyIn } from '../../db/key-in.ts';
 import { lockRows } from '../../db/lease.ts';
+import { inParts, jsonTexts, keyIn, toExcluded } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { ContractKey } from '../../domain/evidence.ts';

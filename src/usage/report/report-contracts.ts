@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../../context.ts';
-import { holdLocks, releaseLocks } from '../../db/lock-store.ts';
+import { holdLocks, releaseLocks } from '../../db/lock.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { refreshDue } from '../due/refresh-due.ts';
 import { holdLowerings } from './ledger-store.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { holdLock } from '../../../src/db/lock-store.ts';
+import { holdLock } from '../../../src/db/lock.ts';
 import { platformEventTypes as eventTypes } from '../../../src/domain/event.ts';
 import {
   beginCreatingEndpoint,

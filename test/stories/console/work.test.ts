@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
-import { inParts } from '../../../src/db/key-in.ts';
+import { inParts } from '../../../src/db/query.ts';
 import { writeSetting } from '../../../src/db/setting-store.ts';
 import { addDays } from '../../../src/lib/days.ts';
 import { createApiClient } from '../../support/api-client.ts';

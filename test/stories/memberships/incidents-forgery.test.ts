@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
 import { createLinkRouter } from '../../../src/memberships/link-router.ts';
-import { mayChangeAccounts } from '../../../src/tools/account-rules.ts';
+import { mayChangeAccounts } from '../../../src/tools/accounts.ts';
 import { inStudio } from '../../support/engine-harness.ts';
 import type { EventWish } from '../../support/event-bodies.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';

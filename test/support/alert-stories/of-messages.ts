@@ -1,7 +1,7 @@
 import { existsSync, renameSync } from 'node:fs';
 import path from 'node:path';
 import { takeInvitation } from '../../../src/converge/handover-store.ts';
-import { createFileLook } from '../../../src/db/file-watch.ts';
+import { createFileLook } from '../../../src/db/sqlite-file.ts';
 import { deleteOld } from '../../../src/inbox/storage-store.ts';
 import { createAlerts } from '../../../src/lib/alerts.ts';
 import { createMetrics } from '../../../src/lib/metrics.ts';

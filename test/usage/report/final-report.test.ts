@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { holdLock } from '../../../src/db/lock-store.ts';
+import { holdLock } from '../../../src/db/lock.ts';
 import { brakeDue } from '../../../src/removals/removal-worker.ts';
 import { scopeOfLink } from '../../../src/usage/read/find-scopes.ts';
 import { reportNextFinal } from '../../../src/usage/report/final-report-worker.ts';

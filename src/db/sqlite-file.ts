@@ -1,9 +1,55 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { sql } from 'kysely';
+import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
+
+const lookEveryMs = 2000;
+
+interface FileWatchDeps {
+  database: Pick<Database, 'checkFile'>;
+  alerts: Alerts;
+  logger: Logger;
+  clock: Clock;
+}
+
+/** Raises an alert when the files of SQLite are deleted or replaced. The deleted files are still open, so they store it. */
+export function createFileWatch({ database, alerts, logger, clock }: FileWatchDeps): Loop {
+  const look = createFileLook(database, alerts);
+  return createLoop({
+    name: 'database_file',
+    intervalMs: lookEveryMs,
+    logger,
+    clock,
+    async run() {
+      look();
+      return 'idle';
+    },
+  });
+}
+
+/** It raises or ends the alert at the first look, and then at each change. */
+export function createFileLook(database: Pick<Database, 'checkFile'>, alerts: Alerts): () => void {
+  let wasLost: boolean | undefined;
+  return () => {
+    const isLost = isFileLost(database);
+    if (isLost === wasLost) return;
+    wasLost = isLost;
+    if (isLost) alerts.raise('database_lost', {});
+    else alerts.observe('database_lost', {}, []);
+  };
+}
+
+function isFileLost(database: Pick<Database, 'checkFile'>): boolean {
+  try {
+    database.checkFile?.();
+    return false;
+  } catch {
+    return true;
+  }
+}
 
 /**
  * Frees the space that deleted rows left in a SQLite file, except what the next deliveries need.
@@ -33,7 +79,7 @@ async function countFreePages(tx: Transaction): Promise<number> {
   return rows[0]?.freelistCount ?? 0;
 }
 
-/** Each page is moved within the file. The number is small, so that no writer waits long. */
+/** A page is moved within the file before it is freed. The number is small, so that no writer waits long. */
 const pagesPerStep = 64;
 const restMs = 20;
 const intervalMs = 10 * 60_000;

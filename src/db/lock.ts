@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { AppError } from '../domain/errors.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
-import type { Database } from './database.ts';
-import { holdLock, releaseLock } from './lock-store.ts';
+import { type Database, inTransaction } from './database.ts';
+import { jsonRows } from './query.ts';
 
-/** While it is held, no other instance and no command has it. */
+/** A named lock: while it is held, no other instance and no command has it. */
 export interface Hold {
   /**
    * Renews the lock for its whole time. Call it before each call to the outside.
@@ -67,4 +68,52 @@ export async function takeLock(
     },
     release: () => releaseLock(database, name, token),
   };
+}
+
+// The SQL of named locks. They outlive a transaction but not their holder: they are leased, and another process
+// may take one when its lease has run out. They work the same on both databases.
+
+/** Takes or renews the lock; false while another holder has it. */
+export async function holdLock(
+  database: Database,
+  name: string,
+  token: string,
+  now: string,
+  leasedUntil: string,
+): Promise<boolean> {
+  return (await holdLocks(database, [name], token, now, leasedUntil)).has(name);
+}
+
+export async function releaseLock(database: Database, name: string, token: string): Promise<void> {
+  await releaseLocks(database, [name], token);
+}
+
+/** Takes or renews several locks. @returns the names of those that are held now */
+export async function holdLocks(
+  database: Database,
+  names: readonly string[],
+  token: string,
+  now: string,
+  leasedUntil: string,
+): Promise<Set<string>> {
+  // In one order, so that two holders that want the same locks cannot deadlock.
+  const rows = jsonRows(
+    database,
+    [...new Set(names)].sort().map((name) => [name, token, leasedUntil]),
+  );
+  const held = await inTransaction(database, (tx) =>
+    sql<{ name: string }>`insert into named_lock (name, token, leased_until)
+          select value ->> 0, value ->> 1, value ->> 2 from ${rows} as given
+          where true on conflict (name) do update
+          set token = excluded.token, leased_until = excluded.leased_until
+          where named_lock.token = ${token} or named_lock.leased_until <= ${now}
+          returning name`.execute(tx),
+  );
+  return new Set(held.rows.map(({ name }) => name));
+}
+
+export async function releaseLocks(database: Database, names: readonly string[], token: string): Promise<void> {
+  await inTransaction(database, (tx) =>
+    tx.deleteFrom('namedLock').where('name', 'in', names).where('token', '=', token).execute(),
+  );
 }

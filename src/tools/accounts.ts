@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import type { Adapter, Member } from '../adapters/adapter.ts';
 import type { Context } from '../context.ts';
 import { isSameAddress } from '../lib/text.ts';
@@ -47,7 +48,7 @@ export function canReturn(ctx: Context, tool: string): boolean {
 }
 
 /** A tool in which no account is ended or changed because several installs share it. */
-export interface SharedAccounts {
+interface SharedAccounts {
   tool: string;
   /** Sorted by name. */
   installs: string[];
@@ -88,4 +89,19 @@ export function isProtected(accounts: readonly string[], { id, email }: Member):
 /** The tools whose calls end with the process that made them. */
 export function findLocalTools(adapters: ReadonlyMap<string, Adapter>): string[] {
   return [...adapters].filter(([, { capabilities }]) => capabilities.endsWithProcess).map(([tool]) => tool);
+}
+
+/** Some tools require a character of each of these kinds. Characters that look alike are left out. */
+const kinds = ['abcdefghjkmnpqrstuvwxyz', 'ABCDEFGHJKLMNPQRSTUVWXYZ', '23456789', '-_.'] as const;
+const length = 24;
+
+/** A new random password, some 130 bits strong, with a character of every kind. */
+export function createPassword(): string {
+  const all = kinds.join('');
+  for (;;) {
+    const password = Array.from({ length }, () => all[randomInt(all.length)]).join('');
+    const hasEvery = kinds.every((kind) => [...kind].some((one) => password.includes(one)));
+    // A punctuation mark at the end would get lost when the password is copied from a sentence.
+    if (hasEvery && /[a-z\d]$/i.test(password)) return password;
+  }
 }

@@ -1,0 +1,117 @@
+import {
+  type DeleteResult,
+  type JoinBuilder,
+  type RawBuilder,
+  type SelectQueryBuilder,
+  type SqlBool,
+  sql,
+  type UpdateResult,
+} from 'kysely';
+import { chunksOf } from '../lib/lists.ts';
+import type { Database, Transaction } from './database.ts';
+import type { Tables } from './schema.ts';
+
+/** How many rows a query without columns has. */
+export async function countRows<DB, TB extends keyof DB>(query: SelectQueryBuilder<DB, TB, object>): Promise<number> {
+  const row = await query.select((eb) => eb.fn.countAll<number>().as('n')).executeTakeFirstOrThrow();
+  return (row as { n: number }).n;
+}
+
+/** Whether a query without columns has any row. */
+export async function hasRows<DB, TB extends keyof DB>(query: SelectQueryBuilder<DB, TB, object>): Promise<boolean> {
+  return (await query.select(sql`1`.as('one')).limit(1).executeTakeFirst()) !== undefined;
+}
+
+/** Whether a statement about one row has found that row. */
+export async function hasChanged(statement: {
+  executeTakeFirst(): Promise<UpdateResult | DeleteResult>;
+}): Promise<boolean> {
+  const result = await statement.executeTakeFirst();
+  return ('numUpdatedRows' in result ? result.numUpdatedRows : result.numDeletedRows) === 1n;
+}
+
+/** A filter for `eb.and`: the values that are given. */
+export function given<T extends object>(filter: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as object;
+}
+
+/** How many rows one statement may name, so that both databases accept the number of parameters. */
+const keysAtOnce = 1000;
+
+/** `(a, b) in (values (…), (…))`, which both databases understand. */
+export function keyIn(key: readonly string[], rows: readonly object[], of?: string): RawBuilder<boolean> {
+  const refs = key.map((column) => sql.ref(of === undefined ? column : `${of}.${column}`));
+  const values = rows.map((row) => {
+    const fields = row as Readonly<Record<string, unknown>>;
+    return sql`(${sql.join(key.map((column) => fields[column]))})`;
+  });
+  return sql`(${sql.join(refs)}) in (values ${sql.join(values)})`;
+}
+
+/** The rows in parts that one statement may name. */
+export function inParts<T>(rows: readonly T[]): T[][] {
+  return chunksOf(rows, keysAtOnce);
+}
+
+/**
+ * Rows as one JSON parameter, whose columns are read with `value ->> 0` and so on. So thousands of rows
+ * need one parameter, and lists of every length use the same statement.
+ */
+export function jsonRows(
+  { dialect }: Pick<Database, 'dialect'>,
+  list: readonly (readonly (string | number | null)[])[],
+): RawBuilder<unknown> {
+  const text = JSON.stringify(list);
+  return dialect === 'sqlite' ? sql`json_each(${text})` : sql`json_array_elements(cast(${text} as json))`;
+}
+
+/** Ids of rows for a condition with `in`, however many there are. */
+export function jsonIds(database: Pick<Database, 'dialect'>, ids: readonly number[]): RawBuilder<number> {
+  const rows = ids.map((id) => [id]);
+  return sql<number>`(select cast(value ->> 0 as bigint) from ${jsonRows(database, rows)} as given)`;
+}
+
+/** Texts for a condition with `in`, however many there are. */
+export function jsonTexts(database: Pick<Database, 'dialect'>, texts: readonly string[]): RawBuilder<string> {
+  const rows = texts.map((text) => [text]);
+  return sql<string>`(select value ->> 0 from ${jsonRows(database, rows)} as given)`;
+}
+
+/** To join two tables where they are equal in all of these columns. */
+export function onSame<A extends keyof Tables, B extends keyof Tables>(
+  table: A,
+  other: B,
+  columns: readonly (keyof Tables[A] & keyof Tables[B] & string)[],
+) {
+  const pairs = columns.map((column) => sql`${sql.ref(`${table}.${column}`)} = ${sql.ref(`${other}.${column}`)}`);
+  return <DB, TB extends keyof DB>(join: JoinBuilder<DB, TB>) => join.on(sql<SqlBool>`${sql.join(pairs, sql` and `)}`);
+}
+
+/** For `doUpdateSet`: these columns get what the row that was to be inserted has. */
+export function toExcluded(columns: readonly string[]): Record<string, RawBuilder<never>> {
+  return Object.fromEntries(columns.map((column) => [column, sql.ref<never>(`excluded.${column}`)]));
+}
+
+const all = sql<boolean>`true`;
+
+/**
+ * The installs that have rows in a table. It skips from install to install in the index, however many rows each has.
+ *
+ * @param which the rows that are looked at
+ * @param has a condition about `turn.install`
+ */
+export async function installsIn(
+  db: Transaction,
+  table: keyof Tables,
+  { which = all, has = all }: { which?: RawBuilder<boolean>; has?: RawBuilder<boolean> } = {},
+): Promise<string[]> {
+  const first = sql`select min(install) from ${sql.table(table)} where ${which}`;
+  const { rows } = await sql<{ install: string }>`
+    with recursive turn (install) as (
+      ${first}
+      union all
+      select (${first} and install > turn.install) from turn where turn.install is not null
+    )
+    select install from turn where install is not null and ${has}`.execute(db);
+  return rows.map(({ install }) => install);
+}
