@@ -171,7 +171,7 @@ function kindOf(file: string): string | undefined {
 
 /** The list of what is built in names every adapter. */
 function isListOfAdapters(file: string): boolean {
-  return /^src\/adapters\/(create-adapter|load-adapters)\.ts$/.test(file);
+  return /^src\/adapters\/load-adapters\.ts$/.test(file);
 }
 
 function packageOf(specifier: string): string {

@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { parseSync, Visitor } from 'rolldown/utils';
 import { describe, expect, it } from 'vitest';
-import { nextLinkOf } from '../src/adapters/http/pages.ts';
-import { reasonsIn } from '../src/adapters/label-studio/sign-up.ts';
+import { nextLinkOf } from '../src/adapters/http/answer.ts';
+import { reasonsIn } from '../src/adapters/label-studio/members.ts';
 import { toText } from '../src/guidelines/to-text.ts';
 import { compareOpenapi } from '../src/sources/http/compare-openapi.ts';
 

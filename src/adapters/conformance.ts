@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import type { Adapter } from './adapter.ts';
+import { guardAdapter } from './adapter-schema.ts';
 import { accountCases } from './conformance/account-cases.ts';
 import { faultCases } from './conformance/fault-cases.ts';
 import { type ConformanceCase, type ConformanceHarness, NotAccepted, toCase } from './conformance/harness.ts';
-import { listCases } from './conformance/list-cases.ts';
-import { membershipCases } from './conformance/membership-cases.ts';
+import { listCases, membershipCases } from './conformance/membership-cases.ts';
 import { strangerCases } from './conformance/stranger-cases.ts';
 import { createKit } from './create-kit.ts';
-import { guardAdapter } from './guard-adapter.ts';
 import type { CreateAdapter } from './kit.ts';
 
 export type { ConformanceHarness };

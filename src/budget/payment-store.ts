@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
 import type { Storage } from '../keys/storage.ts';
-import type { PendingPayment } from '../sources/pending-payment.ts';
+import type { PendingPayment } from '../sources/record-schema.ts';
 import { type TakenPayments, takePayments } from './take-payments.ts';
 
 // The only SQL of what waits for money, and of when it is read: one row per install.

@@ -5,7 +5,7 @@ import { instantIn, toInstant } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import { backoffMs } from '../lib/retry.ts';
-import type { PendingPayment } from '../sources/pending-payment.ts';
+import type { PendingPayment } from '../sources/record-schema.ts';
 import { keepPayments, listPaymentReaders, postponePayments } from './payment-store.ts';
 import type { TakenPayments } from './take-payments.ts';
 

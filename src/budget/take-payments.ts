@@ -1,5 +1,5 @@
 import { type Absences, goneSince, isMissed, mergeAbsences } from '../domain/absences.ts';
-import type { PendingPayment } from '../sources/pending-payment.ts';
+import type { PendingPayment } from '../sources/record-schema.ts';
 
 /** A payment that waited at the last reading that listed it. */
 export interface KnownPayment {

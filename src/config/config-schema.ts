@@ -269,7 +269,7 @@ export const Config = z
 export type Config = z.output<typeof Config>;
 export type ToolConfig = z.output<typeof tool>;
 
-/** Without deliveries, Gangway asks for changes every minute. */
+/** Without deliveries, Gangway polls every minute. */
 export function usualSchedule({ publicUrl }: { publicUrl?: string | undefined }): string {
   return publicUrl === undefined ? '* * * * *' : '*/15 * * * *';
 }

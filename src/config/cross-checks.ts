@@ -32,7 +32,7 @@ export function crossFaults(document: Document): ConfigFault[] {
   return [...faults, ...channelFaults(document)];
 }
 
-/** Mail needs a server that takes it. */
+/** A mail channel needs a mail server. */
 function channelFaults(document: Document): ConfigFault[] {
   if (document['mail'] !== undefined) return [];
   return namedIn(sectionOf(document, 'notifications'), 'channels')

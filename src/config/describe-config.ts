@@ -8,12 +8,12 @@ import { describeAt, type JsonSchema, maybeSecret, propertiesOf, toSchema } from
 export interface DescribedKey {
   key: string;
   value: string;
-  /** Whether the value is the one that it has when nothing is written. */
+  /** Whether the value is the default. */
   isDefault: boolean;
   says: string;
 }
 
-/** Every key of a configuration, with those that are not set where the schema knows them. */
+/** Every key of a configuration, and every key that the schema knows and that is not set. */
 export function describeConfig(config: Config): DescribedKey[] {
   const { $schema: _, ...sections } = describeAt([])?.properties ?? {};
   const presets = Config.parse({});
@@ -25,7 +25,7 @@ export function describeConfig(config: Config): DescribedKey[] {
   return rows.map((row) => (row.key === 'reconcile.schedule' ? { ...row, isDefault: row.value === usual } : row));
 }
 
-/** @param usual the value when nothing is written, where the configuration has the key without any name in it */
+/** @param usual the default, for a key that is in every configuration */
 function rowsAt(path: Path, schema: JsonSchema = {}, value?: unknown, usual?: unknown): DescribedKey[] {
   if (value instanceof Map && value.size > 0) {
     const named = toSchema(schema.additionalProperties);
@@ -40,7 +40,7 @@ function rowsAt(path: Path, schema: JsonSchema = {}, value?: unknown, usual?: un
   return [...rows, ...settings.map((key) => toRow([...path, key], adapterSetting, partOf(value, key)))];
 }
 
-/** What only the adapter of a tool knows may be a secret. */
+/** Only the adapter knows this setting, so it may be a secret. */
 const adapterSetting: JsonSchema = { description: 'A setting of the adapter.', secret: true };
 
 /** Of several shapes, the one with the type of the value. */
@@ -49,7 +49,7 @@ function shapeFor(schema: JsonSchema, value: unknown): JsonSchema {
   return schema.oneOf?.find(({ properties }) => toSchema(properties?.['type'])?.const === type) ?? schema;
 }
 
-/** Durations have another name once they are loaded, and what a tool's adapter reads is in its settings. */
+/** A loaded duration has `Ms` behind its name, and the keys for a tool's adapter are in `settings`. */
 function partOf(parent: unknown, key: string): unknown {
   if (typeof parent !== 'object' || parent === null) return undefined;
   const known = new Map<string, unknown>(Object.entries(parent));

@@ -269,7 +269,7 @@ export function loadSecretKeys(
 /** 32 bytes as hex, base64 or base64url, with or without padding. Throws `invalid`. */
 function parseSecretKey(text: string): Buffer {
   if (/^[\da-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
-  // the last of the 43 characters carries four bits of the key and two that must be zero
+  // The last of the 43 characters has four bits of the key and two that must be zero.
   if (/^[\w+/-]{42}[AEIMQUYcgkosw048]=?$/.test(text)) return Buffer.from(text, 'base64');
   throw new AppError('invalid', `must be 32 bytes as base64, base64url or hex; ${remedy}`);
 }

@@ -43,7 +43,7 @@ function childOf(parent: z.core.$ZodType | undefined, key: PropertyKey): z.core.
       return def.element;
     case 'union':
       return def.options.map((shape) => childOf(shape, key)).findLast((child) => child !== undefined);
-    // Of a setting that only an adapter knows, no part is known either.
+    // Only the adapter knows the parts of its settings.
     case 'unknown':
       return parent;
     default:
@@ -71,7 +71,7 @@ export function toSchema(schema: unknown): JsonSchema | undefined {
   return typeof schema === 'object' && schema !== null ? (schema as JsonSchema) : undefined;
 }
 
-/** A value that the zod schema marks as secret may also be a reference, which is resolved before. */
+/** A value that the zod schema marks as secret may also be a reference. References are resolved before validation. */
 function allowReference(schema: JsonSchema): void {
   if (schema['secret'] !== true) return;
   const { pattern = '' } = schema;

@@ -106,8 +106,9 @@ export function loadToolFile(
 
 type Checked = { config: Config; faults: [] } | { config: undefined; faults: ConfigFault[] };
 
-/** Applies the schema. The faults are written for people and never quote a value. It is applied once, so compiling it does not pay. */
+/** Applies the schema. The faults are written for people and never quote a value. */
 function checkSchema(document: unknown): Checked {
+  // It is applied once, so compiling it does not pay.
   const parsed = Config.safeParse(document, { error: messageFor, jitless: true });
   if (parsed.success) return { config: parsed.data, faults: [] };
   return { config: undefined, faults: parsed.error.issues.flatMap(toFaults) };
@@ -142,7 +143,7 @@ function isUsed(secret: Path, uses: ConfigurationQuery['uses']): boolean {
   return secret[2] !== 'webhookSecrets' && uses.some((part) => startsWith(secret, part.split('.')));
 }
 
-/** A reference that could not be read is reported already, so the missing text is no second fault. */
+/** An unreadable reference is reported already, so the missing text is no second fault. */
 function withoutFollowUps(faults: ConfigFault[], causes: ConfigFault[]): ConfigFault[] {
   return faults.filter(({ path }) => !causes.some((cause) => startsWith(path, cause.path)));
 }

@@ -22,7 +22,7 @@ const mailbox = z
     'write an address, or a name and an address: "Studio <studio@example.com>"',
   );
 
-/** Braces without a meaning would be mailed as they are. */
+/** Unknown placeholders would be mailed as they are. */
 function withPlaceholders(allowed: readonly string[]) {
   return z.string().superRefine((text, context) => {
     for (const [whole, name = ''] of text.matchAll(placeholderPattern)) {

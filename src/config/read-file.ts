@@ -39,7 +39,7 @@ export function parseJson(source: string): unknown {
   return JSON.parse(text);
 }
 
-// every pattern matches at an offset, and the empty match of `space` cannot fail
+// Every pattern matches at an offset, and `space` also matches nothing.
 const space = /[ \t\r\n]*/y;
 const string = /"(?:[^"\\\p{Cc}]|[\x7f-\x9f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/uy;
 const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -47,7 +47,7 @@ const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 /** Far deeper than any configuration, and far from the end of the stack. */
 const maxDepth = 100;
 
-/** Takes the offset at which a value begins and how deep it is, and returns the offset after it. */
+/** @returns the offset after the value */
 function readValue(text: string, offset: number, depth: number): number {
   if (depth > maxDepth) throw syntaxError(text, offset, 'this is nested too deep');
   if (text[offset] === '{') return readItems(text, offset, '}', depth);
@@ -68,7 +68,7 @@ function readItems(text: string, start: number, close: '}' | ']', depth: number)
   }
 }
 
-/** Returns the offset of the value that the key has. */
+/** @returns the offset of the value of the key */
 function readKey(text: string, offset: number, keys: Set<unknown>): number {
   const keyEnd = readToken(text, offset, string, 'expected a key in double quotes');
   const key: unknown = JSON.parse(text.slice(offset, keyEnd));

@@ -93,7 +93,7 @@ function readReference({ kind, target }: Reference, env: Environment, folder: st
   if (kind === 'file') return readSmallFile(target, folder);
   const value = env[target];
   if (value) return value;
-  // a name that does not look like one may be a secret that was written there by mistake
+  // A name that does not look like one may be a secret that was written there by mistake.
   const name = /^[A-Z][A-Z0-9_]*$/.test(target) ? ` ${target}` : ' named here';
   throw new AppError('invalid', `the variable${name} is ${value === '' ? 'empty' : 'not set'}`);
 }

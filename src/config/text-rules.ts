@@ -1,4 +1,4 @@
-/** Rules for texts that stand in a configuration and on a command's line, without what a schema loads. */
+/** Rules for texts in a configuration and on the command line. A command checks them without loading a schema. */
 export interface TextRule {
   pattern: RegExp;
   /** What to write instead. */

@@ -1,7 +1,6 @@
 import { type Insertable, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import { firstIdSince } from '../db/first-id-since.ts';
-import { hasRows } from '../db/query.ts';
+import { firstIdSince, hasRows } from '../db/query.ts';
 import type { Tables } from '../db/schema.ts';
 import type { ReceiptOutcome } from '../domain/membership.ts';
 

@@ -65,7 +65,7 @@ function toNumbers({ getTypeParser }: typeof pg.types): pg.CustomTypesConfig['ge
 const longestSilenceMs = 20_000;
 
 /**
- * The socket of a connection to PostgreSQL. A half-open one neither answers nor fails, and a query on it would never end.
+ * The socket of a connection to PostgreSQL. A half-open one neither answers nor fails, so a query would never end.
  *
  * @param silenceMs how long it may be silent, whether a query is under way or not
  */

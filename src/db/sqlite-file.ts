@@ -15,7 +15,7 @@ interface FileWatchDeps {
   clock: Clock;
 }
 
-/** Raises an alert when the files of SQLite are deleted or replaced. The deleted files are still open, so they store it. */
+/** Raises an alert when the files of SQLite are deleted or replaced. The deleted files are still open, and store it. */
 export function createFileWatch({ database, alerts, logger, clock }: FileWatchDeps): Loop {
   const look = createFileLook(database, alerts);
   return createLoop({

@@ -4,7 +4,7 @@ import { provisioningOf, statusOfLink } from '../domain/evidence-status.ts';
 import { listLiveLinks } from '../evidence/link-store.ts';
 import { maskText } from '../lib/mask.ts';
 import { outsideOf } from '../memberships/wall.ts';
-import type { Publication } from '../sources/publication.ts';
+import type { Publication } from '../sources/record-schema.ts';
 
 /** A project of an install for whose jobs something is published. */
 export interface Target {

@@ -1,6 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import { dropTrailing, stripControl } from '../lib/text.ts';
-import type { Publication } from '../sources/publication.ts';
+import type { Publication } from '../sources/record-schema.ts';
 import { type CanonicalMark, type CanonicalNode, readCanonical } from './canonical-schema.ts';
 import { type Block, type Inline, type Style, styles, type TextRun } from './guideline.ts';
 

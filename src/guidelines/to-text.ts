@@ -1,6 +1,6 @@
 import type { Capabilities } from '../adapters/adapter.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Publication } from '../sources/publication.ts';
+import type { Publication } from '../sources/record-schema.ts';
 import { isBlank } from './digests.ts';
 import { maxChars, toGuideline, tooLong } from './to-guideline.ts';
 import { toHtml } from './to-html.ts';

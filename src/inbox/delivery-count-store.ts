@@ -1,6 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Database } from '../db/database.ts';
-import { firstIdBeyond, firstIdSince } from '../db/first-id-since.ts';
+import { firstIdBeyond, firstIdSince } from '../db/query.ts';
 import type { Tables } from '../db/schema.ts';
 import type { DeliveryState } from '../domain/delivery.ts';
 

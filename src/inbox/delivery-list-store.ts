@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import { firstIdBeyond, firstIdSince } from '../db/first-id-since.ts';
+import { firstIdBeyond, firstIdSince } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import type { DeliveryState } from '../domain/delivery.ts';
 import { isIn } from './delivery-count-store.ts';

@@ -1,7 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
-import { firstIdSince } from '../db/first-id-since.ts';
-import { hasRows, installsIn } from '../db/query.ts';
+import { firstIdSince, hasRows, installsIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { pendingAgain } from './append-store.ts';
 import type { Condition } from './delivery-count-store.ts';

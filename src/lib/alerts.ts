@@ -5,14 +5,14 @@ import { alertKinds, sayInFull, toTrouble } from './troubles.ts';
 
 export interface Alerts {
   /**
-   * Says that a trouble was come upon which no query finds.
+   * Raises a trouble that no query finds.
    *
    * @param fields the fields of the log line, and what the sentence of its kind names: names and ids, no addresses
-   * @param detail what lies behind it, where the sentence of its kind does not say all
+   * @param detail what lies behind it, if the sentence of its kind does not say everything
    */
   raise(kind: RaisedKind, fields: object, detail?: string): void;
   /**
-   * Says which alerts of a kind still stand, after everything in a scope was looked at: all others there are over.
+   * Says which alerts of a kind still stand after a look at everything in a scope. All others there are over.
    *
    * @param scope the ids of the scope, such as a tool and a group
    * @param standing the fields of each alert that stands, with the ids that identify its subject
@@ -53,12 +53,12 @@ export function logAlert(
   message: string,
 ): void {
   metrics.alerts.inc({ kind });
-  // An address where a person acts may be open to all who have it.
+  // Whoever has such an address may be able to act there.
   logger.warn({ ...fields, url: undefined, alert: kind, runbook: runbookOf(kind) }, message);
 }
 
 /**
- * Where it says what to do about an alert: in the repository, and beside an installed package.
+ * The place in the documentation that says what to do about an alert, in the repository and in an installed package.
  *
  * @param kind of an alert, or of its notice
  */

@@ -15,9 +15,9 @@ export interface HttpRequest {
   purpose: string;
   /** Texts that no error may contain, even if the answer quotes them. */
   secrets?: readonly string[];
-  /** Nothing of the answer is needed, so its body is not parsed. */
+  /** Whether the answer is not needed. Then its body is not parsed. */
   isAnswerIgnored?: boolean;
-  /** The answer is a page; its body is given as text. */
+  /** Whether the answer is a page. Then its body is given as text. */
   isAnswerText?: boolean;
   /** Called with the head of each answer, also of a failure. */
   onHeaders?: (headers: Headers, status: number) => void;
@@ -66,8 +66,8 @@ function toBody({ isAnswerIgnored, isAnswerText, purpose }: HttpRequest, text: s
 }
 
 /**
- * The same for an answer that is not JSON or too large for the memory. It yields the bytes as they
- * arrive, up to `maxBytes`. The time-out is for the whole answer.
+ * One request whose answer is not JSON or too large for the memory. It yields the bytes as they arrive, up to
+ * `maxBytes`. The time-out is for the whole answer.
  *
  * @throws AppError as `requestJson`, also during the reading
  */
@@ -243,7 +243,7 @@ function retryAfterOf({ headers }: Response): { retryAfterMs?: number } {
   const value = headers.get('retry-after');
   if (value === null) return {};
   if (/^\d+(\.\d*)?$/.test(value)) return { retryAfterMs: Math.min(Number(value) * 1000, longestRetryAfterMs) };
-  // Of other texts `Date.parse` makes dates too: of "1.5" the fifth of January 2001.
+  // `Date.parse` reads other texts as dates too: "1.5" as the fifth of January 2001.
   const ms = /^[a-z]{3}|^\d{4}-/i.test(value) ? Date.parse(value) - Date.now() : Number.NaN;
   return Number.isNaN(ms) ? {} : { retryAfterMs: Math.min(Math.max(ms, 0), longestRetryAfterMs) };
 }

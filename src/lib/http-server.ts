@@ -96,7 +96,7 @@ function listen(
   });
 }
 
-/** How many may come before others are closed. Further connections are refused. */
+/** How many connections may come before others are closed. Further ones are refused. */
 const spare = 64;
 
 /**

@@ -12,10 +12,10 @@ const signs = new Map<number, DiffLine['sign']>([
   [-1, '+'],
 ]);
 
-/** Beyond it, what differs is one piece, because the time to compare grows with the square. */
+/** Longer differences are not compared line by line, because the time grows with the square. */
 const maxCompared = 2000;
 
-/** What makes the second of two texts, line by line, out of the first. */
+/** The changes, line by line, that make the second of two texts out of the first. */
 export function diffLines(first: readonly string[], second: readonly string[]): DiffLine[] {
   const before = countAlike(first, second);
   const [restOfFirst, restOfSecond] = [first.slice(before), second.slice(before)];

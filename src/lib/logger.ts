@@ -57,7 +57,7 @@ function needsStack(error: Error): boolean {
 export interface Quiet {
   /** @returns how many messages were held back since the last one; null to hold this one back */
   letThrough(key: string): number | null;
-  /** The next message is let through: what was said is over. */
+  /** Lets the next message through, because what the last one said is over. */
   forget(key: string): void;
 }
 

@@ -27,7 +27,7 @@ interface LoopOptions extends Polling {
   name: string;
   /** How long to wait after a run that had nothing more to do, if that is not `pollMs`. */
   intervalMs?: number;
-  /** A wake begins no run sooner after the one before than this many times its length; 0 unless given. */
+  /** After a run, no wake begins the next one for this many times the run's length; 0 by default. */
   restPerRun?: number;
   /**
    * Does what is due. `more` asks to be called again at once. A long run calls `beat` at each step.
@@ -79,7 +79,7 @@ export function createLoop(options: LoopOptions): Loop {
     }
   }
 
-  /** A wake ends the wait of a healthy loop, but not before `leastMs`. A failing loop waits on. */
+  /** A wake ends the wait of a healthy loop, but not before `leastMs`. A failing loop waits to the end. */
   async function restFor(ms: number, leastMs: number): Promise<void> {
     const firmMs = failures > 0 ? ms : Math.min(ms, leastMs);
     await restUntil(firmMs, stopping.signal);
@@ -181,7 +181,7 @@ export function createLanes({ atOnce, next, ...options }: LanesOptions): Loop {
     const ended = Promise.resolve()
       .then(() => work(beat))
       .catch((error: unknown) => {
-        // Its claim is claimed again when its lease has run out.
+        // Any process claims it again when its lease has run out.
         const fields = { err: toAppError(error), loop: loopName, lane: name };
         logger.error(fields, 'A piece of work failed');
       })
@@ -202,10 +202,10 @@ export function createLanes({ atOnce, next, ...options }: LanesOptions): Loop {
   };
 }
 
-/** Lets work be announced to loops that are created later, by a name. */
+/** Wakes loops by a name, so that work can be announced before its loop is created. */
 export interface Wakes<Name extends string> {
   wake(name: Name): void;
-  /** From now on `wake` wakes these loops too. */
+  /** Makes `wake` wake these loops too. */
   add(name: Name, ...loops: readonly Loop[]): void;
 }
 

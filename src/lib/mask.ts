@@ -6,7 +6,7 @@
  */
 const emailPattern = /(?<![^\s<>"'(),;:])[^\s<>"'(),;:]+@[^\s@<>"'(),;:]+\.[^\s@<>"'(),;:]+/g;
 const tokenPattern = /\b(ot_[a-z]{3}_|whsec_)[\w+/=-]+|\b((?:Bearer|Basic|Token)\s+)[\w.~+/=-]{8,}/gi;
-/** A word of a sentence and no token: "Access Token Settings", "Token authentication failed". */
+/** Words of a sentence, which are no token: "Access Token Settings", "Token authentication failed". */
 const wordPattern = /^[Tt]oken\s+[A-Z]?[a-z]{7,14}$/;
 const urlPasswordPattern = /(:\/\/[^\s/:@]*:)[^\s/@]+@/g;
 
@@ -33,7 +33,7 @@ function withoutSecrets(text: string, secrets: readonly string[]): string {
   return guises.reduce((masked, guise) => masked.replaceAll(guise, '…'), text);
 }
 
-/** A secret as it is, as it stands in a URL, in JSON, and in a basic authentication header. */
+/** A secret as it is, and as it is written in a URL, in JSON, and in a basic authentication header. */
 function guisesOf(secret: string): string[] {
   if (secret === '') return [];
   const inUrl = encodeURIComponent(secret.toWellFormed());

@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /**
- * These are sampled all the time. At the usual 100 times a second that is a third of what an idle bridge
- * takes of the processor, so they are not shown. `nodejs_eventloop_lag_seconds` is measured on demand.
+ * These metrics are sampled all the time. At the usual 100 times a second that is a third of the processor time of an
+ * idle bridge, so they are not shown. `nodejs_eventloop_lag_seconds` is measured on demand.
  */
 const sampled = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'];
 const sampleEveryMs = 3_600_000;

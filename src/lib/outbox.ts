@@ -3,7 +3,7 @@ import { backoffMs } from './retry.ts';
 
 /** Where stored messages come from, how they are sent, and where the outcome is stored. */
 export interface OutboxParts<Message, Result extends SendResult> {
-  /** Leases a message that is due. The lease is as long as a send may take, with the work before and after. */
+  /** Leases a message that is due. The lease covers a send, with the work before and after. */
   claim(lease: { now: string; leasedUntil: string }): Promise<Message | null>;
   send(message: Message, signal: AbortSignal): Promise<Result>;
   /** Stores the outcome, and when to try again. Does nothing where the lease was lost. */
@@ -23,7 +23,7 @@ interface SendResult {
 /**
  * Sends stored messages, one per call; any instance may. A message whose outcome is not known is sent again after its
  * lease, as the same message. While the receiver is down nothing is sent for a time, which grows with each failure in
- * a row. Each instance counts these alone.
+ * a row. Each instance counts its own failures.
  */
 export function createOutbox<Message, Result extends SendResult>(
   parts: OutboxParts<Message, Result>,

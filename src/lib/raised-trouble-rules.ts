@@ -3,7 +3,7 @@ import type { TroubleRule } from './trouble-rule.ts';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** What no query finds: the code that comes upon it raises it as an alert, and says when it is over. */
+/** Troubles that no query finds: the code that meets one raises it as an alert, and says when it is over. */
 export const raisedTroubleRules = {
   absence_unproven: {
     severity: 'down',

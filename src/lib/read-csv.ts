@@ -67,10 +67,7 @@ function toCsvError(error: unknown, purpose: string): unknown {
   return new AppError('invalid', `Could not ${purpose}: line ${String(error['lines'])} is no CSV (${error.code})`);
 }
 
-/**
- * The fields of one line, or null where its quotes are wrong. Read by itself, a line with a quote that is not closed
- * spoils no other.
- */
+/** The fields of one line, or null if its quotes are wrong. An unclosed quote does not spoil the lines after it. */
 export function splitCsvLine(text: string, delimiter: string): string[] | null {
   if (!text.includes('"')) return text.split(delimiter);
   try {
@@ -82,7 +79,7 @@ export function splitCsvLine(text: string, delimiter: string): string[] | null {
   }
 }
 
-/** One line without its end; `fault` says why it cannot be read as text. */
+/** One line without its end. `fault` says why it is not a text. */
 export type Line = { number: number; text: string } | { number: number; fault: string };
 
 const lineFeed = 0x0a;

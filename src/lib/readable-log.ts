@@ -8,7 +8,7 @@ export type LogStream = NodeJS.WritableStream & { isTTY?: boolean };
 export function toLogDestination(format: 'auto' | 'json' | 'text', stream: LogStream): { write(line: string): void } {
   const isText = format === 'text' || (format === 'auto' && stream.isTTY === true);
   if (!isText) return stream;
-  // On a terminal, the progress of a command may be on the line.
+  // On a terminal, the line may show the progress of a command.
   const start = stream.isTTY === true ? eraseLine : '';
   return { write: (line) => void stream.write(`${start}${toReadable(line, stream)}\n`) };
 }

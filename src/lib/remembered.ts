@@ -1,6 +1,6 @@
 const memories = new WeakMap<object, Map<string, unknown>>();
 
-/** What is remembered for an owner, such as a database, for as long as it lives. It is created when it is first asked for. */
+/** A value that an owner, such as a database, keeps for as long as it lives. It is created at the first call. */
 export function remembered<T>(owner: object, name: string, create: () => T): T {
   const memory = memories.get(owner) ?? new Map<string, unknown>();
   memories.set(owner, memory);

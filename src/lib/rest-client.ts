@@ -112,7 +112,7 @@ export function parseAnswer<T>(schema: Schema<T>, body: unknown, purpose: string
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   throw new AppError('invalid', `Could not ${purpose}: the answer is not what was expected`, {
-    // The path to a wrong value may contain an address, where an answer has addresses as keys.
+    // The path to a wrong value may contain an address, because some answers have addresses as keys.
     cause: new Error(maskText(parsed.error.message)),
   });
 }

@@ -19,7 +19,7 @@ interface Running<T> {
   giveUp: AbortController;
 }
 
-/** @param read cancelled when no caller waits for it any more */
+/** @param read is cancelled when no caller waits for it any more */
 export function shareReading<T>(read: (signal: AbortSignal) => Promise<T>): SharedReading<T> {
   let last: { begunAtMs: number; value: T } | undefined;
   let current: Running<T> | undefined;
@@ -40,7 +40,7 @@ export function shareReading<T>(read: (signal: AbortSignal) => Promise<T>): Shar
 
   function queue(begin: (running: Running<T>) => Promise<T>): Running<T> {
     const { promise: result, resolve, reject } = Promise.withResolvers<T>();
-    // There may be no caller left to get the error.
+    // No caller may be left to get the error.
     result.catch(() => undefined);
     const giveUp = new AbortController();
     const running = { begunAtMs: Number.POSITIVE_INFINITY, result, waiting: 0, giveUp };

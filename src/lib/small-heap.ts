@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Makes V8 collect garbage early instead of growing with the memory of the machine. For a command that
- * runs beside other processes and is in no hurry. It costs some processor time.
+ * Makes V8 collect garbage early instead of growing with the memory of the machine. For a command that runs beside other
+ * processes and is in no hurry. It costs some processor time.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString('--optimize-for-size');
@@ -22,17 +22,17 @@ export function openHeapClearing(): () => void {
 }
 
 /**
- * `fetch` reads answers by a small WebAssembly program, and after some answers V8 compiles that again, for speed. This
- * takes 24 MiB, of which an idle bridge keeps 10, a tenth of what it has. Now it only happens after millions of answers.
+ * `fetch` reads answers with a small WebAssembly program. After some answers V8 compiles it again, for speed. That takes
+ * 24 MiB, of which an idle bridge keeps 10, a tenth of its memory. With this it only happens after millions of answers.
  */
 export function keepFetchSmall(): void {
   setFlagsFromString('--wasm-tiering-budget=2000000000');
 }
 
 /**
- * V8 lets garbage grow to four times what is in use before it collects it, and keeps the memory. From now on it is half
- * as much as is in use, for a process that lives long: at 200 deliveries a second its heap was
- * 92 MiB large, and 216 without this. A busy bridge collects each few seconds then, for some 30 ms.
+ * V8 lets garbage grow to four times the memory in use before it collects it, and keeps the memory. With this the limit
+ * is half of the memory in use, for a process that lives long: at 200 deliveries a second its heap was 92 MiB large, and
+ * 216 without this. A busy bridge then collects every few seconds, for some 30 ms.
  */
 export function keepGarbageSmall(): void {
   setFlagsFromString('--heap-growing-percent=50');
@@ -41,10 +41,10 @@ export function keepGarbageSmall(): void {
 const giveBackForMs = 15_000;
 
 /**
- * V8 keeps the pages that a collection has freed, so a busy process grows with each peak that is higher than all before.
- * With this flag a collection gives them back, and costs the processor more. So it is set for some seconds now and then,
- * in which a busy process collects a few times. An idle one has no peaks. With it a busy bridge grew by 13 MiB in an hour,
- * and by 60 without it.
+ * V8 keeps the pages that a collection has freed, so a busy process grows with each new peak. With this flag a collection
+ * gives them back, but takes more processor time. So the flag is set for some seconds now and then, in which a busy
+ * process collects a few times. An idle process has no peaks. With it a busy bridge grew by 13 MiB in an hour, and by 60
+ * without it.
  *
  * @returns a function that ends this
  */

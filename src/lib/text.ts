@@ -15,10 +15,7 @@ export function stripBom(text: string): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
-/**
- * A text without any of these characters at its end. A pattern such as `/x+$/` looks again from each `x`, which takes
- * the square of the length.
- */
+/** A text without any of these characters at its end. A pattern such as `/x+$/` would take quadratic time. */
 export function dropTrailing(text: string, characters: string): string {
   let end = text.length;
   while (end > 0 && characters.includes(text.charAt(end - 1))) end -= 1;
@@ -74,10 +71,7 @@ export function sayCount(count: number, one: string, several = `${one}s`): strin
   return `${count} ${count === 1 ? one : several}`;
 }
 
-/**
- * For equal texts, and for equal lists of texts, returns always the first one, so that very many equal
- * ones take the memory of one.
- */
+/** Always returns the first of equal texts, and of equal lists of texts, so that very many take the memory of one. */
 export interface SameText {
   text(value: string): string;
   list(values: readonly string[]): string[];

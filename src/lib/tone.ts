@@ -1,9 +1,9 @@
 import { styleText } from 'node:util';
 
-/** How a state is meant: the console shows it as the colour of a badge, and a terminal as that of the word. */
+/** What a state means for an operator: the colour of its badge in the console, and of the word on a terminal. */
 export type Tone = 'good' | 'warn' | 'bad' | 'held' | 'gone';
 
-/** States of memberships, plans, deliveries, contracts, runs, notices, checks and troubles. What is not here is over. */
+/** States of memberships, plans, deliveries, contracts, runs, notices, checks and troubles. Any other state is over. */
 const tones: Readonly<Record<string, Tone>> = {
   ...{ active: 'good', approved: 'good', handled: 'good', sent: 'good', ok: 'good', healthy: 'good' },
   ...{ clean: 'good', applied: 'good' },
@@ -20,7 +20,7 @@ export function toneOf(state: string): Tone {
 
 const colours = { good: 'green', warn: 'yellow', bad: 'red', held: 'magenta', gone: 'gray' } as const;
 
-/** The text in the colour of the state, where `stream` is a terminal; `NO_COLOR` and `FORCE_COLOR` are heeded. */
+/** The text in the colour of its state, if `stream` is a terminal. `NO_COLOR` and `FORCE_COLOR` decide otherwise. */
 export function paint(state: string, text: string, stream: NodeJS.WritableStream = process.stdout): string {
   return styleText(colours[toneOf(state)], text, { stream });
 }

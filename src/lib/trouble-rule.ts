@@ -1,4 +1,4 @@
-/** The worst first: it does not work; it waits for a decision; it waits for somebody's act; it is worth knowing. */
+/** The worst first: it does not work; it waits for a decision; it waits for somebody to act; it is worth knowing. */
 export const severities = ['down', 'held', 'waiting', 'notice'] as const;
 export type Severity = (typeof severities)[number];
 
@@ -9,15 +9,15 @@ export interface TroubleRule {
   says: string;
   action: string;
   page?: string;
-  /** Left out where no notice is sent of it: then it is only listed. */
+  /** Left out if no notice is sent about it. Then it is only listed. */
   notice?: NoticeRule;
 }
 
-/** How notices tell that it stands, and that it is over. */
+/** How notices announce it and its end. */
 export interface NoticeRule {
-  /** So long after it began. */
+  /** How long after its beginning it is announced. */
   afterMs?: number;
-  /** It may come and go within minutes: after it was over, it is not announced anew for so long. */
+  /** How long after its end it is not announced again, because it may come and go within minutes. */
   quietMs?: number;
   /** Whether notices of another kind announce it, and its end. */
   isNoticedElsewhere?: boolean;

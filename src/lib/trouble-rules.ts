@@ -233,9 +233,9 @@ const rules = { ...listed, ...raisedTroubleRules };
 export type TroubleKind = keyof typeof rules;
 export const troubleRules: Readonly<Record<TroubleKind, TroubleRule>> = rules;
 
-/** Kinds that are raised as alerts by the code that comes upon them. */
+/** Kinds that code raises as alerts. */
 export type RaisedKind = keyof typeof raisedTroubleRules;
-/** Kinds that are alerts as soon as they are listed, and as long as they are. */
+/** Kinds that are alerts as long as a query lists them. */
 export type ToldKind = {
   [Kind in keyof typeof listed]: 'notice' extends keyof (typeof listed)[Kind] ? Kind : never;
 }[keyof typeof listed];

@@ -8,7 +8,7 @@ export interface Trouble {
   install: string | null;
   tool: string | null;
   since: string | null;
-  /** Of what the sentence counts. */
+  /** What the sentence counts. */
   count: number | null;
   /** One sentence. */
   says: string;
@@ -28,7 +28,7 @@ export interface Trouble {
 export interface TroubleFacts
   extends Partial<Pick<Trouble, 'install' | 'tool' | 'since' | 'count' | 'detail' | 'url' | 'about'>> {
   kind: TroubleKind;
-  /** What to do in this case, if that is known better than for the kind. */
+  /** What to do in this case, if it differs from the advice of the kind. */
   action?: string;
   /** What else its texts name. */
   names?: Readonly<Record<string, string>>;
@@ -95,7 +95,7 @@ export function sayInFull({ says, detail }: Trouble): string {
   return detail === null ? says : `${says} ${detail}`;
 }
 
-/** The worst first, and of one severity the oldest; what began at an unknown time comes last. Pure. */
+/** The worst first, then the oldest; a trouble with an unknown beginning comes last. Pure. */
 export function byUrgency(one: Trouble, other: Trouble): number {
   const key = ({ severity, since }: Trouble) => `${severities.indexOf(severity)} ${since ?? '~'}`;
   return Number(key(one) > key(other)) - Number(key(one) < key(other));

@@ -7,10 +7,10 @@ export const version = readVersion();
 /** Undefined in the sources, and in a bundle that was built outside of a checkout. */
 declare const BUILT_FROM: string | undefined;
 
-/** What this was built from; null if that is unknown. */
+/** The commit that this was built from; null if unknown. */
 export const commit = (typeof BUILT_FROM === 'undefined' ? '' : BUILT_FROM) || null;
 
-/** The latest migration. It is said here because `--version` loads no database. */
+/** The latest migration. It is repeated here because `--version` loads no database. */
 export const schema = '0001-initial';
 
 function readVersion(): string {

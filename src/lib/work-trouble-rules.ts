@@ -4,7 +4,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** Work and what it is paid from. */
+/** Troubles with work and with the budgets that pay it. */
 export const workTroubleRules = {
   usage_held: {
     severity: 'held',

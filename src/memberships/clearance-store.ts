@@ -1,7 +1,6 @@
 import type { Database, Transaction } from '../db/database.ts';
-import { firstIdSince } from '../db/first-id-since.ts';
 import { isFree } from '../db/lease.ts';
-import { inParts } from '../db/query.ts';
+import { firstIdSince, inParts } from '../db/query.ts';
 import type { BrakeDecision } from '../domain/brake.ts';
 import type { RemovalCause } from '../domain/standing.ts';
 

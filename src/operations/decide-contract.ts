@@ -10,8 +10,7 @@ import type { Storage } from '../keys/storage.ts';
 import { postponeTouchedTrainers } from '../memberships/derivation-store.ts';
 import { lockEvidence } from '../memberships/lock-evidence.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
-import { isGranted } from '../sources/scopes.ts';
-import type { EndApproval, Source } from '../sources/source.ts';
+import { type EndApproval, isGranted, type Source } from '../sources/source.ts';
 
 /**
  * Adds an operator's word about a contract as evidence. The running workers then act on it. For one that goes on the

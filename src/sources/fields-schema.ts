@@ -67,3 +67,9 @@ export function pageOf<T extends z.ZodType>(name: string, record: T) {
     hasMore,
   }));
 }
+
+/** The part that can be compared. The operations are in `paths`, by path and method. */
+export const OpenapiDocument = z.looseObject({
+  paths: z.record(z.string(), z.record(z.string(), z.unknown())),
+});
+export type OpenapiDocument = z.infer<typeof OpenapiDocument>;

@@ -128,3 +128,76 @@ export const Endpoint = z.object({
   disabledReason: optional(toText),
 });
 export type Endpoint = z.infer<typeof Endpoint>;
+
+export interface NewEndpoint {
+  /** https, or http for localhost. */
+  url: string;
+  eventTypes: readonly string[];
+}
+
+export interface EndpointChanges {
+  url?: string;
+  eventTypes?: readonly string[];
+  status?: 'ACTIVE' | 'DISABLED';
+}
+
+export interface CreatedEndpoint {
+  endpoint: Endpoint;
+  /** The marketplace shows it only this once. */
+  secret: string;
+}
+
+/** A payment that waits for a person at the marketplace. */
+export interface PendingPayment {
+  /** The id of its invoice. */
+  id: string;
+  invoiceNumber: number | null;
+  amountUsd: number | null;
+  createdAt: string | null;
+  /** Null if it is on no job, or if the marketplace does not say. */
+  jobId: string | null;
+  /** Where a person settles it: http or https. The site of the marketplace if it names no other address. */
+  url: string;
+}
+
+/** An instruction manual, as it was published for trainers. It never changes. */
+export interface Publication {
+  manualId: string;
+  publicationNumber: number;
+  /** In the order in which they are read: each before the pages below it. */
+  pages: PublishedPage[];
+}
+
+export interface PublishedPage {
+  title: string;
+  /** 1 for a page that is below no other. */
+  depth: number;
+  /** The canonical JSON, not validated. */
+  content: unknown;
+}
+
+/** A token of the account. Its secret is shown only when it is made. */
+export interface TokenRecord {
+  id: string;
+  name: string | null;
+  scopes: string[];
+  status: 'active' | 'expired' | 'revoked';
+  createdAt: string | null;
+  lastUsedAt: string | null;
+  /** Null if it never expires. */
+  expiresAt: string | null;
+}
+
+export interface NewToken {
+  /** At most 120 characters. */
+  name: string;
+  scopes: readonly string[];
+  /** In the future; null for never. */
+  expiresAt: string | null;
+}
+
+export interface CreatedToken {
+  token: TokenRecord;
+  /** The marketplace shows it only this once. */
+  secret: string;
+}

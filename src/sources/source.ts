@@ -1,9 +1,21 @@
 import type { AppError } from '../domain/errors.ts';
-import type { CreatedEndpoint, Endpoint, EndpointChanges, NewEndpoint } from './endpoint.ts';
-import type { PendingPayment } from './pending-payment.ts';
-import type { Publication } from './publication.ts';
-import type { Budget, Contract, Grant, Link, Participant, UsageAnswer } from './record-schema.ts';
-import type { TokenCalls } from './token-record.ts';
+import type {
+  Budget,
+  Contract,
+  CreatedEndpoint,
+  CreatedToken,
+  Endpoint,
+  EndpointChanges,
+  Grant,
+  Link,
+  NewEndpoint,
+  NewToken,
+  Participant,
+  PendingPayment,
+  Publication,
+  TokenRecord,
+  UsageAnswer,
+} from './record-schema.ts';
 
 export type { Budget, Contract, Grant, Link, Participant, UsageAnswer };
 
@@ -135,6 +147,21 @@ export interface Source extends SourceReader, Partial<TokenCalls> {
   clockDriftMs(): number | undefined;
 }
 
+/** What a source can do whose tokens can be replaced: all of it, or nothing. */
+export interface TokenCalls {
+  /** All tokens of the account, without their secrets; those that expired or were revoked too. */
+  listTokens(signal: AbortSignal): Promise<TokenRecord[]>;
+  /**
+   * It must not be repeated: after a failure without a `status` below 500 a token may exist whose secret is lost. Its
+   * name finds it.
+   *
+   * @throws AppError `forbidden` for a scope that the token itself lacks, `conflict` if there are too many tokens
+   */
+  createToken(wanted: NewToken, signal: AbortSignal): Promise<CreatedToken>;
+  /** For good, and at once. It may be repeated. @throws AppError `not_found` if the account has no such token */
+  revokeToken(tokenId: string, signal: AbortSignal): Promise<void>;
+}
+
 /** From this drift on an operator should know. Deliveries are refused from 300 s on. */
 export const notableDriftMs = 60_000;
 
@@ -251,4 +278,9 @@ export interface Deviation {
   says: string;
   /** Whether something will not work; otherwise it is unknown or only information. */
   isFailure: boolean;
+}
+
+/** Whether a scope is granted. The right to write includes the right to read. */
+export function isGranted(granted: readonly string[], scope: string): boolean {
+  return granted.includes(scope) || granted.includes(scope.replace(/:read$/, ':write'));
 }

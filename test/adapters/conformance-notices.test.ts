@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Adapter, Member } from '../../src/adapters/adapter.ts';
 import { conformanceCases } from '../../src/adapters/conformance.ts';
-import { createAdapter } from '../../src/adapters/create-adapter.ts';
+import { createAdapter } from '../../src/adapters/load-adapters.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { exampleSettings } from '../support/http-tool-settings.ts';
 import { listAll } from '../support/list-all.ts';

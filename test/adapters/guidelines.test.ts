@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
-import { createAdapter } from '../../src/adapters/create-adapter.ts';
+import { createAdapter } from '../../src/adapters/load-adapters.ts';
 import { openCvatFake } from '../support/cvat-fake.ts';
 import { openDoccanoFake } from '../support/doccano-fake.ts';
 import { doccanoAdapter } from '../support/doccano-harness.ts';

@@ -1,7 +1,7 @@
 import { type KyselyPlugin, sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { bisection, firstIdBeyond, firstIdSince } from '../../src/db/first-id-since.ts';
+import { bisection, firstIdBeyond, firstIdSince } from '../../src/db/query.ts';
 import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { newDelivery } from '../support/deliveries.ts';

@@ -4,7 +4,7 @@ import { AppError } from '../../src/domain/errors.ts';
 import { type Guideline, toGuideline } from '../../src/guidelines/to-guideline.ts';
 import { toHtml } from '../../src/guidelines/to-html.ts';
 import { toMarkdown } from '../../src/guidelines/to-markdown.ts';
-import type { PublishedPage } from '../../src/sources/publication.ts';
+import type { PublishedPage } from '../../src/sources/record-schema.ts';
 import { hostilePage, readablePages } from '../support/guidelines/hostile-pages.ts';
 import { addressesIn, addressesOf, harmIn, readHtml, shownByMarkdown } from '../support/guidelines/read-shown.ts';
 import { tries } from '../support/tries.ts';

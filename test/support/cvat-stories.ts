@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Adapter, Member, Person } from '../../src/adapters/adapter.ts';
-import { createAdapter } from '../../src/adapters/create-adapter.ts';
+import { createAdapter } from '../../src/adapters/load-adapters.ts';
 import type { CvatFake } from './cvat-fake.ts';
 
 /** A CVAT in which people do what they can do by themselves: a real one, or the fake. */

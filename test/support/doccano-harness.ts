@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Adapter, Person } from '../../src/adapters/adapter.ts';
 import type { ConformanceHarness } from '../../src/adapters/conformance/harness.ts';
-import { createAdapter } from '../../src/adapters/create-adapter.ts';
+import { createAdapter } from '../../src/adapters/load-adapters.ts';
 import { actAs, addRow, createUser, type DoccanoSite, type DoccanoUser, makeProject } from './doccano-site.ts';
 
 /** The adapter as an operator would set it up. */

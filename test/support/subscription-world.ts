@@ -9,8 +9,8 @@ import { findSubscription, type SubscriptionRecord } from '../../src/installs/su
 import { checkSubscription } from '../../src/installs/subscription/subscription-worker.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
-import type { Endpoint } from '../../src/sources/endpoint.ts';
 import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
+import type { Endpoint } from '../../src/sources/record-schema.ts';
 import type { Alerting } from './alerting.ts';
 import { type Dialect, postgres, sqlite } from './databases.ts';
 import { contractStarted, newDelivery } from './deliveries.ts';

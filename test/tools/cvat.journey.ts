@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { ConformanceHarness } from '../../src/adapters/conformance/harness.ts';
 import { conformanceCases } from '../../src/adapters/conformance.ts';
-import { createAdapter } from '../../src/adapters/create-adapter.ts';
+import { createAdapter } from '../../src/adapters/load-adapters.ts';
 import { type CvatSite, cvatStories } from '../support/cvat-stories.ts';
 import { findCvat } from './cvat-server.ts';
 import { examineTool } from './doctor.ts';

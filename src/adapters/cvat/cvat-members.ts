@@ -1,10 +1,10 @@
 import { AppError } from '../../domain/errors.ts';
 import { statusOf } from '../../lib/rest-client.ts';
 import { isSameAddress } from '../../lib/text.ts';
-import type { Member, Person } from '../adapter.ts';
+import type { Added, Invitation, Member, Person } from '../adapter.ts';
 import { unless } from '../tool-request.ts';
-import { type Cvat, isExactly, type ListCall, listAll } from './cvat-api.ts';
-import { type Membership, Memberships, toOrganization, Users } from './cvat-schema.ts';
+import { type Cvat, isExactly, type ListCall, listAll, withQuery } from './cvat-api.ts';
+import { CvatInvitation, type Membership, Memberships, toOrganization, Users } from './cvat-schema.ts';
 
 /**
  * The members of an organization. CVAT shows no addresses. A person who was invited without an
@@ -14,7 +14,7 @@ import { type Membership, Memberships, toOrganization, Users } from './cvat-sche
  */
 
 /** A membership whose account still exists. */
-export type CvatMember = Membership & { user: NonNullable<Membership['user']> };
+type CvatMember = Membership & { user: NonNullable<Membership['user']> };
 
 export async function findCvatMember(
   cvat: Cvat,
@@ -55,7 +55,7 @@ async function findByName(cvat: Cvat, groupId: string, email: string, signal: Ab
 }
 
 /** Whether a member who is in has this address as their name. */
-export async function isNameTaken(cvat: Cvat, groupId: string, email: string, signal: AbortSignal): Promise<boolean> {
+async function isNameTaken(cvat: Cvat, groupId: string, email: string, signal: AbortSignal): Promise<boolean> {
   return (await findByName(cvat, groupId, email, signal)).some(({ is_active }) => is_active);
 }
 
@@ -119,4 +119,144 @@ export function toMember({ user, is_active }: CvatMember): Member {
     name: user.username,
     ...(!is_active && { isInvited: true }),
   };
+}
+
+/** How long an invitation is valid by default, from when it was sent. A server may be configured differently. */
+const expiryMs = 7 * 86_400_000;
+
+export async function inviteMember(cvat: Cvat, groupId: string, person: Person, signal: AbortSignal): Promise<Added> {
+  const path = withQuery('/api/invitations', { org: toOrganization(groupId) });
+  // CVAT makes the address the name of a new account, and compares names letter by letter.
+  const email = person.email.toLowerCase();
+  const body = { email, role: cvat.settings.role };
+  const call = { path, body, purpose: 'invite the member', secrets: [email, person.email], signal };
+  try {
+    const sent = await cvat.api.call({ ...call, method: 'POST', answer: CvatInvitation });
+    return await toAdded(cvat, groupId, { sent, email }, signal);
+  } catch (error) {
+    if (!mayBeThere(error)) throw error;
+    const found = await findCvatMember(cvat, groupId, person, signal);
+    if (found === null) throw toRefusal(error, await isNameTaken(cvat, groupId, email, signal));
+    const key = found.is_active ? null : found.invitation;
+    // The expiry is unknown, because CVAT does not show when the invitation was sent.
+    return { ...toMember(found), ...(key !== null && { invitation: toLink(cvat, { key, email, expiresAt: null }) }) };
+  }
+}
+
+/** An account that existed before is in at once. A new one has to register first. */
+async function toAdded(
+  cvat: Cvat,
+  groupId: string,
+  { sent, email }: { sent: CvatInvitation; email: string },
+  signal: AbortSignal,
+): Promise<Added> {
+  const { key, user, accepted, created_date } = sent;
+  const member = { id: String(user.id), email };
+  const isIn = accepted ?? (await findById(cvat, groupId, member, signal))?.is_active === true;
+  if (isIn) return member;
+  const sentMs = Date.parse(created_date);
+  const expiresAt = Number.isNaN(sentMs) ? null : new Date(sentMs + expiryMs).toISOString();
+  return { ...member, isInvited: true, invitation: toLink(cvat, { key, email, expiresAt }) };
+}
+
+export async function renewInvitation(
+  cvat: Cvat,
+  groupId: string,
+  member: Member,
+  signal: AbortSignal,
+): Promise<Invitation> {
+  const { email } = member;
+  const found = await findById(cvat, groupId, member, signal);
+  const key = found?.invitation ?? null;
+  if (found === null || key === null || found.is_active) throw nothingToRenew(found);
+  try {
+    const expiresAt = await resend(cvat, { key, email }, signal);
+    return toLink(cvat, { key, email, expiresAt });
+  } catch (error) {
+    // CVAT sends at most five invitations an hour again, for one account that invites.
+    if (email === null || statusOf(error) !== 429) throw error;
+    return await inviteAnew(cvat, groupId, { pending: found, email }, signal);
+  }
+}
+
+/** A new invitation if CVAT does not send the old one again. The old one ends with its membership. */
+async function inviteAnew(
+  cvat: Cvat,
+  groupId: string,
+  { pending, email }: { pending: CvatMember; email: string },
+  signal: AbortSignal,
+): Promise<Invitation> {
+  const path = `/api/memberships/${pending.id}`;
+  const purpose = 'take an invitation back to renew it';
+  await cvat.api.call({ method: 'DELETE', path, purpose, secrets: [email], signal });
+  const person = { trainerId: '', email, displayName: null, memberId: String(pending.user.id) };
+  const { invitation } = await inviteMember(cvat, groupId, person, signal);
+  if (invitation === undefined) throw nothingToRenew(pending);
+  return invitation;
+}
+
+function toLink(
+  { settings: { url } }: Cvat,
+  { key, email, expiresAt }: { key: string; email: string | null; expiresAt: string | null },
+): Invitation {
+  // As in CVAT's own mail. Every page that is opened with this query remembers the invitation.
+  const query = { ...(email && { email }), invitation: key };
+  return { kind: 'link', url: withQuery(`${url}/auth/login`, query), expiresAt };
+}
+
+/** 400 may mean that they are a member already; 500, that they became one and no mail was sent. */
+function mayBeThere(error: unknown): error is AppError {
+  return error instanceof AppError && (error.status === 400 || error.status === 500);
+}
+
+function toRefusal(error: AppError, isNameTaken: boolean): AppError {
+  const { status, message } = error;
+  if (status === 400 && /already/.test(message)) {
+    return new AppError(
+      'conflict',
+      'CVAT says that this address is a member already, but not which member: remove that member in CVAT, and Gangway invites them again',
+      { status },
+    );
+  }
+  // The address becomes the name of a new account. If another account has that name, CVAT answers 500.
+  if (isNameTaken && status === 500) {
+    return new AppError(
+      'conflict',
+      'Another member uses this address as their name, so CVAT cannot make an account for it: have an administrator of CVAT rename that account',
+      { status },
+    );
+  }
+  const isUnexplained = status === 500 && !/[Ee]mail/.test(message);
+  return isUnexplained ? new AppError('unavailable', `${message}${nameHint}`, { status }) : error;
+}
+
+const nameHint =
+  '. If this lasts, another account may have this address as its name: have an administrator of CVAT rename it';
+
+function nothingToRenew(found: CvatMember | null): AppError {
+  const why = found === null ? 'they are not a member' : 'they are in already, or were not invited';
+  return new AppError('conflict', `Could not renew the invitation: ${why}`);
+}
+
+/**
+ * Sends the invitation again.
+ *
+ * @returns when it expires; null if the server sends no mail, because then it never expires
+ */
+async function resend(
+  { api }: Cvat,
+  { key, email }: { key: string; email: string | null },
+  signal: AbortSignal,
+): Promise<string | null> {
+  const path = `/api/invitations/${encodeURIComponent(key)}`;
+  const call = { path, purpose: 'renew the invitation', secrets: [key, ...secretsOf(email)], signal };
+  try {
+    await api.call({ ...call, method: 'POST', path: `${path}/resend` });
+    return new Date(Date.now() + expiryMs).toISOString();
+  } catch (error) {
+    if (statusOf(error) !== 500) throw error;
+    const { expired } = await api.call({ ...call, answer: CvatInvitation });
+    if (expired === true) throw error;
+    return null;
+  }
 }

@@ -1,7 +1,10 @@
-import type { Adapter, Added, Capabilities } from '../adapter.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { RestClient } from '../../lib/rest-client.ts';
+import type { Adapter, Added, Capabilities, Finding, UsageNote, UsageObservation } from '../adapter.ts';
+import { remedyFrom } from '../check-tool.ts';
+import { unless, withRemedy } from '../tool-request.ts';
 import { isNumericId } from '../values.ts';
 import { createDoccanoApi, projectPath } from './doccano-api.ts';
-import { checkDoccano } from './doccano-check.ts';
 import {
   addRow,
   createAccount,
@@ -9,13 +12,13 @@ import {
   findRole,
   findRow,
   listRows,
+  readMe,
   readProject,
   recogniseAccount,
   removeRow,
   toMember,
 } from './doccano-members.ts';
-import type { DoccanoSettings } from './doccano-schema.ts';
-import { readDoccanoUsage } from './doccano-usage.ts';
+import { Distribution, type DoccanoSettings, MemberProgress, ProjectPage, Users } from './doccano-schema.ts';
 
 const capabilities: Capabilities = {
   removal: {
@@ -96,3 +99,108 @@ export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
     },
   };
 }
+
+const mostProjects = 10;
+
+/**
+ * Checks whether Gangway can work with doccano, and what an operator should know. It does not ask `/v1/health/`, which
+ * answers 500 wherever no task worker runs.
+ */
+async function checkDoccano({ role }: DoccanoSettings, api: RestClient, signal: AbortSignal): Promise<Finding[]> {
+  const me = await withRemedy(readMe(api, signal), remedyOf);
+  if (!me.is_staff) {
+    const remedy = 'tick "Staff status" for it in /admin, or use another';
+    throw new AppError('forbidden', `The account may not create logins: ${remedy}`);
+  }
+  await findRole(api, role, signal);
+  const findings = [nothingAssigned];
+  if (!me.is_superuser && !(await isAdminSomewhere(api, signal))) findings.push(noProjects);
+  return findings;
+}
+
+/** If there are more projects than are checked, it counts as one. */
+async function isAdminSomewhere(api: RestClient, signal: AbortSignal): Promise<boolean> {
+  const request = { path: `/projects?limit=${mostProjects}`, purpose: 'list the projects' };
+  const { count, results } = await api.call({ ...request, answer: ProjectPage, signal });
+  for (const { id } of results) {
+    // An account that may list members may also add and remove them, whatever its role.
+    if ((await unless([403], listRows(api, String(id), signal))) !== null) return true;
+  }
+  return count > results.length;
+}
+
+const credentials = 'is the token (or the username and password) one of this doccano, and "url" its root?';
+const remedyOf = remedyFrom({
+  url: 'is "url" the root of doccano, without "/v1"?',
+  token: credentials,
+  rights: credentials,
+});
+
+const nothingAssigned: Finding = {
+  says: 'From doccano 1.8.5 on, a new member sees no examples until they are assigned',
+  action: 'Assign examples to new members in doccano: Dataset, Action, Assign to member',
+  isFailure: false,
+};
+
+const noProjects: Finding = {
+  says: 'The account is neither a superuser nor project_admin of a project, so it cannot add or remove members',
+  action: 'Add the account to each project as project_admin, or make it a superuser',
+  isFailure: true,
+};
+
+/** The counts of each person in a project. They are totals, because doccano stores no times. */
+
+/** The kinds of labels by type of project. doccano counts no labels of the other types. */
+const labelKinds = new Map([
+  ['DocumentClassification', ['category']],
+  ['ImageClassification', ['category']],
+  ['SequenceLabeling', ['span', 'relation']],
+  ['IntentDetectionAndSlotFilling', ['category', 'span']],
+]);
+
+/** Everyone who has confirmed an example or is a member, also without any work. */
+async function* readDoccanoUsage(
+  api: RestClient,
+  groupId: string,
+  signal: AbortSignal,
+): AsyncGenerator<UsageObservation | UsageNote> {
+  const { project_type: type } = await readProject(api, groupId, signal);
+  const metrics = `${projectPath(groupId)}/metrics`;
+  const request = { path: `${metrics}/member-progress`, purpose: 'read the progress' };
+  const { progress } = await api.call({ ...request, answer: MemberProgress, signal });
+  const labels = await readLabels(api, metrics, labelKinds.get(type) ?? [], signal);
+  if (labels === null) yield { of: 'gap', says: noLabels };
+  // Last, so that new members are known. Not only the members, because some have left.
+  const users = await api.call({ path: '/users', purpose: 'list the accounts', answer: Users, signal });
+  const ids = new Map(users.map(({ id, username }) => [username, String(id)]));
+  for (const { user, done } of progress) {
+    const memberId = ids.get(user);
+    if (memberId === undefined) {
+      throw new AppError('unavailable', 'An account was renamed or deleted while the work was read');
+    }
+    const count = labels?.get(user);
+    yield { memberId, email: user, of: 'total', tasks: done, ...(count !== undefined && { labels: count }) };
+  }
+}
+
+/** By current member; null if doccano cannot count. */
+async function readLabels(
+  api: RestClient,
+  metrics: string,
+  kinds: readonly string[],
+  signal: AbortSignal,
+): Promise<Map<string, number> | null> {
+  const totals = new Map<string, number>();
+  for (const kind of kinds) {
+    const call = { path: `${metrics}/${kind}-distribution`, purpose: 'count the labels', answer: Distribution, signal };
+    // If a project has labels of a former member, doccano answers the count of labels with status 500. Waiting does
+    // not help, and the rest of the work can still be counted.
+    const distribution = await unless([500], api.call(call));
+    if (distribution === null) return null;
+    for (const [user, count] of distribution) totals.set(user, (totals.get(user) ?? 0) + count);
+  }
+  return totals;
+}
+
+const noLabels =
+  'doccano counts no labels in a project that has labels of a former member: add the member again, or delete those labels';

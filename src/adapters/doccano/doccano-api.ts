@@ -1,7 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import { createRestClient, type RestClient } from '../../lib/rest-client.ts';
-import { createLogin } from '../login.ts';
-import { unless } from '../tool-request.ts';
+import { createLogin, unless } from '../tool-request.ts';
 import { isNumericId } from '../values.ts';
 import { type DoccanoSettings, Login } from './doccano-schema.ts';
 

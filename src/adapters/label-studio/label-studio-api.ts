@@ -2,8 +2,7 @@ import { AppError } from '../../domain/errors.ts';
 import { createRestClient, type RestClient } from '../../lib/rest-client.ts';
 import { type SharedReading, shareReading } from '../../lib/share-reading.ts';
 import { pathSegment } from '../../lib/url.ts';
-import { createLogin, type LoggedIn } from '../login.ts';
-import { unless } from '../tool-request.ts';
+import { createLogin, type LoggedIn, unless } from '../tool-request.ts';
 import { claimsOf, isNumericId } from '../values.ts';
 import { AccessToken, Invite, type LabelStudioSettings, Me, Organization, User, Users } from './label-studio-schema.ts';
 

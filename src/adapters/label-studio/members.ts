@@ -1,12 +1,13 @@
-import { AppError } from '../../domain/errors.ts';
+import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import { toInstantText } from '../../domain/marketplace-text.ts';
-import type { RestClient } from '../../lib/rest-client.ts';
+import { maskText } from '../../lib/mask.ts';
+import { type RestClient, statusOf } from '../../lib/rest-client.ts';
 import { isSameAddress } from '../../lib/text.ts';
 import { pathSegment } from '../../lib/url.ts';
-import type { Member, Person } from '../adapter.ts';
-import { unless } from '../tool-request.ts';
-import { type LabelStudio, readMe, readOrganization, readUser } from './label-studio-api.ts';
-import type { User } from './label-studio-schema.ts';
+import type { Added, Invitation, Member, Person } from '../adapter.ts';
+import { requestTool, type ToolRequest, unless } from '../tool-request.ts';
+import { type LabelStudio, readInviteToken, readMe, readOrganization, readUser } from './label-studio-api.ts';
+import { Me, type User } from './label-studio-schema.ts';
 
 /** Finds members among the users of Label Studio, and removes them. */
 
@@ -30,13 +31,13 @@ export async function findUserById(api: RestClient, id: string, signal: AbortSig
   return isMember(user) ? toMember(user) : { ...toMember(user), email: null };
 }
 
-export function findByAddress(users: readonly User[], email: string | null): Member | null {
+function findByAddress(users: readonly User[], email: string | null): Member | null {
   const found = users.find((user) => isMember(user) && isSameAddress(user.email ?? null, email));
   return found === undefined ? null : toMember(found);
 }
 
 /** Users have numbers. An invited person has the id `invited:…` instead. */
-export function isUserId(id: string | null): id is string {
+function isUserId(id: string | null): id is string {
   return id !== null && /^[1-9]\d{0,15}$/.test(id);
 }
 
@@ -83,4 +84,186 @@ async function refuseOwner(studio: LabelStudio, id: string, signal: AbortSignal)
   }
   if (id !== String(me.id) && id !== String(shown.created_by)) return;
   throw new AppError('invalid', 'Gangway does not remove the owner of the organization or of the token');
+}
+
+/** Gets an account for a person: Gangway fills in the sign-up form, or the person does. */
+
+/** Makes an account with `person.newPassword`. */
+export async function signUp(studio: LabelStudio, person: Person, signal: AbortSignal): Promise<Added> {
+  const { email, newPassword } = person;
+  if (newPassword === undefined) {
+    throw new AppError('invalid', 'Could not sign them up: there is no password for them');
+  }
+  const username = email.toLowerCase();
+  let session: string;
+  try {
+    session = await fillIn(studio, { email: username, password: newPassword }, signal);
+  } catch (error) {
+    if (!isError(error, 'conflict')) throw error;
+    // Someone else signed them up in between, or they were a member before and were removed.
+    const found = findByAddress(await studio.users.read(0, signal), email);
+    if (found === null) throw endedBefore(error);
+    return { ...found, account: 'found' };
+  }
+  // Asked with their own session, because the list of all users is long.
+  const me = await studio.api.call({
+    path: '/api/current-user/whoami',
+    purpose: 'ask who was signed up',
+    headers: { cookie: `sessionid=${session}` },
+    isAnonymous: true,
+    secrets: [session],
+    answer: Me,
+    signal,
+  });
+  const added = findByAddress([me], email);
+  if (added === null) {
+    throw new AppError('unavailable', 'Label Studio says it signed them up but shows another');
+  }
+  const url = toPublic(studio, '/user/login/');
+  return { ...added, account: 'made', invitation: { kind: 'password', url, username } };
+}
+
+/** A removal at the same time may reset the link. Then the new one is used. */
+async function fillIn({ api, settings }: LabelStudio, account: NewAccount, signal: AbortSignal): Promise<string> {
+  const inviteToken = await readInviteToken(api, signal);
+  try {
+    return await fillInSignUp(settings.url, account, inviteToken, signal);
+  } catch (error) {
+    const newToken = isError(error, 'forbidden') ? await readInviteToken(api, signal) : inviteToken;
+    if (newToken === inviteToken) throw error;
+    return await fillInSignUp(settings.url, account, newToken, signal);
+  }
+}
+
+/** Gives the link. Label Studio does not know the person until they follow it. */
+export async function invite(studio: LabelStudio, person: Person, signal: AbortSignal): Promise<Added> {
+  const { memberId, email, trainerId } = person;
+  const known = isUserId(memberId) ? await readUser(studio.api, memberId, signal) : null;
+  // Their account still has the address, so they could not sign up by the link.
+  if (known !== null) throw endedBefore();
+  const invitation = await readInvitation(studio, signal);
+  return { id: `invited:${trainerId}`, email, isInvited: true, isUnlisted: true, invitation };
+}
+
+export async function readInvitation(studio: LabelStudio, signal: AbortSignal): Promise<Invitation> {
+  const inviteToken = await readInviteToken(studio.api, signal);
+  return { kind: 'link', url: toPublic(studio, `/user/signup/${toSearch(inviteToken)}`), expiresAt: null };
+}
+
+/** Where people open Label Studio. */
+function toPublic({ settings: { url, publicUrl = url } }: LabelStudio, path: string): string {
+  return `${publicUrl}${path}`;
+}
+
+function endedBefore(cause?: unknown): AppError {
+  return new AppError(
+    'conflict',
+    'They were a member before and were removed, which Label Studio cannot undo over its API: delete the user (DELETE /api/users/<id>, which takes their name off their work), or clear "deleted at" of their membership under /admin',
+    { cause },
+  );
+}
+
+function isError(error: unknown, code: ErrorCode): boolean {
+  return error instanceof AppError && error.code === code;
+}
+
+/**
+ * The page on which people sign up. Only this page makes accounts that can log in: an account that the
+ * API makes has no password.
+ */
+
+interface NewAccount {
+  email: string;
+  password: string;
+}
+
+/**
+ * Fills in the form for a person who has no account in Label Studio.
+ *
+ * @returns their session
+ * @throws AppError `conflict` if the address has an account, `invalid` if the address or the password
+ * is refused, `forbidden` if the token is no longer valid
+ */
+async function fillInSignUp(
+  root: string,
+  { email, password }: NewAccount,
+  inviteToken: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const submitted = await submit(root, { email, password }, inviteToken, signal);
+  if (submitted.isIn) return submitted.session;
+  const [reasons, secrets] = [reasonsIn(submitted.page), [email, password, inviteToken]];
+  const why = maskText(reasons.join(' '), secrets).slice(0, 200) || 'without a reason';
+  const isKnown = reasons.some((reason) => /already exists/i.test(reason));
+  throw new AppError(isKnown ? 'conflict' : 'invalid', `Could not sign them up: Label Studio refuses: ${why}`);
+}
+
+/**
+ * Whether the form is accepted for people with this token, or for people without the link if it is
+ * null. The form is sent empty, which makes no account; the page with the form is answered 200 in any case.
+ */
+export async function isSignUpOpen(root: string, inviteToken: string | null, signal: AbortSignal): Promise<boolean> {
+  return (await unless([403], submit(root, {}, inviteToken, signal))) !== null;
+}
+
+async function submit(
+  root: string,
+  fields: Readonly<Record<string, string>>,
+  inviteToken: string | null,
+  signal: AbortSignal,
+): Promise<Submitted> {
+  const url = `${root}/user/signup/${inviteToken === null ? '' : toSearch(inviteToken)}`;
+  const request = { url, signal, isAnswerText: true };
+  const page = await requestTool({ ...request, headers: asPage, purpose: 'open the sign-up page' });
+  const csrf = cookieIn(page.headers, 'csrftoken') ?? '';
+  return await send({
+    ...request,
+    method: 'POST',
+    purpose: 'sign them up',
+    // Over https, Django requires the address of the page with the form.
+    headers: { ...asPage, referer: url, cookie: `csrftoken=${csrf}` },
+    form: { ...fields, csrfmiddlewaretoken: csrf },
+    secrets: [...Object.values(fields), inviteToken ?? '', csrf],
+  });
+}
+
+const asPage = { accept: 'text/html' };
+
+type Submitted = { isIn: true; session: string } | { isIn: false; page: string };
+
+/** After a sign-up Label Studio logs the user in and redirects. Otherwise it shows the form with the errors. */
+async function send(request: ToolRequest): Promise<Submitted> {
+  let session: string | undefined;
+  const onHeaders = (headers: Headers) => {
+    session = cookieIn(headers, 'sessionid');
+  };
+  try {
+    const { body } = await requestTool({ ...request, onHeaders });
+    return { isIn: false, page: String(body) };
+  } catch (error) {
+    if (statusOf(error) === 302 && session !== undefined) return { isIn: true, session };
+    throw error;
+  }
+}
+
+function toSearch(inviteToken: string): string {
+  return `?token=${encodeURIComponent(inviteToken)}`;
+}
+
+function cookieIn(headers: Headers, name: string): string | undefined {
+  const pattern = new RegExp(`^\\s*${name}=([^;]+)`);
+  for (const cookie of headers.getSetCookie()) {
+    const [, value] = pattern.exec(cookie) ?? [];
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+/** `<ul class="field_errors"><li>…</li></ul>`, and the same without a class in older pages. */
+export function reasonsIn(page: string): string[] {
+  const [, ...parts] = page.split(/<ul class="(?:field_errors|errorlist)/);
+  return parts.flatMap((part) => {
+    const [list = ''] = part.split('</ul>', 1);
+    return [...list.matchAll(/<li>([^<]*)<\/li>/g)].map(([, reason = '']) => reason.trim());
+  });
 }

@@ -1,6 +1,22 @@
+import { randomUUID } from 'node:crypto';
+import type { BigIntStats } from 'node:fs';
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
+import path from 'node:path';
+import { AppError } from '../../domain/errors.ts';
+import { stripBom } from '../../lib/text.ts';
 import type { Adapter, Member } from '../adapter.ts';
-import { changeRoster, checkWritable, readRoster } from './roster-file.ts';
-import type { RosterMember, RosterSettings } from './roster-schema.ts';
+import { Roster, type RosterMember, type RosterSettings } from './roster-schema.ts';
 
 const capabilities: Adapter['capabilities'] = {
   removal: { effect: 'locks_out' },
@@ -63,4 +79,158 @@ export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
 
 function toMember({ id, email }: RosterMember): Member {
   return { id, email };
+}
+
+/** Reads the roster. A missing file is an empty roster. */
+export async function readRoster(file: string, signal: AbortSignal): Promise<Roster> {
+  const text = await unlessMissing(readFile(file, { encoding: 'utf8', signal })).catch((error: unknown) => {
+    throw new AppError('unavailable', `The roster ${file} could not be read`, { cause: error });
+  });
+  if (text === null) return { groups: new Map() };
+  try {
+    return Roster.parse(JSON.parse(stripBom(text)));
+  } catch {
+    // The parser's error would quote the file, and with it addresses.
+    throw new AppError('invalid', `${file} is not a valid roster file; it was not changed`);
+  }
+}
+
+/**
+ * Replaces the file as a whole: a reader sees the old one or the new one, also after a crash.
+ *
+ * It never overwrites the change of another process, however long this process was frozen between
+ * reading and writing. Each process first makes a draft, then deletes the drafts of all others, and only
+ * then reads. Of two processes at the same time, one deletes the other's draft before either has read,
+ * or after it has replaced the file itself; and without its draft a process replaces nothing. Another
+ * program that replaces the file meanwhile is noticed by the file's inode, time and size.
+ *
+ * @throws AppError `unavailable` if another process changed the file meanwhile: look again, then try again
+ */
+export async function changeRoster(named: string, signal: AbortSignal, edit: (roster: Roster) => void): Promise<void> {
+  await withDraft(named, async ({ file, draft, handle }) => {
+    await removeOtherDrafts(file, draft);
+    const before = await stampOf(file);
+    const roster = await readRoster(file, signal);
+    edit(roster);
+    const groups = Object.fromEntries(roster.groups);
+    await handle.writeFile(`${JSON.stringify({ ...roster, groups }, null, 2)}\n`);
+    await handle.sync();
+    signal.throwIfAborted();
+    const isSame = (await stampOf(file)) === before;
+    // Another process may have deleted the draft.
+    if (!isSame || (await unlessMissing(rename(draft, file))) === null) {
+      throw new AppError('unavailable', `The roster ${file} was changed by another process`);
+    }
+    await syncFolder(path.dirname(file));
+  });
+}
+
+/** Proves that the roster could be replaced. Changes nothing. */
+export async function checkWritable(named: string): Promise<void> {
+  await withDraft(named, ({ handle }) => handle.sync());
+}
+
+interface Draft {
+  /** The file to be replaced: where a symbolic link leads, so that the link stays. */
+  file: string;
+  /** Beside it, with its mode and owner. */
+  draft: string;
+  handle: FileHandle;
+}
+
+/** No draft stays behind, because it contains addresses: it becomes the file or is deleted. */
+async function withDraft(named: string, use: (draft: Draft) => Promise<void>): Promise<void> {
+  let draft: string | undefined;
+  let handle: FileHandle | undefined;
+  try {
+    const file = await targetOf(named);
+    draft = `${file}.${randomUUID()}.tmp`;
+    await refuseMount(file);
+    await mkdir(path.dirname(file), { recursive: true });
+    const replaced = await statOf(file);
+    handle = await open(draft, 'wx', replaced === null ? 0o644 : 0o600);
+    if (replaced !== null) await takeOver(handle, replaced, file);
+    await use({ file, draft, handle });
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw new AppError('unavailable', `The roster ${named} could not be written`, { cause: error });
+  } finally {
+    await handle?.close();
+    if (draft !== undefined) await rm(draft, { force: true }).catch(() => undefined);
+  }
+}
+
+/** Where a symbolic link leads, also if that file does not exist yet. */
+async function targetOf(file: string): Promise<string> {
+  const target = await unlessMissing(realpath(file));
+  if (target !== null) return target;
+  const link = await readlink(file).catch(() => null);
+  return link === null ? file : await targetOf(path.resolve(await realpath(path.dirname(file)), link));
+}
+
+/** A file that is mounted by itself, as into a container, cannot be replaced (EBUSY). */
+async function refuseMount(file: string): Promise<void> {
+  const mounts = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
+  if (!listMountPoints(mounts).includes(file)) return;
+  const why = 'cannot be replaced, because the file is mounted by itself: mount its folder instead';
+  throw new AppError('unavailable', `The roster ${file} ${why}`);
+}
+
+/** @param mountinfo as Linux lists mounts: a space or a backslash in a path is written in octal */
+export function listMountPoints(mountinfo: string): string[] {
+  const escaped = mountinfo.split('\n').map((line) => line.split(' ')[4] ?? '');
+  return escaped.map((point) => point.replace(/\\([0-7]{3})/g, (_, octal) => String.fromCharCode(parseInt(octal, 8))));
+}
+
+/** Readers of the file may depend on its owner and mode. */
+async function takeOver(draft: FileHandle, { uid, gid, mode }: BigIntStats, file: string): Promise<void> {
+  const made = await draft.stat({ bigint: true });
+  try {
+    if (made.uid !== uid || made.gid !== gid) await draft.chown(Number(uid), Number(gid));
+  } catch (error) {
+    const remedy = 'run Gangway as that user, or change the owner of the file';
+    const why = `cannot be replaced without a change of its owner (user ${uid}, group ${gid}): ${remedy}`;
+    throw new AppError('unavailable', `The roster ${file} ${why}`, { cause: error });
+  }
+  await draft.chmod(Number(mode) & 0o7777);
+}
+
+/** Drafts of processes that were killed, or that are changing the file at this moment. */
+async function removeOtherDrafts(file: string, own: string): Promise<void> {
+  const folder = path.dirname(file);
+  for (const name of await readdir(folder)) {
+    const draft = path.join(folder, name);
+    const isDraft = name.startsWith(`${path.basename(file)}.`) && name.endsWith('.tmp');
+    if (isDraft && draft !== own) await rm(draft, { force: true });
+  }
+}
+
+/** It differs for every version of the file. */
+async function stampOf(file: string): Promise<string | null> {
+  const stats = await statOf(file);
+  return stats && `${stats.ino} ${stats.mtimeNs} ${stats.size}`;
+}
+
+async function statOf(file: string): Promise<BigIntStats | null> {
+  return await unlessMissing(stat(file, { bigint: true }));
+}
+
+/** Null for what does not exist. */
+async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** A rename is durable only after the folder is. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }

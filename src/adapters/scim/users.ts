@@ -3,9 +3,19 @@ import type { Person } from '../adapter.ts';
 import { unless } from '../tool-request.ts';
 import { isObject } from '../values.ts';
 import { hasAddress, isActive, type Resource, textAt, toResource, userSchema } from './resource.ts';
-import { pathOf, readDialect, type Scim, type ScimCall, scimGet, scimPost } from './scim-api.ts';
+import {
+  type ChangeAttempt,
+  patchWith,
+  pathOf,
+  putWith,
+  readDialect,
+  type Scim,
+  type ScimCall,
+  scimGet,
+  scimPost,
+  tryChanges,
+} from './scim-api.ts';
 import { listAll, search } from './search.ts';
-import { type ChangeAttempt, patchWith, putWith, tryChanges } from './try-changes.ts';
 
 /**
  * Finds accounts, makes them, and activates or deactivates them. Each answer is checked, because servers may return

@@ -45,7 +45,7 @@ export const budget = {
     },
   ),
 
-  /** How the readings of an install's budgets go, and until when none is read. */
+  /** How reading an install's budgets goes, and until when it pauses. */
   budgetReader: table(
     {
       install: text(),
@@ -63,7 +63,7 @@ export const budget = {
       paymentId: text(),
       jobId: text().nullable(),
       amountUsd: real().nullable(),
-      /** Where a person sees to it. */
+      /** Where a person settles it. */
       url: text(),
       firstSeenAt: instant(),
       /** When the last reading began that listed it. */
@@ -74,7 +74,7 @@ export const budget = {
     { key: ['install', 'paymentId'] },
   ),
 
-  /** When what waits for money at an install is read next. */
+  /** When the payments that wait at an install are read next. */
   paymentReader: table(
     {
       install: text(),

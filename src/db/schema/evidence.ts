@@ -26,7 +26,7 @@ export const evidence = {
       key: ['install', 'contractId'],
       indexes: {
         contradicted: { on: ['install', 'contractId'], where: 'ended_event_at is not null and ended_read_at is null' },
-        // Of the few that are disputed. Alerts ask for them four times a minute.
+        // Has only the few disputed contracts. Alerts ask for them four times a minute.
         disputed: {
           on: ['install', 'contractId'],
           where: 'ended_read_at is null and (active_read_at > ended_event_at or active_read_at > ended_by_operator_at)',

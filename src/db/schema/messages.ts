@@ -48,7 +48,7 @@ export const messages = {
     {
       id: counter(),
       kind: text(),
-      /** Of the kind and the subject. */
+      /** The digest of the kind and the subject. */
       digest: text(),
       /** JSON: what is observed together, as ids in the order that the kind names. */
       scope: text(),
@@ -62,7 +62,7 @@ export const messages = {
       seenAt: instant(),
       /** Whether it was announced since it was raised. */
       isAnnounced: flag().default(false),
-      /** Of what it counts, when it was last announced; null where it counts nothing. */
+      /** The count when it was last announced; null if it counts nothing. */
       count: integer().nullable(),
       /** When it was last announced, also before it was last over. */
       announcedAt: instant().nullable(),
@@ -83,7 +83,7 @@ export const messages = {
     {
       tool: text(),
       project: text(),
-      /** By whose job it was looked at last. */
+      /** The install by whose job it was looked at last. */
       install: text(),
       /** The manual that was written last, or is being written; null if none was. */
       manualId: text().nullable(),
@@ -101,7 +101,7 @@ export const messages = {
       state: text<GuidelineState>(),
       /** Since when it is in this state. */
       since: instant(),
-      /** Why, for operators; null where there is nothing to say. */
+      /** Why it is in this state, for operators; null if there is nothing to say. */
       says: text().nullable(),
       /** How many looks in a row had no answer. */
       failures: integer(),

@@ -42,7 +42,7 @@ export const operation = {
       subject: text(),
       /** From where: `command line`, or `console` and an address. */
       origin: text().default('command line'),
-      /** What the act changed, before and after, as text; null where the subject says all. */
+      /** What the act changed, before and after, as text; null if the subject says everything. */
       before: text().nullable(),
       after: text().nullable(),
     },
@@ -53,7 +53,7 @@ export const operation = {
     },
   ),
 
-  /** What an act by the API was answered with. */
+  /** The answer to an act by the API. */
   keptAnswer: table(
     {
       id: counter(),

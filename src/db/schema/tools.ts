@@ -67,7 +67,7 @@ export const tools = {
       toolStatus: integer().nullable(),
       message: text().nullable(),
       createdAt: instant(),
-      /** Milliseconds from when the membership was first wanted so until this; null where it is not so yet, or was so before. */
+      /** Milliseconds from when this was first wanted until now; null if it is not done yet, or was done before. */
       metAfterMs: bigint().nullable(),
     },
     {
@@ -148,7 +148,7 @@ export const tools = {
       listedAt: instant(),
       /** How many members the tool listed. */
       listed: integer(),
-      /** How many findings there was no room for. */
+      /** How many findings were not kept, because there were too many. */
       unkept: integer(),
     },
     { key: ['tool', 'groupId'] },
@@ -164,11 +164,11 @@ export const tools = {
       kind: text(),
       /** Null for an account that belongs to no known trainer. */
       membershipId: bigint().nullable(),
-      /** When the first of the listings began that have shown it without a break. */
+      /** When the first listing began that has shown it without a break since. */
       since: instant(),
       /** The account as the tool shows it, as sealed JSON; null where there is a membership. */
       content: sealed(driftFindingContext, { column: 'addressDigest', textOf: addressIn }).nullable(),
-      /** Of its address, so that it is found when a person is to be forgotten. */
+      /** The digest of its address, so that it is found when a person is to be forgotten. */
       addressDigest: text().nullable(),
     },
     {

@@ -229,7 +229,7 @@ export const usage = {
     },
   ),
 
-  /** Trainers whose due work has to be worked out again. Nothing is sent for them before. */
+  /** Trainers whose due work must be computed again. Nothing is sent for them before. */
   usageStale: table(
     {
       trainerId: text(),

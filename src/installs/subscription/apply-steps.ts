@@ -4,7 +4,7 @@ import { AppError, toAppError } from '../../domain/errors.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import { wantRead as wantInstallRead } from '../../reconcile/read/install-state-store.ts';
-import type { Endpoint, EndpointChanges } from '../../sources/endpoint.ts';
+import type { Endpoint, EndpointChanges } from '../../sources/record-schema.ts';
 import { removeEndpoint, saveEndpoint } from '../endpoint-store.ts';
 import type { SubscriptionStep } from './decide-subscription.ts';
 import type { Look } from './look-at-subscription.ts';

@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { Endpoint } from '../../sources/endpoint.ts';
+import type { Endpoint } from '../../sources/record-schema.ts';
 import { endpointsOf } from '../endpoint-store.ts';
 import { decideSubscription, missingTypesOf } from './decide-subscription.ts';
 import { listEndpoints, lookAtSubscription, sourceOf } from './look-at-subscription.ts';

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { toInstant } from '../../lib/clock.ts';
-import type { Endpoint } from '../../sources/endpoint.ts';
+import type { Endpoint } from '../../sources/record-schema.ts';
 import type { Source } from '../../sources/source.ts';
 import { endpointsOf } from '../endpoint-store.ts';
 import { endpointUrlOf } from './endpoint-url.ts';

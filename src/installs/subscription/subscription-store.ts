@@ -1,5 +1,5 @@
 import { inTransaction, type Transaction } from '../../db/database.ts';
-import { firstIdSince } from '../../db/first-id-since.ts';
+import { firstIdSince } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { maxEnabled } from './decide-subscription.ts';

@@ -1,7 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
-import { isGranted } from '../../sources/scopes.ts';
-import type { Source } from '../../sources/source.ts';
-import type { TokenRecord } from '../../sources/token-record.ts';
+import type { TokenRecord } from '../../sources/record-schema.ts';
+import { isGranted, type Source } from '../../sources/source.ts';
 
 /** What a token that replaces another one may do, and how long. Pure. */
 

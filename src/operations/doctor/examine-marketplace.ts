@@ -5,7 +5,7 @@ import { endpointUrlOf, isAt } from '../../installs/subscription/endpoint-url.ts
 import { mapAtOnce } from '../../lib/lists.ts';
 import { maskText } from '../../lib/mask.ts';
 import { isPlainBeyondLoopback } from '../../lib/url.ts';
-import type { Endpoint } from '../../sources/endpoint.ts';
+import type { Endpoint } from '../../sources/record-schema.ts';
 import { type Deviation, type Grant, notableDriftMs, type Source } from '../../sources/source.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import {

@@ -3,9 +3,8 @@ import { provisioningOf } from '../../domain/evidence-status.ts';
 import { rotateFrom } from '../../installs/tokens/plan-rotation.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
-import { isGranted } from '../../sources/scopes.ts';
-import type { Grant, Link, NeededScope, Source } from '../../sources/source.ts';
-import type { TokenRecord } from '../../sources/token-record.ts';
+import type { TokenRecord } from '../../sources/record-schema.ts';
+import { type Grant, isGranted, type Link, type NeededScope, type Source } from '../../sources/source.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
 /** What the marketplace's answers for one install mean, as checks; only problems are listed. */

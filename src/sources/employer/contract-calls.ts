@@ -2,8 +2,16 @@ import { AppError } from '../../domain/errors.ts';
 import type { AddressMissing } from '../../domain/evidence.ts';
 import { type Call, pathOf } from '../http/caller.ts';
 import { type Listing, readPages } from '../http/read-pages.ts';
-import { isGranted } from '../scopes.ts';
-import type { Budget, Contract, ContractFilter, ContractPage, Link, Participant, UnreadLink } from '../source.ts';
+import {
+  type Budget,
+  type Contract,
+  type ContractFilter,
+  type ContractPage,
+  isGranted,
+  type Link,
+  type Participant,
+  type UnreadLink,
+} from '../source.ts';
 import {
   BudgetAnswer,
   ContractList,

@@ -5,9 +5,8 @@ import { type Call, type CallOptions, createCaller, pathOf } from '../http/calle
 import { findDeviations } from '../http/compare-openapi.ts';
 import { listWhole } from '../http/read-pages.ts';
 import type { JobLinks } from '../job-links.ts';
-import type { PendingPayment } from '../pending-payment.ts';
+import type { PendingPayment, TokenRecord } from '../record-schema.ts';
 import type { EndApproval, Grant, Link, Remedies, Source, UpdatesPage } from '../source.ts';
-import type { TokenRecord } from '../token-record.ts';
 import { listContracts, listParticipants, readBudget } from './contract-calls.ts';
 import {
   Account,
@@ -25,9 +24,8 @@ import {
   WebhookAnswer,
   WebhookPage,
 } from './employer-schema.ts';
-import { allNeeded, eventTypesOf, neededScopes, optionalScopes } from './needed-scopes.ts';
 import { readPublications } from './read-publications.ts';
-import { reliedOperations } from './relied-on.ts';
+import { allNeeded, eventTypesOf, neededScopes, optionalScopes, reliedOperations } from './relied-on.ts';
 
 /** An employer's own account, with a personal token `ot_pat_…` (spec: employer-api.md). */
 export function createEmployerSource({ links, ...options }: CallOptions & { links: JobLinks }): Source {

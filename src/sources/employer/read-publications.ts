@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { type Call, pathOf } from '../http/caller.ts';
 import { listWhole } from '../http/read-pages.ts';
-import type { Publication, PublishedPage } from '../publication.ts';
+import type { Publication, PublishedPage } from '../record-schema.ts';
 import {
   Manifest,
   type ManifestPage,
@@ -11,7 +11,7 @@ import {
   PageAnswer,
   PublicationPage,
   WorkspacePage,
-} from './instruction-schema.ts';
+} from './employer-schema.ts';
 
 const audience = 'WORKER';
 

@@ -1,3 +1,4 @@
+import { employerEventTypes } from '../../domain/event.ts';
 import {
   contractStatus,
   type Fields,
@@ -8,6 +9,7 @@ import {
   reliedEndpoint,
   words,
 } from '../http/compare-openapi.ts';
+import { isGranted, type NeededScope, type OptionalScopes } from '../source.ts';
 
 const account: Fields = {
   actor: { userId: 'id' },
@@ -119,3 +121,63 @@ export const reliedOperations: readonly ReliedOperation[] = [
   { operation: 'DELETE /webhooks/{id}', answer: {} },
   ...beside.map((one) => ({ ...one, isBeside: true })),
 ];
+
+/** What a personal token must be allowed to do, and what does not work without it (spec: part A section 5). */
+export const neededScopes: readonly NeededScope[] = [
+  {
+    scope: 'payments:read',
+    without: 'Gangway cannot see who is hired, or read budgets',
+    isVital: true,
+    operations: ['listContracts', 'listParticipants', 'readBudget', 'readUpdates', 'listPendingPayments'],
+  },
+  {
+    scope: 'messages:read',
+    without: 'Gangway cannot read the conversation that holds the work email, so nobody gets in',
+    isVital: true,
+    operations: [],
+  },
+  {
+    scope: 'participant_work_email:read',
+    without: 'no trainer has a work email, so nobody gets in',
+    isVital: true,
+    operations: [],
+  },
+  {
+    scope: 'webhooks:manage',
+    without: 'Gangway cannot see or repair the webhook, so it only reads on a schedule',
+    isVital: false,
+    operations: ['listEndpoints', 'readEndpoint', 'createEndpoint', 'deleteEndpoint'],
+  },
+  {
+    scope: 'instructions:read',
+    without: 'Gangway cannot read manuals, so none becomes the guidelines of a project',
+    isVital: false,
+    operations: ['readPublications'],
+  },
+];
+
+/** For the text of a remedy. */
+export const allNeeded = neededScopes.map(({ scope }) => scope).join(', ');
+
+export const optionalScopes: OptionalScopes = {
+  uses: new Map([
+    ['payments:write', 'only for gangway contracts end-at-marketplace'],
+    ['proposals:read', 'only to count proposals that are delivered'],
+  ]),
+  remedy: (install) =>
+    `Run gangway token rotate ${install} for a token with ${allNeeded}, or make one in the settings of your account at the marketplace and run gangway connect ${install} --employer`,
+};
+
+/**
+ * What a webhook of an account delivers, by the scope without which a subscription to it is refused (spec: part A
+ * sections 4.9 and 6). Events about proposals and messages are only counted.
+ */
+const typesOfScope = {
+  'payments:read': employerEventTypes,
+  'proposals:read': ['proposal.received', 'proposal.status_changed'],
+  'messages:read': ['message.received'],
+};
+
+export function eventTypesOf(granted: readonly string[]): string[] {
+  return Object.entries(typesOfScope).flatMap(([scope, types]) => (isGranted(granted, scope) ? types : []));
+}

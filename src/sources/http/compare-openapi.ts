@@ -1,6 +1,6 @@
+import { OpenapiDocument } from '../fields-schema.ts';
 import type { Deviation } from '../source.ts';
 import type { Call } from './caller.ts';
-import { OpenapiDocument } from './openapi-schema.ts';
 
 /** The part of a value that Gangway relies on: a kind of text or number, words, a list, or a record. */
 export type Shape = 'text' | 'id' | 'number' | 'flag' | Set<string> | [Shape] | Fields;

@@ -4,7 +4,6 @@ import { findDeviations } from '../http/compare-openapi.ts';
 import { listWhole, readPages } from '../http/read-pages.ts';
 import { Budget, UsageAnswer } from '../record-schema.ts';
 import type { Link, NewLink, Remedies, Source } from '../source.ts';
-import { neededScopes } from './needed-scopes.ts';
 import {
   ContractPage,
   CreatedEndpointAnswer,
@@ -17,7 +16,7 @@ import {
   ParticipantPage,
   RedeliverAnswer,
 } from './platform-schema.ts';
-import { reliedOperations } from './relied-on.ts';
+import { neededScopes, reliedOperations } from './relied-on.ts';
 
 type Capability = 'createLink' | 'deleteLink' | 'reportUsage' | 'updateEndpoint' | 'redeliver';
 export type PlatformSource = Source & Required<Pick<Source, Capability>>;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createAdapter } from '../../../src/adapters/create-adapter.ts';
+import { createAdapter } from '../../../src/adapters/load-adapters.ts';
 import { brokenDown } from '../../support/cvat-answer.ts';
 import { type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
 

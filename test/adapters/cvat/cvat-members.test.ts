@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Person } from '../../../src/adapters/adapter.ts';
-import { createAdapter } from '../../../src/adapters/create-adapter.ts';
+import { createAdapter } from '../../../src/adapters/load-adapters.ts';
 import { type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
 import { cvatStories, toCvatSite } from '../../support/cvat-stories.ts';
 import { listAll } from '../../support/list-all.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Adapter, Member, Person } from '../../../src/adapters/adapter.ts';
-import { createAdapter } from '../../../src/adapters/create-adapter.ts';
+import { createAdapter } from '../../../src/adapters/load-adapters.ts';
 import { openCvatFake } from '../../support/cvat-fake.ts';
 
 const { signal } = new AbortController();

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { createAdapter } from '../../../src/adapters/create-adapter.ts';
+import { createAdapter } from '../../../src/adapters/load-adapters.ts';
 import { usualSecondLookMs as secondLookMs } from '../../../src/converge/converge-steps.ts';
 import { wantAllRenewed } from '../../../src/converge/invitation-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';

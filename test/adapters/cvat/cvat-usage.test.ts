@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { UsageObservation, UsageRequest } from '../../../src/adapters/adapter.ts';
-import { createAdapter } from '../../../src/adapters/create-adapter.ts';
+import { createAdapter } from '../../../src/adapters/load-adapters.ts';
 import type { CvatAnswer } from '../../support/cvat-answer.ts';
 import type { CvatEvent } from '../../support/cvat-events.ts';
 import { type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';

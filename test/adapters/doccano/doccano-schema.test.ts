@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createAdapter } from '../../../src/adapters/create-adapter.ts';
 import { DoccanoSettings } from '../../../src/adapters/doccano/doccano-schema.ts';
+import { createAdapter } from '../../../src/adapters/load-adapters.ts';
 
 const url = 'https://doccano.example.com';
 const login = { username: 'gangway', password: 'hunter22' };

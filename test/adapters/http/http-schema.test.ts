@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAdapter } from '../../../src/adapters/create-adapter.ts';
+import { createAdapter } from '../../../src/adapters/load-adapters.ts';
 import { exampleSettings } from '../../support/http-tool-settings.ts';
 
 const example = exampleSettings({ url: 'https://tool.example.com/v1/', token: 'hunter2' });

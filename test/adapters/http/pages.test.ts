@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Person } from '../../../src/adapters/adapter.ts';
-import { createAdapter } from '../../../src/adapters/create-adapter.ts';
+import { createAdapter } from '../../../src/adapters/load-adapters.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
 import { exampleSettings, sparseSettings } from '../../support/http-tool-settings.ts';
 import { listAll } from '../../support/list-all.ts';

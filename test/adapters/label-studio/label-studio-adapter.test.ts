@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAdapter } from '../../../src/adapters/create-adapter.ts';
+import { createAdapter } from '../../../src/adapters/load-adapters.ts';
 import { describeLabelStudio } from '../../support/label-studio/claims.ts';
 import { openFakeLabelStudio } from '../../support/label-studio/fake-label-studio.ts';
 import { createLabelStudio, person } from '../../support/label-studio/label-studio-harness.ts';

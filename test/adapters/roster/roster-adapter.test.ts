@@ -17,8 +17,7 @@ import { inspect } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import type { Person } from '../../../src/adapters/adapter.ts';
-import { createRosterAdapter } from '../../../src/adapters/roster/roster-adapter.ts';
-import { listMountPoints } from '../../../src/adapters/roster/roster-file.ts';
+import { createRosterAdapter, listMountPoints } from '../../../src/adapters/roster/roster-adapter.ts';
 import { createFolder } from '../../support/folder.ts';
 import { listAll } from '../../support/list-all.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Adapter, Person } from '../../../src/adapters/adapter.ts';
-import { createAdapter } from '../../../src/adapters/create-adapter.ts';
+import { createAdapter } from '../../../src/adapters/load-adapters.ts';
 import { openCvatFake } from '../../support/cvat-fake.ts';
 import { openDoccanoFake } from '../../support/doccano-fake.ts';
 import { doccanoHarness } from '../../support/doccano-harness.ts';

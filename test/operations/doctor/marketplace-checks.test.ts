@@ -5,7 +5,7 @@ import { endpointUrlOf } from '../../../src/installs/subscription/endpoint-url.t
 import { checkContract, checkDrift, checkEndpoints } from '../../../src/operations/doctor/examine-marketplace.ts';
 import { checkGrant, checkJobs, checkUnanswered } from '../../../src/operations/doctor/install-checks.ts';
 import { remedies } from '../../../src/sources/platform/create-platform-source.ts';
-import { neededScopes } from '../../../src/sources/platform/needed-scopes.ts';
+import { neededScopes } from '../../../src/sources/platform/relied-on.ts';
 import { Endpoint, Grant, Link } from '../../../src/sources/record-schema.ts';
 
 const platform = { neededScopes, remedies };

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { describePlatformApi } from '../../../src/sandbox/openapi.ts';
+import { OpenapiDocument } from '../../../src/sources/fields-schema.ts';
 import { compareOpenapi } from '../../../src/sources/http/compare-openapi.ts';
-import { OpenapiDocument } from '../../../src/sources/http/openapi-schema.ts';
 import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
 import { reliedOperations } from '../../../src/sources/platform/relied-on.ts';
 import type { Deviation } from '../../../src/sources/source.ts';

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { createAdapter } from '../../../src/adapters/create-adapter.ts';
-import { loadAdapter } from '../../../src/adapters/load-adapters.ts';
+import { createAdapter, loadAdapter } from '../../../src/adapters/load-adapters.ts';
 import { trackerFile } from '../../support/foreign-adapters.ts';
 import { exampleSettings } from '../../support/http-tool-settings.ts';
 import { openJourney } from '../../support/journey.ts';

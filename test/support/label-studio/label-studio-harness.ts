@@ -1,6 +1,6 @@
 import type { Adapter, Person } from '../../../src/adapters/adapter.ts';
 import type { ConformanceHarness } from '../../../src/adapters/conformance/harness.ts';
-import { createAdapter } from '../../../src/adapters/create-adapter.ts';
+import { createAdapter } from '../../../src/adapters/load-adapters.ts';
 import type { LabelStudioSite } from './label-studio-client.ts';
 
 /** What the suite needs of a Label Studio, whether it is a real one or a fake. */
