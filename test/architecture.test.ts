@@ -57,7 +57,7 @@ const onlyIn: Record<string, RegExp> = {
   'better-sqlite3': /^src\/db\/(sqlite-database|checkpoint-thread|alive-lock)\.ts$/,
   pg: /^src\/db\/postgres-database\.ts$/,
   express: /^src\/(receiver|console|api|sandbox)\//,
-  zod: /^src\/(config|operations)\/|-schema\.ts$|^src\/api\/(serve-api|operations)\.ts$|^src\/adapters\/adapter\.ts$/,
+  zod: /^src\/(config|operations)\/|-schema\.ts$|^src\/api\/(serve-api|openapi-document|problem)\.ts$|^src\/adapters\/adapter\.ts$/,
   'zod-openapi': /^src\/api\/openapi-document\.ts$/,
   pino: /^src\/lib\/logger\.ts$/,
   commander: /^src\/cli\//,
@@ -113,7 +113,7 @@ describe('architecture', () => {
 
   it('has no page that asks a store: each asks an operation', () => {
     const pages = files.filter((file) => /^src\/console\/(pages|view)\//.test(file));
-    expect(pages.length).toBeGreaterThan(15);
+    expect(pages.length).toBeGreaterThan(12);
     const asking = pages.flatMap((file) => importsOf(file).filter((target) => target.endsWith('-store.ts')));
     expect(asking).toEqual([]);
   });

@@ -1,6 +1,10 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Context } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { keptAnswerContext } from '../db/seal-contexts.ts';
 import type { Storage } from '../keys/storage.ts';
+import { instantIn } from '../lib/clock.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
 
 // The only SQL of what acts were answered with. Of key and request there are keyed digests; the answer is sealed, as it
 // may be an invitation.
@@ -12,7 +16,7 @@ export interface KeyedRequest {
   request: string;
 }
 
-export type Begun =
+type Begun =
   | { outcome: 'begun'; id: number }
   | { outcome: 'answered'; answer: unknown }
   | { outcome: 'other_request' | 'under_way' };
@@ -33,7 +37,7 @@ export function beginAnswer(ctx: Storage, given: KeyedRequest, now: string, kept
       .onConflict((conflict) => conflict.column('keyDigest').doNothing())
       .returning('id')
       .executeTakeFirst();
-    // Another request has come in between.
+    // Another request with this key came first.
     return inserted === undefined ? { outcome: 'under_way' } : { outcome: 'begun', id: inserted.id };
   });
 }
@@ -44,12 +48,12 @@ export async function keepAnswer(ctx: Storage, id: number, answer: object): Prom
   await durably(ctx, (tx) => tx.updateTable('keptAnswer').set({ answer: sealed }).where('id', '=', id).execute());
 }
 
-/** Gives the key free, so that the same request can be tried again. */
+/** Frees the key, so that the same request can be tried again. */
 export async function dropAnswer(ctx: Storage, id: number): Promise<void> {
   await inTransaction(ctx.database, (tx) => tx.deleteFrom('keptAnswer').where('id', '=', id).execute());
 }
 
-/** Deletes up to `limit` that were begun before. @returns how many */
+/** Deletes up to `limit` answers of acts that were begun before. @returns how many */
 export async function purgeAnswers(ctx: Storage, before: string, limit: number): Promise<number> {
   const old = ctx.database.kysely.selectFrom('keptAnswer').select('id').where('begunAt', '<', before);
   const ids = (await old.orderBy('begunAt').limit(limit).execute()).map(({ id }) => id);
@@ -85,4 +89,27 @@ async function findBegun(
   if (found.answer === null) return { outcome: 'under_way' };
   const answer = ctx.box.open(found.answer, keptAnswerContext(found)).toString();
   return { outcome: 'answered', answer: JSON.parse(answer) };
+}
+
+/** For this long, the same request with the same key gets the same answer. */
+export const answerKeptMs = 24 * 3_600_000;
+
+const intervalMs = 10 * 60_000;
+/** Small chunks with pauses, so that no other writer waits long. */
+const chunkSize = 100;
+const restMs = 20;
+
+/** Deletes the answers of acts after a day. */
+export function createAnswerPurgeWorker(ctx: Context): Loop {
+  return createLoop({
+    name: 'purge-answers',
+    intervalMs,
+    logger: ctx.logger,
+    clock: ctx.clock,
+    async run(signal) {
+      if ((await purgeAnswers(ctx, instantIn(ctx.clock, -answerKeptMs), chunkSize)) === 0) return 'idle';
+      await wait(restMs, undefined, { signal });
+      return 'more';
+    },
+  });
 }

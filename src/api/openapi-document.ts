@@ -1,6 +1,10 @@
+import { z } from 'zod';
 import { createDocument as createOpenApi, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { version } from '../lib/version.ts';
-import { actHeaders, operations, problem, type Served } from './operations.ts';
+import { operations as declared } from '../operations/all.ts';
+import { splitInput } from '../operations/input.ts';
+import type { Operation } from '../operations/operation.ts';
+import { Problem } from './problem.ts';
 
 type Document = ReturnType<typeof createOpenApi>;
 
@@ -62,15 +66,39 @@ function describe({ id, summary, noun, role, params, query, body, out, method }:
       requestBody: { required: !body.safeParse({}).success, content: { 'application/json': { schema: body } } },
     }),
     responses: {
-      // Answered before the API is asked, and so without a problem.
+      // Node answers it before the API is asked, so the answer is no problem document.
       431: { description: 'The address or the headers are too long.' },
       200: { description: 'Done.', content: { 'application/json': { schema: out } } },
       ...Object.fromEntries(
         Object.entries(refusals).map(([status, description]) => [
           status,
-          { description, content: { 'application/problem+json': { schema: problem } } },
+          { description, content: { 'application/problem+json': { schema: Problem } } },
         ]),
       ),
     },
   };
 }
+
+/** An operation as the API takes it: what is in the address, in the query of a read, and in the body of an act. */
+export interface Served extends Operation {
+  params: z.ZodObject;
+  query: z.ZodObject;
+  /** Undefined for a read. */
+  body: z.ZodType<object> | undefined;
+}
+
+const none = z.strictObject({});
+
+export const operations: readonly Served[] = declared.map((operation) => {
+  const { params, rest } = splitInput(operation);
+  const isRead = operation.method === 'get';
+  return { ...operation, params, query: isRead ? (rest as z.ZodObject) : none, body: isRead ? undefined : rest };
+});
+
+export const idempotencyKey = z.string().regex(/^[!-~]{1,200}$/);
+
+const actHeaders = z.object({
+  'Idempotency-Key': idempotencyKey
+    .optional()
+    .describe('The same request with the same key is done once, and gets the same answer for a day.'),
+});

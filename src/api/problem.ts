@@ -1,17 +1,19 @@
+import { z } from 'zod';
 import { AppError, type ErrorCode, httpStatusOf, toAppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 
-/** Problem details (RFC 9457): what went wrong, for a person and for a program. */
+export type Problem = z.infer<typeof Problem>;
+export const Problem = z
+  .object({
+    type: z.string().describe('A URI reference that names the kind of problem.'),
+    title: z.string(),
+    status: z.int().min(400).max(599),
+    detail: z.string().describe('For a person. It has no secret, address or body.'),
+    code: z.string().describe('For a program.'),
+  })
+  .meta({ id: 'Problem', description: 'Problem details (RFC 9457).' });
 
-export interface Problem {
-  type: string;
-  title: string;
-  status: number;
-  detail: string;
-  code: ProblemCode;
-}
-
-export type ProblemCode = ErrorCode | 'key_reused' | 'refused_elsewhere' | 'unprocessable';
+type ProblemCode = ErrorCode | 'key_reused' | 'refused_elsewhere' | 'unprocessable';
 
 const titles: Record<ProblemCode, string> = {
   invalid: 'The request is not valid',
@@ -30,7 +32,7 @@ const titles: Record<ProblemCode, string> = {
   key_reused: 'The idempotency key belongs to another request',
 };
 
-/** What is refused for a reason that only the API has. */
+/** A refusal that only the API makes. */
 export class Refusal extends Error {
   readonly code: ProblemCode;
   readonly status: number;
@@ -55,7 +57,7 @@ export function ofOperation(thrown: unknown): unknown {
   return new Refusal(isInvalid ? 'unprocessable' : 'refused_elsewhere', isInvalid ? 422 : 424, thrown.message);
 }
 
-/** What was not foreseen says nothing of itself; the log says it. Pure. */
+/** An unexpected error is answered without its message, which only the log has. Pure. */
 export function toProblem(thrown: unknown): Problem {
   if (thrown instanceof Refusal) return problemOf(thrown.code, thrown.message, thrown.status);
   const { code, message } = isForeseen(thrown) ? thrown : new AppError('internal', 'The log says why');
@@ -67,7 +69,7 @@ export function isForeseen(thrown: unknown): thrown is AppError {
   return thrown instanceof AppError && thrown.code !== 'internal';
 }
 
-/** Express gives errors of its own a status: an address that cannot be read, for one. */
+/** Errors of Express itself have a status, for example for an address that it cannot decode. */
 export function toApiError(thrown: unknown): unknown {
   if (thrown instanceof AppError || thrown instanceof Refusal) return thrown;
   const status = thrown instanceof Error && 'status' in thrown ? thrown.status : undefined;

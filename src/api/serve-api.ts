@@ -1,9 +1,8 @@
 import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express';
 import rawBody from 'raw-body';
 import type { z } from 'zod';
-import { createHostCheck } from '../console/check-origin.ts';
-import type { SharedWithApi } from '../console/console-parts.ts';
-import type { Operator } from '../console/operator.ts';
+import { createHostCheck } from '../console/request.ts';
+import type { Operator, RefusedToken, SharedWithApi } from '../console/sign-in/tokens.ts';
 import type { Context } from '../context.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Storage } from '../keys/storage.ts';
@@ -12,12 +11,9 @@ import { isCompressed } from '../lib/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import { answer } from '../operations/answer.ts';
 import { checkInput, fromTexts } from '../operations/input.ts';
-import type { Call, OperationContext } from '../operations/operation.ts';
-import { answerKeptMs } from './answer-purge-worker.ts';
-import { type Bearer, createBearer } from './bearer.ts';
-import { beginAnswer, dropAnswer, type KeyedRequest, keepAnswer } from './kept-answer-store.ts';
-import { createDocument } from './openapi-document.ts';
-import { idempotencyKey, operations, type Served } from './operations.ts';
+import type { Call, OperationContext, Role } from '../operations/operation.ts';
+import { answerKeptMs, beginAnswer, dropAnswer, type KeyedRequest, keepAnswer } from './kept-answer-store.ts';
+import { createDocument, idempotencyKey, operations, type Served } from './openapi-document.ts';
 import { isForeseen, ofOperation, Refusal, toApiError, toProblem } from './problem.ts';
 
 const patienceMs = 120_000;
@@ -35,7 +31,7 @@ export function createApi(ctx: OperationContext, shared: SharedWithApi, stopping
     bearer.mayRead(request, response);
     response.json(createDocument());
   });
-  // Sorted, a word comes before a part that is open: `/deliveries/replay` is no number of a delivery.
+  // Sorted, so that a word comes before a parameter: `/deliveries/replay` is not the delivery "replay".
   for (const [path, some] of [...Map.groupBy(operations, ({ path }) => path)].sort(byPath)) {
     const route = `/v1${path.replaceAll(/\{(\w+)\}/g, ':$1')}`;
     for (const operation of some) router[operation.method](route, handle(operation, ctx, bearer, stopping));
@@ -54,7 +50,7 @@ function byPath([one]: [string, unknown], [other]: [string, unknown]): number {
   return one < other ? -1 : 1;
 }
 
-/** Nothing of it is kept, shown in a frame, or taken for a page. */
+/** No answer is cached, framed or taken for a page. */
 const headers: RequestHandler = (_request, response, next) => {
   response.set({
     'Cache-Control': 'no-store',
@@ -132,7 +128,7 @@ function refuseMethod(some: readonly Pick<Served, 'method'>[], bearer: Bearer): 
   };
 }
 
-/** The reason of an error that is not foreseen is in the log. Express needs the four parameters. */
+/** Only the log has the cause of an unexpected error. Express needs all four parameters. */
 function createProblemHandler(logger: Logger): ErrorRequestHandler {
   return (thrown, request, response, _next) => {
     const error = toApiError(thrown);
@@ -140,13 +136,13 @@ function createProblemHandler(logger: Logger): ErrorRequestHandler {
     if (problem.status >= 500 && !isForeseen(error)) {
       logger.error({ err: error, path: request.path }, 'A request to the API failed');
     }
-    // What was not read of a body would have to be read before the next request.
+    // Otherwise the rest of the body would have to be read before the next request.
     if (hasBody(request) && !request.complete) response.set('Connection', 'close');
     sendJson(response, problem.status, problem);
   };
 }
 
-/** What an act is answered with. Its status says whether it is a problem. */
+/** The answer of an act. Its status says whether it is a problem. */
 interface Answered {
   status: number;
   body: unknown;
@@ -183,7 +179,7 @@ async function actAndKeep(ctx: Storage, id: number, act: () => Promise<unknown>)
   const body = await act().catch(async (thrown: unknown) => {
     const refusal = toProblem(toApiError(thrown));
     if (refusal.status < 500) await keepAnswer(ctx, id, { status: refusal.status, body: refusal });
-    // After an error that was not foreseen, it is not known what was done.
+    // After an unexpected error it is not known what was done, so the key stays taken.
     else if (refusal.code === 'unavailable') await dropAnswer(ctx, id);
     throw thrown;
   });
@@ -191,8 +187,6 @@ async function actAndKeep(ctx: Storage, id: number, act: () => Promise<unknown>)
   await keepAnswer(ctx, id, answered);
   return answered;
 }
-
-/** What is taken from a request, and what is refused. */
 
 const bodyBytes = 256 * 1024;
 
@@ -230,4 +224,49 @@ async function readJson(request: Request): Promise<unknown> {
   } catch {
     throw new AppError('invalid', 'The body is no JSON');
   }
+}
+
+type Bearer = ReturnType<typeof createBearer>;
+
+/** Finds the operator of a request by its bearer token. */
+function createBearer({ tokens, limit, refused, alwaysSignedIn }: SharedWithApi) {
+  /** @throws AppError `unauthenticated`, or `rate_limited` after several wrong tokens */
+  function mayRead(request: Request, response: Response): Operator {
+    const { authorization } = request.headers;
+    if (authorization === undefined && alwaysSignedIn !== undefined) return { ...alwaysSignedIn, role: 'viewer' };
+    response.set('WWW-Authenticate', 'Bearer');
+    const address = request.ip ?? '';
+    const report = (reason: RefusedToken['reason']) => refused.report({ where: 'api', reason, address });
+    if (authorization === undefined) {
+      report('missing');
+      throw new AppError('unauthenticated', 'Send "Authorization: Bearer <token>" with a token of console.tokens');
+    }
+    const waitMs = limit.waitMs(address);
+    if (waitMs > 0) {
+      report('too_many_tries');
+      response.set('Retry-After', String(Math.ceil(waitMs / 1000)));
+      throw new AppError('rate_limited', 'Too many wrong tokens came from this address: wait a minute');
+    }
+    const [, token = ''] = /^Bearer +(\S.*)$/i.exec(authorization) ?? [];
+    const owner = tokens.find(token);
+    if (owner === undefined) {
+      limit.noteFailure(address, authorization);
+      report('wrong');
+      throw new AppError('unauthenticated', 'This is no token of console.tokens');
+    }
+    response.removeHeader('WWW-Authenticate');
+    return { name: owner.name, role: owner.role };
+  }
+
+  return {
+    mayRead,
+    /** @throws AppError also `forbidden`, where the role does not suffice */
+    mustHave(role: Role, request: Request, response: Response): Operator {
+      const operator = mayRead(request, response);
+      if (role === 'operator' && operator.role !== 'operator') {
+        throw new AppError('forbidden', 'This token is of a viewer, and only operators can do this');
+      }
+      return operator;
+    },
+  };
 }

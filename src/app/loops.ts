@@ -1,4 +1,4 @@
-import { createAnswerPurgeWorker } from '../api/answer-purge-worker.ts';
+import { createAnswerPurgeWorker } from '../api/kept-answer-store.ts';
 import { createBudgetWorker } from '../budget/budget-worker.ts';
 import { keepAnswer } from '../budget/keep-budget.ts';
 import { wantPaymentsRead } from '../budget/payment-store.ts';
@@ -7,8 +7,7 @@ import { usualSchedule } from '../config/config-schema.ts';
 import { createFileWatch, createVacuumWorker } from '../db/sqlite-file.ts';
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
 import { createGuidelinesWorker } from '../guidelines/guidelines-worker.ts';
-import type { Inbox } from '../inbox/inbox.ts';
-import { createPurgeWorker } from '../inbox/purge-worker.ts';
+import { createPurgeWorker, type Inbox } from '../inbox/inbox.ts';
 import { createInstallsWorker } from '../installs/installs-worker.ts';
 import { forgetSubscriptionTroubles } from '../installs/subscription/subscription-store.ts';
 import { createSubscriptionWorker } from '../installs/subscription/subscription-worker.ts';
@@ -16,7 +15,7 @@ import { createTokenExpiryWorker } from '../installs/tokens/token-expiry-worker.
 import type { Loop } from '../lib/loop.ts';
 import { createMailWorker } from '../mail/mail-worker.ts';
 import { createSendMail } from '../mail/send-mail.ts';
-import { checkOrphans } from '../memberships/check-orphans.ts';
+import { checkOrphans } from '../memberships/find-orphans.ts';
 import { rerouteInstalls } from '../memberships/link-router.ts';
 import { createNoticePurgeWorker } from '../notify/notice-purge-worker.ts';
 import { createNotifyWorker } from '../notify/notify-worker.ts';

@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import type { Adapter } from '../adapters/adapter.ts';
 import { type ConformanceResult, conformanceCases, runConformance } from '../adapters/conformance.ts';
 import { loadAdapter } from '../adapters/load-adapters.ts';
@@ -6,10 +8,10 @@ import { loadToolFile } from '../config/load-config.ts';
 import { AppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import { stripControl } from '../lib/text.ts';
+import { version } from '../lib/version.ts';
 import { type Canaries, createCanaries } from './canaries.ts';
 import type { Printed } from './define-command.ts';
-import type { Session } from './session.ts';
-import type { Terminal } from './terminal.ts';
+import type { Session, Terminal } from './session.ts';
 import { loadCommandConfig, toQuery } from './with-storage.ts';
 
 interface TestOptions {
@@ -127,4 +129,38 @@ function toShown(result: ConformanceResult): ConformanceResult {
 
 function toLine({ name, outcome, reason }: ConformanceResult): string {
   return `${outcome.padEnd(7)}  ${name}${reason === undefined ? '' : `\n           ${reason}`}`;
+}
+
+/** `gangway adapter new`: an adapter to start from, with a test of it. */
+export function runAdapterNew({ file }: { file: string }): Printed {
+  const name = path.basename(file, '.ts');
+  const files = { adapter: file, test: path.join(path.dirname(file), `${name}.test.ts`) };
+  write(files.adapter, toText('adapter.ts', name));
+  write(files.test, toText('adapter.test.ts', name));
+  return {
+    data: files,
+    text: () => `Wrote ${files.adapter}, and ${files.test} that tests it.
+
+1. Install what "npm pack" makes in a checkout of Gangway: npm install --save-dev ./gangway-${version}.tgz
+2. See that all cases pass: node --test ${files.test}
+3. Put the requests of your tool in the adapter, and its answers in the test.
+4. Try the tool itself: gangway adapter test ${files.adapter} --settings <file> --group <id> --yes`,
+  };
+}
+
+/** In a checkout, the template runs as it is. Elsewhere Gangway is a package. */
+function toText(template: string, name: string): string {
+  return readFileSync(new URL(`template/${template}`, import.meta.url), 'utf8')
+    .replaceAll(/'\.\.\/\.\.\/adapters\/(\w+)\.ts'/g, "'gangway/$1'")
+    .replaceAll("'./adapter.ts'", `'./${name}.ts'`);
+}
+
+function write(file: string, text: string): void {
+  try {
+    writeFileSync(file, text, { flag: 'wx' });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') throw new AppError('conflict', `${file} exists; name another file`);
+    throw new AppError('invalid', `Could not write ${file}: ${message}`, { cause: error });
+  }
 }

@@ -1,7 +1,6 @@
 import { answer } from '../operations/answer.ts';
 import { fieldsOfPath, type Operation, type OperationContext } from '../operations/operation.ts';
-import type { OperationName, Session } from './session.ts';
-import { withProgress } from './terminal.ts';
+import { type OperationName, type Session, withProgress } from './session.ts';
 
 /** Where a command's operation runs: in this process, or at a running instance. */
 export interface Ask {

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { AppError } from '../domain/errors.ts';
-import type { Terminal } from './terminal.ts';
+import type { Terminal } from './session.ts';
 
 /** Questions to the person at the terminal. They go to stderr: stdout is data. */
 

@@ -3,25 +3,27 @@ import { suggestNearest } from '../config/nearest.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { commit, schema, version } from '../lib/version.ts';
 import { nouns } from '../operations/nouns.ts';
-import { endAtMarketplaceCommand, importCommand, templateCommand } from './commands/beside-operations.ts';
-import { sandboxCommand } from './commands/sandbox.ts';
 import {
   adapterCommand,
   autoCommand,
   backupCommand,
   connectCommand,
   doctorCommand,
+  endAtMarketplaceCommand,
+  importCommand,
   initCommand,
   keyCommand,
   mcpCommand,
   migrateCommand,
   openCommand,
   startCommand,
+  templateCommand,
   tryCommand,
-} from './commands/setup.ts';
+} from './commands/beside-operations.ts';
+import { sandboxCommand } from './commands/sandbox.ts';
 import { type CreateCommand, defineCommand, Ending } from './define-command.ts';
 import { oneOf } from './options.ts';
-import { printError, type Terminal } from './terminal.ts';
+import { printError, type Terminal } from './session.ts';
 
 /**
  * The command line. stdout is data, stderr is for people and logs; every command ends with a status

@@ -6,14 +6,12 @@ import { exitStatusOf } from '../domain/run.ts';
 import { findConnectedInstall } from '../installs/install-store.ts';
 import { type Established, establishInstall } from '../operations/connect/connect-install.ts';
 import { type Connecting, settleWish, toToken, toWantedJobs } from '../operations/connect/settle-wish.ts';
-import type { Check } from '../operations/doctor/check.ts';
+import { type Check, toCheckText } from '../operations/doctor/check.ts';
 import { type Reconciled, reconcileNow } from '../operations/reconcile-now.ts';
 import { formatTable } from '../operations/text-table.ts';
 import { askSecret, askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
-import type { RemoteSession, ServicesSession } from './session.ts';
-import { type Terminal, withProgress } from './terminal.ts';
-import { toCheckText } from './texts.ts';
+import { type RemoteSession, type ServicesSession, type Terminal, withProgress } from './session.ts';
 import { decidedBy } from './with-storage.ts';
 
 interface ConnectOptions {
@@ -54,7 +52,7 @@ export async function askConnect(options: ConnectOptions, remote: RemoteSession)
   return printConnected(connected);
 }
 
-/** So long the API waits at most. */
+/** The longest that the API waits. */
 const mostWaitSeconds = 100;
 
 /** Undefined if stdin is no terminal, or nothing is typed. */

@@ -1,8 +1,7 @@
 import { Argument, Command, Option } from 'commander';
 import { withoutMilliseconds } from '../operations/text-table.ts';
 import type { Input, Inputs, ValuesOf } from './options.ts';
-import type { RemoteSession, Session, Sessions } from './session.ts';
-import { printError, type Terminal } from './terminal.ts';
+import { printError, type RemoteSession, type Session, type Sessions, type Terminal } from './session.ts';
 
 /**
  * Commands as data: what each is called, takes, opens and prints. What a command runs is imported when
@@ -21,7 +20,7 @@ export type Given<Arguments extends Inputs, Options extends Inputs> = ValuesOf<A
 /** 1: something failed; 2: something is to be done; 3: something waits for a decision. */
 export type ExitStatus = 0 | 1 | 2 | 3;
 
-/** What a command has to say when it ends. */
+/** What a command prints when it ends. */
 export interface Printed {
   /** One object, for machines. */
   data: unknown;

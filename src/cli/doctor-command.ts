@@ -14,7 +14,7 @@ import type { Storage } from '../keys/storage.ts';
 import { systemClock } from '../lib/clock.ts';
 import { retry } from '../lib/retry.ts';
 import { adviceOfTrouble } from '../lib/troubles.ts';
-import { type Check, failure, ok, warning } from '../operations/doctor/check.ts';
+import { type Check, failure, ok, toCheckText, warning } from '../operations/doctor/check.ts';
 import { examineTools } from '../operations/doctor/check-tools.ts';
 import { checkConfiguration, examineStored } from '../operations/doctor/examine.ts';
 import { examineMarketplace } from '../operations/doctor/examine-marketplace.ts';
@@ -22,7 +22,6 @@ import { callTool } from '../tools/call-tool.ts';
 import { createCanaries } from './canaries.ts';
 import type { Printed } from './define-command.ts';
 import type { RemoteSession, Session } from './session.ts';
-import { toCheckText } from './texts.ts';
 import { loadCommandConfig } from './with-storage.ts';
 
 interface DoctorOptions {

@@ -5,8 +5,7 @@ import { type EndedAtMarketplace, endAtMarketplace } from '../operations/decide-
 import type { EndApproval } from '../sources/source.ts';
 import { askTyped } from './ask.ts';
 import type { Printed } from './define-command.ts';
-import type { StorageSession } from './session.ts';
-import type { Terminal } from './terminal.ts';
+import type { StorageSession, Terminal } from './session.ts';
 import { decidedBy } from './with-storage.ts';
 
 interface ContractEnd {
@@ -30,7 +29,7 @@ export async function runContractsEndAtMarketplace(named: ContractEnd, session: 
   return printEnded(await endAtMarketplace({ ...storage, sources }, decidedBy(), named, options, terminal.signal));
 }
 
-/** Its id must be typed, as nothing here can take the end back. */
+/** Its id must be typed, because the end cannot be taken back. */
 async function confirmEnd(
   terminal: Terminal,
   { install, contractId, title }: ContractEvidence,

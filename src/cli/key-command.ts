@@ -11,11 +11,10 @@ import { createSecretBox } from '../keys/secret-box.ts';
 import { findKey, keyFileOf } from '../keys/secret-key.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Printed } from './define-command.ts';
-import type { Session } from './session.ts';
-import { withProgress } from './terminal.ts';
+import { type Session, withProgress } from './session.ts';
 import { decidedBy, loadCommandConfig, refuseMissing } from './with-storage.ts';
 
-/** `gangway key`: shows the key that everything is sealed with, and replaces it. */
+/** `gangway key`: shows the fingerprint of the key that everything is sealed with, and replaces the key. */
 
 export async function runKeyShow(_given: object, session: Session): Promise<Printed> {
   const loaded = loadCommandConfig(session, []);

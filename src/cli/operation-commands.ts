@@ -1,5 +1,6 @@
 import { Argument, Command, Option } from 'commander';
 import { toAppError } from '../domain/errors.ts';
+import { stripControl } from '../lib/text.ts';
 import {
   checkInput,
   type Field,
@@ -10,14 +11,12 @@ import {
   mayLeaveOutInstall,
 } from '../operations/input.ts';
 import type { Noun } from '../operations/nouns.ts';
-import type { Operation } from '../operations/operation.ts';
+import type { ExitStatus, Operation } from '../operations/operation.ts';
+import { formatList, toCsv, withoutMilliseconds } from '../operations/text-table.ts';
 import { longestPage } from '../operations/values.ts';
 import type { Ask } from './ask-operation.ts';
 import { type CreateCommand, createSession, Ending, toKebab } from './define-command.ts';
-import { pickInstall } from './pick-install.ts';
-import { type Output, printAnswer } from './print-answer.ts';
-import type { Session } from './session.ts';
-import type { Terminal } from './terminal.ts';
+import { printError, type Session, type Terminal } from './session.ts';
 
 /**
  * The command of a noun, with a subcommand for each of its operations.
@@ -43,7 +42,7 @@ export async function createNounCommand(
   return command;
 }
 
-/** A noun does this where no verb is named. */
+/** The verb of a noun where none is named. */
 export const defaultVerbs: ReadonlySet<string> = new Set(['list', 'now']);
 
 function createCommand(name: string, operation: Operation, terminal: Terminal): Command {
@@ -146,4 +145,47 @@ async function askAll(operation: Operation, input: object, ask: Ask): Promise<ob
     if (part.next === null || items.length >= limit) return { ...part, items };
     cursor = part.next;
   }
+}
+
+type Output = 'table' | 'csv' | 'json';
+
+/** @returns the status that the command ends with */
+function printAnswer(
+  terminal: Terminal,
+  { show, problems, status }: Operation,
+  answered: object,
+  output: Output,
+  input: object,
+): ExitStatus {
+  const { stdout } = terminal;
+  const isJson = output === 'json';
+  const answer = isJson ? answered : (stripAll(answered) as object);
+  if (isJson) stdout.write(`${JSON.stringify(answer)}\n`);
+  else if (typeof show === 'function') stdout.write(`${withoutMilliseconds(show(answer))}\n`);
+  else if ('bytes' in show) stdout.write(show.bytes(answer));
+  else {
+    const { rowsOf, columns, whenEmpty } = show;
+    const rows = rowsOf(answer);
+    stdout.write(output === 'csv' ? toCsv(rows, columns) : `${formatList(rows, columns, whenEmpty)}\n`);
+  }
+  for (const message of problems(answer)) printError(terminal, { message, code: 'failed' }, isJson);
+  return status(answer, input);
+}
+
+/** Nothing that a stranger wrote can break a line, move the cursor or colour the terminal. */
+function stripAll(value: unknown): unknown {
+  if (typeof value === 'string') return stripControl(value);
+  if (Array.isArray(value)) return value.map(stripAll);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, stripAll(one)]));
+}
+
+/** The install that was named, or the only one there is. Ends the command as used wrongly where neither says which. */
+export function pickInstall(session: Session, known: readonly string[], named?: string): string {
+  const [only] = known;
+  if (only === undefined) return session.misuse('there is no install yet: gangway connect <name>');
+  if (named === undefined && known.length === 1) return only;
+  if (named === undefined) return session.misuse(`name the install: ${known.join(', ')}`);
+  if (known.includes(named)) return named;
+  return session.misuse(`there is no install "${named}"; there is: ${known.join(', ')}`);
 }

@@ -90,7 +90,6 @@ function toDuration(text: string): number {
   return ms;
 }
 
-/** A text that keeps to a rule of the configuration. */
 export function keepsTo({ pattern, says }: TextRule): Parse<string> {
   return (text) => {
     if (pattern.test(text)) return text;

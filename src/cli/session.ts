@@ -1,10 +1,12 @@
 import type { Services } from '../app/services.ts';
 import type { OpenStorage } from '../app/storage.ts';
 import type { Config } from '../config/config-schema.ts';
+import type { ErrorCode } from '../domain/errors.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
-import type { Terminal } from './terminal.ts';
+import { maskText } from '../lib/mask.ts';
+import { eraseLine } from '../lib/readable-log.ts';
 
-/** What a command runs with. These are types only, so that declaring a command loads nothing that it opens. */
+/** What a command runs with. What it opens is imported as types only, so that declaring a command loads none of it. */
 
 export interface Session {
   terminal: Terminal;
@@ -47,4 +49,60 @@ export interface Sessions {
   nothing: Session;
   storage: StorageSession;
   services: ServicesSession;
+}
+
+/**
+ * What a command sees of the process it runs in. stdout is data, stderr is for people; `signal` is
+ * aborted when the command is asked to stop.
+ */
+export interface Terminal {
+  stdout: NodeJS.WritableStream;
+  stderr: NodeJS.WritableStream & { isTTY?: boolean };
+  stdin: NodeJS.ReadStream;
+  signal: AbortSignal;
+}
+
+interface PrintedError {
+  message: string;
+  /** `usage`: the command was used wrongly; `failed`: a part of the work failed, and the rest was done. */
+  code: ErrorCode | 'usage' | 'failed';
+}
+
+/** A line on stderr: with `--json`, an object. */
+export function printError({ stderr }: Terminal, { message, code }: PrintedError, json: boolean): void {
+  const error = maskText(message);
+  stderr.write(json ? `${JSON.stringify({ error, code })}\n` : `gangway: ${error}\n`);
+}
+
+const [drawEveryMs, lineEveryMs] = [100, 1000];
+
+/** Shows on stderr how far work is: a bar on a terminal, which goes away when the work ends, else a line a second. */
+export async function withProgress<T>(
+  { stderr }: Terminal,
+  work: (onProgress: (says: string) => void) => Promise<T>,
+): Promise<T> {
+  const { isTTY = false, columns = 80 } = stderr as Partial<NodeJS.WriteStream>;
+  let shownAt = performance.now() - (isTTY ? drawEveryMs : 0);
+  let isDrawn = false;
+  const onProgress = (says: string) => {
+    if (performance.now() - shownAt < (isTTY ? drawEveryMs : lineEveryMs)) return;
+    shownAt = performance.now();
+    stderr.write(isTTY ? `${eraseLine}${`${barOf(says)}${says}`.slice(0, columns - 1)}` : `${says}\n`);
+    isDrawn = isTTY;
+  };
+  try {
+    return await work(onProgress);
+  } finally {
+    if (isDrawn) stderr.write(eraseLine);
+  }
+}
+
+const barWidth = 20;
+
+/** Only a sentence with a total, such as "3 of 10 installs are read", has a bar. */
+function barOf(says: string): string {
+  const [, done = 0, total = 0] = /\b(\d+) of (\d+)\b/.exec(says)?.map(Number) ?? [];
+  if (total === 0) return '';
+  const full = Math.min(barWidth, Math.floor((done / total) * barWidth));
+  return `${'█'.repeat(full)}${'░'.repeat(barWidth - full)} `;
 }

@@ -4,7 +4,7 @@ import { createApp } from '../app/app.ts';
 import type { Config } from '../config/config-schema.ts';
 import { findConfiguration } from '../config/find-configuration.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
-import { createSignInLink, type SignInLink } from '../console/sign-in/sign-in-link.ts';
+import { createSignInLink, type SignInLink } from '../console/sign-in/session.ts';
 import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
@@ -12,8 +12,7 @@ import { toLogDestination } from '../lib/readable-log.ts';
 import { giveMemoryBack, keepFetchSmall, keepGarbageSmall } from '../lib/small-heap.ts';
 import { sayCount } from '../lib/text.ts';
 import { version } from '../lib/version.ts';
-import type { Session } from './session.ts';
-import type { Terminal } from './terminal.ts';
+import type { Session, Terminal } from './session.ts';
 import { loadCommandConfig, openConfigured, toQuery } from './with-storage.ts';
 
 interface StartOptions {
@@ -32,7 +31,7 @@ export async function runStart(options: StartOptions, session: Session): Promise
     destination: toLogDestination(config.log.format, terminal.stderr),
   });
   for (const warning of warnings) logger.warn(warning);
-  // By default a hang-up ends the process, and log rotation sends one.
+  // Log rotation sends a hang-up, which would end the process by default.
   const noteHangUp = () => logger.info('SIGHUP ends nothing: restart for another configuration');
   process.on('SIGHUP', noteHangUp);
   try {
@@ -54,7 +53,7 @@ async function run(
   const adapters = await loadAdapters(config);
   const storage = await openConfigured(loaded);
   const keepMemory = giveMemoryBack();
-  // Where a person reads along. What a log collects as JSON must not have a link that signs in.
+  // Only where a person reads the log. A log that is collected as JSON must not contain a link that signs in.
   const isWatched = terminal.stderr.isTTY === true && config.log.format !== 'json';
   const isSignedInBy = isWatched && [...config.console.tokens.values()].some(({ role }) => role === 'operator');
   const signInLink = isSignedInBy ? createSignInLink(systemClock) : undefined;

@@ -20,8 +20,7 @@ import { toLogDestination } from '../lib/readable-log.ts';
 import { listMemberships } from '../memberships/membership-list-store.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
-import type { Session } from './session.ts';
-import type { Terminal } from './terminal.ts';
+import type { Session, Terminal } from './session.ts';
 
 /** Begins from nothing each time, in a folder that git ignores. */
 const folder = path.resolve('.gangway', 'try');

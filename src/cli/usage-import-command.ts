@@ -15,9 +15,8 @@ import { dropImport } from '../usage/import/import-lines-store.ts';
 import { lineOutcomes, type PreviewedLine } from '../usage/import/line-tally.ts';
 import { askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
-import { pickInstall } from './pick-install.ts';
-import type { RemoteSession, ServicesSession } from './session.ts';
-import { type Terminal, withProgress } from './terminal.ts';
+import { pickInstall } from './operation-commands.ts';
+import { type RemoteSession, type ServicesSession, type Terminal, withProgress } from './session.ts';
 import { decidedBy } from './with-storage.ts';
 
 interface Confirmation {
@@ -82,7 +81,7 @@ function refuseFile(file: string, error: NodeJS.ErrnoException): never {
 /** The heap is cleared after so many chunks. */
 const clearEvery = 40;
 
-/** With it, a file of a million lines takes no more memory than one of ten thousand. */
+/** Otherwise a file of a million lines would take more memory than one of ten thousand. */
 function clearingNowAndThen(onProgress: (says: string) => void): (says: string) => void {
   const clearHeap = openHeapClearing();
   let chunks = 0;

@@ -224,7 +224,7 @@ export const otherVariables = {
 };
 
 /** With a file, only the settings of the server are taken from variables. */
-function overridesFile({ path: [section = ''] }: Variable): boolean {
+export function overridesFile({ path: [section = ''] }: Variable): boolean {
   return ['database', 'receiver', 'console', 'log'].includes(section);
 }
 

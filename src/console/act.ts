@@ -7,11 +7,9 @@ import { inputIn } from './ask.ts';
 import { type Act, type Answer, addressOf, formOf, type Html, type Page, type PageRequest, type View } from './page.ts';
 import { safePath } from './request.ts';
 import type { StartedAct } from './started-acts.ts';
+import { instantOf, labelOf } from './view/cells.ts';
 import { explainedField } from './view/filter.ts';
-import { instantOf } from './view/instant.ts';
-import { labelOf } from './view/label.ts';
-import { secretSheet, sheetOf } from './view/sheet.ts';
-import { tableOf } from './view/table.ts';
+import { secretSheet, sheetOf, tableOf } from './view/table.ts';
 
 /** Acts of the console: each is an operation, asked for by a form. */
 
@@ -27,7 +25,7 @@ type Given = Readonly<Record<string, string | number | boolean | undefined>>;
 
 interface Button {
   label: string;
-  /** For those who hear the page, where several buttons have one label. */
+  /** For screen readers, where several buttons have the same label. */
   about?: string;
   tone?: 'main' | 'danger';
   /** Fields that the operator fills in. */
@@ -76,14 +74,14 @@ export const acts: readonly Act[] = offered.map((id) => ({
     const { form } = request;
     const back = safePath(form.get('back'));
     const started = ctx.startedActs.begin(ctx, request, { operation, input: inputIn(operation, form), back });
-    // What is shown once is shown now, as no later page has it.
+    // A secret is shown now, because no later page has it.
     const soon = operation.isSecret ? started.ended : wait(waitsMs, undefined, { ref: false });
     await Promise.race([started.ended, soon]);
     return answerOf(started);
   },
 }));
 
-/** So long the answer waits for what is done at once. */
+/** How long the answer waits for an act that is done at once. */
 const waitsMs = 1000;
 const lookAgainSeconds = 2;
 
@@ -136,7 +134,7 @@ function askFirst(request: PageRequest, id: string): Page {
   const operation = operationOf(id);
   const back = safePath(query.get('back'));
   const all = fieldsOf(operation.in);
-  // How long to wait is settled by the console, and its button is the confirmation.
+  // The console decides how long to wait, and its button is the confirmation.
   const fields = [...all].filter(([name]) => name !== 'wait' && name !== 'yes');
   const given = fields.flatMap(([name]) => (query.has(name) ? [[name, query.get(name) ?? ''] as const] : []));
   const asked = fields.filter(([name]) => !query.has(name));

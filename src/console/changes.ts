@@ -8,7 +8,7 @@ const restMs = 2000;
 const beatMs = 20_000;
 const mostFollowers = 200;
 
-/** Tells open pages that something was written, so that they fetch themselves again. */
+/** Tells open pages that something was written, so that they reload themselves. */
 export function createChanges() {
   const followers = new Set<Response>();
   let pause: NodeJS.Timeout | undefined;

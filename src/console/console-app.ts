@@ -5,15 +5,18 @@ import { createQuiet } from '../lib/logger.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Readiness } from '../lib/readiness.ts';
 import type { Changes } from './changes.ts';
-import { createHostCheck } from './check-origin.ts';
-import type { SharedWithApi } from './console-parts.ts';
-import { measure } from './measure.ts';
+import { measure } from './measure-store.ts';
 import type { ConsoleContext } from './page.ts';
-import { createConsoleTokens, isSameText } from './sign-in/console-tokens.ts';
-import { createRefusedTokens, type RefusedTokens } from './sign-in/refused-tokens.ts';
-import { createSessions } from './sign-in/session.ts';
-import { createSignInLimit } from './sign-in/sign-in-limit.ts';
-import type { SignInLink } from './sign-in/sign-in-link.ts';
+import { createHostCheck } from './request.ts';
+import { createSessions, type SignInLink } from './sign-in/session.ts';
+import {
+  createConsoleTokens,
+  createRefusedTokens,
+  createSignInLimit,
+  isSameText,
+  type RefusedTokens,
+  type SharedWithApi,
+} from './sign-in/tokens.ts';
 
 export interface ConsoleOptions {
   loops: readonly Loop[];
@@ -33,7 +36,7 @@ export function createConsoleApp(ctx: ConsoleContext, options: ConsoleOptions): 
   const refused = createRefusedTokens(metrics, ctx.logger, createQuiet(clock));
   const app = express();
   app.disable('x-powered-by');
-  // Nothing is kept by browsers but the assets.
+  // Browsers cache only the assets.
   app.disable('etag');
   app.set('trust proxy', trustedProxies);
   app.use(dropForwardedPorts);
@@ -49,7 +52,7 @@ export function createConsoleApp(ctx: ConsoleContext, options: ConsoleOptions): 
     const status = await options.readiness.ask();
     response.status(status === 'ok' ? 200 : 503).json({ status });
   });
-  // Who has the token may come by any name. Without one, a page of a stranger must not get them by a name of its own.
+  // With the token any host name will do. Without it, a stranger's page could read them by a name of its own.
   const mayMeasure = token === undefined ? createHostCheck(hosts) : requireToken(token, refused);
   app.get('/metrics', mayMeasure, async (_request, response) => {
     await measure(ctx);
@@ -75,7 +78,7 @@ export function createConsoleApp(ctx: ConsoleContext, options: ConsoleOptions): 
   return app;
 }
 
-/** What could not be loaded is tried again with the next request. */
+/** A failed load is tried again with the next request. */
 function loadedOnce(load: () => Promise<RequestHandler>): RequestHandler {
   let loading: Promise<RequestHandler> | undefined;
   return async (request, response, next) => {
@@ -88,7 +91,7 @@ function loadedOnce(load: () => Promise<RequestHandler>): RequestHandler {
   };
 }
 
-/** Of what failed the answer says no more than that. Express needs the four parameters. */
+/** The answer says only that it failed. Express needs all four parameters. */
 const sendError: ErrorRequestHandler = (thrown, _request, response, _next) => {
   const { code, message } = toAppError(thrown);
   const error = code === 'forbidden' ? message : 'The console could not answer now';

@@ -1,8 +1,7 @@
 import { type RequestHandler, Router } from 'express';
 import { html } from 'hono/html';
-import { createAssets } from './assets.ts';
-import { securityHeaders } from './security-headers.ts';
-import { send } from './send.ts';
+import { createAssets, securityHeaders } from './assets.ts';
+import { send } from './layout.ts';
 
 const example = JSON.stringify(
   { console: { tokens: { admin: { token: { env: 'ADMIN_CONSOLE_TOKEN' }, role: 'operator' } } } },

@@ -1,5 +1,6 @@
+import type { Response } from 'express';
 import { html } from 'hono/html';
-import type { Html, Page } from './page.ts';
+import type { Answer, Html, Page } from './page.ts';
 import type { Session } from './sign-in/session.ts';
 
 /** The sections of the console by group, in the order of the side bar: the title of each, by its path. */
@@ -34,19 +35,19 @@ const belongsTo: Readonly<Record<string, string>> = {
 /** How many wait in a section, by its path. */
 export type Counts = Readonly<Record<string, number>>;
 
-export interface Frame {
+interface Frame {
   path: string;
-  /** Whether its address shows the same when it is fetched again, as that of a view does. */
+  /** Whether its address can be fetched again, like that of a view. */
   isLive?: boolean;
   /** Undefined before an operator has signed in. */
   session: Session | undefined;
   counts?: Counts;
-  /** What came of the act before. */
+  /** The outcome of the act before. */
   notice?: string | undefined;
 }
 
 /** A whole page. Without JavaScript it is complete; with it, `live.js` keeps what is in `main` up to date. */
-export function layOut(
+function layOut(
   { title, body, note, acts, isStill = false }: Page,
   { path, isLive = false, session, counts = {}, notice }: Frame,
 ): Html {
@@ -127,4 +128,19 @@ function topBar({ operator, csrf }: Session): Html {
 
 function breadcrumb(section: string, title: string): Html {
   return html`<p class="quiet crumbs"><a href="${section}">${titles.get(section)}</a> / ${title}</p>`;
+}
+
+export async function send(response: Response, answer: Answer, frame: Frame): Promise<void> {
+  if ('redirect' in answer) return response.redirect(303, answer.redirect);
+  if ('content' in answer) {
+    response.attachment(answer.fileName).type(answer.type);
+    response.send(typeof answer.content === 'string' ? answer.content : Buffer.from(answer.content));
+    return;
+  }
+  const { status = 200, refreshSeconds } = answer;
+  if (refreshSeconds !== undefined) response.set('Refresh', String(refreshSeconds));
+  response
+    .status(status)
+    .type('html')
+    .send(String(await layOut(answer, frame)));
 }

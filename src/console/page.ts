@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 import type { By } from '../db/audit-store.ts';
 import type { OperationContext } from '../operations/operation.ts';
-import type { Operator } from './operator.ts';
+import type { Operator } from './sign-in/tokens.ts';
 import type { StartedActs } from './started-acts.ts';
 
 /**
@@ -11,16 +11,16 @@ import type { StartedActs } from './started-acts.ts';
  */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 
-/** A request to the console, after it was let in. */
+/** A request to the console, after its checks. */
 export interface PageRequest {
   operator: Operator;
   /** The operator and the time, for the audit log. */
   by: By;
   path: string;
-  /** The parts of the address that a route leaves open. */
+  /** The parameters of the route. */
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
-  /** What was sent with a form; empty where nothing was. */
+  /** The fields of the form; empty without one. */
   form: URLSearchParams;
   /** What every form must contain; `formOf` puts it there. */
   csrf: string;
@@ -49,7 +49,7 @@ export interface Page {
 /** After an act. */
 export interface Redirect {
   redirect: string;
-  /** What came of the act, shown at the top of the next page. */
+  /** The outcome of the act, shown at the top of the next page. */
   notice?: string;
 }
 
@@ -82,7 +82,7 @@ export function formOf({ operator, csrf }: PageRequest, action: string, content:
   </form>`;
 }
 
-/** The address of a page, to come back to it. An answer that it has from before is left, as it may be old by then. */
+/** The address of a page, to come back to it. Without a started answer, which may be old by then. */
 export function addressOf({ path, query }: Pick<PageRequest, 'path' | 'query'>): string {
   const kept = new URLSearchParams([...query].filter(([name]) => name !== 'started'));
   return kept.size === 0 ? path : `${path}?${kept}`;

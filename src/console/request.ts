@@ -1,12 +1,10 @@
-import type { Request } from 'express';
+import { isIP } from 'node:net';
+import type { Request, RequestHandler } from 'express';
 import rawBody from 'raw-body';
 import { AppError } from '../domain/errors.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
-import { isFromElsewhere } from './check-origin.ts';
 import type { PageRequest } from './page.ts';
 import { hasToken, type Session } from './sign-in/session.ts';
-
-/** What is taken from a request, and what is refused. */
 
 const formBytes = 256 * 1024;
 
@@ -15,7 +13,7 @@ export function needSession(session: Session | undefined): Session {
   return session;
 }
 
-/** A form counts only if a page of this very session contained it. */
+/** A form is accepted only from a page of the same session. */
 export function refuseForged(request: Request, session: Session, form: URLSearchParams): void {
   if (isFromElsewhere(request)) throw new AppError('forbidden', 'This form was sent by another site');
   if (!hasToken(session, form.get('csrf'))) {
@@ -40,13 +38,13 @@ export function toPageRequest(
   };
 }
 
-/** Read without the path, as some paths make no URL. */
+/** Read without the path, because some paths are no valid URL. */
 export function queryOf({ originalUrl }: Request): URLSearchParams {
   const start = originalUrl.indexOf('?');
   return new URLSearchParams(start < 0 ? '' : originalUrl.slice(start + 1));
 }
 
-/** @throws AppError where it is no form, or a very long one */
+/** @throws AppError if it is not a form, or is very long */
 export async function readForm(request: Request): Promise<URLSearchParams> {
   if (request.is('application/x-www-form-urlencoded') === false) {
     throw new AppError('unsupported_media_type', 'Send a form');
@@ -65,4 +63,33 @@ export function safePath(given: string | null): string {
   // A path that begins with two slashes is another host; dot segments can hide that.
   if (url.host !== 'console' || url.pathname.startsWith('//')) return '/';
   return `${url.pathname}${url.search}`;
+}
+
+/**
+ * Refuses what a page of another site makes a browser send. A name that an attacker points at this address (DNS
+ * rebinding) is none of the hosts; an IP address cannot be pointed anywhere.
+ */
+export function createHostCheck(hosts: readonly string[]): RequestHandler {
+  const allowed = new Set(['localhost', ...hosts.map((host) => host.toLowerCase())]);
+  return (request, _response, next) => {
+    const host = hostOf(request.headers.host);
+    if (host !== undefined && (allowed.has(host) || isIP(host) !== 0)) return next();
+    throw new AppError('forbidden', 'This name is not one of console.hosts');
+  };
+}
+
+/** Whether the browser says that another site sent a form. Browsers always send one of the two headers with a form. */
+export function isFromElsewhere({ headers }: Request): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
+  const { origin, host } = headers;
+  if (origin === undefined) return false;
+  return !URL.canParse(origin) || new URL(origin).host !== host;
+}
+
+/** Without the port, in lower case; undefined if it is not a host. */
+function hostOf(header: string | undefined): string | undefined {
+  const url = `http://${header}`;
+  if (!header || /[/@?#\s]/.test(header) || !URL.canParse(url)) return undefined;
+  return new URL(url).hostname.replace(/^\[|\]$/g, '').toLowerCase();
 }

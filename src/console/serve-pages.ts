@@ -4,15 +4,12 @@ import { html } from 'hono/html';
 import { AppError, httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { countWaiting } from '../operations/members.ts';
-import { createAssets } from './assets.ts';
+import { createAssets, securityHeaders } from './assets.ts';
 import type { Changes } from './changes.ts';
-import { createHostCheck } from './check-origin.ts';
-import type { Counts } from './layout.ts';
+import { type Counts, send } from './layout.ts';
 import type { ConsoleContext, Redirect } from './page.ts';
 import { acts, views } from './pages.ts';
-import { needSession, readForm, refuseForged, safePath, toPageRequest } from './request.ts';
-import { securityHeaders } from './security-headers.ts';
-import { send } from './send.ts';
+import { createHostCheck, needSession, readForm, refuseForged, safePath, toPageRequest } from './request.ts';
 import type { Session } from './sign-in/session.ts';
 import { addSignIn, type SessionOf, type SignIn } from './sign-in/sign-in-routes.ts';
 
@@ -73,7 +70,7 @@ async function countsOf(ctx: ConsoleContext): Promise<Counts> {
 
 const mostNotices = 1000;
 
-/** What came of an act, for the next page of the same session. Another instance may show that page, without it. */
+/** The outcome of an act, for the next page of the same session. On another instance that page lacks it. */
 function createNotices() {
   const kept = new Map<string, string>();
   return {
@@ -95,7 +92,7 @@ function createSessionOf({ sessions, alwaysSignedIn }: SignIn): SessionOf {
   return alwaysSignedIn === undefined ? sessions.read : () => ({ operator: alwaysSignedIn, csrf });
 }
 
-/** The reason of an error that is not expected is in the log. */
+/** Only the log has the cause of an unexpected error. */
 function createErrorPage(logger: Logger, sessionOf: SessionOf): ErrorRequestHandler {
   return async (thrown, request, response, _next) => {
     const refused = refusalOf(thrown);

@@ -3,7 +3,7 @@ import type { By } from '../db/audit-store.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
 import { answer } from '../operations/answer.ts';
 import type { Operation, OperationContext } from '../operations/operation.ts';
-import type { Operator } from './operator.ts';
+import type { Operator } from './sign-in/tokens.ts';
 
 /** An operation that an operator started in the console. A plan, for example, is approved only after customers were read. */
 export interface StartedAct {

@@ -3,13 +3,15 @@ import type { Member } from '../adapters/adapter.ts';
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Row, Tables } from '../db/schema.ts';
+import { leftSince, movedSince, statusOfLink } from '../domain/evidence-status.ts';
+import type { Route } from '../domain/route.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import type { Storage } from '../keys/storage.ts';
 import { bindAccount, isAccountOurs } from '../memberships/account-owner-store.ts';
 import { dueIfWorkable } from '../memberships/look-store.ts';
+import { linkedParticipations } from '../memberships/membership-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
-import { managedGroups } from './managed-group-store.ts';
 import { isAccountMadeByUs } from './ownership.ts';
 
 /** The SQL of accounts: several memberships, and several trainers, may share one. */
@@ -98,18 +100,14 @@ function isSameAccount(
   claim: Claim,
   foundId: string | null,
 ): boolean {
-  const isUnknown = memberId === null ? trainerId === claim.trainerId : isUnlistedId(memberId);
+  // The tool does not know who has a link.
+  const isUnknown = memberId === null ? trainerId === claim.trainerId : memberId.startsWith('invited:');
   return isUnknown ? wanted && isOfAddress === 1 : memberId === foundId;
 }
 
 interface KnownOther extends Pick<Row<'membership'>, 'memberId' | 'trainerId' | 'wanted'> {
   /** 1 if its current address is the one that the account was searched by. */
   isOfAddress: number;
-}
-
-/** Whether the member was invited by a link and the tool does not know who has it. */
-function isUnlistedId(memberId: string): boolean {
-  return memberId.startsWith('invited:');
 }
 
 type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
@@ -277,4 +275,43 @@ async function lookAtAccount(
     .where('wanted', '=', true)
     .where((eb) => isOfAccount(eb, box, claim, accountId))
     .execute();
+}
+
+/**
+ * The groups of the tool where the marketplace itself adds the trainer. The account is in use there, whatever else we
+ * know about it.
+ */
+async function managedGroups(
+  { box, routeLink }: Context,
+  tx: Transaction,
+  { tool, install, trainerId, addresses }: Claim,
+): Promise<Route[]> {
+  const digests = addresses.map(({ address }) => box.digest(address));
+  // Trainer ids count only for the install itself, because another customer may name any id. One statement suffices,
+  // because another customer may give any number of trainers this address.
+  const people = sql<{ install: string; trainerId: string }>`(
+    select install, trainer_id from person
+    where work_email_digest in (${sql.join([...digests, ''])})
+    union select cast(${install} as text), cast(${trainerId} as text))`;
+  const managed = await linkedParticipations(tx)
+    .innerJoin(people.as('people'), (join) =>
+      join
+        .onRef('people.install', '=', 'participation.install')
+        .onRef('people.trainerId', '=', 'participation.trainerId'),
+    )
+    .select(['link.install', 'externalProjectId', 'externalProjectName', 'removedEventAt'])
+    .select(['link.seenAt', 'link.absences', 'omissions', 'namedAt'])
+    .select(['participation.absences as participationAbsences', 'participation.seenAt as trainerSeenAt'])
+    // A link of an unknown mode may be provisioned by the marketplace.
+    .where('provisioningMode', '<>', 'PARTNER_WEBHOOK')
+    .where('endedReadAt', 'is', null)
+    .where('endedEventAt', 'is', null)
+    .execute();
+  const present = managed.filter(
+    ({ participationAbsences, trainerSeenAt, ...link }) =>
+      statusOfLink(link) === 'live' &&
+      movedSince(link) === null &&
+      leftSince({ absences: participationAbsences, seenAt: trainerSeenAt }) === null,
+  );
+  return present.flatMap((link) => routeLink(link) ?? []).filter((route) => route.tool === tool);
 }

@@ -14,11 +14,11 @@ import {
   readUntil,
   settledAs,
   toFailure,
+  toNewInvitation,
   toolOf,
 } from './converge-steps.ts';
 import { refuseAccountOfAnother } from './doubted-account.ts';
 import { isAccountMadeByUs, toMadeAt } from './ownership.ts';
-import { toNewInvitation } from './renew-invitation.ts';
 
 /**
  * Adds a member that the look did not find in the group. Before the call it asks the tool as a whole for the account,
@@ -89,7 +89,7 @@ async function readBack(
   }
 }
 
-/** Undefined if the tool cannot tell. */
+/** Undefined if the tool does not say. */
 async function lookAtAccount(ctx: Context, claim: Attempt, person: Person): Promise<Member | null | undefined> {
   const { findAccount } = toolOf(ctx, claim.tool).adapter;
   if (findAccount === undefined) return undefined;

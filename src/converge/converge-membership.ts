@@ -8,7 +8,7 @@ import type { GivenAddress } from '../memberships/address-store.ts';
 import { dueEndedProjects, recordAssignmentsEnded } from '../memberships/ended-project-store.ts';
 import { addMembership, invitationOfLostTry } from './add-membership.ts';
 import { type Attempt, type Claim, putBackClaim } from './claim-store.ts';
-import { confirmResult } from './confirm-result.ts';
+import { confirmResult, proveAbsence } from './confirm-result.ts';
 import { type ConvergeResult, metAfterOf, type SettledResult } from './converge-result.ts';
 import {
   beginCall,
@@ -19,10 +19,12 @@ import {
   type LookResult,
   look,
   maxListAgeMs,
+  renewWantedInvitation,
   settledAs,
   toFailure,
   toolOf,
   usualSecondLookMs,
+  withReset,
 } from './converge-steps.ts';
 import {
   disownAccount,
@@ -33,9 +35,7 @@ import {
 } from './doubted-account.ts';
 import { followAddress, isToFollow } from './follow-address.ts';
 import { formerAddresses, isAccountMadeByUs, toMadeAt } from './ownership.ts';
-import { proveAbsence } from './prove-absence.ts';
 import { removeFormerAddresses, removeMembership } from './remove-membership.ts';
-import { renewWantedInvitation, withReset } from './renew-invitation.ts';
 import { settleMembership } from './settle-store.ts';
 
 /**
@@ -132,7 +132,7 @@ async function findPerson(ctx: Context, claim: Attempt): Promise<SoughtMember> {
   return await disownStray(ctx, { ...hidden, found: presumed.found, isUnseen: true }, presumed.stray);
 }
 
-/** One look may miss a member who is in. Added again, they could get a second account. */
+/** One look may miss a member who is in, and adding them again could make a second account. */
 async function lookForMember(ctx: Context, claim: Attempt, person: Person): Promise<LookResult> {
   const looked = await look(ctx, claim, person);
   const isMissed = looked.found === null && looked.stray === null;

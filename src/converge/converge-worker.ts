@@ -7,7 +7,6 @@ import { createLoop, type Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import { createTurns } from '../lib/turns.ts';
 import { isShared } from '../tools/accounts.ts';
-import { adaptPace, firstPace, type PaceSample, slotsOf } from './adapt-pace.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
 import {
   type Claim,
@@ -19,7 +18,7 @@ import {
 import { convergeMembership } from './converge-membership.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import { askTool, toolOf } from './converge-steps.ts';
-import { type Slots, shareSlots } from './share-slots.ts';
+import { adaptPace, firstPace, type PaceSample, type Slots, shareSlots, slotsOf } from './slots.ts';
 import {
   clearToolTrouble,
   hasRefusedMemberships,
@@ -29,7 +28,7 @@ import {
   retryRefusedOfTool,
 } from './tool-trouble-store.ts';
 
-/** What the worker of a tool has to do with parts that it does not know. */
+/** What the worker of a tool needs of parts that it does not import. */
 export interface ConvergePorts {
   /** Runs before each claim. */
   beforeClaiming(): Promise<unknown>;
@@ -68,7 +67,7 @@ export function createConvergeWorker(ctx: Context, tool: string, ports: Converge
       if (isToolExclusive && !(await holdTool(ctx, tool, token))) return 'idle';
       const slots = pacer.slots();
       const claimed = await claimShares(ctx, tool, ports, waiting, underway, slots);
-      // Of an odd number of slots, two installs use one less.
+      // Two installs use one slot less of an odd number.
       const isFull = underway.size + claimed.length >= slots.pace - (slots.pace % 2);
       for (const claim of claimed) start(claim, isFull, signal);
       return 'idle';

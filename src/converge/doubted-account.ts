@@ -29,7 +29,7 @@ export async function disownAccount(ctx: Context, claim: Attempt, stray: Member)
   const forget = () => inTransaction(ctx.database, (tx) => forgetMemberId(tx, claim, stray.id, isInDoubt));
   if (!(await forget())) return disowned;
   const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
-  // Ids are the tool's. In some tools they are addresses.
+  // In some tools ids are addresses.
   const account = maskText(stray.id).slice(0, 60);
   ctx.alerts.raise(
     'id_of_another',

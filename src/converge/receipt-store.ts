@@ -44,7 +44,7 @@ export async function countReceipts(
 
 export type MetAfter = Awaited<ReturnType<typeof listMetAfter>>[number];
 
-/** So many say how long it takes. */
+/** Enough to show how long it takes. */
 const mostMeasured = 2000;
 
 /** How long trainers waited until they were in (`isAccess`) or out, the newest first: at most the newest 2,000. */

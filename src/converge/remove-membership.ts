@@ -22,10 +22,10 @@ import {
   refusedRetryMs,
   settledAs,
   toolOf,
+  withReset,
 } from './converge-steps.ts';
 import { formerAddresses, isAccountMadeByUs } from './ownership.ts';
 import { wasSeenSinceAdded } from './receipt-store.ts';
-import { withReset } from './renew-invitation.ts';
 
 interface Removal {
   person: Person;

@@ -22,7 +22,7 @@ const handedWindowMs = 60 * 60_000;
 
 /** All groups of a tool whose reset is due. */
 export async function claimResets(ctx: Storage, tool: string, now: string, leasedUntil: string): Promise<ResetClaim[]> {
-  // Mostly there is none, and then no transaction is needed.
+  // Usually there is none, and no transaction is needed.
   if ((await countDueResets(ctx, [tool], now)) === 0) return [];
   return await inTransaction(ctx.database, (tx) =>
     tx

@@ -1,6 +1,8 @@
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import type { ContractKey, Evidence } from '../domain/evidence.ts';
+import type { ContractKey, Evidence, PairEvidence, ParticipationEvidence } from '../domain/evidence.ts';
+import { countHires } from '../inbox/storage-store.ts';
+import { remembered } from '../lib/remembered.ts';
 import {
   countContractsOf,
   dropPostponed,
@@ -8,8 +10,14 @@ import {
   takePostponed,
 } from '../memberships/derivation-store.ts';
 import { type DerivedWork, deriveMemberships, type Origin } from '../memberships/derive-memberships.ts';
-import { mergeEvidence } from './evidence-store.ts';
-import { type HeldEvidence, holdEvidence } from './hold-evidence.ts';
+import {
+  type BoundedSubject,
+  countStored,
+  type EvidenceBound,
+  findNewRows,
+  mergeEvidence,
+  subjectKey,
+} from './evidence-store.ts';
 
 /** The end of one link can touch any number of trainers, but one transaction must be short. */
 const maxTrainersAtOnce = 100;
@@ -18,7 +26,7 @@ export const maxContractsAtOnce = 500;
 /** Room that is kept in every transaction for trainers who already wait to be derived. */
 const minRoom = maxContractsAtOnce / 5;
 
-export interface AppliedEvidence extends DerivedWork {
+interface AppliedEvidence extends DerivedWork {
   /** The rows that change what follows from them. */
   changed: Evidence;
   /** Evidence that was not taken in. */
@@ -69,4 +77,145 @@ function findTouched(
   const first = named.filter((one) => touched.has(contractKey(one)) || trainers.has(trainerKey(one)));
   // The last one of a key counts in a Map, so the first delivery comes last.
   return new Map(first.toReversed().map((one) => [one.trainerId, one]));
+}
+
+/**
+ * How much one install may say, also about one contract or one trainer. Every entry makes each later derivation slower,
+ * for ever and for all installs. The bounds are many times what a marketplace has: a contract is one hire, and a trainer
+ * has a few contracts a year.
+ */
+const bounds: Record<EvidenceBound, number> = {
+  hires_of_install: 120_000,
+  trainers_of_contract: 1000,
+  contracts_of_trainer: 500,
+  links_of_contract: 10,
+};
+
+/** Evidence that is not taken in because it exceeds a bound. */
+export interface HeldEvidence {
+  bound: EvidenceBound;
+  install: string;
+  contractId: string;
+  /** The trainer or the link that exceeds it. */
+  trainerId?: string;
+  linkId?: string;
+}
+
+/**
+ * Leaves out evidence that exceeds a bound. Known rows keep being updated, and ends are taken in. So left-out evidence
+ * neither removes a trainer nor keeps one in. New hires count towards what the install has stored.
+ */
+async function holdEvidence(tx: Transaction, evidence: Evidence): Promise<{ kept: Evidence; held: HeldEvidence[] }> {
+  const participations = await holdParticipations(tx, evidence.participations);
+  const pairs = await holdPairs(tx, evidence.pairs);
+  const held = [...participations, ...pairs];
+  if (held.length === 0) return { kept: evidence, held };
+  const left = new Set(held.map(evidenceKey));
+  const kept = {
+    ...evidence,
+    participations: evidence.participations.filter((one) => !left.has(evidenceKey(one))),
+    pairs: evidence.pairs.filter((one) => !left.has(evidenceKey(one))),
+  };
+  return { kept, held };
+}
+
+/** Explains the hold to an operator. */
+export function describeHold({ bound, install, contractId, trainerId }: HeldEvidence): string {
+  const [what, of] = {
+    hires_of_install: ['hires', `install ${install}`],
+    trainers_of_contract: ['trainers', `contract ${contractId}`],
+    contracts_of_trainer: ['contracts', `trainer ${trainerId}`],
+    links_of_contract: ['links', `contract ${contractId}`],
+  }[bound];
+  return `Held: there are ${bounds[bound]} ${what} of the ${of} already`;
+}
+
+/** The same key for a row and for its held evidence. */
+export function evidenceKey({ install, contractId, ...row }: Omit<HeldEvidence, 'bound'>): string {
+  return JSON.stringify([install, contractId, row.trainerId ?? null, row.linkId ?? null]);
+}
+
+async function holdParticipations(tx: Transaction, rows: ParticipationEvidence[]): Promise<HeldEvidence[]> {
+  const added = distinct(await findNewRows(tx, 'participation', ['install', 'contractId', 'trainerId'], rows));
+  const onContract = await createCount(tx, 'trainers_of_contract', added.map(toContract));
+  const ofTrainer = await createCount(tx, 'contracts_of_trainer', added.map(toTrainer));
+  const ofInstall = await createCount(tx, 'hires_of_install', added.map(toInstall));
+  const hires: string[] = [];
+  const held = added.flatMap((one) => {
+    const { install, contractId, trainerId } = one;
+    const counts = [
+      [onContract, toContract(one)],
+      [ofTrainer, toTrainer(one)],
+      [ofInstall, toInstall(one)],
+    ] as const;
+    const full = counts.find(([count, subject]) => count.isFull(subject));
+    if (full !== undefined) return [{ bound: full[0].bound, install, contractId, trainerId }];
+    for (const [count, subject] of counts) count.add(subject);
+    hires.push(install);
+    return [];
+  });
+  await countHires(tx, hires);
+  return held;
+}
+
+async function holdPairs(tx: Transaction, rows: PairEvidence[]): Promise<HeldEvidence[]> {
+  const added = distinct(await findNewRows(tx, 'contractLink', ['install', 'contractId', 'linkId'], rows));
+  const ofContract = await createCount(tx, 'links_of_contract', added.map(toContract));
+  return added.flatMap((one) => {
+    const { install, contractId, linkId } = one;
+    if (ofContract.isFull(toContract(one))) return [{ bound: ofContract.bound, install, contractId, linkId }];
+    ofContract.add(toContract(one));
+    return [];
+  });
+}
+
+async function createCount(tx: Transaction, bound: EvidenceBound, of: readonly BoundedSubject[]) {
+  const each = [...new Map(of.map((one) => [subjectKey(one), one])).values()];
+  const counts = await countStored(tx, bound, each);
+  const countOf = (one: BoundedSubject) => counts.get(subjectKey(one)) ?? 0;
+  return {
+    bound,
+    isFull: (one: BoundedSubject) => countOf(one) >= bounds[bound],
+    add: (one: BoundedSubject) => void counts.set(subjectKey(one), countOf(one) + 1),
+  };
+}
+
+function distinct<Row extends Omit<HeldEvidence, 'bound'>>(rows: readonly Row[]): Row[] {
+  return [...new Map(rows.map((row) => [evidenceKey(row), row])).values()];
+}
+
+function toInstall({ install }: ParticipationEvidence): BoundedSubject {
+  return { install, id: install };
+}
+
+function toContract({ install, contractId }: { install: string; contractId: string }): BoundedSubject {
+  return { install, id: contractId };
+}
+
+function toTrainer({ install, trainerId }: ParticipationEvidence): BoundedSubject {
+  return { install, id: trainerId };
+}
+
+/** How many reports are remembered. A repeated alert does no harm. */
+const maxReported = 10_000;
+const heldQuietMs = 3_600_000;
+
+/** Raises one alert an hour for each contract or trainer, however often more evidence of it is held. */
+export function reportHeld({ database, alerts, clock }: Context, held: readonly HeldEvidence[]): void {
+  const reported = remembered(database, 'when held evidence was reported', () => new Map<string, number>());
+  for (const one of held) {
+    const { install } = one;
+    const subject = subjectOfHeld(one);
+    const [key, now] = [JSON.stringify([install, subject]), clock.now().getTime()];
+    if (Math.abs(now - (reported.get(key) ?? Number.NEGATIVE_INFINITY)) < heldQuietMs) continue;
+    if (reported.size >= maxReported) reported.clear();
+    reported.set(key, now);
+    alerts.raise('evidence_held', { install, ...subject, reason: describeHold(one) });
+  }
+}
+
+/** The contract or the trainer that has more than is taken in. Empty where it is the install itself. */
+export function subjectOfHeld({ bound, contractId, trainerId }: HeldEvidence): object {
+  if (bound === 'hires_of_install') return {};
+  return bound === 'contracts_of_trainer' ? { trainer: trainerId } : { contract: contractId };
 }

@@ -1,14 +1,13 @@
-import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import { type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { given, onSame } from '../db/query.ts';
 import type { Tables } from '../db/schema.ts';
 import type { BudgetState } from '../domain/budget.ts';
-import type { ContractEvidence, ContractKey } from '../domain/evidence.ts';
+import type { ContractEvidence, ContractKey, LinkEvidence } from '../domain/evidence.ts';
 import { type ContractStatus, shownStatusOf } from '../domain/evidence-status.ts';
 import type { Storage } from '../keys/storage.ts';
-import { isUnconfirmed } from './open-contract-store.ts';
 
-// The SQL of showing contracts to people.
+// The SQL of reading contracts and links.
 
 interface PageFilter {
   install?: string | undefined;
@@ -17,13 +16,13 @@ interface PageFilter {
   contractId?: string | undefined;
   /** Only those whose budget was last read to be so. */
   budget?: BudgetState | undefined;
-  /** All contracts of this status, and others of the same registers: only their values decide. */
+  /** All contracts of this status, and others with the same registers: the values decide. */
   mayBe?: ContractStatus | undefined;
   /** Only those that the last reading of their install did not list. */
   isUnlisted?: boolean;
 }
 
-/** Where a contract stands in the list. */
+/** The position of a contract in the list. */
 export type ContractPosition = ContractKey & {
   /** What is left of its budget; null without a budget that is read, as after the end of the contract. */
   remainingFraction: number | null;
@@ -40,7 +39,7 @@ export const pageSize = 500;
 
 type Condition = (eb: ExpressionBuilder<Tables, 'contract'>) => Expression<SqlBool>;
 
-/** What the status of a contract follows from is stored; the status itself is not (`shownStatusOf`). */
+/** The registers that decide the status are stored. The status itself is not (`shownStatusOf`). */
 const registersOf: Record<ContractStatus, Condition> = {
   unknown: (eb) => eb.and([eb('startedEventAt', 'is', null), eb('activeReadAt', 'is', null)]),
   active: (eb) => eb('endedReadAt', 'is', null),
@@ -69,7 +68,7 @@ const isInNoList: Condition = (eb) =>
     ),
   ]);
 
-/** Both as the index has them. Only the budget of an active contract is read again. */
+/** Both as the index has them. Only the budgets of active contracts are read again. */
 const remaining = sql<number>`(1 - consumed_fraction)`;
 const hasBudget = sql<SqlBool>`(next_read_at is not null and consumed_fraction is not null)`;
 
@@ -176,3 +175,32 @@ function selectContracts(ctx: Storage, { install, search, contractId, budget, ma
   if (isUnlisted) rows = rows.where(isInNoList);
   return rows;
 }
+
+/** Links without a reported removal. Their registers say whether they still exist. */
+export async function listLiveLinks(ctx: Storage, install?: string): Promise<LinkEvidence[]> {
+  return await ctx.database.kysely
+    .selectFrom('link')
+    .selectAll()
+    .where('removedEventAt', 'is', null)
+    .where((eb) => eb.and(given({ install })))
+    .orderBy('install')
+    .orderBy('linkId')
+    .execute();
+}
+
+/**
+ * The SQL that leaves out contracts which are over, by the columns of `contract`: most are, and need not be looked at.
+ * All that are active or disputed are found, and some others of the same registers: `statusOfContract` decides.
+ */
+export function mayBeOpen(): RawBuilder<boolean> {
+  return sql<boolean>`(contract.ended_read_at is null and (contract.ended_event_at is null
+    or contract.active_read_at > contract.ended_event_at or contract.reopened_at is not null))`;
+}
+
+/** Leaves out contracts that something confirmed since the last reading of their `install_state` began. */
+export const isUnconfirmed = sql.join<SqlBool>(
+  ['started_event_at', 'active_read_at', 'reopened_at'].map(
+    (column) => sql`coalesce(contract.${sql.ref(column)}, '') < install_state.read_began_at`,
+  ),
+  sql` and `,
+);

@@ -5,18 +5,22 @@ import { type Row as RowOf, tables } from '../db/schema.ts';
 import { workEmailContext } from '../db/seal-contexts.ts';
 import {
   type ContractEvidence,
+  type ContractKey,
   type Evidence,
   type GrantEvidence,
   type LinkEvidence,
   mergeRegisters,
+  type PairEvidence,
+  type ParticipationEvidence,
   type PersonEvidence,
 } from '../domain/evidence.ts';
 import { areContractsRead, leftSince, movedSince, statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
+import { readHires } from '../inbox/storage-store.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import type { Storage } from '../keys/storage.ts';
 
-// The only SQL about the registers. Merging reads the stored rows, merges by the domain's rule and writes back.
+// The only SQL that writes registers. Merging reads the stored rows, merges by the domain's rule and writes back.
 
 type Table = 'contract' | 'link' | 'installGrant' | 'contractLink' | 'participation' | 'person';
 type Row = Record<string, unknown>;
@@ -52,7 +56,7 @@ interface Merging<T> {
 function meaningOfContract(contract: ContractEvidence): unknown {
   const { endedEventAt, endedReadAt, endedByOperatorAt, startDate, endDate } = contract;
   const ends = [endedEventAt, endedReadAt !== null, endedByOperatorAt];
-  // The dates say whose work it is.
+  // The dates decide whose work it is.
   return [statusOfContract(contract), ...ends, startDate, endDate];
 }
 
@@ -158,4 +162,116 @@ function openPerson(
     ...row,
     workEmail: workEmail === null ? null : box.open(workEmail, workEmailContext(row)).toString('utf8'),
   };
+}
+
+/** Returns the rows that are not stored yet. */
+export async function findNewRows<R extends PairEvidence | ParticipationEvidence>(
+  tx: Transaction,
+  table: 'contractLink' | 'participation',
+  key: readonly (keyof R & string)[],
+  rows: readonly R[],
+): Promise<R[]> {
+  const keyOf = (row: R) => JSON.stringify(key.map((column) => row[column]));
+  const known = new Set<string>();
+  for (const part of inParts(rows)) {
+    const columns = sql.join(key.map((column) => sql.ref(column)));
+    const { rows: stored } = await sql<R>`select ${columns} from ${sql.table(table)}
+      where ${keyIn(key, part)}`.execute(tx);
+    for (const row of stored) known.add(keyOf(row));
+  }
+  return rows.filter((row) => !known.has(keyOf(row)));
+}
+
+export type EvidenceBound = 'hires_of_install' | 'trainers_of_contract' | 'contracts_of_trainer' | 'links_of_contract';
+
+/** What a bound counts for: an install, or a contract or a trainer of it. */
+export interface BoundedSubject {
+  install: string;
+  id: string;
+}
+
+/** Counts the stored rows of each subject, by `subjectKey`. A subject without rows has no entry. */
+export async function countStored(
+  tx: Transaction,
+  bound: EvidenceBound,
+  of: readonly BoundedSubject[],
+): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  if (bound === 'hires_of_install') {
+    for (const one of of) counts.set(subjectKey(one), await readHires(tx, one.install));
+    return counts;
+  }
+  const { table, id } = countedBy[bound];
+  for (const part of inParts(of)) {
+    const rows = part.map((one) => ({ install: one.install, [id]: one.id }));
+    const found = await sql<BoundedSubject & { count: number }>`
+      select install, ${sql.ref(id)} as id, count(*) as count from ${sql.table(table)}
+      where ${keyIn(['install', id], rows)} group by install, ${sql.ref(id)}`.execute(tx);
+    for (const { count, ...one } of found.rows) counts.set(subjectKey(one), Number(count));
+  }
+  return counts;
+}
+
+export function subjectKey({ install, id }: BoundedSubject): string {
+  return JSON.stringify([install, id]);
+}
+
+const countedBy = {
+  trainers_of_contract: { table: 'participation', id: 'contractId' },
+  contracts_of_trainer: { table: 'participation', id: 'trainerId' },
+  links_of_contract: { table: 'contractLink', id: 'contractId' },
+} as const satisfies Record<Exclude<EvidenceBound, 'hires_of_install'>, { table: string; id: string }>;
+
+const noPerson = {
+  displayName: null,
+  displayNameVersion: null,
+  workEmail: null,
+  workEmailVersion: null,
+  addressMissing: null,
+  addressMissingVersion: null,
+  workEmailDigest: null,
+  workEmailDomain: null,
+};
+
+/** @returns how many had one */
+export async function clearContractTitles(tx: Transaction, contracts: readonly ContractKey[]): Promise<number> {
+  const { numUpdatedRows } = await tx
+    .updateTable('contract')
+    .set({ title: null, titleVersion: null })
+    .where('title', 'is not', null)
+    .where(keyIn(['install', 'contractId'], contracts))
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}
+
+/**
+ * Who is on their contracts is asked again where one of these turns out to go on: only the answer has their address.
+ *
+ * @returns how many had something
+ */
+export async function clearPersonalData(
+  tx: Transaction,
+  people: readonly Pick<PersonEvidence, 'install' | 'trainerId'>[],
+): Promise<number> {
+  const contracts = await tx
+    .selectFrom('participation')
+    .select(['install', 'contractId'])
+    .distinct()
+    .where(keyIn(['install', 'trainerId'], people))
+    .execute();
+  for (const part of inParts(contracts)) {
+    await tx
+      .updateTable('contract')
+      .set({ participantsReadAt: null })
+      .where('participantsReadAt', 'is not', null)
+      .where(keyIn(['install', 'contractId'], part))
+      .execute();
+  }
+  const { numUpdatedRows } = await tx
+    .updateTable('person')
+    .set(noPerson)
+    .where((eb) => eb.or([eb('displayName', 'is not', null), eb('workEmail', 'is not', null)]))
+    .where(keyIn(['install', 'trainerId'], people))
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
 }

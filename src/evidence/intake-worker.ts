@@ -15,15 +15,19 @@ import {
 import { instantIn, toInstant } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { backoffMs } from '../lib/retry.ts';
-import { countContractsOf, hasPostponed } from '../memberships/derivation-store.ts';
-import { lockEvidence } from '../memberships/lock-evidence.ts';
-import { applyEvidence, maxContractsAtOnce } from './apply-evidence.ts';
-import { describeHold, evidenceKey, type HeldEvidence } from './hold-evidence.ts';
+import { countContractsOf, hasPostponed, lockEvidence } from '../memberships/derivation-store.ts';
+import {
+  applyEvidence,
+  describeHold,
+  evidenceKey,
+  type HeldEvidence,
+  maxContractsAtOnce,
+  reportHeld,
+} from './apply-evidence.ts';
 import { collectDeliveries, type ReadDelivery, readDelivery } from './read-delivery.ts';
 import { requestReads } from './read-request-store.ts';
-import { reportHeld } from './report-held.ts';
 
-/** Waits, and tells what share of that time this thread had other work: 0 to 1. */
+/** Waits, and returns the share of that time, 0 to 1, in which this thread had other work. */
 export type Rest = (ms: number, signal: AbortSignal) => Promise<number>;
 
 export const restBesideOthers: Rest = async (ms, signal) => {
@@ -32,7 +36,7 @@ export const restBesideOthers: Rest = async (ms, signal) => {
   return performance.eventLoopUtilization(before).utilization;
 };
 
-/** What intake has to do with parts that it does not know. */
+/** What intake needs of parts that it does not import. */
 export interface IntakePorts {
   /** Requests a reading of whole installs, in the transaction that takes in the cause. */
   wantInstallRead(tx: Transaction, installs: string[], now: string): Promise<void>;
@@ -52,7 +56,7 @@ const manyAtOnce = 10;
 /** How often a longer rest checks for deliveries of other installs. */
 const checkEveryMs = 25;
 
-/** What others used of the thread is an average over about so long: a moment alone says little. */
+/** The share of the thread that others used is averaged over about this time. */
 const rememberedMs = 200;
 
 /** Turns stored deliveries into evidence, once each: both happen in one transaction. */

@@ -1,10 +1,20 @@
-import { type ContractKey, type Evidence, emptyEvidence } from '../domain/evidence.ts';
+import type { EventType, LifecycleEvent } from '../domain/event.ts';
+import {
+  type ContractEvidence,
+  type ContractKey,
+  type Evidence,
+  emptyContract,
+  emptyEvidence,
+  emptyGrant,
+  emptyLink,
+  toPair,
+  versionOfEvent,
+} from '../domain/evidence.ts';
 import type { DueDelivery } from '../inbox/due-store.ts';
 import { readEvent } from '../inbox/event-schema.ts';
 import { openBody, type Unread } from '../inbox/inbox-store.ts';
 import type { Storage } from '../keys/storage.ts';
 import type { NamedTrainer } from './apply-evidence.ts';
-import { evidenceOfEvent } from './evidence-of-event.ts';
 
 /** A stored delivery and its evidence. */
 export interface ReadDelivery {
@@ -74,4 +84,151 @@ export function joinEvidence(all: readonly Evidence[]): Evidence {
     participations: all.flatMap(({ participations }) => participations),
     people: all.flatMap(({ people }) => people),
   };
+}
+
+interface EventEvidence {
+  evidence: Evidence;
+  /** A contract that must be read from the marketplace because the event left something out. */
+  contractToRead: string | null;
+  /** Whether only the listings of the whole install say what the event means. */
+  isInstallToRead: boolean;
+  /** Whether something may wait for money now, or no longer. */
+  isMoneyToRead: boolean;
+}
+
+/** What all parts of one event share. */
+interface EventContext {
+  install: string;
+  /** When the marketplace says it happened. */
+  at: string;
+  receivedAt: string;
+  /** Whether it is so old that it gives no access until a read confirms it. */
+  isStale: boolean;
+}
+
+/**
+ * Only a listing names the contracts of a link. An approval names no contract, and its event comes also where it was
+ * declined: the lists say what has ended.
+ */
+const readWhole: ReadonlySet<EventType> = new Set(['project_link.created', 'approval.confirmed']);
+
+/** Whatever these say about a payment, the list of what waits is read. */
+const aboutPayments: ReadonlySet<EventType> = new Set(['milestone.status_changed', 'payment.pending']);
+
+/** Whatever these say about money, the budget is read. */
+const aboutBudget: ReadonlySet<EventType> = new Set([
+  'milestone.funded',
+  'milestone.budget_low',
+  'milestone.budget_depleted',
+  'milestone.status_changed',
+  'contract.budget_state_changed',
+  'payment.pending',
+]);
+
+/**
+ * The evidence of one event (spec: platform-api.md section 6). It contains only what the event names: a pair comes from
+ * a record that holds both contract and link, never from a shared job.
+ *
+ * @param receivedAt replaces a `createdAt` that is missing or in the future
+ * @param staleAfterMs how long evidence of events is kept; an older event may have been undone since
+ */
+export function evidenceOfEvent(
+  install: string,
+  event: LifecycleEvent,
+  receivedAt: string,
+  staleAfterMs: number,
+): EventEvidence {
+  const at = earlier(event.createdAt ?? receivedAt, receivedAt);
+  const isStale = Date.parse(receivedAt) - Date.parse(at) > staleAfterMs;
+  const context = { install, at, receivedAt, isStale };
+  const evidence = emptyEvidence();
+  addContract(evidence, event, context);
+  addLink(evidence, event, context);
+  addPeople(evidence, event, context);
+  if (event.type === 'install.revoked') {
+    const grant = emptyGrant(install, event.resourceId);
+    evidence.grants.push({ ...grant, revokedEventAt: at, revokedReceivedAt: receivedAt });
+  }
+  return {
+    evidence,
+    contractToRead: findContractToRead(event, context),
+    isInstallToRead: readWhole.has(event.type),
+    isMoneyToRead: aboutPayments.has(event.type),
+  };
+}
+
+function earlier(a: string, b: string): string {
+  return a < b ? a : b;
+}
+
+function addContract(evidence: Evidence, event: LifecycleEvent, context: EventContext): void {
+  if (event.contract === null) return;
+  const { id, title, startDate } = event.contract;
+  const version = versionOfEvent(event.id);
+  const said = {
+    ...emptyContract(context.install, id),
+    ...registerOf(event.type, context),
+    title,
+    titleVersion: title === null ? null : version,
+    startDate,
+    startDateVersion: startDate === null ? null : version,
+  };
+  evidence.contracts.push(said);
+}
+
+function registerOf(type: LifecycleEvent['type'], { at, isStale }: EventContext): Partial<ContractEvidence> {
+  if (type === 'contract.started' || type === 'contract.created') return isStale ? {} : { startedEventAt: at };
+  if (type === 'contract.ended') return { endedEventAt: at };
+  return aboutBudget.has(type) ? { budgetEventAt: at } : {};
+}
+
+function addLink(evidence: Evidence, event: LifecycleEvent, context: EventContext): void {
+  const { type, link, contract } = event;
+  if (link === null) return;
+  const { install, at, receivedAt, isStale } = context;
+  const { id, ...attributes } = link;
+  const { provisioningMode: mode } = attributes;
+  const provisioningModeVersion = mode === null ? null : versionOfEvent(event.id);
+  const seen = { firstSeenAt: at, seenAt: at };
+  const said = type === 'project_link.removed' ? { removedEventAt: receivedAt } : seen;
+  const row = { ...emptyLink(install, id), ...attributes, provisioningModeVersion };
+  evidence.links.push({ ...row, ...said });
+  if (contract === null || isStale) return;
+  evidence.pairs.push(toPair(install, contract.id, id, at));
+}
+
+function addPeople(evidence: Evidence, event: LifecycleEvent, context: EventContext): void {
+  const { install, at, isStale } = context;
+  const { contract, trainer } = event;
+  if (contract === null || trainer === null || trainer.id === null) return;
+  const { id: trainerId, displayName, workEmail } = trainer;
+  const version = versionOfEvent(event.id);
+  if (!isStale) {
+    const participation = { install, contractId: contract.id, trainerId };
+    evidence.participations.push({ ...participation, seenAt: at, absences: null });
+  }
+  evidence.people.push({
+    install,
+    trainerId,
+    displayName,
+    displayNameVersion: displayName === null ? null : version,
+    workEmail,
+    workEmailVersion: workEmail === null ? null : version,
+    addressMissing: null,
+    addressMissingVersion: null,
+  });
+}
+
+/** The marketplace guarantees few fields. Whatever provisioning needs beyond them is read. */
+function findContractToRead(
+  { type, contract, link, trainer }: LifecycleEvent,
+  { isStale }: EventContext,
+): string | null {
+  if (contract === null) return null;
+  if (type === 'contract.created') return contract.id;
+  if (type !== 'contract.started') return null;
+  if (isStale) return contract.id;
+  const hasProject = link !== null && link.externalProjectId !== null;
+  const hasPerson = trainer !== null && trainer.id !== null && trainer.workEmail !== null;
+  return hasProject && hasPerson ? null : contract.id;
 }

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { provisioningOf, statusOfLink } from '../domain/evidence-status.ts';
-import { listLiveLinks } from '../evidence/link-store.ts';
+import { listLiveLinks } from '../evidence/contract-store.ts';
 import { maskText } from '../lib/mask.ts';
 import { outsideOf } from '../memberships/wall.ts';
 import type { Publication } from '../sources/record-schema.ts';

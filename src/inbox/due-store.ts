@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { firstIdSince, hasRows, installsIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { pendingAgain } from './append-store.ts';
-import type { Condition } from './delivery-count-store.ts';
+import type { Condition } from './delivery-list-store.ts';
 
 /** The SQL of due deliveries: which ones are due, and making others due again. */
 

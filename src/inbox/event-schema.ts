@@ -68,7 +68,7 @@ export function readEvent(body: Uint8Array): ReadEvent {
   return toReadEvent(readJson(body));
 }
 
-/** The same of a body that is parsed already. @param json undefined if the body is no JSON */
+/** The same for a body that is already parsed. @param json undefined if the body is no JSON */
 export function toReadEvent(json: unknown): ReadEvent {
   if (json === undefined) {
     return { outcome: 'unprocessable', type: null, reason: 'the body is not JSON in UTF-8' };

@@ -6,10 +6,8 @@ import type { Appended, NewDelivery } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Storage } from '../keys/storage.ts';
 import { turnsOf } from '../lib/turns.ts';
-import { type AppendedRow, deliveryKeyOf, insertNew } from './append-store.ts';
-import { toBodyKey } from './body-key.ts';
-import { type Condition, isIn } from './delivery-count-store.ts';
-import { type ListedDelivery, listedColumns } from './delivery-list-store.ts';
+import { type AppendedRow, deliveryKeyOf, insertNew, toBodyKey } from './append-store.ts';
+import { type Condition, isIn, type ListedDelivery, listedColumns } from './delivery-list-store.ts';
 import { type DueDelivery, findDue, isKept, makeDue, selectDue } from './due-store.ts';
 import { type ReadEvent, readerVersion, readJson, toReadEvent } from './event-schema.ts';
 import { deleteSettled } from './storage-store.ts';
@@ -218,7 +216,7 @@ function toKeyed(delivery: NewDelivery): KeyedDelivery {
   return { delivery, read: toReadEvent(json), bodyKey, key: deliveryKeyOf(delivery.install, bodyKey) };
 }
 
-/** What a timeline finds the delivery by. */
+/** A timeline finds the delivery by it. */
 function subjectOf(read: ReadEvent): string | null {
   return read.outcome === 'event' ? (read.event.contract?.id ?? read.event.resourceId) : null;
 }

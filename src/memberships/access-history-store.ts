@@ -51,7 +51,7 @@ export async function listAccessHistory(
 
 type Page = Awaited<ReturnType<typeof pageMemberships>>;
 
-/** Without those whose last removal was settled before the period. */
+/** Leaves out those whose last removal was settled before the period. */
 async function pageMemberships(db: Transaction, { install, from }: AccessPeriod, after: number) {
   const all = db
     .selectFrom('membership')
@@ -129,7 +129,7 @@ async function loadReasons(db: Transaction, ids: readonly number[]) {
     .execute();
 }
 
-/** Without contracts that were a reason only later, or that had ended before. */
+/** Leaves out contracts that became a reason later, or that had ended before. */
 function contractsIn({ from, until }: Pick<Stretch, 'from' | 'until'>, reasons: readonly ReasonRow[]) {
   const within = reasons.filter((reason) => {
     if (until !== null && reason.recordedAt > until) return false;

@@ -1,5 +1,9 @@
 import type { Member } from '../adapters/adapter.ts';
-import type { Transaction } from '../db/database.ts';
+import { type By, writeAudit } from '../db/audit-store.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
+import { AppError } from '../domain/errors.ts';
+import type { Storage } from '../keys/storage.ts';
+import { addGivenAddress } from './address-store.ts';
 
 /** The SQL of who owns an account of a tool, by the tool's id. */
 
@@ -88,11 +92,61 @@ export async function bindAccount(
     .execute();
 }
 
-/** The account counts as made by us from now on, whatever trainer it was made for. */
+/** Records that we made the account, whichever trainer it was made for. */
 export async function adoptAccount(tx: Transaction, tool: string, accountId: string, seenAt: string): Promise<void> {
   await tx
     .insertInto('account')
     .values({ tool, accountId, isOurs: true, seenAt })
     .onConflict((conflict) => conflict.columns(['tool', 'accountId']).doUpdateSet({ isOurs: true }))
+    .execute();
+}
+
+/**
+ * Records an operator's decision that the account in doubt is the trainer's, under this address. A removal ends it too.
+ * An account is in doubt once it shows an address that no source has reported for its trainer.
+ *
+ * @throws AppError `not_found`, or `conflict` where there is none in doubt
+ */
+export function adoptDoubted(ctx: Storage, id: number, address: string, by: By): Promise<void> {
+  return inTransaction(ctx.database, async (tx) => {
+    const { install, trainerId, memberId, doubtedId } = await findDoubted(tx, id);
+    await addGivenAddress(tx, ctx.box, { membershipId: id, install, trainerId, address }, by.at);
+    await settleDoubt(tx, id, by.at, memberId ?? doubtedId);
+    await writeAudit(tx, by, 'members adopt --address', `membership ${id}`);
+  });
+}
+
+/**
+ * Records an operator's decision that the account in doubt belongs to another person.
+ *
+ * @throws AppError `conflict` where there is none in doubt
+ */
+export function releaseDoubted(ctx: Storage, id: number, by: By): Promise<'let_go'> {
+  return inTransaction(ctx.database, async (tx) => {
+    const { memberId, doubtedId } = await findDoubted(tx, id);
+    // A list may have shown it since the last look.
+    await settleDoubt(tx, id, by.at, memberId === doubtedId ? null : memberId);
+    await writeAudit(tx, by, 'members release', `the account in doubt of membership ${id}`);
+    return 'let_go' as const;
+  });
+}
+
+async function findDoubted(tx: Transaction, id: number) {
+  const doubted = await tx
+    .selectFrom('membership')
+    .select(['install', 'trainerId', 'memberId', 'doubtedId'])
+    .where('id', '=', id)
+    .where('doubtedId', 'is not', null)
+    .executeTakeFirst();
+  if (doubted !== undefined) return doubted;
+  throw new AppError('conflict', `Membership ${id} has no account in doubt`);
+}
+
+/** What waited for the decision is due again now. */
+async function settleDoubt(tx: Transaction, id: number, at: string, memberId: string | null): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set({ doubtedId: null, memberId, nextAttemptAt: at })
+    .where('id', '=', id)
     .execute();
 }

@@ -15,8 +15,8 @@ import {
 } from './address-store.ts';
 import { retractRemovals } from './clearance-store.ts';
 import { collectCandidates, type MembershipCandidate, reasonKey, type TrainerFacts } from './collect-candidates.ts';
+import { markWorkStale } from './derivation-store.ts';
 import { type EndedProjects, recordEndedProjects } from './ended-project-store.ts';
-import { findDisagreements } from './find-disagreements.ts';
 import { isOurReason, type Reason } from './judge-membership.ts';
 import {
   grantsOf,
@@ -31,7 +31,6 @@ import {
   updateMembership,
 } from './membership-store.ts';
 import { type MembershipChange, planMemberships } from './plan-memberships.ts';
-import { markWorkStale } from './stale-work-store.ts';
 
 export interface DerivedWork {
   /** Whether a tool must be called now. */
@@ -58,7 +57,7 @@ export async function deriveMemberships(
 ): Promise<DerivedWork> {
   if (trainers.size === 0) return { isDue: false, isRemovalDue: false };
   const trainerIds = [...trainers.keys()];
-  // What changes who is wanted may change whose work it is.
+  // A change of who is wanted may change whose work it is.
   const stale = trainerIds.map((trainerId) => ({ trainerId, fromDay: '' }));
   await markWorkStale(tx, stale);
   const known = await loadTrainerFacts(ctx, tx, trainerIds, ctx.config.marketplace.managedDomains);
@@ -240,4 +239,55 @@ function toColumns(core: MembershipCore, now: string) {
 /** A removal that waits for its time or for the brake is not due yet. */
 function isDue({ state, removeAfter }: MembershipCore): boolean {
   return state === 'pending' || (state === 'removing' && removeAfter === null);
+}
+
+/** Installs that know different addresses for one trainer in one tool. Each of them has an access of its own. */
+interface Disagreement {
+  tool: string;
+  trainerId: string;
+  /** Sorted by name. */
+  installs: string[];
+}
+
+interface Access {
+  tool: string;
+  trainerId: string;
+  install: string;
+  address: string;
+  isNew: boolean;
+}
+
+/** The disagreements that these changes cause. Pure. */
+function findDisagreements(
+  { memberships, current }: Pick<TrainerFacts, 'memberships' | 'current'>,
+  changes: readonly MembershipChange[],
+): Disagreement[] {
+  const changed = new Set(changes.map(({ before }) => before?.id));
+  const kept = memberships.filter(({ id, wanted }) => wanted && !changed.has(id));
+  const accesses: Access[] = [
+    ...kept.flatMap(({ id, tool, trainerId, install }) =>
+      toAccess({ tool, trainerId, install, isNew: false }, current.get(id)),
+    ),
+    ...changes.flatMap(({ seat, before, after, address }) => {
+      const { tool, trainerId } = seat;
+      const named = address?.address ?? (before && current.get(before.id));
+      const access = { tool, trainerId, install: after.install, isNew: address !== null };
+      return after.wanted ? toAccess(access, named) : [];
+    }),
+  ];
+  const byTrainer = Map.groupBy(accesses, ({ tool, trainerId }) => JSON.stringify([tool, trainerId]));
+  return [...byTrainer.values()].flatMap(toDisagreement);
+}
+
+function toAccess(access: Omit<Access, 'address'>, address: string | undefined): Access[] {
+  return address === undefined ? [] : [{ ...access, address }];
+}
+
+function toDisagreement(accesses: readonly Access[]): Disagreement[] {
+  const [first] = accesses;
+  const installs = [...new Set(accesses.map(({ install }) => install))].sort();
+  const addresses = new Set(accesses.map(({ address }) => address));
+  const isNews = accesses.some(({ isNew }) => isNew);
+  if (first === undefined || !isNews || addresses.size < 2 || installs.length < 2) return [];
+  return [{ tool: first.tool, trainerId: first.trainerId, installs }];
 }

@@ -5,7 +5,6 @@ import { isWorkable } from './membership-store.ts';
 
 /** The SQL of projects that have ended for a member who stays in the group for another project. */
 
-/** Projects that have ended for a member who stays in the group. */
 export interface EndedProjects {
   membershipId: number;
   projects: string[];

@@ -1,10 +1,14 @@
 import type { Config } from '../config/config-schema.ts';
+import type { Context } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { onSame } from '../db/query.ts';
+import { AppError } from '../domain/errors.ts';
 import { heldStates } from '../domain/membership.ts';
 import type { Route, RouteLink } from '../domain/route.ts';
 import type { Storage } from '../keys/storage.ts';
 import { chunksOf } from '../lib/lists.ts';
+import { sayCount } from '../lib/text.ts';
+import { postponeDerivation, postponeOrphans } from './derivation-store.ts';
 import { loadTrainerFacts } from './derive-memberships.ts';
 import { planMemberships } from './plan-memberships.ts';
 
@@ -28,7 +32,7 @@ export async function findOrphans(ctx: Storage, config: Config, routeLink: Route
  *
  * @returns `orphans`: in a tool, or perhaps; `waiting`: not in a tool yet, and never tried
  */
-export async function findUnrouted(
+async function findUnrouted(
   ctx: Storage,
   config: Config,
   routeLink: RouteLink,
@@ -83,4 +87,53 @@ function withReasons(db: Transaction) {
     .innerJoin('reason', 'reason.membershipId', 'membership.id')
     .where('state', 'in', [...heldStates, 'waiting_email'])
     .where('state', '<>', 'orphaned');
+}
+
+/**
+ * Refuses a configuration that no longer routes to members who are in a tool, unless the operator accepts it. So an
+ * install that was renamed by mistake has no effect. Who still waited to be added where it led before is derived anew.
+ *
+ * @returns the number of orphans by install and tool, as text; null if there are none
+ * @throws AppError `conflict`, with the orphans and what to do
+ */
+export async function checkOrphans(ctx: Context, isAccepted: boolean): Promise<string | null> {
+  const { orphans, waiting } = await findUnrouted(ctx, ctx.config, ctx.routeLink);
+  const summary = orphans.length === 0 ? null : summarise(orphans);
+  if (summary !== null && !isAccepted) {
+    throw new AppError(
+      'conflict',
+      `The configuration no longer covers ${summary}. ` +
+        'Put the name of the install, tool or project back, or start with --accept-orphans: ' +
+        'Gangway then keeps and reports them until "gangway retire"',
+    );
+  }
+  await inTransaction(ctx.database, async (tx) => {
+    await postponeDerivation(tx, [...orphans, ...waiting]);
+    await postponeOrphans(tx);
+  });
+  return summary;
+}
+
+/**
+ * Refuses a new routing of installs that would orphan members.
+ *
+ * @param routeLink the new routing
+ * @throws AppError `conflict`, with the orphans and what to do
+ */
+export async function refuseOrphaning(ctx: Context, routeLink: RouteLink): Promise<void> {
+  const orphans = await findOrphans(ctx, ctx.config, routeLink);
+  if (orphans.length === 0) return;
+  throw new AppError(
+    'conflict',
+    `The configuration would no longer cover ${summarise(orphans)}. ` +
+      'With --accept-orphans Gangway keeps and reports them until "gangway retire"',
+  );
+}
+
+function summarise(orphans: Orphan[]): string {
+  const counts = Map.groupBy(orphans, ({ install, tool }) => `install ${install}, tool ${tool}`);
+  const lines = [...counts].map(([of, { length }]) => ({ of, length }));
+  lines.sort((a, b) => (a.of < b.of ? -1 : 1));
+  const parts = lines.map(({ of, length }) => `${length} of ${of}`).join('; ');
+  return `${sayCount(orphans.length, 'membership')} (${parts})`;
 }

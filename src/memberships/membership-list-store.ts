@@ -1,12 +1,13 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
-import type { Transaction } from '../db/database.ts';
-import { countRows, given, onSame } from '../db/query.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { countRows, given, jsonTexts, onSame } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { MembershipState } from '../domain/membership.ts';
+import type { Storage } from '../keys/storage.ts';
 
-/** The SQL of listing memberships for people. */
+/** The SQL of showing memberships to people: lists, counts and names. */
 
-export interface MembershipFilter {
+interface MembershipFilter {
   tool?: string | undefined;
   install?: string | undefined;
   state?: MembershipState | undefined;
@@ -17,7 +18,7 @@ export interface MembershipFilter {
   isUndecided?: boolean | undefined;
   /** Only members whose access is due to end, the soonest first. */
   isLeaving?: boolean | undefined;
-  /** In that order, only what comes after this one. */
+  /** In that order, only memberships after this one. */
   afterLeaving?: LeavingKey | undefined;
   limit: number;
 }
@@ -101,7 +102,7 @@ function selectMatching(db: Transaction, filter: MembershipFilter) {
   return afterLeaving === undefined ? query : query.where(isAfterLeaving(afterLeaving));
 }
 
-/** Where a membership stands in the order in which access ends. */
+/** The position of a membership in the order in which access ends. */
 export interface LeavingKey {
   leavesAt: string;
   id: number;
@@ -238,4 +239,44 @@ async function listReasons(kysely: Transaction, membershipIds: readonly number[]
     .orderBy('reason.contractId')
     .orderBy('reason.linkId')
     .execute();
+}
+
+const stuckStates = ['failed', 'waiting_email', 'orphaned'] as const;
+
+/**
+ * How many do not go on without an operator, and since when the first of them does not. A membership counts for each
+ * install that is a reason for it.
+ */
+export async function countStuckPeople({ kysely }: Database) {
+  const rows = await kysely
+    .selectFrom('membership')
+    .leftJoin('reason', 'reason.membershipId', 'membership.id')
+    .select((eb) => [
+      eb.fn.coalesce('reason.install', 'membership.install').as('install'),
+      'state',
+      'tool',
+      eb.fn.count<number>('membership.id').distinct().as('count'),
+      eb.fn.min('membership.updatedAt').as('since'),
+    ])
+    .where('state', 'in', stuckStates)
+    .groupBy((eb) => [eb.fn.coalesce('reason.install', 'membership.install'), 'state', 'tool'])
+    .$narrowType<{ state: (typeof stuckStates)[number] }>()
+    .execute();
+  return rows.map((row) => ({ ...row, count: Number(row.count) }));
+}
+
+/** The rows with the names of their trainers, as far as an install knows them. */
+export async function nameEach<R extends { trainerId: string }>({ database }: Storage, rows: readonly R[]) {
+  const people = await database.kysely
+    .selectFrom('person')
+    .select((eb) => ['trainerId', eb.fn.max('displayName').as('name')])
+    .where('trainerId', 'in', jsonTexts(database, [...new Set(rows.map(({ trainerId }) => trainerId))]))
+    .where('displayName', 'is not', null)
+    .groupBy('trainerId')
+    .execute();
+  const names = new Map(people.map(({ trainerId, name }) => [trainerId, name]));
+  return rows.map((row): R & { displayName: string | null } => ({
+    ...row,
+    displayName: names.get(row.trainerId) ?? null,
+  }));
 }

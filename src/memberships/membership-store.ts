@@ -152,3 +152,26 @@ export function isHeldBack(eb: ExpressionBuilder<Tables, 'membership'>): Express
       .whereRef('installState.heldSince', '>', 'membership.updatedAt'),
   );
 }
+
+/** Clears messages, which may quote a name. */
+export async function clearFailures(tx: Transaction, membershipIds: readonly number[]): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set({ failure: null })
+    .where('failure', 'is not', null)
+    .where('id', 'in', membershipIds)
+    .execute();
+}
+
+/** Clears messages, and ids in the tool, which may be addresses. @returns how many memberships had any */
+export async function clearToolIds(tx: Transaction, membershipIds: readonly number[]): Promise<number> {
+  const { numUpdatedRows } = await tx
+    .updateTable('membership')
+    .set({ memberId: null, doubtedId: null, failure: null })
+    .where('id', 'in', membershipIds)
+    .where((eb) =>
+      eb.or([eb('memberId', 'is not', null), eb('doubtedId', 'is not', null), eb('failure', 'is not', null)]),
+    )
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}

@@ -23,7 +23,7 @@ interface RoutedInstall {
  * project belongs to another install, perhaps in another case or Unicode form; the project belongs to no install; or
  * the adapter has no group for it.
  */
-export type Crossing = 'unknown_mode' | 'strange_id' | 'anothers' | 'not_named' | 'no_group';
+type Crossing = 'unknown_mode' | 'strange_id' | 'anothers' | 'not_named' | 'no_group';
 
 /**
  * How a link crosses the wall of its install. Customers create links by themselves, and ids are untrusted text. Null if
@@ -57,7 +57,7 @@ export function outsideOf(walls: Walls, link: RoutedLink & Pick<LinkEvidence, 'p
 }
 
 /** An install with `*` in a tool in which other installs name their projects. */
-export interface OpenWall {
+interface OpenWall {
   tool: string;
   install: string;
   /** The installs that name theirs. */
@@ -181,4 +181,38 @@ function fold(text: string): string {
     .replace(/[\p{Mn}\p{Default_Ignorable_Code_Point}]/gu, '')
     .toLowerCase()
     .toUpperCase();
+}
+
+type ExplainedLink = Pick<LinkEvidence, 'install' | 'externalProjectId'> &
+  Partial<Pick<LinkEvidence, 'provisioningMode'>>;
+
+/** Why a link is outside the wall of its install, and what to do about it. Pure. */
+export function explainCrossing(
+  crossing: Crossing,
+  { install, externalProjectId: project, provisioningMode: mode = null }: ExplainedLink,
+): { says: string; action: string } {
+  const projects = `installs.${install}.projects`;
+  const says: Record<Crossing, { says: string; action: string }> = {
+    unknown_mode: {
+      says: `Project ${project} is provisioned in mode ${mode}, which this version does not know`,
+      action: 'Check whether a newer version knows it. Members stay, and no trainer is added',
+    },
+    not_named: {
+      says: `Project ${project} is not one of the projects of ${install}`,
+      action: `Add it to ${projects} if it belongs to this customer`,
+    },
+    anothers: {
+      says: `Project ${project} is not one of the projects of ${install}: a pattern of another install matches it more closely, if only in another case or Unicode form`,
+      action: `Name the whole id in ${projects} if it belongs to this customer`,
+    },
+    strange_id: {
+      says: `Project ${project} is outside every wall: the tool may mistake its id for another project's (it contains "/", "\\" or "%", is "." or "..", has surrounding space or invisible characters, spells a number in another way, or is not written as the tool writes it)`,
+      action: `Have ${install} link the project by its id as the tool writes it`,
+    },
+    no_group: {
+      says: `The adapter has no group for project ${project}`,
+      action: 'Fix the adapter, or have the customer link another project',
+    },
+  };
+  return says[crossing];
 }

@@ -7,8 +7,7 @@ import { listAccessHistory } from '../memberships/access-history-store.ts';
 import { type LeavingKey, leavingKeyOf, listAccess } from '../memberships/membership-list-store.ts';
 import { type PageWish, pageBy, pageById } from './cursor.ts';
 import { group, read } from './operation.ts';
-import { contractPath, membershipPath, trainerPath } from './paths.ts';
-import { type Columns, table } from './show.ts';
+import { type Columns, contractPath, membershipPath, table, trainerPath } from './show.ts';
 import {
   contractKey,
   instant,

@@ -31,7 +31,6 @@ const columns: Columns<z.output<typeof Act>> = [
   ['at', ({ at }) => at],
 ];
 
-/** `audit show` has the whole text. */
 function shorten(text: string): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }

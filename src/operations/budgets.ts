@@ -62,7 +62,7 @@ function stateOf({ state, fundedVolume, consumedVolume }: z.output<typeof Budget
   return state ?? 'not_read';
 }
 
-/** So many days of use are shown with a budget. */
+/** The number of days of use that are shown with a budget. */
 const usedDays = 60;
 
 const ContractBudget = z.object({

@@ -14,8 +14,7 @@ import { suspectsAmong } from '../reconcile/runs/suspect-store.ts';
 import { pageBy } from './cursor.ts';
 import { decideContract } from './decide-contract.ts';
 import { act, group, read } from './operation.ts';
-import { contractPath } from './paths.ts';
-import { type Columns, sayPercent, table } from './show.ts';
+import { type Columns, contractPath, sayPercent, table } from './show.ts';
 import { contractKey, maybeInstant, maybeText, ofInstall, oneContract, page, paging, text } from './values.ts';
 
 /** What is known of the contracts, and an operator's decision about one. */

@@ -23,7 +23,7 @@ export function readCursor<Key extends CursorKey>(list: string, cursor: string, 
   return key;
 }
 
-/** PostgreSQL takes no other text, not even to look for it. */
+/** PostgreSQL accepts no other text, not even in a condition. */
 function canBeStored(part: CursorKey[number]): boolean {
   return typeof part !== 'string' || (!part.includes('\0') && part.isWellFormed());
 }
@@ -75,7 +75,7 @@ export async function pageBy<Key extends Readonly<Record<string, CursorKey[numbe
   return { items, next: last === undefined ? null : writeCursor(list, keyOf(last)) };
 }
 
-/** The same of a list of rows with numbers, the newest first. @param find the newest rows before a number */
+/** The same for a list of rows with numbers, the newest first. @param find the newest rows before a number */
 export function pageById<Row extends { id: number }>(
   list: string,
   wish: PageWish,

@@ -7,8 +7,7 @@ import { statusOfContract } from '../domain/evidence-status.ts';
 import { findContracts } from '../evidence/contract-store.ts';
 import { mergeEvidence } from '../evidence/evidence-store.ts';
 import type { Storage } from '../keys/storage.ts';
-import { postponeTouchedTrainers } from '../memberships/derivation-store.ts';
-import { lockEvidence } from '../memberships/lock-evidence.ts';
+import { lockEvidence, postponeTouchedTrainers } from '../memberships/derivation-store.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { type EndApproval, isGranted, type Source } from '../sources/source.ts';
 
@@ -76,7 +75,7 @@ function refuseIdle(contract: ContractEvidence, decision: 'end' | 'reopen'): voi
   }
 }
 
-/** The later word counts, even if an earlier one came from a clock that is ahead of this one. */
+/** The later decision counts, even if the earlier one came from a clock that is ahead of this one. */
 function toWord(contract: ContractEvidence, decision: 'end' | 'reopen', now: string) {
   const { install, contractId, endedEventAt, endedByOperatorAt, reopenedAt } = contract;
   const contrary = decision === 'end' ? [reopenedAt] : [endedEventAt, endedByOperatorAt];

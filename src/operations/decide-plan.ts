@@ -5,7 +5,7 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import { describeCause } from '../domain/standing.ts';
 import type { Storage } from '../keys/storage.ts';
 import { toInstant } from '../lib/clock.ts';
-import { lockEvidence } from '../memberships/lock-evidence.ts';
+import { lockEvidence } from '../memberships/derivation-store.ts';
 import { countPlanWork } from '../reconcile/runs/run-store.ts';
 import { checkSilence } from '../reconcile/runs/silence.ts';
 import {

@@ -3,7 +3,7 @@ import { writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { deliveryStates } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
-import { digestOf } from '../inbox/body-key.ts';
+import { digestOf } from '../inbox/append-store.ts';
 import { type ListedDelivery, listDeliveries, listDeliveryIds } from '../inbox/delivery-list-store.ts';
 import { readEvent } from '../inbox/event-schema.ts';
 import { findBody, findDelivery, replayDeliveriesIn, replayFailedDeliveries } from '../inbox/inbox-store.ts';
@@ -54,7 +54,7 @@ const Chosen = z.union([
   z.strictObject({ matching: z.literal(true).describe('The newest 1,000 that match the filter.'), ...filter }),
 ]);
 
-/** So many deliveries are replayed at a time if a filter chooses them. */
+/** The most deliveries that are replayed at once by a filter. */
 const mostReplayed = 1000;
 /** So many numbers are in the subject of the act. Its `after` names all, or the first 1,000. */
 const mostNoted = 50;
@@ -176,7 +176,7 @@ async function readBody(ctx: OperationContext, id: number) {
     const named = { contractId: contract?.id ?? null, trainerId: trainer?.id ?? null };
     return { ...named, body: body.toString('utf8'), bodyProblem: null };
   } catch (error) {
-    // The rest is true all the same.
+    // The other fields are still true.
     if (!(error instanceof AppError)) throw error;
     return { ...none, bodyProblem: error.message };
   }

@@ -8,8 +8,7 @@ import {
 } from '../reconcile/drift/finding-store.ts';
 import { pageBy } from './cursor.ts';
 import { group, read } from './operation.ts';
-import { membershipPath, trainerPath } from './paths.ts';
-import { type Columns, table } from './show.ts';
+import { type Columns, membershipPath, table, trainerPath } from './show.ts';
 import { count, instant, maybeInstant, maybeText, ofTool, page, paging, text } from './values.ts';
 
 /** What differs between the members that the tools list and the memberships that Gangway knows. */

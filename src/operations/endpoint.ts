@@ -93,7 +93,7 @@ export const operations = group('endpoint', {
   }),
 });
 
-/** A marketplace that cannot be asked is told of too. */
+/** An endpoint is listed even if the marketplace cannot be asked. */
 export async function endpointOf(
   ctx: OperationContext,
   install: string,

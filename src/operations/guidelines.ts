@@ -7,10 +7,20 @@ import { readTargets, takesGuidelines } from '../guidelines/read-targets.ts';
 import { syncInstall } from '../guidelines/sync-install.ts';
 import { diffLines, shortenDiff } from '../lib/line-diff.ts';
 import { sayCount } from '../lib/text.ts';
-import { askEach, sayUnread, unread } from './ask-each.ts';
 import { act, type Call, type ExitStatus, group, type OperationContext, read } from './operation.ts';
 import { type Columns, fieldColumns, table } from './show.ts';
-import { count, instant, maybeInstant, maybeText, ofInstall, pickInstalls, text } from './values.ts';
+import {
+  askEach,
+  count,
+  instant,
+  maybeInstant,
+  maybeText,
+  ofInstall,
+  pickInstalls,
+  sayUnread,
+  text,
+  unread,
+} from './values.ts';
 
 /** Guidelines for trainers, from the manuals of the marketplace to the projects in the tools. */
 
@@ -183,7 +193,7 @@ export const operations = group('guidelines', {
   ),
 });
 
-/** It changes nothing. */
+/** Changes nothing. */
 async function compare(
   ctx: OperationContext,
   { install: named, project }: { install?: string | undefined; project?: string | undefined },
@@ -252,7 +262,7 @@ const statuses: Readonly<Partial<Record<Found, ExitStatus>>> = {
   ...{ refused: 1, cut: 1, failing: 1, busy: 1 },
 };
 
-/** What failed says more than what waits. */
+/** A failure says more than what waits. */
 function statusOf(failed: z.output<typeof unread>, found: readonly Found[]): ExitStatus {
   if (failed.length > 0) return 1;
   return ([1, 3, 2] as const).find((status) => found.some((one) => statuses[one] === status)) ?? 0;

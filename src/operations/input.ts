@@ -85,7 +85,7 @@ function fromText(field: Field | undefined, given: string | readonly string[]): 
   return given;
 }
 
-/** Only digits, so that each number has one writing. */
+/** Only digits, so that each number is written in one way. */
 function toNumber(text: string): number | string {
   return /^(0|[1-9]\d{0,14})(\.\d{1,9})?$/.test(text) ? Number(text) : text;
 }

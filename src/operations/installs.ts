@@ -4,25 +4,131 @@ import { nameRule, projectRule } from '../config/text-rules.ts';
 import { writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
+import { statusOfLink } from '../domain/evidence-status.ts';
 import { sourceKinds } from '../domain/install.ts';
+import { membershipStates } from '../domain/membership.ts';
+import { listLiveLinks } from '../evidence/contract-store.ts';
+import { takesGuidelines } from '../guidelines/read-targets.ts';
 import { findConnectedInstall, removeConnectedInstall } from '../installs/install-store.ts';
-import { dropSubscription } from '../installs/subscription/subscription-store.ts';
-import { refuseOrphaning } from '../memberships/check-orphans.ts';
+import { dropSubscription, findSubscription } from '../installs/subscription/subscription-store.ts';
 import { postponeInstalls } from '../memberships/derivation-store.ts';
+import { refuseOrphaning } from '../memberships/find-orphans.ts';
+import { countByState } from '../memberships/membership-list-store.ts';
+import { explainCrossing, outsideOf } from '../memberships/wall.ts';
 import { dropFeed } from '../reconcile/feed/feed-store.ts';
 import { establishInstall } from './connect/connect-install.ts';
 import { describeDestination, settleWish, toToken } from './connect/settle-wish.ts';
 import { Check, checkColumns } from './doctor/check.ts';
-import { showInstall } from './install-show.ts';
+import { Endpoint, endpointOf } from './endpoint.ts';
 import { healthOf, Install, listInstalls } from './list-installs.ts';
-import { act, group, read } from './operation.ts';
-import { installPath } from './paths.ts';
+import { act, group, type OperationContext, read } from './operation.ts';
 import { reconcileInstalls } from './reconcile.ts';
 import { Reconciled } from './reconcile-now.ts';
-import { type Columns, table } from './show.ts';
-import { count, oneInstall, text, waiting } from './values.ts';
+import { type Columns, fieldColumns, installPath, record, table } from './show.ts';
+import { formatList } from './text-table.ts';
+import { count, maybeText, oneInstall, text, waiting } from './values.ts';
 
 /** The customers that are connected, by configuration or by command. */
+
+const StoredLink = z
+  .object({
+    linkId: z.string(),
+    project: maybeText,
+    name: maybeText,
+    jobId: maybeText,
+    tool: maybeText,
+    groupId: maybeText,
+    outside: maybeText.describe('Why nobody gets in by it.'),
+  })
+  .meta({ id: 'StoredLink' });
+
+const InstallInFull = Install.extend({
+  people: z.array(z.object({ state: z.enum(membershipStates), count })),
+  links: z.array(StoredLink).describe('As last read.'),
+  endpoint: Endpoint.nullable().describe('Null if nothing is delivered, as receiver.publicUrl is not configured.'),
+  scopes: z.array(z.string()).nullable().describe('What the token may do; null if the marketplace did not say.'),
+  isOwnAccount: z.boolean().describe('Whether it is an account of your own, whose token can be rotated here.'),
+  hasGuidelines: z.boolean(),
+}).meta({ id: 'InstallInFull' });
+
+export type InstallInFull = z.output<typeof InstallInFull>;
+
+export const linkColumns: Columns<z.output<typeof StoredLink>> = [
+  ...fieldColumns('project', 'name'),
+  ['job', ({ jobId }) => jobId ?? '(none)'],
+  ['leads to', sayDestination],
+];
+
+function sayDestination({ outside, tool, groupId }: InstallInFull['links'][number]): string {
+  if (outside !== null) return `nowhere: ${outside}`;
+  return tool === null ? 'not here' : `${tool}, group ${groupId}`;
+}
+
+export const peopleColumns: Columns<InstallInFull['people'][number]> = [
+  ['state', ({ state }) => state, { as: 'state' }],
+  ['people', ({ count: of }) => of, { align: 'right' }],
+];
+
+/** The page of a customer is not to wait longer for a marketplace that does not answer. */
+const askedForMs = 3000;
+
+const showInstall = read(
+  'GET /installs/{install}',
+  'Show one customer: people, links, token and endpoint, and what is wrong with them',
+  {
+    asks: 'marketplace',
+    args: ['install'],
+    in: z.strictObject({
+      install: text.describe('Its name.'),
+      stored: z
+        .boolean()
+        .default(false)
+        .describe('Only what is stored here: do not ask the marketplace about the token and the endpoint.'),
+    }),
+    out: InstallInFull,
+    async run({ install: named, stored }, ctx, call) {
+      const install = oneInstall(ctx, named);
+      const signal = AbortSignal.any([call.signal, AbortSignal.timeout(askedForMs)]);
+      const known = ctx.installs.get(install);
+      const [listed] = await listInstalls(ctx, known === undefined ? [] : [[install, known]]);
+      const links = (await listLiveLinks(ctx, install)).filter((link) => statusOfLink(link) === 'live');
+      const source = ctx.sources.get(install);
+      const [endpoint, grant] = await Promise.all([
+        findEndpoint(ctx, install, stored, signal),
+        stored ? undefined : source?.readGrant(signal).catch(() => undefined),
+      ]);
+      return {
+        ...listed,
+        people: await countByState(ctx.database.kysely, install),
+        links: links.map((link) => {
+          const { linkId, externalProjectId: project, externalProjectName: name, jobId } = link;
+          const outside = outsideOf(ctx, link);
+          const { tool = null, groupId = null } = outside === null ? (ctx.routeLink(link) ?? {}) : {};
+          const says = outside === null ? null : explainCrossing(outside, link).says;
+          return { linkId, project, name, jobId, tool, groupId, outside: says };
+        }),
+        endpoint,
+        scopes: grant?.token?.scopes ?? grant?.scopes ?? null,
+        isOwnAccount: source?.createToken !== undefined,
+        hasGuidelines: takesGuidelines(ctx, install),
+      } as InstallInFull;
+    },
+    show: ({ people, links, endpoint, scopes, ...install }) =>
+      [
+        record({ ...install, scopes: scopes?.join(' ') ?? null, endpoint: endpoint?.url ?? endpoint?.failure ?? null }),
+        formatList(people, peopleColumns, 'Nobody is in a tool by it.'),
+        formatList(links, linkColumns, 'No project is linked.'),
+      ].join('\n\n'),
+  },
+);
+
+/** Of what is stored, only when it was last checked, and what was wrong then. */
+async function findEndpoint(ctx: OperationContext, install: string, stored: boolean, signal: AbortSignal) {
+  if (ctx.config.receiver.publicUrl === undefined) return null;
+  if (!stored) return await endpointOf(ctx, install, signal);
+  const { checkedAt, trouble } = await findSubscription(ctx, install);
+  return { install, checkedAt, trouble: trouble?.says ?? null, action: trouble?.action ?? null, failure: null };
+}
 
 const columns: Columns<z.output<typeof Install>> = [
   ['install', ({ install }) => install, { to: ({ install }) => installPath(install) }],

@@ -11,11 +11,20 @@ import type { Link as LinkThere, Source } from '../sources/source.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { type LinkedProject, scopeOfLink } from '../usage/read/find-scopes.ts';
 import { listScopes } from '../usage/read/scope-store.ts';
-import { askEach, sayUnread, unread } from './ask-each.ts';
 import { addLink, findLink, removeLink } from './change-links.ts';
 import { act, group, read } from './operation.ts';
 import { type Columns, fieldColumns, table } from './show.ts';
-import { maybeInstant, maybeText, ofInstall, pickInstalls, text, theInstall } from './values.ts';
+import {
+  askEach,
+  maybeInstant,
+  maybeText,
+  ofInstall,
+  pickInstalls,
+  sayUnread,
+  text,
+  theInstall,
+  unread,
+} from './values.ts';
 
 /** Which projects of the tools are linked at the marketplace, and where the links lead. */
 
@@ -203,7 +212,7 @@ async function examineProject(adapter: Adapter, tool: string, link: LinkThere, s
   }
 }
 
-/** By its guidelines, because members may be those of an organization with many projects. */
+/** Looked up by its guidelines, because members may be those of an organization with many projects. */
 async function askForProject(adapter: Adapter, link: LinkThere, signal: AbortSignal): Promise<void> {
   if (adapter.readGuidelines !== undefined) {
     await adapter.readGuidelines(link.externalProjectId, signal);

@@ -19,7 +19,7 @@ export const Install = z
   })
   .meta({ id: 'Install' });
 
-/** Healthy only if the marketplace, the endpoint, the tool and the people are. */
+/** Healthy only if there is no trouble with the marketplace, the endpoint, the tool or the people. */
 export function healthOf({ readAt, troubles }: Pick<z.output<typeof Install>, 'readAt' | 'troubles'>): string {
   if (troubles.length > 0) return 'trouble';
   return readAt === null ? 'not_read' : 'healthy';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { toAppError } from '../domain/errors.ts';
-import { adoptDoubted, releaseDoubted } from '../memberships/doubt-store.ts';
+import { adoptDoubted, releaseDoubted } from '../memberships/account-owner-store.ts';
 import { listMemberships } from '../memberships/membership-list-store.ts';
 import { adoptMember, releaseMember } from '../memberships/ownership-store.ts';
 import { act, type OperationContext } from './operation.ts';
@@ -98,7 +98,7 @@ function decideOne(membershipId: number, outcome: Outcome): z.input<typeof Decid
   return { decided: [{ membershipId, outcome }], refused: [] };
 }
 
-/** A membership for which the decision is refused does not keep the others from being decided. */
+/** If the decision is refused for one membership, the others are still decided. */
 async function decideEach(
   ctx: OperationContext,
   tool: string | undefined,

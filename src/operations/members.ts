@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
-import { countUndelivered, listUndelivered, renewInvitationOf, takeInvitation } from '../converge/handover-store.ts';
+import {
+  countUndelivered,
+  listUndelivered,
+  renewInvitationOf,
+  takeInvitation,
+  type WaitedFor,
+  waitsFor,
+} from '../converge/invitation-store.ts';
 import { writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
@@ -10,15 +17,13 @@ import { describeCause } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
 import { findMembership, lookAtMemberships } from '../memberships/look-store.ts';
 import { countHeld, listAccess, listMemberships } from '../memberships/membership-list-store.ts';
-import { type WaitedFor, waitsFor } from '../operator/waits-for.ts';
 import { Access, leaving, membership, pageLeaving, problemOf, whoColumns } from './access.ts';
 import { pageBy } from './cursor.ts';
 import { Explanation, explainSubject } from './explain/explain-reasons.ts';
 import { sayExplanation } from './explain.ts';
 import { adopt, release } from './member-decisions.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
-import { membershipPath } from './paths.ts';
-import { type Columns, table } from './show.ts';
+import { type Columns, membershipPath, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { loadTimeline, sayTimeline, Timeline } from './timeline.ts';
 import { found, maybeInstant, maybeText, ofInstall, ofTool, page, paging, rowNumber } from './values.ts';
@@ -190,7 +195,7 @@ export const operations = group('members', {
   }),
 });
 
-/** What waits for a person: the console shows it beside its sections. */
+/** What waits for an operator. The console shows it beside its sections. */
 export async function countWaiting({ database: { kysely } }: Context) {
   return { held: await countHeld(kysely), invitations: await countUndelivered(kysely) };
 }
@@ -211,7 +216,6 @@ export async function listWaiting(
   });
 }
 
-/** Why it is as it is, and what happened. */
 async function loadMembership(ctx: OperationContext, id: number): Promise<z.input<typeof MembershipInFull>> {
   const { database } = ctx;
   const { trainerId, nextAttemptAt, isWorkable } = found('membership', id, await findMembership(database.kysely, id));

@@ -10,9 +10,8 @@ import { applyEvidence } from '../evidence/apply-evidence.ts';
 import { instantIn, toInstant, type WatchedClock } from '../lib/clock.ts';
 import { sayCount } from '../lib/text.ts';
 import { toDurationMs } from '../lib/units.ts';
-import { checkOrphans } from '../memberships/check-orphans.ts';
-import { hasPostponed } from '../memberships/derivation-store.ts';
-import { lockEvidence } from '../memberships/lock-evidence.ts';
+import { hasPostponed, lockEvidence } from '../memberships/derivation-store.ts';
+import { checkOrphans } from '../memberships/find-orphans.ts';
 import { retryFailedOfInstalls } from '../memberships/membership-store.ts';
 import { mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { findInstallState, wantRead } from '../reconcile/read/install-state-store.ts';
@@ -94,7 +93,7 @@ async function reconcileAll(
   since: Since,
   patience: Patience,
 ): Promise<Reconciled[]> {
-  // A refusal of a tool may be mended by now, and the operator is not to wait for the next hour.
+  // A tool that refused may be fixed by now, and the operator should not wait an hour for the next try.
   await inTransaction(ctx.database, (tx) => retryFailedOfInstalls(tx, installs, since.at));
   const failures = await readNow(ctx, installs, patience);
   const work = await doWork(ctx, installs, since, patience);
@@ -163,7 +162,7 @@ async function readOne(
 }
 
 const followEveryMs = 500;
-/** So many runs of an install begin at most between two looks. */
+/** The most runs of one install that can begin between two looks. */
 const mostRunsOfAnInstall = 10;
 
 /**
@@ -212,7 +211,7 @@ async function toReconciled(ctx: Context, install: string, run: ListedRun | unde
   return { ...numbers, outcome: 'failed', failure: failure ?? 'Not done in time. Gangway goes on with it' };
 }
 
-/** Looking takes at most this part of the time: to count very many rows takes longer than that. */
+/** Looking takes at most this share of the time, because counting very many rows is slow. */
 const lookingPart = 0.1;
 
 /**

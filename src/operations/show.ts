@@ -9,7 +9,7 @@ export interface TableShow<Out> {
 }
 
 /** Only the command shows bytes; the API answers in JSON. */
-export interface RawShow<Out> {
+interface RawShow<Out> {
   bytes(answer: Out): Uint8Array;
 }
 
@@ -38,7 +38,7 @@ export function fieldColumns<Field extends string>(...fields: Field[]): Columns<
   return fields.map((field) => [field, (row) => row[field]]);
 }
 
-/** The same of fields that are numbers. */
+/** The same for fields that are numbers. */
 export function numberColumns<Field extends string>(...fields: Field[]): Columns<Record<Field, number>> {
   return fields.map((field) => [field, (row) => row[field], { align: 'right' }]);
 }
@@ -75,4 +75,22 @@ function sayValue(value: unknown): string {
 export function sayPercent(fraction: number | null): string {
   // The division makes 0.29 a little less than it is.
   return fraction === null ? '' : `${Math.floor(fraction * 100 + 1e-6)} %`;
+}
+
+/** Pages of the console that cells and facts lead to. */
+
+export function trainerPath(trainerId: string): string {
+  return `/trainers/${encodeURIComponent(trainerId)}`;
+}
+
+export function contractPath(contractId: string): string {
+  return `/contracts/${encodeURIComponent(contractId)}`;
+}
+
+export function membershipPath(membershipId: number): string {
+  return `/memberships/${membershipId}`;
+}
+
+export function installPath(install: string): string {
+  return `/installs/${encodeURIComponent(install)}`;
 }

@@ -7,7 +7,7 @@ import { countReceipts, listMetAfter, type MetAfter } from '../converge/receipt-
 import { budgetStates } from '../domain/budget.ts';
 import { deliveryStates } from '../domain/delivery.ts';
 import { membershipStates } from '../domain/membership.ts';
-import { countDeliveries } from '../inbox/delivery-count-store.ts';
+import { countDeliveries } from '../inbox/delivery-list-store.ts';
 import { instantIn } from '../lib/clock.ts';
 import { toDurationMs } from '../lib/units.ts';
 import { countCleared } from '../memberships/clearance-store.ts';
@@ -174,7 +174,7 @@ export function sayTimes({ medianMs, p95Ms }: z.output<typeof Times>): string {
 
 function sayNow({ instances, memberships, budgets, times }: Status): string[] {
   const unstopped = instances.filter(({ state }) => state !== 'stopped');
-  // If none runs, the one that stopped last.
+  // If none runs, the instance that stopped last.
   const shown = unstopped.length > 0 ? unstopped : instances.slice(0, 1);
   return [
     ...section(

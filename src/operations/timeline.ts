@@ -64,7 +64,7 @@ function seeOf({ deliveryId, membershipId, actId }: TimelineStep): string {
   return membershipId === undefined ? '' : `membership ${membershipId}`;
 }
 
-/** So many memberships, and so many rows of each kind, make a timeline. */
+/** The most memberships of a timeline, and the most rows of each kind. */
 const most = 200;
 
 /** @param bearing what is known of the contracts, links and trainers that it is about */
@@ -198,7 +198,7 @@ function ofLink({ linkId, externalProjectId, firstSeenAt, removedEventAt }: Link
   ];
 }
 
-/** What is wanted and not so yet. */
+/** What is wanted but not done yet. */
 function toUnmet({ id, trainerId, wanted, unmetSince }: TimelineMembership, group: string): TimelineStep[] {
   if (unmetSince === null) return [];
   const says = `${trainerId} should be ${wanted ? 'in' : 'out of'} ${group}, but is not yet`;

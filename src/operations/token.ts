@@ -1,9 +1,18 @@
 import { z } from 'zod';
 import { rotateToken } from '../installs/tokens/rotate-token.ts';
-import { askEach, sayUnread, unread } from './ask-each.ts';
 import { act, group, read } from './operation.ts';
 import { type Columns, fieldColumns, table } from './show.ts';
-import { maybeInstant, maybeText, ofInstall, pickInstalls, text, theInstall } from './values.ts';
+import {
+  askEach,
+  maybeInstant,
+  maybeText,
+  ofInstall,
+  pickInstalls,
+  sayUnread,
+  text,
+  theInstall,
+  unread,
+} from './values.ts';
 
 /** The tokens of an employer's own account. */
 

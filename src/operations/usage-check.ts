@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AppError } from '../domain/errors.ts';
 import { sayCount } from '../lib/text.ts';
-import { toHours } from '../operator/find-work-troubles.ts';
-import { nameEach } from '../operator/install-people-store.ts';
+import { nameEach } from '../memberships/membership-list-store.ts';
+import { toHours } from '../operator/find-troubles.ts';
 import { checkUsage, sumChecked } from '../usage/due/check-usage.ts';
 import { describeDifference, describeHeld } from '../usage/due/describe-due.ts';
 import { recountDue } from '../usage/due/recount.ts';
@@ -88,7 +88,7 @@ function hoursOf(seconds: number | null): number | null {
   return seconds === null ? null : toHours(seconds);
 }
 
-/** Nothing if no rate is known, or the difference is nothing. */
+/** Empty if no rate is known, or the difference is zero. */
 export function toDollars(usd: number | null): string {
   return usd === null || usd === 0 ? '' : usd.toFixed(2);
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nameEach } from '../operator/install-people-store.ts';
+import { nameEach } from '../memberships/membership-list-store.ts';
 import { decideHeld, decideLate, takeBackDecision } from '../usage/due/decide-held.ts';
 import { describeHeld } from '../usage/due/describe-due.ts';
 import { listHeld } from '../usage/due/held-store.ts';

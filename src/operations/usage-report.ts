@@ -6,7 +6,7 @@ import { AppError } from '../domain/errors.ts';
 import { exitStatusOf } from '../domain/run.ts';
 import { findContracts } from '../evidence/contract-store.ts';
 import { toDurationMs } from '../lib/units.ts';
-import { nameEach } from '../operator/install-people-store.ts';
+import { nameEach } from '../memberships/membership-list-store.ts';
 import { listScopes } from '../usage/read/scope-store.ts';
 import { type InstallPlan, previewReport } from '../usage/report/preview-report.ts';
 import { reportNow } from '../usage/report/report-now.ts';

@@ -3,7 +3,7 @@ import { toAppError } from '../domain/errors.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { countNames, isNothing } from '../domain/usage.ts';
 import { maskText } from '../lib/mask.ts';
-import { nameEach } from '../operator/install-people-store.ts';
+import { nameEach } from '../memberships/membership-list-store.ts';
 import { describeDifference } from '../usage/due/describe-due.ts';
 import { differenceOf } from '../usage/due/explain-day.ts';
 import { findImport } from '../usage/import/import-store.ts';

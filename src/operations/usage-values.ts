@@ -7,8 +7,6 @@ import type { Column } from './show.ts';
 import { formatChange } from './text-table.ts';
 import { contractKey, day, instant, maybeText, text } from './values.ts';
 
-/** What the operations about work in the tools are made of. */
-
 export const Counts = z
   .object({ seconds: z.number().nullable(), tasks: z.number().nullable(), labels: z.number().nullable() })
   .meta({ id: 'Counts', description: 'Null is not zero: a source does not have that count.' });

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { AppError } from '../domain/errors.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
+import { maskText } from '../lib/mask.ts';
 import type { OperationContext } from './operation.ts';
 
-/** What the inputs and answers of several operations are made of. */
+/** Parts of the inputs and answers of several operations. */
 
 /** A name, an id or a part of one. No id has control characters, and a database may refuse them. */
 export const text = z
@@ -98,3 +99,29 @@ export const waiting = z
   .meta({ pattern: seconds.source })
   .default('30s')
   .describe('How long to wait at most until it is done, up to 100s.');
+
+export const unread = z
+  .array(z.object({ install: z.string(), failure: z.string() }))
+  .describe('Installs that could not be read, and why.');
+
+/** Asks one install after the other. One that cannot be asked does not hide the others. */
+export async function askEach<Found>(
+  installs: readonly string[],
+  signal: AbortSignal,
+  ask: (install: string) => Promise<readonly Found[]>,
+) {
+  const answer: { found: Found[]; unread: z.output<typeof unread> } = { found: [], unread: [] };
+  for (const install of installs) {
+    try {
+      answer.found.push(...(await ask(install)));
+    } catch (error) {
+      signal.throwIfAborted();
+      answer.unread.push({ install, failure: maskText(toAppError(error).message) });
+    }
+  }
+  return answer;
+}
+
+export function sayUnread(answer: { unread: z.output<typeof unread> }): string[] {
+  return answer.unread.map(({ install, failure }) => `${install}: ${failure}`);
+}

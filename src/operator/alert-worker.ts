@@ -11,7 +11,7 @@ import { aboutOf, digestOf } from '../notify/alert-subject.ts';
 import { listTroubles } from './list-troubles.ts';
 
 const usualPollMs = 1000;
-/** A notice goes to people: a quarter of a minute later is soon enough. */
+/** Notices go to people, so a quarter of a minute later is soon enough. */
 const pollsPerBeat = 15;
 const pageSize = 100;
 /**
@@ -72,7 +72,7 @@ interface Told extends FoundAlert {
   isRipe: boolean;
 }
 
-/** By digest; null while no instance runs, because the list is not whole then. */
+/** By digest; null while no instance runs, because the list is incomplete then. */
 async function findTold(ctx: Context, at: string): Promise<Map<string, Told> | null> {
   const troubles = await listTroubles(ctx);
   if (troubles.some(({ kind }) => kind === 'nothing_runs')) return null;

@@ -3,43 +3,37 @@ import { countBudgetsByState, countFailingBudgets } from '../budget/budget-store
 import { listFailingPayments, listPendingPayments } from '../budget/payment-store.ts';
 import { listFailingReaders } from '../budget/reader-store.ts';
 import type { Config } from '../config/config-schema.ts';
-import { listUndelivered } from '../converge/handover-store.ts';
+import { listUndelivered, waitsFor } from '../converge/invitation-store.ts';
 import type { Row } from '../db/schema.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { statusOfLink } from '../domain/evidence-status.ts';
 import { isBlocked } from '../domain/guideline-state.ts';
-import { countDisputedContracts } from '../evidence/contract-store.ts';
-import { listLiveLinks } from '../evidence/link-store.ts';
+import { countDisputedContracts, listLiveLinks } from '../evidence/contract-store.ts';
 import { listManualReadings } from '../guidelines/guideline-reading-store.ts';
 import { listGuidelines } from '../guidelines/guideline-store.ts';
-import { countTroubled } from '../inbox/delivery-count-store.ts';
+import { countTroubled } from '../inbox/delivery-list-store.ts';
 import { listTroubledSubscriptions } from '../installs/subscription/subscription-store.ts';
 import type { Storage } from '../keys/storage.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { sayCount } from '../lib/text.ts';
 import type { TroubleKind } from '../lib/trouble-rules.ts';
 import { byUrgency, type Trouble, type TroubleFacts, toTrouble } from '../lib/troubles.ts';
-import { explainCrossing } from '../memberships/explain-crossing.ts';
-import { countUndecided } from '../memberships/membership-list-store.ts';
-import { outsideOf, usageScopeOf } from '../memberships/wall.ts';
+import { countStuckPeople, countUndecided } from '../memberships/membership-list-store.ts';
+import { explainCrossing, outsideOf, usageScopeOf } from '../memberships/wall.ts';
 import { countTroubledDispatches } from '../notify/dispatch-store.ts';
 import { listFailingFeeds } from '../reconcile/feed/feed-store.ts';
 import { listInstallStates } from '../reconcile/read/install-state-store.ts';
 import { listSuspects } from '../reconcile/runs/suspect-store.ts';
 import { listPlans } from '../removals/plan-store.ts';
-import { findRaised, findStanding } from './find-raised.ts';
-import { findToolTroubles } from './find-tool-troubles.ts';
-import { findWorkTroubles, worryingFailures } from './find-work-troubles.ts';
-import { countStuckPeople } from './install-people-store.ts';
+import { findRaised, findStanding, findToolTroubles, findWorkTroubles, worryingFailures } from './find-troubles.ts';
 import { type ConfigFile, findInstanceTroubles } from './load-running.ts';
-import { waitsFor } from './waits-for.ts';
 
 /** What the troubles are looked for with. Every `Context` is one. */
 export interface Watched extends Storage {
   config: Pick<Config, 'mail' | 'marketplace'>;
-  /** For installs that are not in it nothing is read any more. */
+  /** Installs that are not in it are not read any more. */
   installs: ReadonlyMap<string, { tool: string; projects: readonly string[]; guidelines?: boolean }>;
-  /** Short commands load none: what they show of links is what an instance has found. */
+  /** Short commands load none, and show the link troubles that an instance has found. */
   adapters?: ReadonlyMap<string, Adapter> | undefined;
   /** The clock of the database. */
   clock: Clock;
@@ -134,7 +128,7 @@ async function findOfMembers({ database }: Watched): Found {
   ];
 }
 
-/** More suspects than that are not counted: something is wrong with all of them. */
+/** Beyond this, suspects are not counted, because something is wrong with all of them. */
 const mostSuspects = 1000;
 
 async function findOfContracts(ctx: Watched): Found {
@@ -212,7 +206,7 @@ async function findPayments(ctx: Watched): Found {
   ];
 }
 
-/** Names the first of each install, and counts its others: the flood of one customer must not hide what others have. */
+/** Names the first of each install and counts the rest, so that a flood from one customer does not hide the others. */
 function nameFirst<One extends { install: string }>(
   all: readonly One[],
   most: number,

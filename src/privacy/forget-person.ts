@@ -7,17 +7,21 @@ import { openBody, type PagedDelivery, pageDeliveries, removeDeliveries } from '
 import type { Storage } from '../keys/storage.ts';
 import { maskEmail } from '../lib/mask.ts';
 import { stripBom } from '../lib/text.ts';
-import { lockEvidence } from '../memberships/lock-evidence.ts';
+import { lockEvidence } from '../memberships/derivation-store.ts';
 import { clearFindingTraces } from '../reconcile/drift/finding-store.ts';
 import { clearWorkTraces } from '../usage/read/work-trace-store.ts';
-import { clearToolTraces, findPeopleByDigest, installsOfPerson, isPersonKnown, peopleOf } from './person-store.ts';
-import { type ForgetPlan, type Need, type PersonOnRecord, planForget } from './plan-forget.ts';
+import { type ForgetPlan, type Need, type PersonOnRecord, planForget } from './retention.ts';
 import {
   clearInvitations,
   clearPeople,
   clearTitles,
+  clearToolTraces,
+  findPeopleByDigest,
   forgetPeople,
   forgottenOf,
+  installsOfPerson,
+  isPersonKnown,
+  peopleOf,
   retainedContractsOf,
   retainedMembershipsOf,
   retainedReasonsOf,

@@ -2,7 +2,7 @@ import express, { type Express } from 'express';
 import { AppError } from '../domain/errors.ts';
 import { createQuiet } from '../lib/logger.ts';
 import type { Readiness } from '../lib/readiness.ts';
-import { createErrorHandler, sendError } from './error-response.ts';
+import { createErrorHandler, sendError } from './refusals.ts';
 import { createWebhookRoute, type WebhookParts } from './webhook-route.ts';
 
 /**

@@ -94,7 +94,7 @@ export function createStorageGate(deps: StorageGateDeps) {
       if (deferral === undefined) unseen.add(install, bytes);
       return deferral;
     },
-    /** The same of a delivery of the largest size that does not come: nothing is counted. */
+    /** The same for a delivery of the largest size that is only imagined, so nothing is counted. */
     wouldDefer: (install: string): Promise<StorageDeferral | undefined> =>
       judge(install, maxBodyBytes + rowOverheadBytes),
   };

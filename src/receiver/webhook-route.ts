@@ -8,12 +8,9 @@ import type { Inbox } from '../inbox/inbox.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import { isCompressed } from '../lib/http-server.ts';
 import type { Quiet } from '../lib/logger.ts';
-import { type ByteShare, createByteBudget } from './byte-budget.ts';
-import { refuseUnread, sendError } from './error-response.ts';
-import { createMarketplaceHeaders, keepHeaders } from './marketplace-headers.ts';
-import { createRateLimit, type Rates } from './rate-limit.ts';
-import { createRecentIds } from './recent-ids.ts';
-import { createReports, type DeferralReason, type ReportingParts } from './reports.ts';
+import { type ByteShare, createByteBudget, createRateLimit, type Rates } from './limits.ts';
+import { createMarketplaceHeaders, createRecentIds, keepHeaders } from './marketplace-headers.ts';
+import { createReports, type DeferralReason, type ReportingParts, refuseUnread, sendError } from './refusals.ts';
 import type { StorageGate } from './storage-gate.ts';
 import { isSignedWith, type RefusalReason, readSignature, type Signature } from './verify-signature.ts';
 
@@ -218,7 +215,7 @@ type ReadBody =
   | { outcome: 'no_room' }
   | { outcome: 'broken_off' };
 
-/** What a chunk costs beside its bytes. A body that is sent byte by byte costs mostly this. */
+/** The memory that a chunk takes beside its bytes. A body that is sent byte by byte takes mostly this. */
 const pieceBytes = 256;
 
 /**

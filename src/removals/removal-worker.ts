@@ -7,7 +7,7 @@ import { toInstant } from '../lib/clock.ts';
 import { chunksOf } from '../lib/lists.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { clearRemovals } from '../memberships/clearance-store.ts';
-import { lockEvidence } from '../memberships/lock-evidence.ts';
+import { lockEvidence } from '../memberships/derivation-store.ts';
 import { canReturn } from '../tools/accounts.ts';
 import { awaitLists, awaitReadingsAfterPause, type PassingRemovals, type WantLists } from './awaited-reading-store.ts';
 import {

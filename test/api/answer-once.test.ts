@@ -1,6 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { createAnswerPurgeWorker } from '../../src/api/answer-purge-worker.ts';
-import { beginAnswer, purgeAnswers } from '../../src/api/kept-answer-store.ts';
+import { beginAnswer, createAnswerPurgeWorker, purgeAnswers } from '../../src/api/kept-answer-store.ts';
 import { answerOnce } from '../../src/api/serve-api.ts';
 import type { Context } from '../../src/context.ts';
 import { AppError } from '../../src/domain/errors.ts';

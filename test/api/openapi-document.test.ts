@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createDocument } from '../../src/api/openapi-document.ts';
-import { operations } from '../../src/api/operations.ts';
+import { createDocument, operations } from '../../src/api/openapi-document.ts';
 
 // As it is sent.
 const document = JSON.parse(JSON.stringify(createDocument()));

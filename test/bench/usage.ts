@@ -8,7 +8,7 @@ import { openStorage } from '../../src/app/storage.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { emptyContract, emptyLink } from '../../src/domain/evidence.ts';
 import { addDays } from '../../src/lib/days.ts';
-import { markWorkStale } from '../../src/memberships/stale-work-store.ts';
+import { markWorkStale } from '../../src/memberships/derivation-store.ts';
 import { type BenchDatabase, withBenchDatabases } from './bench-database.ts';
 import type { Hired, HireOrder } from './usage-marketplace-process.ts';
 import type { Reported, ReportOrder } from './usage-process.ts';

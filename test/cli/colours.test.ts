@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { toCheckText } from '../../src/cli/texts.ts';
 import { toTrouble } from '../../src/lib/troubles.ts';
+import { toCheckText } from '../../src/operations/doctor/check.ts';
 import { sayTrouble } from '../../src/operations/trouble.ts';
 
 afterEach(() => void vi.unstubAllEnvs());

@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { builtInAdapters } from '../../src/adapters/built-in-adapters.ts';
-import { initCommand as createInitCommand } from '../../src/cli/commands/setup.ts';
+import { initCommand as createInitCommand } from '../../src/cli/commands/beside-operations.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createWorkspace } from '../config/workspace.ts';

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import { Command } from 'commander';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sandboxCommand as createSandboxCommand } from '../../src/cli/commands/sandbox.ts';
-import type { Terminal } from '../../src/cli/terminal.ts';
+import type { Terminal } from '../../src/cli/session.ts';
 import { openWorld, request } from '../sandbox/sandbox-harness.ts';
 
 describe('gangway sandbox', () => {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
-import { listOldestWaiting, oldestWaiting, type Waiting, type WaitingKind } from '../../src/console/waiting-store.ts';
+import { listOldestWaiting, oldestWaiting, type Waiting, type WaitingKind } from '../../src/console/measure-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { requestReads } from '../../src/evidence/read-request-store.ts';
 import { wantRead } from '../../src/reconcile/read/install-state-store.ts';

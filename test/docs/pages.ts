@@ -1,6 +1,6 @@
 import type { Argument, Command } from 'commander';
-import { configJsonSchema, type JsonSchema } from '../../src/config/json-schema.ts';
 import { otherVariables, overridesFile, variables } from '../../src/config/environment.ts';
+import { configJsonSchema, type JsonSchema } from '../../src/config/json-schema.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { sayCount } from '../../src/lib/text.ts';
 import { troubleRules } from '../../src/lib/trouble-rules.ts';

@@ -9,7 +9,7 @@ import {
   toPair,
   versionOfEvent,
 } from '../../src/domain/evidence.ts';
-import { evidenceOfEvent } from '../../src/evidence/evidence-of-event.ts';
+import { evidenceOfEvent } from '../../src/evidence/read-delivery.ts';
 
 const createdAt = '2026-03-15T11:59:58.000Z';
 const receivedAt = '2026-03-15T12:00:00.000Z';

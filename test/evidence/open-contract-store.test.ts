@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type ContractRegisters, statusOfContract } from '../../src/domain/evidence-status.ts';
-import { mayBeOpen } from '../../src/evidence/open-contract-store.ts';
+import { mayBeOpen } from '../../src/evidence/contract-store.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 
 /** The last is more than ten minutes after the one before it. */

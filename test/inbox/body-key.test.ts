@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { digestOf, toBodyKey } from '../../src/inbox/body-key.ts';
+import { digestOf, toBodyKey } from '../../src/inbox/append-store.ts';
 import { readJson } from '../../src/inbox/event-schema.ts';
 
 function keyOf(text: string): Buffer {

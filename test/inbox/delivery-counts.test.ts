@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { countAll, countDeliveries } from '../../src/inbox/delivery-count-store.ts';
+import { countAll, countDeliveries } from '../../src/inbox/delivery-list-store.ts';
 import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { newDelivery } from '../support/deliveries.ts';
 import { storageOf } from '../support/storage-of.ts';

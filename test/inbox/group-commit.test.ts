@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { createGroupCommit } from '../../src/inbox/group-commit.ts';
+import { createGroupCommit } from '../../src/inbox/inbox.ts';
 
 /** Commits that the test ends, one after the other, in the order in which they began. */
 function openGroupCommit({ maxGroupSize = 4, maxUnderway = 1, maxWaiting = 100 } = {}) {

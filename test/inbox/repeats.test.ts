@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { digestOf } from '../../src/inbox/body-key.ts';
+import { digestOf } from '../../src/inbox/append-store.ts';
 import { listDeliveries } from '../../src/inbox/delivery-list-store.ts';
 import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { describeEachDatabase } from '../support/databases.ts';

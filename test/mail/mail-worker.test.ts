@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { beforeEach, expect, it } from 'vitest';
 import type { Config } from '../../src/config/config-schema.ts';
 import type { Context } from '../../src/context.ts';
-import { renewInvitationOf, takeInvitation } from '../../src/converge/handover-store.ts';
+import { renewInvitationOf, takeInvitation } from '../../src/converge/invitation-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
 import { toInstant } from '../../src/lib/clock.ts';

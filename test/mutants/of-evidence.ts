@@ -77,7 +77,7 @@ export const mutantsOfEvidence: readonly Mutant[] = [
     ],
   ),
   ...mutate(
-    'src/evidence/evidence-of-event.ts',
+    'src/evidence/read-delivery.ts',
     [everyOrder, 'test/evidence/evidence-of-event.test.ts'],
     [
       [

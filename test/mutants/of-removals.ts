@@ -173,12 +173,12 @@ export const mutantsOfRemovals: readonly Mutant[] = [
     ],
   ),
   ...mutate(
-    'src/converge/adapt-pace.ts',
+    'src/converge/slots.ts',
     ['test/converge/adapt-pace.test.ts'],
     [['A tool that does not answer gets half', 'Math.floor(pace.atOnce) / 2', 'Math.floor(pace.atOnce)']],
   ),
   ...mutate(
-    'src/converge/share-slots.ts',
+    'src/converge/slots.ts',
     ['test/converge/share-slots.test.ts'],
     [['While others wait nobody gets more than half', 'atLeastOne(slots / 2)', 'slots']],
   ),

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { askEach, sayUnread } from '../../src/operations/ask-each.ts';
+import { askEach, sayUnread } from '../../src/operations/values.ts';
 
 const installs = ['acme', 'beta', 'globex'];
 

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { lockEvidence } from '../../src/memberships/lock-evidence.ts';
+import { lockEvidence } from '../../src/memberships/derivation-store.ts';
 import { decidePlan } from '../../src/operations/decide-plan.ts';
 import { countRemovals } from '../../src/removals/brake-store.ts';
 import { listPlanItems, listPlans } from '../../src/removals/plan-store.ts';

@@ -1,5 +1,5 @@
 import type { Evidence } from '../../src/domain/evidence.ts';
-import { evidenceOfEvent } from '../../src/evidence/evidence-of-event.ts';
+import { evidenceOfEvent } from '../../src/evidence/read-delivery.ts';
 import { readEvent } from '../../src/inbox/event-schema.ts';
 import type { KnownInstall } from '../../src/reconcile/read/read-install.ts';
 import { createPureEngine, type PureEngine } from '../support/pure-engine.ts';

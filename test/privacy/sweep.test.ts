@@ -3,7 +3,7 @@ import type { Database } from '../../src/db/database.ts';
 import { emptyContract, emptyEvidence, versionOfRead } from '../../src/domain/evidence.ts';
 import type { MembershipState } from '../../src/domain/membership.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { createSweep } from '../../src/privacy/sweep.ts';
+import { createSweep } from '../../src/privacy/retention-worker.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { type EventWish, fullEvent } from '../support/event-bodies.ts';
 import { inviteAll } from '../support/invite.ts';

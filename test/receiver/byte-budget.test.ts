@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type ByteShare, createByteBudget } from '../../src/receiver/byte-budget.ts';
+import { type ByteShare, createByteBudget } from '../../src/receiver/limits.ts';
 
 /** Takes byte after byte until there is no more room. */
 function takeAll(share: ByteShare): number {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createRateLimit } from '../../src/receiver/rate-limit.ts';
+import { createRateLimit } from '../../src/receiver/limits.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 
 function openLimit(changes: { deliveriesPerMinute?: number; bytesPerMinute?: number }) {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
-import { createReports } from '../../src/receiver/reports.ts';
+import { createReports } from '../../src/receiver/refusals.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { createLogLines } from '../support/log-lines.ts';
 

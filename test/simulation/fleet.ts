@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { openDatabase } from '../../src/db/open-database.ts';
-import { digestOf } from '../../src/inbox/body-key.ts';
+import { digestOf } from '../../src/inbox/append-store.ts';
 import { type Bridge, openBridge, openFolder } from './bridge.ts';
 import { clockwork } from './clockwork.ts';
 import { emailOf, type Job, type Market } from './market.ts';

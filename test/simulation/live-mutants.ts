@@ -130,7 +130,7 @@ export const liveMutants: readonly LiveMutant[] = [
   },
   {
     rule: 'What has ended is known to have ended for ever',
-    file: 'src/evidence/personal-data-store.ts',
+    file: 'src/evidence/evidence-store.ts',
     find: '.set({ title: null, titleVersion: null })',
     replace: '.set({ title: null, titleVersion: null, endedEventAt: null, endedReadAt: null })',
     isQuiet: true,

@@ -12,7 +12,7 @@ import { createAlerts } from '../../src/lib/alerts.ts';
 import { createHttpServer, type HttpServer } from '../../src/lib/http-server.ts';
 import { createMetrics, type Metrics } from '../../src/lib/metrics.ts';
 import { createReadiness } from '../../src/lib/readiness.ts';
-import type { Rates } from '../../src/receiver/rate-limit.ts';
+import type { Rates } from '../../src/receiver/limits.ts';
 import { createReceiverApp } from '../../src/receiver/receiver-app.ts';
 import { createStorageGate, type StorageGate, type StorageLimits } from '../../src/receiver/storage-gate.ts';
 import type { Alerting } from './alerting.ts';

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { runCli } from '../../src/cli/cli.ts';
-import type { Terminal } from '../../src/cli/terminal.ts';
+import type { Terminal } from '../../src/cli/session.ts';
 
 export interface RunningCommand {
   ended: Promise<CommandResult>;

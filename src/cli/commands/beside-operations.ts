@@ -1,7 +1,221 @@
-import { defineCommand } from '../define-command.ts';
-import { argument, flag, option, usesInstall } from '../options.ts';
+import { builtInAdapters } from '../../adapters/built-in-adapters.ts';
+import { configFileName } from '../../config/find-configuration.ts';
+import { jobRule, nameRule, projectRule } from '../../config/text-rules.ts';
+import { defineCommand, defineGroup } from '../define-command.ts';
+import {
+  argument,
+  flag,
+  keepsTo,
+  option,
+  repeatedOption,
+  toDomain,
+  toWholeNumber,
+  usesInstall,
+  wait,
+  withDefault,
+} from '../options.ts';
 
-/** Commands of nouns that are no operations: they work with files or ask at the terminal. */
+/** Commands that are no operations: they set a bridge up and run it, work with files, or ask at the terminal. */
+
+export const initCommand = defineCommand({
+  name: 'init',
+  description: 'Write a configuration to start from',
+  options: {
+    config: withDefault('<file>', 'The file to write', configFileName),
+    install: option('<name>', 'Write an install of this name into it, instead of connecting it by command later'),
+    publicUrl: option('<url>', 'Where the marketplace reaches this machine'),
+    marketplaceUrl: option('<url>', 'The address of another marketplace, such as a sandbox'),
+    employer: flag('You hire people with your own account, not your customers with theirs'),
+    tool: withDefault('<adapter>', `${builtInAdapters.join(', ')}, a file or a package`, 'roster'),
+    offboarding: option('<choice>', 'What a removal does in the tool, if there is a choice'),
+    force: flag('Replace a configuration that is already there'),
+  },
+  misuse: ({ install, employer }) =>
+    employer && install !== undefined && '--install is for a customer: connect your own account by command',
+  json: 'Say what was written as JSON',
+  run: async () => (await import('../init-command.ts')).runInit,
+  local: 'it writes a file here',
+});
+
+export const connectCommand = defineCommand({
+  name: 'connect',
+  description: 'Connect a customer, or your own account: from a token to people in your tool',
+  arguments: {
+    install: withDefault('[install]', 'Your name for the customer or the account', 'default', keepsTo(nameRule)),
+  },
+  options: {
+    employer: flag('It is your own account at the marketplace, with a personal token, and no platform of a customer'),
+    job: repeatedOption(
+      '<job=project>',
+      'With --employer: whose people work in which project, such as job_1=street-signs; may be repeated',
+      keepsTo(jobRule),
+    ),
+    tokenFile: option('<file>', 'The file with the token; without it, the token is asked for'),
+    tool: option('<name>', 'The tool of the configuration that gets the people'),
+    projects: option('<patterns>', 'The projects of the customer: ids or prefix*, separated by commas', toPatterns),
+    yes: flag('Link projects again without asking'),
+    move: flag('Have events delivered here that are delivered elsewhere now'),
+    acceptOrphans: flag('Go on although the configuration no longer covers people who are in a tool: they are kept'),
+    acceptOtherCustomer: flag(
+      'Go on although the install belonged to another customer, whose people are then removed after a grace period',
+    ),
+    wait: wait('How long to wait for the tool at most'),
+  },
+  notes: `The command asks for the token without showing it, or takes it from --token-file or
+GANGWAY_CONNECT_TOKEN. It is stored encrypted in the database. It is harmless to run this again. With
+another token it connects a customer again who has disconnected. A personal token needs the scopes
+payments:read, messages:read, participant_work_email:read and webhooks:manage; what it may do beyond that
+is said before it is stored. Exit status: as of gangway reconcile.`,
+  opens: 'services',
+  uses: () => ['installs', 'tools'],
+  run: async () => (await import('../connect-command.ts')).runConnect,
+  remote: async () => (await import('../connect-command.ts')).askConnect,
+});
+
+function toPatterns(text: string): string[] {
+  return text.split(',').map((pattern) => keepsTo(projectRule)(pattern.trim()));
+}
+
+export const startCommand = defineCommand({
+  name: 'start',
+  description: 'Receive deliveries and keep the tools in line, until stopped',
+  options: {
+    acceptOrphans: flag('Start although the configuration no longer covers people who are in a tool: they are kept'),
+    restored: flag('The database comes from a backup: read the marketplace before acting on what is stored'),
+  },
+  json: 'Print the addresses as one JSON object on stdout',
+  run: async () => (await import('../start-command.ts')).runStart,
+  local: 'it runs an instance here',
+});
+
+/** `gangway try` */
+export const tryCommand = defineCommand({
+  name: 'try',
+  description: 'See Gangway work: a simulated marketplace, the bridge, and a roster as the tool',
+  options: {
+    employer: flag(
+      'As an employer with an account of their own, without any webhook, instead of as an annotation platform',
+    ),
+    exit: flag('Stop after the tour, with status 0 if it went well'),
+  },
+  json: 'Print one JSON object after a successful tour, instead of text',
+  run: async () => (await import('../try-command.ts')).runTry,
+  local: 'it runs an instance here',
+});
+
+/**
+ * What `npm start` runs in a checkout: `start` where anything looks like a configuration, else `try`.
+ * No other command tries instead, least of all the one of the image.
+ */
+export const autoCommand = defineCommand({
+  name: 'auto',
+  description: 'Start with a configuration, try without one',
+  options: { exit: flag('Stop after the tour of `try`') },
+  run: async () => (await import('../start-command.ts')).runAuto,
+  local: 'it runs an instance here',
+});
+
+export const doctorCommand = defineCommand({
+  name: 'doctor',
+  description: 'Look at configuration, tools, marketplace, database and clocks, and say what to do',
+  options: {
+    rehearse: flag('Add a made-up person to a group of a tool, and remove them again'),
+    tool: option('<name>', 'The tool to rehearse with'),
+    group: option('<id>', 'The group to rehearse in'),
+    emailDomain: withDefault('<domain>', 'The domain of the made-up address', 'example.com', toDomain),
+  },
+  misuse({ rehearse, tool, group }) {
+    const isComplete = tool !== undefined && group !== undefined;
+    if (rehearse && !isComplete) return '--rehearse needs --tool <name> and --group <id>';
+    return !rehearse && (tool !== undefined || group !== undefined) && '--tool and --group are for --rehearse';
+  },
+  run: async () => (await import('../doctor-command.ts')).runDoctor,
+  remote: async () => (await import('../doctor-command.ts')).askDoctor,
+});
+
+export const openCommand = defineCommand({
+  name: 'open',
+  description: 'Open the console in a browser, and print its address',
+  json: 'Print one JSON object instead, and open nothing',
+  notes: 'Without a terminal or a browser, the address is only printed.',
+  run: async () => (await import('../open-command.ts')).runOpen,
+  local: 'the console of another machine is at an address of its own',
+});
+
+export const keyCommand = defineGroup('key', 'The key that everything secret is sealed with', [
+  defineCommand({
+    name: 'show',
+    description: 'Print the fingerprint of the key, which tells it from others and nothing else',
+    run: async () => (await import('../key-command.ts')).runKeyShow,
+    local: 'the key is kept beside the database',
+  }),
+  defineCommand({
+    name: 'rotate',
+    description: 'Seal everything anew: with GANGWAY_SECRET_KEY, or with a new key file; stop every instance first',
+    run: async () => (await import('../key-command.ts')).runKeyRotate,
+    local: 'the key is kept beside the database',
+  }),
+]);
+
+export const mcpCommand = defineCommand({
+  name: 'mcp',
+  description: 'Let a model read a running instance (--remote): tools of the Model Context Protocol over stdio',
+  json: 'Changes nothing: what is printed is the protocol',
+  notes: `It needs the package @modelcontextprotocol/sdk beside Gangway. Every tool only reads; give it the token of a
+viewer.`,
+  run: async () => (await import('../mcp-command.ts')).runMcp,
+  remote: async () => (await import('../mcp-command.ts')).askMcp,
+});
+
+export const migrateCommand = defineCommand({
+  name: 'migrate',
+  description: "Bring the database to this version's tables; harmless to repeat",
+  run: async () => (await import('../database-commands.ts')).runMigrate,
+  local: 'an instance migrates its database when it starts',
+});
+
+export const backupCommand = defineCommand({
+  name: 'backup',
+  description: 'Copy the SQLite database to a new file, beside running instances',
+  arguments: { file: argument('<file>', 'The file to write') },
+  notes: `A copy of gangway.db alone lacks what is still in its log. The key is not in the backup.`,
+  opens: 'storage',
+  run: async () => (await import('../database-commands.ts')).runBackup,
+  local: 'it writes a file beside the database',
+});
+
+export const adapterCommand = defineGroup('adapter', 'Write an adapter for a tool of your own, and test it', [
+  defineCommand({
+    name: 'new',
+    description: 'Write an adapter to start from, and a test that runs the suite that every adapter must pass',
+    arguments: { file: argument('<file>', 'The TypeScript file to write; the test is written beside it') },
+    misuse: ({ file }) => !/[^/\\]\.ts$/.test(file) && '<file> must end with .ts',
+    json: 'Print the files that were written as one JSON object',
+    run: async () => (await import('../adapter-command.ts')).runAdapterNew,
+    local: 'it writes files here',
+  }),
+  defineCommand({
+    name: 'test',
+    description: 'Run the suite that every adapter must pass against a tool, with made-up people',
+    arguments: { file: argument('[file]', 'An adapter in a file, instead of a configured tool') },
+    options: {
+      tool: option('<name>', 'A tool of the configuration'),
+      settings: option('<file>', 'JSON: what would stand under "tools.<name>", for the file'),
+      group: repeatedOption('<id>', 'A group to add them to; name two that exist'),
+      crowd: option('<people>', 'Add so many at once: more than the tool shows on a page', toCrowd),
+      emailDomain: withDefault('<domain>', 'The domain of their addresses', 'example.com', toDomain),
+      yes: flag('Do it: without this it says what it would do'),
+    },
+    json: 'Print one JSON object instead of a line for each case',
+    run: async () => (await import('../adapter-command.ts')).runAdapterTest,
+    local: 'it tries code that is here',
+  }),
+]);
+
+/** How many made-up people a tool is asked to take. */
+function toCrowd(text: string): number {
+  return toWholeNumber(text, 2, 2000);
+}
 
 export const importCommand = defineCommand({
   name: 'import',

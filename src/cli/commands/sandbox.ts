@@ -42,7 +42,7 @@ function control<Arguments extends Inputs = Record<never, never>, Options extend
     ...declared,
     options: { url, ...(options as Options) },
     async run() {
-      const { askSandbox } = await import('../ask-sandbox.ts');
+      const { askSandbox } = await import('../sandbox-command.ts');
       return async (given, { terminal }) => {
         const [data, ...lines] = await act(given, (path, body) =>
           askSandbox(terminal, String(given.url), `/${path.map(encodeURIComponent).join('/')}`, body),

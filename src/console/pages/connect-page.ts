@@ -4,7 +4,7 @@ import { maskText } from '../../lib/mask.ts';
 import { operationOf } from '../../operations/all.ts';
 import { toWantedJobs } from '../../operations/connect/settle-wish.ts';
 import { fieldsOf } from '../../operations/input.ts';
-import { installPath } from '../../operations/paths.ts';
+import { installPath } from '../../operations/show.ts';
 import { inputIn } from '../ask.ts';
 import { type ConsoleContext, formOf, type Page, type PageRequest, type Redirect } from '../page.ts';
 import { explainedField } from '../view/filter.ts';

@@ -1,17 +1,15 @@
 import { html } from 'hono/html';
 import { addCounts, noCounts } from '../../domain/usage.ts';
 import { trainerColumns } from '../../operations/access.ts';
-import { contractPath } from '../../operations/paths.ts';
-import type { Columns } from '../../operations/show.ts';
+import { type Columns, contractPath } from '../../operations/show.ts';
 import { type ShownUsage, sayGaps, type UsageDay } from '../../operations/usage-show.ts';
 import { type HeldWork, sayCounts } from '../../operations/usage-values.ts';
 import { whyLong } from '../../usage/due/check-usage.ts';
 import { describeDifference, describeHeld } from '../../usage/due/describe-due.ts';
 import { actButton } from '../act.ts';
-import { askLong } from '../ask-long.ts';
+import { askLong } from '../ask.ts';
 import type { ConsoleContext, Html, Page, PageRequest, Redirect } from '../page.ts';
-import { sheetOf } from '../view/sheet.ts';
-import { tableOf } from '../view/table.ts';
+import { sheetOf, tableOf } from '../view/table.ts';
 
 /** The most days of trainers that a page lists. */
 const mostListed = 500;

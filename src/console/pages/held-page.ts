@@ -6,8 +6,7 @@ import { type HeldWork, sayCounts, workPath } from '../../operations/usage-value
 import { whyLong } from '../../usage/due/check-usage.ts';
 import { describeHeld } from '../../usage/due/describe-due.ts';
 import { actButton } from '../act.ts';
-import { ask } from '../ask.ts';
-import { askLong } from '../ask-long.ts';
+import { ask, askLong } from '../ask.ts';
 import type { ConsoleContext, Html, Page, PageRequest, Redirect } from '../page.ts';
 import { shortTableOf } from '../view/table.ts';
 

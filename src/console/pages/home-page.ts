@@ -2,15 +2,12 @@ import { html } from 'hono/html';
 import { sayCount } from '../../lib/text.ts';
 import type { Severity } from '../../lib/trouble-rule.ts';
 import { healthOf } from '../../operations/list-installs.ts';
-import { installPath } from '../../operations/paths.ts';
-import type { Columns } from '../../operations/show.ts';
+import { type Columns, installPath } from '../../operations/show.ts';
 import { type Status, sayTimed, sayTimes } from '../../operations/status.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
 import type { ConsoleContext, Html, Page, PageRequest } from '../page.ts';
-import { badgeOf } from '../view/badge.ts';
-import { instantOf } from '../view/instant.ts';
-import { panelOf } from '../view/panel.ts';
+import { badgeOf, instantOf, panelOf } from '../view/cells.ts';
 import { tableOf } from '../view/table.ts';
 
 /** A cockpit: four numbers, what needs attention, and how customers and tools are. */

@@ -1,20 +1,17 @@
 import { html } from 'hono/html';
 import { type Guideline, guidelineColumns } from '../../operations/guidelines.ts';
-import { type InstallInFull, linkColumns, peopleColumns } from '../../operations/install-show.ts';
+import { type InstallInFull, linkColumns, peopleColumns } from '../../operations/installs.ts';
 import { healthOf } from '../../operations/list-installs.ts';
 import { actButton, askLink } from '../act.ts';
 import { ask } from '../ask.ts';
 import type { ConsoleContext, Html, Page, PageRequest, Redirect } from '../page.ts';
-import { stateBadge } from '../view/badge.ts';
-import { instantOf } from '../view/instant.ts';
-import { panelOf } from '../view/panel.ts';
-import { sheetOf } from '../view/sheet.ts';
-import { tableOf } from '../view/table.ts';
+import { instantOf, panelOf, stateBadge } from '../view/cells.ts';
+import { sheetOf, tableOf } from '../view/table.ts';
 
 /** One customer: the people, the links, and what the marketplace says of the token and the endpoint. */
 export async function showInstall(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
   const { install } = request.params;
-  // An address that is easily typed; a customer may be called so too.
+  // Easily typed as an address, but a customer may have that name too.
   if (install === 'connect' && !ctx.installs.has('connect')) return { redirect: '/connect' };
   const isLive = request.query.has('live');
   const found = await ask<InstallInFull>(request, ctx, 'installsShow', { install, stored: !isLive });
@@ -65,7 +62,7 @@ function unlinkOf(
   return html`${askLink(request, 'linksRemove', { install, link: linkId }, `Unlink ${project ?? ''}`)}`;
 }
 
-/** Only an account of its own has manuals. */
+/** Only your own accounts have manuals. */
 async function guidelinesOf(request: PageRequest, ctx: ConsoleContext, given: { install: string }): Promise<Html> {
   const { guidelines } = await ask<{ guidelines: Guideline[] }>(request, ctx, 'guidelinesList', given);
   return panelOf(

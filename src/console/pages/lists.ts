@@ -1,8 +1,15 @@
 import { html } from 'hono/html';
+import { operationOf } from '../../operations/all.ts';
+import { fieldsOf } from '../../operations/input.ts';
+import type { Operation } from '../../operations/operation.ts';
+import type { Columns, TableShow } from '../../operations/show.ts';
+import { toCsv } from '../../operations/text-table.ts';
+import { longestPage } from '../../operations/values.ts';
 import { actButton, askLink } from '../act.ts';
-import { listViews } from '../list.ts';
-import type { PageRequest, View } from '../page.ts';
-import type { HtmlColumn } from '../view/table.ts';
+import { ask, inputIn } from '../ask.ts';
+import type { ConsoleContext, Download, Html, Page, PageRequest, View } from '../page.ts';
+import { type FormField, filterForm, pager } from '../view/filter.ts';
+import { type HtmlColumn, tableOf } from '../view/table.ts';
 
 /** The lists of the console. Filter, columns, pages and file of each are those of its operation. */
 export const lists: readonly View[] = [
@@ -70,4 +77,99 @@ function sendOf(request: PageRequest, { id, waitsFor, trainerId }: WaitingMember
   if (waitsFor !== 'operator' && waitsFor !== 'mail') return '';
   const about = `Show once: the invitation of ${trainerId}`;
   return actButton(request, 'membersInvitation', { membership: id }, { label: 'Show once', about });
+}
+
+/** A list: its filter, its columns and its pages are those of an operation. */
+interface List {
+  path: string;
+  title: string;
+  /** The operation's id. */
+  asks: string;
+  /** The fields of the filter, in this order; all by default. */
+  filter?: readonly string[];
+  intro?: string;
+  /** Beside the title. */
+  acts?(request: PageRequest): Html | string;
+  /** Beneath a list that is not empty. */
+  below?(request: PageRequest): Html | string;
+  /** Buttons in each row. */
+  rowActs?(request: PageRequest): readonly HtmlColumn<never>[];
+}
+
+/** The most rows that a file has. */
+const mostRows = 100_000;
+
+interface Found {
+  items: readonly object[];
+  next: string | null;
+}
+
+function listViews(list: List): View[] {
+  const { path } = list;
+  return [
+    { path, show: (request, ctx) => showList(list, request, ctx) },
+    { path: `${path}.csv`, show: (request, ctx) => download(list, request, ctx) },
+  ];
+}
+
+async function showList(list: List, request: PageRequest, ctx: ConsoleContext): Promise<Page> {
+  const { title, intro, acts, below, rowActs } = list;
+  const operation = operationOf(list.asks);
+  const { columns, whenEmpty, rowsOf } = operation.show as TableShow<object>;
+  const answer = await ask<Partial<Found>>(request, ctx, list.asks, inputIn(operation, request.query));
+  const rows = rowsOf(answer);
+  const fields = filterOf(operation, request, ctx, list.filter);
+  const more = (rowActs?.(request) ?? []) as readonly HtmlColumn<object>[];
+  return {
+    title,
+    acts: html`
+      ${acts?.(request)} ${rows.length > 0 && html`<a class="button" href="${list.path}.csv?${request.query}">Export CSV</a>`}
+    `,
+    body: html`
+      ${intro && html`<p>${intro}</p>`}
+      ${fields.length > 0 && filterForm(request, fields)}
+      ${tableOf(operation.summary, rows, columns, whenEmpty, request.operator.role === 'operator' ? more : [])}
+      ${pager(request, answer.next ?? null)}
+      ${rows.length > 0 && below?.(request)}
+    `,
+  };
+}
+
+/** The fields of the filter of a page, and what is in them. @param names in this order; all but those of paging by default */
+export function filterOf(
+  operation: Operation,
+  { query }: PageRequest,
+  { installs, config }: ConsoleContext,
+  names?: readonly string[],
+): FormField[] {
+  const fields = fieldsOf(operation.in);
+  const chosen = names ?? [...fields.keys()].filter((name) => name !== 'limit' && name !== 'cursor');
+  return chosen.flatMap((name) => {
+    const field = fields.get(name);
+    if (field === undefined) return [];
+    const known = { install: installs, tool: config.tools }[name];
+    const choices = known === undefined ? field.choices : [...known.keys()].sort();
+    return [{ ...field, choices, name, value: query.get(name)?.slice(0, 500) ?? '' }];
+  });
+}
+
+async function download({ asks, path }: List, request: PageRequest, ctx: ConsoleContext): Promise<Download> {
+  const operation = operationOf(asks);
+  const { columns, rowsOf } = operation.show as TableShow<object>;
+  const input = inputIn(operation, request.query);
+  const rows: object[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Partial<Found> = await ask(request, ctx, asks, {
+      ...input,
+      ...('next' in operation.out.shape && { limit: longestPage, ...(cursor && { cursor }) }),
+    });
+    rows.push(...rowsOf(page));
+    cursor = page.next ?? null;
+  } while (cursor !== null && rows.length < mostRows);
+  return fileOf(path.slice(1), rows, columns);
+}
+
+export function fileOf<Row>(name: string, rows: readonly Row[], columns: Columns<Row>): Download {
+  return { fileName: `${name.replace('/', '-')}.csv`, type: 'text/csv; charset=utf-8', content: toCsv(rows, columns) };
 }

@@ -6,16 +6,13 @@ import { contractColumns } from '../../operations/contracts.ts';
 import type { Explanation } from '../../operations/explain/explain-reasons.ts';
 import type { ExplainedSubject } from '../../operations/explain.ts';
 import type { MembershipInFull } from '../../operations/members.ts';
-import { contractPath, installPath, membershipPath, trainerPath } from '../../operations/paths.ts';
+import { contractPath, installPath, membershipPath, trainerPath } from '../../operations/show.ts';
 import type { Timeline, TimelineStep } from '../../operations/timeline.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
 import type { ConsoleContext, Html, Page, PageRequest } from '../page.ts';
-import { stateBadge } from '../view/badge.ts';
-import { exactOf, instantOf } from '../view/instant.ts';
-import { panelOf } from '../view/panel.ts';
-import { sheetOf } from '../view/sheet.ts';
-import { tableOf } from '../view/table.ts';
+import { exactOf, instantOf, panelOf, stateBadge } from '../view/cells.ts';
+import { sheetOf, tableOf } from '../view/table.ts';
 import { numberIn } from './records.ts';
 
 /** Pages of a membership, a trainer and a contract: why a trainer has access or not, and what happened. */
@@ -110,7 +107,7 @@ async function accessOf(request: PageRequest, ctx: ConsoleContext, of: { trainer
 
 const noAccess = 'There is no membership. One appears when a contract begins whose job is linked to a project.';
 
-/** What an operator can say of a contract. */
+/** What an operator can do about a contract. */
 function decisionsOf(request: PageRequest, { contractId, install, status, canReopen }: ListedContract): Html {
   const given = { contract: contractId, install };
   const about = (label: string) => ({ label, about: `${label}: contract ${contractId} of ${install}` });

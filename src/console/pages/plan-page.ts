@@ -3,15 +3,13 @@ import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
 import { sayCount } from '../../lib/text.ts';
 import { whoColumns } from '../../operations/access.ts';
-import { membershipPath } from '../../operations/paths.ts';
 import type { PlanInFull, PlanItem } from '../../operations/plans.ts';
-import type { Columns } from '../../operations/show.ts';
+import { type Columns, membershipPath } from '../../operations/show.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
 import { type ConsoleContext, formOf, type Html, type Page, type PageRequest, type Redirect } from '../page.ts';
-import { stateBadge } from '../view/badge.ts';
+import { instantOf, stateBadge } from '../view/cells.ts';
 import { pager, toRowId } from '../view/filter.ts';
-import { instantOf } from '../view/instant.ts';
 import { type HtmlColumn, shortTableOf, tableOf } from '../view/table.ts';
 import { numberIn } from './records.ts';
 

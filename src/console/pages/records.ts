@@ -3,17 +3,15 @@ import { AppError } from '../../domain/errors.ts';
 import type { Act } from '../../operations/audit.ts';
 import { budgetDayColumns, type ContractBudget } from '../../operations/budgets.ts';
 import type { DeliveryInFull } from '../../operations/deliveries.ts';
-import { contractPath, trainerPath } from '../../operations/paths.ts';
 import { type Setting, settingColumns } from '../../operations/settings.ts';
-import { sayPercent } from '../../operations/show.ts';
+import { contractPath, sayPercent, trainerPath } from '../../operations/show.ts';
 import { sayWork, workPath } from '../../operations/usage-values.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
 import type { ConsoleContext, Download, Html, Page, PageRequest } from '../page.ts';
-import { stateBadge } from '../view/badge.ts';
+import { stateBadge } from '../view/cells.ts';
 import { toRowId } from '../view/filter.ts';
-import { recordOf, sheetOf } from '../view/sheet.ts';
-import { tableOf } from '../view/table.ts';
+import { recordOf, sheetOf, tableOf } from '../view/table.ts';
 
 /** Pages of one act, delivery or budget, and those of the system. */
 

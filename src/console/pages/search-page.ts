@@ -3,7 +3,7 @@ import { type Access, accessColumns } from '../../operations/access.ts';
 import { contractColumns, type ListedContract } from '../../operations/contracts.ts';
 import { ask, toPlain } from '../ask.ts';
 import type { ConsoleContext, Page, PageRequest, Redirect } from '../page.ts';
-import { panelOf } from '../view/panel.ts';
+import { panelOf } from '../view/cells.ts';
 import { tableOf } from '../view/table.ts';
 
 const limit = 25;

@@ -16,14 +16,13 @@ import { toWanted } from '../../operations/usage-report.ts';
 import { sayCounts, workPath } from '../../operations/usage-values.ts';
 import { whyLong } from '../../usage/due/check-usage.ts';
 import { actButton } from '../act.ts';
-import { inputIn } from '../ask.ts';
-import { askLong } from '../ask-long.ts';
-import { fileOf, filterOf } from '../list.ts';
+import { askLong, inputIn } from '../ask.ts';
 import type { Answer, ConsoleContext, Html, Page, PageRequest, Redirect } from '../page.ts';
 import { filterForm, pager, toRowId } from '../view/filter.ts';
 import { tableOf } from '../view/table.ts';
+import { fileOf, filterOf } from './lists.ts';
 
-/** So many days are shown where none is chosen. */
+/** The number of days that are shown by default. */
 const spanDays = 14;
 const pageSize = 100;
 

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { CookieOptions, Request, Response } from 'express';
 import type { SecretBox } from '../../keys/secret-box.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Operator } from '../operator.ts';
-import { type ConsoleTokens, isSameText, type TokenOwner } from './console-tokens.ts';
+import { type ConsoleTokens, isSameText, type Operator, type TokenOwner } from './tokens.ts';
 
 /**
  * A session is a sealed cookie, so every instance knows it and none stores it. It ends with its time, with the browser
@@ -75,4 +74,25 @@ function cookieOptions(request: Request): CookieOptions {
 function readCookie(header: string | undefined, name: string): string | undefined {
   const pairs = (header ?? '').split(';').map((pair) => pair.trim());
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+}
+
+export type SignInLink = ReturnType<typeof createSignInLink>;
+
+const linkLastsMs = 10 * 60_000;
+
+/** Signs in who started Gangway, once, for ten minutes. The code is in the memory of this process alone. */
+export function createSignInLink(clock: Clock) {
+  const code = randomBytes(32).toString('base64url');
+  const until = clock.now().getTime() + linkLastsMs;
+  let isUsed = false;
+  return {
+    /** The end of its address: `/sign-in/<code>`. */
+    code,
+    /** Whether it is the code, and still valid. It is valid once. */
+    use(given: string): boolean {
+      if (!isSameText(given, code) || isUsed || clock.now().getTime() >= until) return false;
+      isUsed = true;
+      return true;
+    },
+  };
 }

@@ -1,14 +1,11 @@
 import type { Request, Response, Router } from 'express';
 import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
-import { isFromElsewhere } from '../check-origin.ts';
-import type { SharedWithApi } from '../console-parts.ts';
+import { send } from '../layout.ts';
 import type { Html } from '../page.ts';
-import { needSession, queryOf, readForm, refuseForged, safePath } from '../request.ts';
-import { send } from '../send.ts';
-import type { TokenOwner } from './console-tokens.ts';
-import type { Session, Sessions } from './session.ts';
-import type { SignInLink } from './sign-in-link.ts';
+import { isFromElsewhere, needSession, queryOf, readForm, refuseForged, safePath } from '../request.ts';
+import type { Session, Sessions, SignInLink } from './session.ts';
+import type { SharedWithApi, TokenOwner } from './tokens.ts';
 
 export interface SignIn extends SharedWithApi {
   sessions: Sessions;

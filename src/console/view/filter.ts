@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { Field } from '../../operations/input.ts';
 import type { Html, PageRequest } from '../page.ts';
-import { labelOf } from './label.ts';
+import { labelOf } from './cells.ts';
 
 /** A field of a form, as the input of an operation describes it, and what is in it. */
 export type FormField = Pick<Field, 'type' | 'choices' | 'preset' | 'isRequired'> & { name: string; value: string };
@@ -51,7 +51,7 @@ function selectOf(
 
 const days: ReadonlySet<string> = new Set(['since', 'until', 'from', 'to']);
 
-/** A number of a row; undefined if it is none. */
+/** The number of a row; undefined if it is not one. */
 export function toRowId(text: string | null | undefined): number | undefined {
   return text != null && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }

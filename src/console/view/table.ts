@@ -1,11 +1,9 @@
 import { html } from 'hono/html';
 import type { Column, Columns } from '../../operations/show.ts';
 import type { Html } from '../page.ts';
-import { stateBadge } from './badge.ts';
-import { exactOf, instantOf } from './instant.ts';
-import { labelOf } from './label.ts';
+import { exactOf, instantOf, labelOf, stateBadge } from './cells.ts';
 
-/** A column that only the console has, such as one of buttons; after the others, or before them. */
+/** A column that only the console has, for example of buttons. It comes after the others, or first. */
 export type HtmlColumn<Row> = readonly [title: string, cell: (row: Row) => Html | string, place?: 'first'];
 
 /** A column as it is shown, with those in small print beneath it. */
@@ -109,4 +107,44 @@ function shownOf<Row>(column: Column<Row>, row: Row): Html | string {
 
 function textOf<Row>([, cell]: Column<Row>, row: Row): string {
   return String(cell(row) ?? '');
+}
+
+type Value = Html | string | number | null | undefined | false;
+
+/** Facts of one thing. What is not known is left out. */
+export function sheetOf(facts: readonly (readonly [title: string, value: Value])[]): Html | string {
+  const known = facts.filter(([, value]) => value !== null && value !== undefined && value !== false && value !== '');
+  if (known.length === 0) return '';
+  return html`<dl class="sheet">${known.map(([title, value]) => html`<dt>${labelOf(title)}</dt><dd>${value}</dd>`)}</dl>`;
+}
+
+/** The fields of an answer. Those of several lines follow beneath the others. */
+export function recordOf(answer: object): Html {
+  const fields = Object.entries(answer).filter(([, value]) => value !== null && value !== '');
+  const isLong = (value: unknown) => typeof value === 'string' && value.includes('\n');
+  return html`
+    ${sheetOf(fields.filter(([, value]) => !isLong(value)).map(([name, value]) => [name, showField(value)]))}
+    ${fields.filter(([, value]) => isLong(value)).map(([name, value]) => html`<h2>${labelOf(name)}</h2><pre>${value}</pre>`)}
+  `;
+}
+
+function showField(value: unknown): Html | string {
+  if (typeof value === 'string' && /^\d{4}-\d\d-\d\dT\S+Z$/.test(value)) return instantOf(value);
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** Texts that are shown once, each with a button that copies it. */
+export function secretSheet(answer: object, back: string): Html {
+  const texts = Object.values(answer).flatMap((value) =>
+    typeof value === 'object' && value !== null ? Object.entries(value) : [],
+  );
+  return html`
+    <p class="warn">Send it now. It won't be shown again.</p>
+    ${sheetOf(texts.map(([name, value]) => [name, value === null || name === 'kind' ? null : copied(name, String(value))]))}
+    <p><a href="${back}">Back</a></p>
+  `;
+}
+
+function copied(name: string, text: string): Html {
+  return html`<code id="copy-${name}">${text}</code> <button type="button" class="copy" data-copies="copy-${name}">Copy</button>`;
 }

@@ -11,7 +11,7 @@ import { type Ensured, ensureEndpoint } from '../../installs/subscription/ensure
 import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
 import { troubleOfError } from '../../installs/subscription/troubles.ts';
 import { toInstant } from '../../lib/clock.ts';
-import { refuseOrphaning } from '../../memberships/check-orphans.ts';
+import { refuseOrphaning } from '../../memberships/find-orphans.ts';
 import { createLinkRouter } from '../../memberships/link-router.ts';
 import type { RoutedInstalls } from '../../memberships/wall.ts';
 import type { Grant } from '../../sources/source.ts';
@@ -20,7 +20,6 @@ import { type Check, ok, warning } from '../doctor/check.ts';
 import { checkContracts, checkGrant, checkJobs, checkSurplus, checkUnanswered } from '../doctor/install-checks.ts';
 import { type Connecting, type Destination, describeDestination } from './settle-wish.ts';
 
-/** Where an install is connected, and who does it. */
 export interface Connector {
   registry: InstallRegistry;
   by: By;
@@ -81,7 +80,7 @@ export async function establishInstall(
 
 const polled = 'No webhooks without receiver.publicUrl; the install is read every few minutes instead';
 
-/** An account that may have no webhook is read all the same. */
+/** An account that may not have a webhook is polled instead. */
 async function ensure(
   ctx: Context,
   { mayMove, onStep }: Connector,
@@ -198,7 +197,7 @@ async function keepInstall(
   onStep(ok('connect', `${install} uses ${destination.tool}, projects ${destination.projects.join(', ')}`));
 }
 
-/** All installs, with one of them as it is to be. */
+/** All installs, with the new form of one of them. */
 function installsWith({ installs }: Context, install: string, next: Destination): RoutedInstalls {
   return new Map([...installs, [install, next]]);
 }

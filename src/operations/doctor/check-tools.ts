@@ -10,7 +10,7 @@ import { type Check, failure, nameApart, ok, warning } from './check.ts';
 
 const timeoutMs = 15_000;
 
-/** Without a database, what each tool is bound to is not known. */
+/** Without a database it is not known which server each tool is bound to. */
 export async function examineTools(
   ctx: Storage | undefined,
   { config, adapters }: Pick<Context, 'config' | 'adapters'>,
@@ -84,7 +84,7 @@ function checkOpenWalls({ installs }: Walls): Check[] {
   });
 }
 
-/** A trainer in such a tool is in what every customer of it has. */
+/** A trainer in such a tool is in the projects of all its customers. */
 function checkSharedGroups({ installs, adapters }: Walls): Check[] {
   const byTool = Map.groupBy([...installs], ([, { tool }]) => tool);
   return [...byTool].flatMap(([tool, sharing]) => {

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { toAppError } from '../../domain/errors.ts';
 import { maskText } from '../../lib/mask.ts';
+import { stripControl } from '../../lib/text.ts';
+import { paint } from '../../lib/tone.ts';
 import type { Columns } from '../show.ts';
 
 /** The result of one check. */
@@ -43,4 +45,12 @@ export function nameApart(checks: readonly Check[]): Check[] {
     counts.set(check.name, count);
     return count === 1 ? check : { ...check, name: `${check.name} (${count})` };
   });
+}
+
+const marks = { ok: ' ok ', warning: 'warn', failure: 'FAIL' };
+
+/** One line for the result, and one for what to do about it. */
+export function toCheckText({ name, status, says, action }: Check, stream?: NodeJS.WritableStream): string {
+  const line = `${paint(status, marks[status], stream)}  ${stripControl(`${name}: ${says}`)}`;
+  return action === null ? line : `${line}\n      → ${stripControl(action)}`;
 }

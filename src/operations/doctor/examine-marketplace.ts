@@ -135,7 +135,7 @@ export function checkDrift(driftsMs: readonly number[]): Check[] {
 
 const apiName = 'marketplace API';
 
-/** So many are named one by one. */
+/** The most that are named one by one. */
 const maxNamed = 10;
 
 export function checkContract(deviations: readonly Deviation[]): Check[] {
@@ -157,7 +157,7 @@ export function checkContract(deviations: readonly Deviation[]): Check[] {
   return [...checks, warning(`${apiName} description`, says, 'Ignore it while installs can be read')];
 }
 
-/** After so many failures the marketplace disables an endpoint. */
+/** After this many failures the marketplace disables an endpoint. */
 const fatalFailures = 10;
 
 /** Whether events are delivered; only problems are listed. @param url as `endpointUrlOf` @param eventTypes those to be delivered */

@@ -67,7 +67,7 @@ function checkChannels({ channels, repeatMs }: Config['notifications']): Check[]
   ];
 }
 
-/** What a command has before anything runs. Every `Context` is one. */
+/** What a command has before any service runs. Every `Context` is one. */
 interface Stored extends Storage {
   config: Config;
   /** All installs, of the configuration and of the database. */
@@ -131,7 +131,7 @@ async function checkTroubles(ctx: Stored): Promise<Check[]> {
 
 function toCheck(trouble: Trouble): Check {
   const { kind, severity, install, tool, action } = trouble;
-  // The first doctor comes before the first start.
+  // The first doctor usually runs before the first start.
   const isFailure = severity === 'down' && kind !== 'nothing_runs';
   return {
     name: [kind, install ?? tool ?? ''].join(' ').trim(),

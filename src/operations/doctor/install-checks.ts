@@ -62,7 +62,7 @@ function checkScopes(install: string, source: AskedSource, granted: readonly str
   });
 }
 
-/** What the token may do beyond what is needed: a token that is lost does no more harm than it must. */
+/** What the token may do beyond what is needed, so that a lost token does no more harm than it must. */
 export function checkSurplus(
   install: string,
   { neededScopes, optionalScopes }: Pick<Source, 'neededScopes' | 'optionalScopes'>,
@@ -91,7 +91,7 @@ export function checkExpiry(install: string, { token }: Grant, tokens: readonly 
   return [warning(name, says, `Run gangway token rotate ${install}`)];
 }
 
-/** At most so many are named. The rest is only counted. */
+/** The most that are named. The rest are counted. */
 const maxNamed = 5;
 
 /** Links that the marketplace provisions itself need nothing of us. */

@@ -7,14 +7,12 @@ import type { RouteLink } from '../../domain/route.ts';
 import { findEnds, type RemovalCause } from '../../domain/standing.ts';
 import { isTroubleCurrent, type ToolTrouble } from '../../domain/tool-trouble.ts';
 import { maskText } from '../../lib/mask.ts';
-import { explainCrossing } from '../../memberships/explain-crossing.ts';
 import { type Bearing, type ExplainedPerson, loadBearing } from '../../memberships/explain-store.ts';
 import { createLinkRouter } from '../../memberships/link-router.ts';
-import { outsideOf, type Walls } from '../../memberships/wall.ts';
+import { explainCrossing, outsideOf, type Walls } from '../../memberships/wall.ts';
 import type { OperationContext } from '../operation.ts';
 import { maybeText } from '../values.ts';
-import { explainAddress } from './explain-address.ts';
-import { explainMembership } from './explain-membership.ts';
+import { explainAddress, explainMembership } from './explain-membership.ts';
 
 const Step = z.object({
   step: z.enum(['install', 'contract', 'person', 'link', 'address', 'membership']),

@@ -5,7 +5,7 @@ import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import { remembered } from '../../lib/remembered.ts';
-import { lockEvidence } from '../../memberships/lock-evidence.ts';
+import { lockEvidence } from '../../memberships/derivation-store.ts';
 import {
   doubtAccounts,
   findUnconfirmed,

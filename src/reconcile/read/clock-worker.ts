@@ -6,8 +6,7 @@ import { keepSetting, raiseSetting, readSetting } from '../../db/setting-store.t
 import { AppError } from '../../domain/errors.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
-import { postponeInstalls } from '../../memberships/derivation-store.ts';
-import { lockEvidence } from '../../memberships/lock-evidence.ts';
+import { lockEvidence, postponeInstalls } from '../../memberships/derivation-store.ts';
 import { holdInstalls } from './hold-store.ts';
 
 /** The check only reads the clock. It runs often, so that few rows get a wrong time before the clock is noticed. */

@@ -7,7 +7,7 @@ import type { ErrorCode } from '../../domain/errors.ts';
 import type { ContractEvidence } from '../../domain/evidence.ts';
 import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../domain/evidence-status.ts';
 import type { RunTrigger } from '../../domain/run.ts';
-import { mayBeOpen } from '../../evidence/open-contract-store.ts';
+import { mayBeOpen } from '../../evidence/contract-store.ts';
 import { listOpenReads } from '../../evidence/read-request-store.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { createSameText, type SameText } from '../../lib/text.ts';

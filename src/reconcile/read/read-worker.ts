@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
-import { applyEvidence } from '../../evidence/apply-evidence.ts';
+import { applyEvidence, reportHeld } from '../../evidence/apply-evidence.ts';
 import {
   claimReads,
   installsWithReadsDue,
@@ -9,11 +9,11 @@ import {
   type ReadRequest,
   settleRead,
 } from '../../evidence/read-request-store.ts';
-import { reportHeld } from '../../evidence/report-held.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import { createTurnLanes, type Loop } from '../../lib/loop.ts';
+import type { Loop } from '../../lib/loop.ts';
+import { createTurnLanes } from '../../lib/loop.ts';
 import { backoffMs } from '../../lib/retry.ts';
-import { lockEvidence } from '../../memberships/lock-evidence.ts';
+import { lockEvidence } from '../../memberships/derivation-store.ts';
 import type { Contract, ContractPage, Participant, SourceReader } from '../../sources/source.ts';
 import { checkBegan } from './clock-worker.ts';
 import { evidenceOfRead, type MarketplaceRead } from './evidence-of-read.ts';

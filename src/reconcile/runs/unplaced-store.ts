@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { onSame } from '../../db/query.ts';
 import { provisioningOf } from '../../domain/evidence-status.ts';
-import { mayBeOpen } from '../../evidence/open-contract-store.ts';
+import { mayBeOpen } from '../../evidence/contract-store.ts';
 import { postponeDerivation } from '../../memberships/derivation-store.ts';
 
 /**

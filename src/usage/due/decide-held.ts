@@ -3,7 +3,7 @@ import { type By, writeAudit } from '../../db/audit-store.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import { toInstant } from '../../lib/clock.ts';
-import { markWorkStale } from '../../memberships/stale-work-store.ts';
+import { markWorkStale } from '../../memberships/derivation-store.ts';
 import { wholeKey } from '../attribute/attribute-work.ts';
 import { findReported, releaseDays } from '../report/ledger-store.ts';
 import { describeHeld } from './describe-due.ts';

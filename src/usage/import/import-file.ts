@@ -4,7 +4,7 @@ import { inTransaction, type Transaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { chunksOf } from '../../lib/lists.ts';
-import { markWorkStale } from '../../memberships/stale-work-store.ts';
+import { markWorkStale } from '../../memberships/derivation-store.ts';
 import { refreshDue } from '../due/refresh-due.ts';
 import type { ImportFormat, ReadEntry } from './entry.ts';
 import {

@@ -6,7 +6,7 @@ import type { Row } from '../../db/schema.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Day } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
-import { markWorkStale } from '../../memberships/stale-work-store.ts';
+import { markWorkStale } from '../../memberships/derivation-store.ts';
 import { loadPeople, loadWorks, standingsOf, toItemColumns, totalsOf, type WantedWork } from './load-work.ts';
 import { changedDays, firstDayOf, type Item } from './merge-items.ts';
 import { type MemberWork, noWork, type ObservedDay, type Standing } from './merge-work.ts';

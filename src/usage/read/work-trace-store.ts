@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../../db/database.ts';
-import { markWorkStale } from '../../memberships/stale-work-store.ts';
+import { markWorkStale } from '../../memberships/derivation-store.ts';
 
 /**
  * The SQL of what readings of work store by a tool's id of a person, which may be an address. The ledger is kept: its

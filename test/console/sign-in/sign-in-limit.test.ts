@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSignInLimit } from '../../../src/console/sign-in/sign-in-limit.ts';
+import { createSignInLimit } from '../../../src/console/sign-in/tokens.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
 const minuteMs = 60_000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { eventTypes } from '../../../src/domain/event.ts';
-import { evidenceOfEvent } from '../../../src/evidence/evidence-of-event.ts';
+import { evidenceOfEvent } from '../../../src/evidence/read-delivery.ts';
 import { readEvent } from '../../../src/inbox/event-schema.ts';
 import { fullEvent, minimalEvent } from '../../support/event-bodies.ts';
 import type { Mutator } from '../mutator.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
-import { clearPersonalData } from '../../../src/evidence/personal-data-store.ts';
+import { clearPersonalData } from '../../../src/evidence/evidence-store.ts';
 import { createIncident, hours, type Incident, minutes, toApi } from '../../support/incident.ts';
 import { createMemoryTool, type MemoryTool } from '../../support/memory-tool.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';

@@ -1,6 +1,6 @@
 import { existsSync, renameSync } from 'node:fs';
 import path from 'node:path';
-import { takeInvitation } from '../../../src/converge/handover-store.ts';
+import { takeInvitation } from '../../../src/converge/invitation-store.ts';
 import { createFileLook } from '../../../src/db/sqlite-file.ts';
 import { deleteOld } from '../../../src/inbox/storage-store.ts';
 import { createAlerts } from '../../../src/lib/alerts.ts';

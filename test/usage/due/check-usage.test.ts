@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
-import { markWorkStale } from '../../../src/memberships/stale-work-store.ts';
+import { markWorkStale } from '../../../src/memberships/derivation-store.ts';
 import {
   type CheckedDay,
   type CheckSum,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
-import { markWorkStale } from '../../../src/memberships/stale-work-store.ts';
+import { markWorkStale } from '../../../src/memberships/derivation-store.ts';
 import { loadDueOf } from '../../../src/usage/due/due-store.ts';
 import { keepDecision } from '../../../src/usage/due/held-store.ts';
 import { refreshDue } from '../../../src/usage/due/refresh-due.ts';

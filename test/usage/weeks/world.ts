@@ -18,7 +18,7 @@ import { createAlerts } from '../../../src/lib/alerts.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
 import { createMetrics } from '../../../src/lib/metrics.ts';
-import { lockEvidence } from '../../../src/memberships/lock-evidence.ts';
+import { lockEvidence } from '../../../src/memberships/derivation-store.ts';
 import { listWorkScopes } from '../../../src/usage/read/find-scopes.ts';
 import { readNextScope } from '../../../src/usage/read/read-scope.ts';
 import { keepScopes, wantScopes } from '../../../src/usage/read/scope-store.ts';

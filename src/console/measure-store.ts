@@ -1,10 +1,70 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
+import { readDatabaseSize } from '../db/database-size.ts';
+import { listInstances } from '../db/instance-store.ts';
+import { type Instance, isInstanceRunning } from '../domain/instance.ts';
+import { countDueDeliveries } from '../inbox/inbox-store.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import { alertKinds } from '../lib/troubles.ts';
+import { countByState } from '../memberships/membership-list-store.ts';
+import { countStandingAlerts } from '../notify/alert-store.ts';
+import { listRemoved } from '../removals/removal-total-store.ts';
 
-/**
- * The SQL of what waits, asked for on every scrape. Each query finds the oldest by an index, or reads a table with one
- * row per install.
- */
+/** Rows of the database are counted when the metrics are requested. */
+export async function measure(ctx: Context): Promise<void> {
+  const { metrics, database, clock } = ctx;
+  const [due, counts, totals, instances] = await Promise.all([
+    countDueDeliveries(ctx),
+    countByState(database.kysely),
+    listRemoved(database),
+    listInstances(database.kysely),
+  ]);
+  metrics.dueDeliveries.set(due);
+  metrics.memberships.reset();
+  for (const { tool, state, count } of counts) metrics.memberships.set({ tool, state }, count);
+  measureInstances(metrics, instances, clock.now());
+  metrics.removals.reset();
+  for (const { install, removed } of totals) metrics.removals.inc({ install }, removed);
+  await measureAlerts(ctx);
+  await measureAges(ctx);
+  metrics.databaseBytes.set(await readDatabaseSize(database));
+}
+
+async function measureAlerts(ctx: Context): Promise<void> {
+  for (const kind of alertKinds) ctx.metrics.alertsActive.set({ kind }, 0);
+  for (const { kind, count } of await countStandingAlerts(ctx)) {
+    ctx.metrics.alertsActive.set({ kind }, count);
+  }
+}
+
+/** What waits for an install that is gone would wait for ever, so it is not counted. */
+async function measureAges({ metrics, database, installs, clock }: Context): Promise<void> {
+  const now = clock.now().getTime();
+  const ageOf = (since: string) => Math.max(0, (now - Date.parse(since)) / 1000);
+  const ages = new Map<string, number>(waitingKinds.map((kind) => [kind, 0]));
+  for (const { kind, install, since } of await listOldestWaiting(database)) {
+    if (install !== null && !installs.has(install)) continue;
+    ages.set(kind, Math.max(ages.get(kind) ?? 0, ageOf(since)));
+  }
+  for (const [kind, age] of ages) metrics.oldestWaiting.set({ kind }, age);
+  const readings = database.kysely.selectFrom('installState').select(['install', 'readBeganAt as beganAt']);
+  metrics.readAge.reset();
+  for (const { install, beganAt } of await readings.execute()) {
+    if (beganAt !== null && installs.has(install)) metrics.readAge.set({ install }, ageOf(beganAt));
+  }
+}
+
+function measureInstances(metrics: Metrics, instances: readonly Instance[], now: Date): void {
+  const unstopped = instances.filter(({ stoppedAt }) => stoppedAt === null);
+  const running = unstopped.filter((instance) => isInstanceRunning(instance, now)).length;
+  metrics.instances.set({ state: 'running' }, running);
+  metrics.instances.set({ state: 'silent' }, unstopped.length - running);
+  metrics.beatAge.reset();
+  for (const { name, version, beatAt } of unstopped) {
+    metrics.beatAge.set({ instance: name, version }, (now.getTime() - Date.parse(beatAt)) / 1000);
+  }
+}
 
 export const waitingKinds = [
   'delivery',
@@ -35,14 +95,10 @@ export async function listOldestWaiting({ kysely }: Pick<Database, 'kysely'>): P
   return rows.filter(({ since }) => since !== null);
 }
 
-/** By install: when its last complete reading began. */
-export async function listReadBegan({
-  kysely,
-}: Pick<Database, 'kysely'>): Promise<{ install: string; beganAt: string | null }[]> {
-  return await kysely.selectFrom('installState').select(['install', 'readBeganAt as beganAt']).execute();
-}
-
-/** Exported so that a test can ask the database how it runs each. */
+/**
+ * Asked for on every scrape, so each query finds the oldest by an index, or reads a table with one row per install.
+ * Exported so that a test can ask the database how it runs each.
+ */
 export const oldestWaiting: Record<WaitingKind, RawBuilder<unknown>> = {
   // Ids grow with time. Both queries by install skip from install to install in the index.
   delivery: sql`select * from (
