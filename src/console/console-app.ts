@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { httpStatusOf, toAppError } from '../domain/errors.ts';
-import { createQuiet } from '../lib/logger.ts';
 import type { Loop } from '../lib/loop.ts';
+import { createQuiet } from '../lib/quiet.ts';
 import type { Readiness } from '../lib/readiness.ts';
 import type { Changes } from './changes.ts';
 import { measure } from './measure-store.ts';

@@ -81,14 +81,27 @@ export async function holdLock(
   now: string,
   leasedUntil: string,
 ): Promise<boolean> {
-  return (await holdLocks(database, [name], token, now, leasedUntil)).has(name);
+  const held = await inTransaction(database, (tx) =>
+    tx
+      .insertInto('namedLock')
+      .values({ name, token, leasedUntil })
+      .onConflict((conflict) =>
+        conflict
+          .column('name')
+          .doUpdateSet({ token, leasedUntil })
+          .where((eb) => eb.or([eb('namedLock.token', '=', token), eb('namedLock.leasedUntil', '<=', now)])),
+      )
+      .returning('name')
+      .executeTakeFirst(),
+  );
+  return held !== undefined;
 }
 
 export async function releaseLock(database: Database, name: string, token: string): Promise<void> {
   await releaseLocks(database, [name], token);
 }
 
-/** Takes or renews several locks. @returns the names of those that are held now */
+/** The same for several locks. @returns the names of those that are held now */
 export async function holdLocks(
   database: Database,
   names: readonly string[],

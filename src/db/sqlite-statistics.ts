@@ -44,9 +44,8 @@ export const statistics: Readonly<Record<string, Readonly<Record<string, string>
   receipt: { receipt_by_membership: '300000 3' },
   intent: { intent_by_membership: '300000 3' },
   removal: { removal_by_install: '100000 10000 1' },
-  awaited_reading: { sqlite_autoindex_awaited_reading_1: '100000 1' },
-  final_reading: { final_reading_unreported: '100 1', sqlite_autoindex_final_reading_1: '100000 1' },
-  final_reading_scope: { sqlite_autoindex_final_reading_scope_1: '100000 2 1 1' },
+  awaited_reading: { awaited_reading_unreported: '100 1', sqlite_autoindex_awaited_reading_1: '100000 1' },
+  awaited_scope: { sqlite_autoindex_awaited_scope_1: '100000 2 1 1' },
 };
 
 const wanted = Object.entries(statistics).flatMap(([tbl, indexes]) =>

@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import { planStates } from '../domain/brake.ts';
 import { membershipStates } from '../domain/membership.ts';
+import { describeRequired } from '../domain/required-readings.ts';
 import { describeCause } from '../domain/standing.ts';
 import { sayCount } from '../lib/text.ts';
 import { countStaying, listMemberships } from '../memberships/membership-list-store.ts';
 import { findPlan, listPlanItems, pagePlans } from '../removals/plan-store.ts';
+import { loadRequired } from '../removals/reading-store.ts';
+import { scopeOfLink } from '../usage/read/find-scopes.ts';
 import { person, whoColumns } from './access.ts';
 import { pageById } from './cursor.ts';
 import { approvePlan, decidePlan, whyDropped } from './decide-plan.ts';
@@ -37,6 +40,7 @@ const Other = z.object({
   state: z.enum(membershipStates),
   because: z.string(),
   removeAfter: maybeInstant,
+  waitsFor: maybeText.describe('What must be read before the removal, and until when it waits for that.'),
 });
 
 const PlanInFull = Plan.extend({
@@ -93,23 +97,19 @@ const decided = {
 
 const mostOthers = 200;
 
-async function listOthers(
-  { database: { kysely } }: OperationContext,
-  install: string,
-  items: readonly { membershipId: number }[],
-) {
+async function listOthers(ctx: OperationContext, install: string, items: readonly { membershipId: number }[]) {
+  const { kysely } = ctx.database;
   const own = new Set(items.map(({ membershipId }) => membershipId));
   const limit = mostOthers + own.size;
   const removing = await listMemberships(kysely, { install, state: 'removing', limit });
   const held = await listMemberships(kysely, { install, state: 'held', limit });
-  return [...removing, ...held]
-    .filter(({ id }) => !own.has(id))
-    .slice(0, mostOthers)
-    .map(({ id: membershipId, cause, ...other }) => ({
-      ...other,
-      membershipId,
-      because: cause === null ? 'no active contract' : describeCause(cause),
-    }));
+  const others = [...removing, ...held].filter(({ id }) => !own.has(id)).slice(0, mostOthers);
+  const required = await loadRequired(ctx, others, (link) => scopeOfLink(ctx, link));
+  return others.map(({ id: membershipId, cause, ...other }) => {
+    const waits = required.get(membershipId);
+    const because = cause === null ? 'no active contract' : describeCause(cause);
+    return { ...other, membershipId, because, waitsFor: waits === undefined ? null : describeRequired(waits) };
+  });
 }
 
 function lossIn({ adapters }: OperationContext, tool: string): string {

@@ -1,6 +1,6 @@
 import express, { type Express } from 'express';
 import { AppError } from '../domain/errors.ts';
-import { createQuiet } from '../lib/logger.ts';
+import { createQuiet } from '../lib/quiet.ts';
 import type { Readiness } from '../lib/readiness.ts';
 import { createErrorHandler, sendError } from './refusals.ts';
 import { createWebhookRoute, type WebhookParts } from './webhook-route.ts';

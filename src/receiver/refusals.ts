@@ -3,8 +3,9 @@ import type { ErrorRequestHandler, Request, Response } from 'express';
 import { AppError, httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createQuiet, type Logger, type Quiet } from '../lib/logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import { createQuiet, type Quiet } from '../lib/quiet.ts';
 import type { RefusalReason } from './verify-signature.ts';
 
 /** The body of every refusal: `{"error", "code"}`. */

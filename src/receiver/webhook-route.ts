@@ -7,7 +7,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import { isCompressed } from '../lib/http-server.ts';
-import type { Quiet } from '../lib/logger.ts';
+import type { Quiet } from '../lib/quiet.ts';
 import { type ByteShare, createByteBudget, createRateLimit, type Rates } from './limits.ts';
 import { createMarketplaceHeaders, createRecentIds, keepHeaders } from './marketplace-headers.ts';
 import { createReports, type DeferralReason, type ReportingParts, refuseUnread, sendError } from './refusals.ts';

@@ -12,6 +12,9 @@ import {
   deliveredWindowMs,
 } from '../domain/brake.ts';
 import { heldStates } from '../domain/membership.ts';
+import type { DueEnd } from '../domain/required-readings.ts';
+import type { Route } from '../domain/route.ts';
+import { isExplicit } from '../domain/standing.ts';
 import type { Storage } from '../keys/storage.ts';
 import { holdRemovals, takeBackRemovals } from '../memberships/clearance-store.ts';
 
@@ -19,11 +22,10 @@ import { holdRemovals, takeBackRemovals } from '../memberships/clearance-store.t
 
 export type HeldRemoval = Pick<DueRemoval, 'membershipId' | 'generation' | 'cause'>;
 
-export interface DueMembership extends Omit<DueRemoval, 'canReturn'> {
-  tool: string;
-}
+/** A removal that is due, from a group. */
+export interface DueMembership extends Omit<DueRemoval, 'canReturn'>, DueEnd, Route {}
 
-export interface UnstartedRemoval extends DueMembership {
+export interface UnstartedRemoval extends HeldRemoval {
   /** The id of the clearance record. */
   id: number;
 }
@@ -60,16 +62,27 @@ export async function loadDueRemovals(
 ): Promise<DueMembership[]> {
   const rows = await tx
     .selectFrom('membership')
-    .select(['id', 'generation', 'cause', 'isOurs', 'tool'])
-    .select((eb) => wasApproved(eb).as('approved'))
     .where('id', 'in', ids)
     .where('install', '=', install)
     .where(isRemovalDue(now))
+    .select((eb) => wasApproved(eb).as('approved'))
+    .leftJoin('awaitedReading', (join) =>
+      join
+        .onRef('awaitedReading.membershipId', '=', 'membership.id')
+        .onRef('awaitedReading.generation', '=', 'membership.generation'),
+    )
+    .select(['id as membershipId', 'membership.generation', 'cause', 'isOurs', 'tool', 'groupId', 'install'])
+    .select(['updatedAt as derivedAt', 'removeAfter', 'isExplicit'])
+    .select(['installsSince', 'workSince', 'listsSince'])
     .orderBy('id')
     .execute();
-  return rows.flatMap(({ id: membershipId, generation, cause, isOurs, tool, approved }) => {
-    const removal = { membershipId, generation, tool, isOurs };
-    return cause === null ? [] : [{ ...removal, cause, isApproved: Boolean(approved) }];
+  return rows.flatMap(({ cause, removeAfter: dueAt, approved, isExplicit: wasExplicit, ...row }) => {
+    if (cause === null || dueAt === null) return [];
+    const { installsSince, workSince, listsSince, ...removal } = row;
+    // A new cause starts a new wait, for example an explicit end after weaker evidence. The work is not read again.
+    const isSame = wasExplicit === isExplicit(cause);
+    const waits = { installsSince: isSame ? installsSince : null, workSince, listsSince: isSame ? listsSince : null };
+    return [{ ...removal, cause, dueAt, isApproved: Boolean(approved), waits }];
   });
 }
 
@@ -79,7 +92,7 @@ export async function takeBackClearances(
   install: string,
   clearances: readonly Clearance[],
   now: Date,
-): Promise<DueMembership[]> {
+): Promise<HeldRemoval[]> {
   const rows = await findUnstarted(tx, install, clearances, now);
   await takeBackRemovals(tx, rows);
   return rows.map(({ id: _, ...removal }) => removal);
@@ -135,7 +148,7 @@ export async function findUnstarted(
   const rows = await tx
     .selectFrom('removal')
     .innerJoin('membership', 'membership.id', 'removal.membershipId')
-    .select(['removal.id', 'membershipId', 'membership.generation', 'membership.cause', 'isOurs', 'tool'])
+    .select(['removal.id', 'membershipId', 'membership.generation', 'membership.cause'])
     .where('removal.install', '=', install)
     .where('clearedAt', '>', since)
     .where('clearance', 'in', clearances)

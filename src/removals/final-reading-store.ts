@@ -1,133 +1,112 @@
 import type { Transaction } from '../db/database.ts';
-import { onSame } from '../db/query.ts';
+import { inParts, keyIn, onSame } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
+import type { ScopeReadings } from '../domain/required-readings.ts';
 import type { RoutedLink } from '../domain/route.ts';
-import { toInstant } from '../lib/clock.ts';
 import type { DueMembership } from './brake-store.ts';
 
 /**
- * The SQL of removals that wait until the trainer's work was read. A removal that is due waits for a reading, begun
- * after that, of every scope where the trainer may have worked, and of no other. It waits at most five minutes, or
- * until the remaining scopes refuse to be read. Then the member is removed anyway, and the receipt names the unread
- * scopes and why they could not be read.
+ * The SQL of final readings: of the scopes where a trainer may have worked, before the trainer is removed. The receipt
+ * names those that could not be read, and why.
  */
 
-const longestWaitMs = 5 * 60_000;
 /** Work that is saved this long after the end of a contract still counts for it. */
 const lateSavingMs = 24 * 60 * 60_000;
 
 /** The scope in which work on a link's project is counted; undefined if it cannot be read. */
 export type ToolScopeOf = (link: RoutedLink) => ToolScope | undefined;
 
-interface ToolScope {
+export interface ToolScope {
   install: string;
   tool: string;
   scope: string;
 }
 
-/** What knows where work is counted, and reads it. */
-export interface WorkReading {
-  scopeOf: ToolScopeOf;
-  /** Has all of these read anew. */
-  wantScopes(tx: Transaction, scopes: readonly ToolScope[], now: string): Promise<void>;
-}
+/** Has all of these read anew. */
+export type WantScopes = (tx: Transaction, scopes: readonly ToolScope[], now: string) => Promise<void>;
 
-/** @returns the removals that need not wait (any longer) */
-export async function awaitWork(
+/**
+ * By membership: the scopes where the trainer may have worked, those of every contract that was a reason for it. It
+ * leaves out scopes that were read so late that no later work can count.
+ */
+export async function findScopes(
   tx: Transaction,
-  due: readonly DueMembership[],
-  now: Date,
-  reading: WorkReading,
-): Promise<ReadonlySet<number>> {
-  const awaited = await loadAwaited(tx, due);
-  const others = due.filter(({ membershipId }) => !awaited.has(membershipId));
-  const passing = new Set(await wantWork(tx, reading, others, toInstant(now)));
-  for (const [membershipId, work] of awaited) {
-    if (await isWaitOver(tx, membershipId, work, now)) passing.add(membershipId);
-  }
-  return passing;
-}
-
-/** @returns the removals that need no reading */
-async function wantWork(
-  tx: Transaction,
-  { scopeOf, wantScopes }: WorkReading,
-  due: readonly DueMembership[],
-  now: string,
-): Promise<number[]> {
-  const free: number[] = [];
-  if (due.length === 0) return free;
-  const reasons = await loadReasons(tx, due);
-  for (const one of due) {
-    const scopes = await scopesToRead(tx, scopeOf, one.tool, reasons.get(one.membershipId) ?? []);
-    if (scopes.length === 0) free.push(one.membershipId);
-    else await wantReading(tx, wantScopes, one, scopes, now);
-  }
-  return free;
-}
-
-/** What a removal waits for. */
-interface AwaitedWork {
-  wantedAt: string;
-  /** Whether the wait is over, and something was not read. */
-  isUnread: boolean;
-  scopes: readonly AwaitedScope[];
-}
-
-/** By membership. */
-async function loadAwaited(tx: Transaction, due: readonly DueMembership[]): Promise<Map<number, AwaitedWork>> {
-  const generations = new Map(due.map(({ membershipId, generation }) => [membershipId, generation]));
-  const ids = [...generations.keys()];
-  const rows = await tx
-    .selectFrom('finalReading')
-    .select(['membershipId', 'generation', 'wantedAt', 'isUnread'])
-    .where('membershipId', 'in', ids)
-    .execute();
-  const scopes = Map.groupBy(await awaitedScopes(tx, ids), ({ membershipId }) => membershipId);
-  return new Map(
-    rows.flatMap(({ membershipId, generation, wantedAt, isUnread }) => {
-      const its = scopes.get(membershipId);
-      if (its === undefined || generations.get(membershipId) !== generation) return [];
-      return [[membershipId, { wantedAt, isUnread, scopes: its }] as const];
+  due: readonly Pick<DueMembership, 'membershipId' | 'tool'>[],
+  reasons: ReadonlyMap<number, (Row<'contract'> & RoutedLink)[]>,
+  scopeOf: ToolScopeOf,
+): Promise<Map<number, ToolScope[]>> {
+  const worked = due.flatMap(({ membershipId: id, tool }) =>
+    (reasons.get(id) ?? []).flatMap((contract) => {
+      const at = scopeOf(contract);
+      return at?.tool === tool ? [{ id, contract, at }] : [];
     }),
+  );
+  const readAt = new Map<string, string | null>();
+  for (const part of inParts(distinctScopes(worked.map(({ at }) => at)))) {
+    const rows = tx.selectFrom('usageScope').select(['tool', 'scope', 'readBeganAt']);
+    for (const row of await rows.where(keyIn(['tool', 'scope'], part)).execute()) {
+      readAt.set(scopeKey(row), row.readBeganAt);
+    }
+  }
+  const open = worked.filter(({ contract, at }) => !wasReadToTheEnd(contract, readAt.get(scopeKey(at)) ?? null));
+  return new Map(
+    [...Map.groupBy(open, ({ id }) => id)].map(([id, its]) => [id, distinctScopes(its.map(({ at }) => at))]),
   );
 }
 
-async function isWaitOver(
-  tx: Transaction,
-  membershipId: number,
-  { wantedAt, isUnread, scopes }: AwaitedWork,
-  now: Date,
-): Promise<boolean> {
-  if (isUnread || scopes.every((scope) => wasRead(scope, wantedAt))) return true;
-  const hasTime = now.getTime() - Date.parse(wantedAt) < longestWaitMs;
-  const isRefused = scopes.every((scope) => wasRead(scope, wantedAt) || wasRefused(scope, wantedAt));
-  if (hasTime && !isRefused) return false;
-  await tx.updateTable('finalReading').set({ isUnread: true }).where('membershipId', '=', membershipId).execute();
-  return true;
+function distinctScopes(scopes: readonly ToolScope[]): ToolScope[] {
+  return [...new Map(scopes.map((one) => [scopeKey(one), one])).values()];
 }
 
-async function wantReading(
+function scopeKey({ tool, scope }: Omit<ToolScope, 'install'>): string {
+  return JSON.stringify([tool, scope]);
+}
+
+function wasReadToTheEnd(contract: Row<'contract'>, readBeganAt: string | null): boolean {
+  if (statusOfContract(contract) !== 'ended') return false;
+  const [endedAt] = [contract.endedEventAt, contract.endDate]
+    .flatMap((at) => at ?? [])
+    .sort()
+    .reverse();
+  return endedAt !== undefined && Date.parse(readBeganAt ?? '') >= Date.parse(endedAt) + lateSavingMs;
+}
+
+export async function loadAwaitedScopes(tx: Transaction, membershipIds: readonly number[]) {
+  return await tx
+    .selectFrom('awaitedScope')
+    .leftJoin('usageScope', onSame('usageScope', 'awaitedScope', ['tool', 'scope']))
+    .select(['awaitedScope.membershipId', 'awaitedScope.scope'])
+    .select(['usageScope.readBeganAt', 'usageScope.refusedAt', 'usageScope.failure'])
+    .where('awaitedScope.membershipId', 'in', membershipIds)
+    .orderBy('awaitedScope.scope')
+    .execute();
+}
+
+export function toUnread({ scope }: ToolScope): ScopeReadings {
+  return { scope, readBeganAt: null, refusedAt: null };
+}
+
+/** Requests a reading of all that these removals wait for. */
+export async function awaitWork(
   tx: Transaction,
-  wantScopes: WorkReading['wantScopes'],
-  { membershipId, generation }: DueMembership,
-  scopes: readonly ToolScope[],
-  wantedAt: string,
+  waiting: readonly { due: { membershipId: number }; newScopes: readonly ToolScope[] }[],
+  now: string,
+  wantScopes: WantScopes,
 ): Promise<void> {
-  const again = { generation, wantedAt, isUnread: false, reportedAt: null, reportAfter: null };
+  if (waiting.length === 0) return;
+  const ids = waiting.map(({ due: { membershipId } }) => membershipId);
   await tx
-    .insertInto('finalReading')
-    .values({ membershipId, ...again })
-    .onConflict((conflict) => conflict.column('membershipId').doUpdateSet(again))
+    .updateTable('awaitedReading')
+    .set({ reportedAt: null, reportAfter: null })
+    .where('membershipId', 'in', ids)
     .execute();
-  await tx.deleteFrom('finalReadingScope').where('membershipId', '=', membershipId).execute();
-  const keys = scopes.map(({ tool, scope }) => ({ tool, scope }));
-  await tx
-    .insertInto('finalReadingScope')
-    .values(keys.map((key) => ({ membershipId, ...key })))
-    .execute();
-  await wantScopes(tx, scopes, wantedAt);
+  await tx.deleteFrom('awaitedScope').where('membershipId', 'in', ids).execute();
+  const rows = waiting.flatMap(({ due: { membershipId }, newScopes }) =>
+    newScopes.map(({ tool, scope }) => ({ membershipId, tool, scope })),
+  );
+  for (const part of inParts(rows)) await tx.insertInto('awaitedScope').values(part).execute();
+  await wantScopes(tx, distinctScopes(waiting.flatMap(({ newScopes }) => newScopes)), now);
 }
 
 /** What was read before a removal was reported, or is to be reported later. */
@@ -137,7 +116,7 @@ export async function noteReported(
   changes: { reportedAt: string } | { reportAfter: string },
 ): Promise<void> {
   await tx
-    .updateTable('finalReading')
+    .updateTable('awaitedReading')
     .set(changes)
     .where((eb) => eb.and({ membershipId, generation }))
     .execute();
@@ -154,96 +133,20 @@ export async function describeUnreadWork(
   foundId: string | undefined,
 ): Promise<string | null> {
   const reading = await tx
-    .selectFrom('finalReading')
-    .select(['wantedAt', 'isUnread'])
+    .selectFrom('awaitedReading')
+    .select('workSince')
     .where((eb) => eb.and({ membershipId: id, generation }))
     .executeTakeFirst();
-  if (reading === undefined) return null;
-  const { wantedAt, isUnread } = reading;
-  const scopes = isUnread ? await awaitedScopes(tx, [id]) : [];
+  const since = reading?.workSince ?? null;
+  if (since === null) return null;
+  const scopes = await loadAwaitedScopes(tx, [id]);
   // They may have been read after the wait was over.
-  const left = scopes.filter((scope) => !wasRead(scope, wantedAt));
+  const left = scopes.filter(({ readBeganAt }) => readBeganAt === null || readBeganAt < since);
   if (left.length > 0) {
     const where = left.map(({ scope, failure }) => `${scope} (${failure ?? 'not answered yet'})`);
-    return `Gangway could not read the trainer's work before the removal, since ${wantedAt}, in ${where.join(', ')}. The last work may not be reported`;
+    return `Gangway could not read the trainer's work before the removal, since ${since}, in ${where.join(', ')}. The last work may not be reported`;
   }
   // The last reading did not know this account, because it was found only now.
   if (foundId === undefined || foundId === memberId) return null;
   return 'The account was first seen after the last reading of work. Its work may not be reported';
-}
-
-type AwaitedScope = Awaited<ReturnType<typeof awaitedScopes>>[number];
-
-async function awaitedScopes(tx: Transaction, membershipIds: readonly number[]) {
-  return await tx
-    .selectFrom('finalReadingScope')
-    .leftJoin('usageScope', onSame('usageScope', 'finalReadingScope', ['tool', 'scope']))
-    .select(['finalReadingScope.membershipId', 'finalReadingScope.scope', 'usageScope.readBeganAt'])
-    .select(['usageScope.refusedAt', 'usageScope.failure'])
-    .where('finalReadingScope.membershipId', 'in', membershipIds)
-    .orderBy('finalReadingScope.scope')
-    .execute();
-}
-
-function wasRead({ readBeganAt }: AwaitedScope, since: string): boolean {
-  return readBeganAt !== null && readBeganAt >= since;
-}
-
-/** Whether waiting for it is useless. */
-function wasRefused({ refusedAt }: AwaitedScope, since: string): boolean {
-  return refusedAt !== null && refusedAt >= since;
-}
-
-type LoadedReason = Awaited<ReturnType<typeof loadReasons>> extends Map<number, (infer Row)[]> ? Row : never;
-
-async function loadReasons(tx: Transaction, due: readonly DueMembership[]) {
-  const ids = due.map(({ membershipId }) => membershipId);
-  const rows = await tx
-    .selectFrom('reason')
-    .innerJoin('link', onSame('link', 'reason', ['install', 'linkId']))
-    .innerJoin('contract', onSame('contract', 'reason', ['install', 'contractId']))
-    .selectAll('contract')
-    .select(['reason.membershipId', 'link.externalProjectId', 'link.externalProjectName'])
-    .where('reason.membershipId', 'in', ids)
-    .execute();
-  return Map.groupBy(rows, ({ membershipId }) => membershipId);
-}
-
-/**
- * The scopes where the trainer may have worked: those of every contract that was a reason for this membership. It
- * leaves out scopes that were read so late that no later work can count.
- */
-async function scopesToRead(
-  tx: Transaction,
-  scopeOf: ToolScopeOf,
-  tool: string,
-  reasons: readonly LoadedReason[],
-): Promise<ToolScope[]> {
-  const scopes = new Map<string, ToolScope>();
-  for (const reason of reasons) {
-    const toolScope = scopeOf(reason);
-    if (toolScope?.tool !== tool) continue;
-    if (!(await wasReadToTheEnd(tx, toolScope, reason))) scopes.set(toolScope.scope, toolScope);
-  }
-  return [...scopes.values()];
-}
-
-async function wasReadToTheEnd(
-  tx: Transaction,
-  { tool, scope }: ToolScope,
-  contract: Parameters<typeof statusOfContract>[0] & { endDate: string | null },
-): Promise<boolean> {
-  if (statusOfContract(contract) !== 'ended') return false;
-  const [endedAt] = [contract.endedEventAt, contract.endDate]
-    .flatMap((at) => at ?? [])
-    .sort()
-    .reverse();
-  if (endedAt === undefined) return false;
-  const row = await tx
-    .selectFrom('usageScope')
-    .select('readBeganAt')
-    .where((eb) => eb.and({ tool, scope }))
-    .executeTakeFirst();
-  const readAt = Date.parse(row?.readBeganAt ?? '');
-  return readAt >= Date.parse(endedAt) + lateSavingMs;
 }

@@ -9,7 +9,6 @@ import { createLoop, type Loop } from '../lib/loop.ts';
 import { clearRemovals } from '../memberships/clearance-store.ts';
 import { lockEvidence } from '../memberships/derivation-store.ts';
 import { canReturn } from '../tools/accounts.ts';
-import { awaitLists, awaitReadingsAfterPause, type PassingRemovals, type WantLists } from './awaited-reading-store.ts';
 import {
   countDelivered,
   countRemovals,
@@ -21,13 +20,12 @@ import {
   loadDueRemovals,
   takeBackClearances,
 } from './brake-store.ts';
-import { awaitWork, type WorkReading } from './final-reading-store.ts';
+import { passReadings, type ReadingPorts } from './reading-store.ts';
 
 /** What the brake has to do with parts that it does not know. */
-export interface RemovalPorts extends WorkReading {
+export interface RemovalPorts extends ReadingPorts {
   /** Detects whether there was a silence since the last run. */
   beforeDeciding(): Promise<unknown>;
-  wantLists: WantLists;
   /** How many removals are looked at in one transaction. */
   mostAtOnce?: number;
 }
@@ -120,7 +118,7 @@ async function findReady(
   const ready: number[] = [];
   let isListWanted = false;
   for (const part of parts) {
-    const passing = await inEvidence(ctx, (tx) => awaitReadings(ctx, ports, tx, install, part, toHold));
+    const passing = await inEvidence(ctx, (tx) => passReadings(ctx, tx, install, part, ports, toHold));
     ready.push(...passing.due.map(({ membershipId }) => membershipId));
     isListWanted ||= passing.isListWanted;
     await nextTurn();
@@ -137,24 +135,6 @@ async function inEvidence<T>(ctx: Storage, work: (tx: Transaction) => Promise<T>
   });
 }
 
-/** @returns those that wait for nothing (any more) */
-async function awaitReadings(
-  ctx: Context,
-  ports: RemovalPorts,
-  tx: Transaction,
-  install: string,
-  ids: readonly number[],
-  toHold: ReadonlySet<number>,
-): Promise<PassingRemovals> {
-  const now = ctx.clock.now();
-  const all = await loadDueRemovals(tx, install, ids, toInstant(now));
-  const read = await awaitReadingsAfterPause(ctx, tx, all, now);
-  const toRemove = read.map((one) => one.due).filter(({ membershipId }) => !toHold.has(membershipId));
-  const passing = await awaitWork(tx, toRemove, now, ports);
-  const ready = read.filter(({ due: { membershipId } }) => passing.has(membershipId) || toHold.has(membershipId));
-  return await awaitLists(tx, ready, now, ports.wantLists);
-}
-
 async function decide(
   ctx: Context,
   ports: RemovalPorts,
@@ -164,7 +144,7 @@ async function decide(
   toHold: ReadonlySet<number>,
 ): Promise<BrakeResult> {
   const now = ctx.clock.now();
-  const { due, isListWanted } = await awaitReadings(ctx, ports, tx, install, ids, toHold);
+  const { due, isListWanted } = await passReadings(ctx, tx, install, ids, ports, toHold);
   if (due.length === 0) return { cleared: [], held: 0, planId: null, isListWanted };
   const decision = await askBrake(ctx, tx, install, due);
   const { held, exceeded } = decision;

@@ -303,8 +303,8 @@ describeAnyDatabase('removals', (openFresh) => {
     const asked: number[] = [];
     engine.database = watchQueries(engine.database, {
       // What is looked at in a transaction, and not before it.
-      'select membership': (rows) => {
-        if (rows.some((row) => 'waitsSince' in row)) asked.push(rows.length);
+      'select reason': (rows) => {
+        asked.push(rows.length);
       },
     });
     let lists = 0;

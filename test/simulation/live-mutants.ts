@@ -13,10 +13,9 @@ export interface LiveMutant extends Omit<Mutant, 'tests'> {
 export const liveMutants: readonly LiveMutant[] = [
   {
     rule: 'A removal waits until the marketplace was asked',
-    file: 'src/removals/removal-worker.ts',
-    find: 'return await awaitLists(tx, ready, now, ports.wantLists);',
-    replace:
-      'const { isListWanted } = await awaitLists(tx, ready, now, ports.wantLists);\n  return { due: ready.map(({ due }) => due), isListWanted };',
+    file: 'src/removals/reading-store.ts',
+    find: 'const passing = removals.filter(({ required }) => required === null);',
+    replace: "const passing = removals.filter(({ required }) => required === null || required.stage === 'lists');",
     leaning: { often: ['hire', 'renew_unheard', 'marketplace_busy'] },
   },
   {

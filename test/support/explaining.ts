@@ -76,7 +76,7 @@ export function rulesFor(installs: RoutedInstalls, managedDomains: string[] = []
   const { adapter } = createMemoryTool();
   const adapters = new Map([['studio', adapter]]);
   const routeLink = createLinkRouter(installs, adapters);
-  return { installs, adapters, routeLink, managedDomains, troubles: new Map() };
+  return { installs, adapters, routeLink, managedDomains, troubles: new Map(), required: new Map() };
 }
 
 export const usual = rulesFor(new Map([['acme', acme]]));

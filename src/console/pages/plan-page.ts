@@ -124,6 +124,7 @@ const otherColumns: Columns<PlanInFull['others'][number]> = [
   ['reason', ({ because }) => because],
   ['state', ({ state }) => state, { as: 'state' }],
   ['leaves', ({ removeAfter }) => removeAfter, { as: 'age' }],
+  ['waits', ({ waitsFor }) => waitsFor],
 ];
 
 function nameOf({ displayName, trainerId }: PlanItem): string {

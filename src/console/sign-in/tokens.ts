@@ -2,8 +2,9 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { SecretBox } from '../../keys/secret-box.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Logger, Quiet } from '../../lib/logger.ts';
+import type { Logger } from '../../lib/logger.ts';
 import type { Metrics } from '../../lib/metrics.ts';
+import type { Quiet } from '../../lib/quiet.ts';
 import type { Role } from '../../operations/operation.ts';
 
 /** A person who is signed in to the console. `operator` may act, `viewer` only sees. */

@@ -230,28 +230,19 @@ export const removals = {
     { key: ['install'] },
   ),
 
-  /** A removal that was due and waits for the marketplace to be asked. */
+  /** A removal that was due and waits, or has waited, for readings. */
   awaitedReading: table(
     {
       membershipId: bigint(),
       generation: integer(),
       /** Whether an explicit end is the reason. */
       isExplicit: flag(),
-      since: instant(),
-      /** When it began to wait for lists of active contracts; null while something else is waited for. */
-      listsWaitedSince: instant().nullable(),
-    },
-    { key: ['membershipId'] },
-  ),
-
-  /** A removal that waits, or has waited, until the work in its scopes is read. */
-  finalReading: table(
-    {
-      membershipId: bigint(),
-      generation: integer(),
-      wantedAt: instant(),
-      /** Whether the wait ended without a reading. */
-      isUnread: flag().default(false),
+      /** Since when it waits, or has waited, for readings of installs. */
+      installsSince: instant().nullable(),
+      /** The same for readings of its work. */
+      workSince: instant().nullable(),
+      /** The same for lists of active contracts. */
+      listsSince: instant().nullable(),
       /** When the work was reported, or when nothing waits for the report any more. */
       reportedAt: instant().nullable(),
       /** When to try the report again after a failure. */
@@ -260,13 +251,13 @@ export const removals = {
     {
       key: ['membershipId'],
       indexes: {
-        unreported: { on: ['wantedAt'], where: 'reported_at is null' },
+        unreported: { on: ['workSince'], where: 'work_since is not null and reported_at is null' },
       },
     },
   ),
 
   /** A scope whose work must be read before a removal. */
-  finalReadingScope: table(
+  awaitedScope: table(
     {
       membershipId: bigint(),
       tool: text(),

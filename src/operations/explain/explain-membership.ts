@@ -1,6 +1,7 @@
 import { adviseOnDoubt } from '../../converge/doubted-account.ts';
 import type { Row } from '../../db/schema.ts';
 import type { AddressMissing } from '../../domain/evidence.ts';
+import { describeRequired, type RequiredReadings } from '../../domain/required-readings.ts';
 import { describeCause, isExplicit } from '../../domain/standing.ts';
 import { describeToolTrouble, type ToolTrouble } from '../../domain/tool-trouble.ts';
 import { maskText } from '../../lib/mask.ts';
@@ -25,20 +26,22 @@ interface Circumstances {
   invitation: KnownInvitation | undefined;
   /** Why calls to its tool are paused. */
   trouble: ToolTrouble | undefined;
+  /** What its removal waits for, if it is due. */
+  required: RequiredReadings | undefined;
   /** Whether another reason is recorded besides the explained one. */
   hasOthers: boolean;
 }
 
 /** Pure: explains where a trainer stands in a tool. */
 export function explainMembership(membership: Row<'membership'>, circumstances: Circumstances): JudgedMembership {
-  const { plan, invitation } = circumstances;
+  const { invitation } = circumstances;
   const { state, failure } = membership;
   const why = failure === null ? '' : `: ${failure}`;
   const isToBeIn = membership.wanted && (state === 'invited' || state === 'active');
   const open = isToBeIn ? invitation : undefined;
   return {
     holds: state === 'active',
-    says: `${sayWhere(membership, plan)}${sayInvitation(open)}${sayDoubt(membership) || why}`,
+    says: `${sayWhere(membership, circumstances)}${sayInvitation(open)}${sayDoubt(membership) || why}`,
     action: adviseFirst(membership, open) ?? adviseOn(membership, circumstances),
     comesFirst: membership.doubtedId !== null || comesFirst(membership, circumstances),
   };
@@ -67,13 +70,14 @@ function sayInvitation(invitation: KnownInvitation | undefined): string {
   return `; ${what} was ${how} at ${deliveredAt}`;
 }
 
-function sayWhere(membership: Row<'membership'>, plan: number | undefined): string {
+function sayWhere(membership: Row<'membership'>, { plan, required }: Circumstances): string {
   const { tool, groupId, state, wanted, memberId, missedAt, removeAfter, cause } = membership;
   const group = `${groupId} of ${tool}`;
   // A trainer who was never found there may have got in by a call whose answer was lost.
   const isIn = `${memberId === null ? 'May still be' : 'Still'} in ${group}`;
   const because = cause === null ? '' : ` (because ${describeCause(cause)})`;
-  const ends = removeAfter === null ? 'to be removed now' : `to be removed after ${removeAfter}`;
+  const after = removeAfter === null ? 'now' : `after ${removeAfter}`;
+  const ends = `to be removed ${required === undefined ? after : describeRequired(required)}`;
   const holds = plan === undefined ? ': their removal was rejected' : `: plan ${plan} holds their removal`;
   const says: Record<typeof state, string> = {
     pending: `Not in ${group} yet`,
@@ -84,7 +88,7 @@ function sayWhere(membership: Row<'membership'>, plan: number | undefined): stri
       missedAt === null
         ? `${isIn}, ${ends}${because}`
         : `Not found in ${group}; Gangway checks once more before it settles the removal${because}`,
-    held: `${isIn}${removeAfter === null ? holds : ', to be removed once their work has been read'}${because}`,
+    held: `${isIn}${removeAfter === null ? holds : `, ${ends}`}${because}`,
     failed: wanted ? `Sync with ${group} failed` : `${isIn}: their removal failed${because}`,
     removed: `Removed from ${group}`,
     released: `Kept in ${group}: not Gangway's to remove`,
@@ -155,7 +159,7 @@ function adviseOnPresent({ tool, state, nextAttemptAt }: Row<'membership'>, { tr
 
 const isActedOn = 'Wait. A running "gangway start" acts on this within seconds';
 
-function adviseOnMoving(membership: Row<'membership'>, { trouble }: Circumstances): string {
+function adviseOnMoving(membership: Row<'membership'>, { trouble, required }: Circumstances): string {
   const { state, tool, cause, failure, removeAfter, missedAt } = membership;
   switch (state) {
     case 'waiting_email':
@@ -167,7 +171,7 @@ function adviseOnMoving(membership: Row<'membership'>, { trouble }: Circumstance
         return `Nothing. Gangway checks ${tool} again at ${membership.nextAttemptAt}`;
       }
       if (removeAfter !== null && trouble === undefined) {
-        return `Nothing. They are still in until ${removeAfter}, or until there is other evidence`;
+        return `Nothing. They are still in until ${sayDeadline(removeAfter, required)}, or until there is other evidence`;
       }
       break;
     default:
@@ -181,6 +185,10 @@ function adviseOnMoving(membership: Row<'membership'>, { trouble }: Circumstance
     return `Check ${tool} with gangway doctor. ${sayNextTry(membership)}`;
   }
   return `Wait. ${isIn}Gangway is working on it. If it stays this way, check ${tool} with "gangway doctor"`;
+}
+
+function sayDeadline(removeAfter: string, required: RequiredReadings | undefined): string {
+  return required === undefined ? removeAfter : `${required.deadline} at the latest`;
 }
 
 function sayNextTry({ nextAttemptAt }: Row<'membership'>): string {

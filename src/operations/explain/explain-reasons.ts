@@ -3,6 +3,7 @@ import { listToolTroubles } from '../../converge/tool-trouble-store.ts';
 import type { Row } from '../../db/schema.ts';
 import type { ContractEvidence, LinkEvidence, PairEvidence } from '../../domain/evidence.ts';
 import { isOperatorContradicted, provisioningOf, statusOfContract } from '../../domain/evidence-status.ts';
+import type { RequiredReadings } from '../../domain/required-readings.ts';
 import type { RouteLink } from '../../domain/route.ts';
 import { findEnds, type RemovalCause } from '../../domain/standing.ts';
 import { isTroubleCurrent, type ToolTrouble } from '../../domain/tool-trouble.ts';
@@ -10,6 +11,8 @@ import { maskText } from '../../lib/mask.ts';
 import { type Bearing, type ExplainedPerson, loadBearing } from '../../memberships/explain-store.ts';
 import { createLinkRouter } from '../../memberships/link-router.ts';
 import { explainCrossing, outsideOf, type Walls } from '../../memberships/wall.ts';
+import { loadRequired } from '../../removals/reading-store.ts';
+import { scopeOfLink } from '../../usage/read/find-scopes.ts';
 import type { OperationContext } from '../operation.ts';
 import { maybeText } from '../values.ts';
 import { explainAddress, explainMembership } from './explain-membership.ts';
@@ -63,6 +66,7 @@ export async function explainSubject(
     routeLink: createLinkRouter(installs, adapters),
     managedDomains: ctx.config.marketplace.managedDomains,
     troubles: new Map(troubles.map((trouble) => [trouble.tool, trouble])),
+    required: await loadRequired(ctx, bearing.memberships, (link) => scopeOfLink(ctx, link)),
   };
   return { bearing, explanations: explain({ ...bearing, pairs: bearing.pairs.filter(isAsked) }, rules) };
 }
@@ -72,6 +76,8 @@ export interface ExplainRules extends Walls {
   managedDomains: readonly string[];
   /** The tools to which calls are paused, and why. */
   troubles: ReadonlyMap<string, ToolTrouble>;
+  /** By membership: what its removal waits for. */
+  required: ReadonlyMap<number, RequiredReadings>;
 }
 
 /** Pure: one explanation for every trainer on every contract, and for each of its links. */
@@ -256,7 +262,7 @@ function othersWhoDisagree(
 /** Where the configuration leads now, and where it led when the reason was recorded. */
 function judgeMemberships(
   { memberships, reasons: recorded, plans, invitations }: Bearing,
-  { routeLink, troubles }: ExplainRules,
+  { routeLink, troubles, required }: ExplainRules,
   {
     contract,
     trainerId,
@@ -289,6 +295,7 @@ function judgeMemberships(
       plan: plans.get(one.id),
       invitation: invitations.get(one.id),
       trouble: troubles.get(one.tool),
+      required: required.get(one.id),
       hasOthers: recorded.some((reason) => reason.membershipId === one.id && !isIt(reason)),
     }),
   }));

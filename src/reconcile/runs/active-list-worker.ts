@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../../context.ts';
-import { longestLookMs } from '../../domain/awaited-reading.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
+import { longestLookMs } from '../../domain/required-readings.ts';
 import { listOpenReads } from '../../evidence/read-request-store.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { chunksOf } from '../../lib/lists.ts';

@@ -7,7 +7,7 @@ import type { Storage } from '../../keys/storage.ts';
 export interface FinalReport {
   membershipId: number;
   generation: number;
-  wantedAt: string;
+  workSince: string;
   tool: string;
   groupId: string;
   trainerId: string;
@@ -16,30 +16,32 @@ export interface FinalReport {
 /** The first of those whose work has been read; undefined where there is none. */
 export function nextFinalReport(ctx: Storage, now: string): Promise<FinalReport | undefined> {
   return ctx.database.kysely
-    .selectFrom('finalReading')
-    .innerJoin('membership', 'membership.id', 'finalReading.membershipId')
-    .select(['finalReading.membershipId', 'finalReading.generation', 'finalReading.wantedAt'])
+    .selectFrom('awaitedReading')
+    .innerJoin('membership', 'membership.id', 'awaitedReading.membershipId')
+    .select(['awaitedReading.membershipId', 'awaitedReading.generation', 'awaitedReading.workSince'])
     .select(['membership.tool', 'membership.groupId', 'membership.trainerId'])
-    .where('finalReading.reportedAt', 'is', null)
-    .where((eb) => eb.or([eb('finalReading.reportAfter', 'is', null), eb('finalReading.reportAfter', '<=', now)]))
+    .where('awaitedReading.workSince', 'is not', null)
+    .$narrowType<{ workSince: string }>()
+    .where('awaitedReading.reportedAt', 'is', null)
+    .where((eb) => eb.or([eb('awaitedReading.reportAfter', 'is', null), eb('awaitedReading.reportAfter', '<=', now)]))
     .where((eb) =>
       eb.not(
         eb.exists(
           eb
-            .selectFrom('finalReadingScope')
-            .leftJoin('usageScope', onSame('usageScope', 'finalReadingScope', ['tool', 'scope']))
-            .select('finalReadingScope.scope')
-            .whereRef('finalReadingScope.membershipId', '=', 'finalReading.membershipId')
+            .selectFrom('awaitedScope')
+            .leftJoin('usageScope', onSame('usageScope', 'awaitedScope', ['tool', 'scope']))
+            .select('awaitedScope.scope')
+            .whereRef('awaitedScope.membershipId', '=', 'awaitedReading.membershipId')
             .where(({ or, eb: is, ref }) =>
               or([
                 is('usageScope.readBeganAt', 'is', null),
-                is('usageScope.readBeganAt', '<', ref('finalReading.wantedAt')),
+                is('usageScope.readBeganAt', '<', ref('awaitedReading.workSince')),
               ]),
             ),
         ),
       ),
     )
-    .orderBy('finalReading.wantedAt')
+    .orderBy('awaitedReading.workSince')
     .limit(1)
     .executeTakeFirst();
 }

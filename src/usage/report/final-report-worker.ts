@@ -44,7 +44,7 @@ async function reportFinal(ctx: Context, onAnswer: OnAnswer, next: FinalReport, 
     reports.push(...(await reportUsage(ctx, onAnswer, wanted, signal)));
   }
   const isDone = reports.every(({ left, failure }) => left === 0 && failure === null);
-  const isLate = clock.now().getTime() - Date.parse(next.wantedAt) >= longestMs;
+  const isLate = clock.now().getTime() - Date.parse(next.workSince) >= longestMs;
   const noted = isDone || isLate ? { reportedAt: toInstant(clock.now()) } : { reportAfter: instantIn(clock, againMs) };
   await inTransaction(ctx.database, (tx) => noteReported(tx, next, noted));
 }

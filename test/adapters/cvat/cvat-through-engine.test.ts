@@ -128,6 +128,7 @@ describeAnyDatabase('an invitation of CVAT with an unknown outcome', (openFresh)
       plan: undefined,
       invitation: undefined,
       trouble: undefined,
+      required: undefined,
     };
     expect(explainMembership(held, circumstances)).toMatchObject({
       holds: false,

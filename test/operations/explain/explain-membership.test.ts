@@ -42,6 +42,21 @@ describe('a membership that is explained', () => {
     expect(explained.action).toMatch(action);
   });
 
+  it('whose removal is due waits for what is to be read first, and no longer than it may', () => {
+    const memberships = [{ ...membership, ...left, state: 'removing', removeAfter: at } as const];
+    const readings = [{ kind: 'install', of: 'acme', since: at } as const];
+    const required = new Map([
+      [membership.id, { stage: 'installs', waitsSince: at, readings, deadline: later } as const],
+    ]);
+    const explained = explainOne({ ...healthy(), contracts: [ended], memberships }, { ...usual, required });
+    expect(explained.says('membership')).toBe(
+      `Still in street-signs of studio, to be removed once acme has been read, at ${later} at the latest (because the contract has ended)`,
+    );
+    expect(explained.action).toBe(
+      `Nothing. They are still in until ${later} at the latest, or until there is other evidence`,
+    );
+  });
+
   it('who is out needs nothing once the contract has ended', () => {
     const memberships = [{ ...membership, ...left, state: 'removed' } as const];
     const { action } = explainOne({ ...healthy(), contracts: [ended], memberships });

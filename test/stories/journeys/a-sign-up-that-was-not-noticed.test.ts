@@ -112,10 +112,11 @@ describeAnyDialect('a trainer who signed up by the link that serves all trainers
     fake.faults.begin('work', { does: 'answers', status: 503 });
     journey.sandbox.endContract(contractId);
     const { kysely } = journey.storage.database;
-    const wanted = () => kysely.selectFrom('finalReading').selectAll().execute();
+    const wanted = () => kysely.selectFrom('awaitedReading').selectAll().execute();
     await until('their work is wanted', wanted, (rows) => rows.length === 1);
     journey.clock.advance(5 * 60_000);
-    await until('it is not waited for', wanted, ([row]) => row?.isUnread === true);
+    const cleared = () => kysely.selectFrom('removal').selectAll().execute();
+    await until('it is not waited for', cleared, (rows) => rows.length === 1);
     const look = async () => {
       // No time passes while a call is under way: it would outlive its lease.
       await journey.quiet();

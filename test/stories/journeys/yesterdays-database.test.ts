@@ -233,7 +233,7 @@ function copyDatabase(site: Site, from: string, to: string): void {
 }
 
 async function countWaiting({ storage }: SiteBridge): Promise<number> {
-  const waiting = storage.database.kysely.selectFrom('awaitedReading').select('since');
+  const waiting = storage.database.kysely.selectFrom('awaitedReading').select('membershipId');
   return (await waiting.where('isExplicit', '=', true).execute()).length;
 }
 

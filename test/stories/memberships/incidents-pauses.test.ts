@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
-import { longestLookMs } from '../../../src/domain/awaited-reading.ts';
+import { longestLookMs } from '../../../src/domain/required-readings.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { holdInstalls } from '../../../src/reconcile/read/hold-store.ts';
 import { findInstallState, hasReadDue } from '../../../src/reconcile/read/install-state-store.ts';
@@ -86,9 +86,9 @@ describeEachDatabase('a contract that ended before an outage', (openFresh) => {
     await incident.take('contract.ended');
     incident.answers(ended);
     await beAway();
-    expect(await engine.rows('finalReading')).toEqual([]);
+    expect(await engine.rows('awaitedScope')).toEqual([]);
     await incident.read(ended);
-    expect(await engine.rows('finalReading')).toHaveLength(1);
+    expect(await engine.rows('awaitedScope')).toHaveLength(1);
     expect(incident.lists()).toBe(0);
     expect(tool.members(signs)).toEqual(['cmu1']);
     await incident.pass(5 * minutes);
@@ -96,10 +96,14 @@ describeEachDatabase('a contract that ended before an outage', (openFresh) => {
     expect(tool.members(signs)).toEqual([]);
   });
 
-  it('has what is active listed anew where the outage came while it waited for that', async () => {
+  it.each([1, 2])('has what is active listed anew where %i outages came while it waited for that', async (outages) => {
     incident.answers();
     await incident.event('contract.ended');
     await beAway();
+    for (let more = 1; more < outages; more += 1) {
+      await incident.readFrom(takingTime(toApi(ended)));
+      await beAway();
+    }
     incident.answers({ links, active: { cmc2: { links: ['cml1'], people: ['cmu1'] } } });
     await incident.readFrom(takingTime(toApi(ended)));
     await incident.pass(hours);

@@ -3,13 +3,15 @@ import { claimMemberships } from '../../../src/converge/claim-store.ts';
 import { settleMembership } from '../../../src/converge/settle-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
-import { toInstant } from '../../../src/lib/clock.ts';
-import { awaitWork } from '../../../src/removals/final-reading-store.ts';
+import { describeRequired } from '../../../src/domain/required-readings.ts';
+import { instantIn, toInstant } from '../../../src/lib/clock.ts';
+import type { ToolScopeOf } from '../../../src/removals/final-reading-store.ts';
 import { decidePlanItems } from '../../../src/removals/plan-store.ts';
+import { loadRequired } from '../../../src/removals/reading-store.ts';
 import { brakeDue } from '../../../src/removals/removal-worker.ts';
 import { scopeOfLink } from '../../../src/usage/read/find-scopes.ts';
 import { readNextScope } from '../../../src/usage/read/read-scope.ts';
-import { countDueScopes, wantScopes } from '../../../src/usage/read/scope-store.ts';
+import { countDueScopes } from '../../../src/usage/read/scope-store.ts';
 import type { Engine } from '../../support/engine-harness.ts';
 import { storageOf } from '../../support/storage-of.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
@@ -67,6 +69,19 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     expect(await isCleared()).toBe(true);
     await report();
     expect(consumed(leaving.contractId)).toEqual({ seconds: 60, tasks: 1, labels: 2 });
+  });
+
+  it('an operator can see what is waited for, and for how long', async () => {
+    const { engine, isCleared, read, ctx } = await openEnd();
+    expect(await isCleared()).toBe(false);
+    const latest = (ms: number) => `at ${instantIn(engine.clock, ms)} at the latest`;
+    const waits = async () => {
+      const required = await loadRequired(ctx, await engine.membershipRows(), (link) => scopeOfLink(ctx, link));
+      return [...required.values()].map(describeRequired);
+    };
+    expect(await waits()).toEqual([`once their work in signs has been read, ${latest(5 * minuteMs)}`]);
+    await read();
+    expect(await waits()).toEqual([`once the active contracts of acme have been listed, ${latest(30_000)}`]);
   });
 
   it('nothing is read while the brake holds the removal, and it is read once an operator approves', async () => {
@@ -202,20 +217,19 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     refuses(new AppError('invalid', 'It records no events'));
     await tryAgain();
     expect(await isCleared()).toBe(true);
-    expect(await engine.rows('finalReading')).toMatchObject([{ isUnread: true }]);
   });
 
   it('nothing is waited for in a tool that has no work to read, or where no trainer ever worked', async () => {
     const { engine, ctx } = await openEnd();
-    const due = [{ membershipId: 1, generation: 2, cause: 'retired', isOurs: true, tool: 'list' }] as const;
-    const passing = await inTransaction(engine.database, (tx) =>
-      awaitWork(tx, due, engine.clock.now(), { scopeOf: () => undefined, wantScopes }),
-    );
-    expect([...passing]).toEqual([1]);
-    const nowhere = [{ ...due[0], tool: 'studio', membershipId: 999 }];
-    const alone = await inTransaction(engine.database, (tx) =>
-      awaitWork(tx, nowhere, engine.clock.now(), { scopeOf: (link) => scopeOfLink(ctx, link), wantScopes }),
-    );
-    expect([...alone]).toEqual([999]);
+    const stageBy = async (scopeOf: ToolScopeOf) => {
+      const [required] = (await loadRequired(ctx, await engine.membershipRows(), scopeOf)).values();
+      return required?.stage;
+    };
+    const scopeOf: ToolScopeOf = (link) => scopeOfLink(ctx, link);
+    expect(await stageBy(scopeOf)).toBe('work');
+    expect(await stageBy(() => undefined)).toBe('lists');
+    expect(await stageBy(() => ({ install: 'acme', tool: 'list', scope: 'signs' }))).toBe('lists');
+    await engine.database.kysely.deleteFrom('reason').execute();
+    expect(await stageBy(scopeOf)).toBe('lists');
   });
 });
