@@ -1,11 +1,16 @@
 import { sql } from 'kysely';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { digestOf } from '../../src/inbox/append-store.ts';
+import { operations } from '../../src/operations/all.ts';
 import { type Bridge, openBridge, openFolder } from './bridge.ts';
 import { clockwork } from './clockwork.ts';
 import { emailOf, type Job, type Market } from './market.ts';
 import type { ModelTool } from './model-tool.ts';
 import { type Customer, customers } from './plan.ts';
+
+const actPaths = operations.flatMap(({ method, path }) =>
+  method === 'post' ? [new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`)] : [],
+);
 
 /** The instances of Gangway, between the marketplace and the tool. */
 export interface Fleet {
@@ -202,7 +207,10 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
   async function act(path: string, body: object = {}): Promise<number> {
     log(`an operator does ${path}`);
     const url = `http://127.0.0.1:${ports.console}/api/v1${path}`;
-    return await post(url, JSON.stringify(body), { authorization: `Bearer ${apiToken}` });
+    if (!actPaths.some((one) => one.test(path))) throw new Error(`The API has no ${path}`);
+    const status = await post(url, JSON.stringify(body), { authorization: `Bearer ${apiToken}` });
+    if (status === 400) throw new Error(`The API refuses the input of ${path}`);
+    return status;
   }
 
   const fleet: Fleet = {
@@ -262,8 +270,8 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
       const memberships = observer.kysely.selectFrom('membership').select(['id', 'trainerId', 'doubtedId']);
       for (const { id, trainerId, doubtedId } of await memberships.where('doubtedId', 'is not', null).execute()) {
         const address = tool.addressOf(doubtedId ?? '', emailOf(trainerId));
-        if (address === null) await act(`/memberships/${id}/release`, { doubted: true });
-        else await act(`/memberships/${id}/adopt`, { address });
+        if (address === null) await act('/memberships/release', { membership: id, doubted: true });
+        else await act('/memberships/adopt', { membership: id, address });
       }
     },
     async lookAgain(customer) {
@@ -284,7 +292,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
     },
     rotateToken: async (customer) => void (await act(`/installs/${customer}/token/rotate`)),
     async forget(trainer) {
-      const status = await act('/forget', { person: trainer, dryRun: false });
+      const status = await act('/forget', { person: trainer, yes: true });
       // Where no one has answered, some of it may be deleted.
       if (status < 400 || status >= 500) forgottenPeople.push({ trainer, atMs: clockwork.nowMs() });
     },
@@ -329,7 +337,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
       for (const { id, groupId, trainerId } of found) {
         const seat = `${groupId}/${emailOf(trainerId)}`;
         if (tool.isByHand(seat) || !tool.hasOneAccount(seat)) continue;
-        const status = await act(`/memberships/${id}/adopt`);
+        const status = await act('/memberships/adopt', { membership: id });
         if (status > 0 && status < 400) adopted.set(seat, clockwork.nowMs());
       }
     },
