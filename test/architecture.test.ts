@@ -13,6 +13,7 @@ const layers: readonly (readonly string[])[] = [
   ['keys'],
   // Only types, above every port, so that no port needs a second type of its own.
   ['context.ts'],
+  ['jobs'],
   ['inbox', 'tools'],
   ['memberships', 'installs'],
   ['evidence', 'removals'],

@@ -1,13 +1,12 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import type { Context } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { keptAnswerContext } from '../db/seal-contexts.ts';
 import type { Storage } from '../keys/storage.ts';
-import { instantIn } from '../lib/clock.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
 
 // The only SQL of what acts were answered with. Of key and request there are keyed digests; the answer is sealed, as it
 // may be an invitation.
+
+/** So long the same request under the same key gets the same answer. */
+export const answerKeptMs = 24 * 3_600_000;
 
 export interface KeyedRequest {
   /** The operator and their key, as one text. */
@@ -89,27 +88,4 @@ async function findBegun(
   if (found.answer === null) return { outcome: 'under_way' };
   const answer = ctx.box.open(found.answer, keptAnswerContext(found)).toString();
   return { outcome: 'answered', answer: JSON.parse(answer) };
-}
-
-/** For this long, the same request with the same key gets the same answer. */
-export const answerKeptMs = 24 * 3_600_000;
-
-const intervalMs = 10 * 60_000;
-/** Small chunks with pauses, so that no other writer waits long. */
-const chunkSize = 100;
-const restMs = 20;
-
-/** Deletes the answers of acts after a day. */
-export function createAnswerPurgeWorker(ctx: Context): Loop {
-  return createLoop({
-    name: 'purge-answers',
-    intervalMs,
-    logger: ctx.logger,
-    clock: ctx.clock,
-    async run(signal) {
-      if ((await purgeAnswers(ctx, instantIn(ctx.clock, -answerKeptMs), chunkSize)) === 0) return 'idle';
-      await wait(restMs, undefined, { signal });
-      return 'more';
-    },
-  });
 }

@@ -5,6 +5,8 @@ import { createConvergeWorker } from '../converge/converge-worker.ts';
 import { createResetWorker } from '../converge/reset-worker.ts';
 import type { DatabaseClock } from '../db/database-clock.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
+import type { JobKind } from '../jobs/job.ts';
+import { createJobWorker, type JobWorker } from '../jobs/job-worker.ts';
 import { createAlerts } from '../lib/alerts.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createWakes, type Loop, type Polling, type Wakes } from '../lib/loop.ts';
@@ -19,8 +21,9 @@ import { checkSilence } from '../reconcile/runs/silence.ts';
 import { createRemovalWorker } from '../removals/removal-worker.ts';
 import { bindTool } from '../tools/bind-tool.ts';
 import { scopeOfLink } from '../usage/read/find-scopes.ts';
-import { createReadUsageWorker } from '../usage/read/read-usage-worker.ts';
+import { workJobs } from '../usage/read/read-scope.ts';
 import { wantScopes } from '../usage/read/scope-store.ts';
+import { workSweepJob } from '../usage/read/sweep-scopes.ts';
 import type { OpenStorage } from './storage.ts';
 
 export interface ServicesDeps extends Polling {
@@ -32,6 +35,8 @@ export interface ServicesDeps extends Polling {
   adapters: ReadonlyMap<string, Adapter>;
   /** The caller loads it before it uses any service. */
   registry: InstallRegistry;
+  /** What else is done when it is due. */
+  jobs?: readonly JobKind[];
   /** A dry run writes nothing. */
   isDry?: boolean;
   /** How long the look that confirms a removal waits after the first one. */
@@ -46,8 +51,9 @@ export interface Services extends Context {
   channels: readonly Channel[];
   /** Resolves when every alert so far is stored. A process must not end before. */
   alertsStored(): Promise<void>;
-  /** Removals, lists of active contracts, convergence, and the readings of work before a removal. */
+  /** Removals, lists of active contracts, convergence, and jobs: at least the readings of work before a removal. */
   loops: readonly Loop[];
+  hurry: JobWorker['hurry'];
 }
 
 export function createServices(given: ServicesDeps): Services {
@@ -87,19 +93,19 @@ export function createServices(given: ServicesDeps): Services {
     wantScopes,
     scopeOf: (link) => scopeOfLink(ctx, link),
   });
-  const readable = [...adapters].filter(([, adapter]) => adapter.readUsage !== undefined);
-  const readers = readable.map(([tool]) => createReadUsageWorker(ctx, tool));
+  const jobWorker = createJobWorker(ctx, [...workJobs(ctx), workSweepJob, ...(given.jobs ?? [])]);
   wakes.add('memberships', ...convergeWorkers);
   wakes.add('resets', ...resetWorkers);
   wakes.add('removals', removalWorker);
   wakes.add('lists', listWorker);
-  wakes.add('work', ...readers);
+  wakes.add('work', jobWorker);
   return {
     ...ctx,
     wakes,
     clock,
     channels: createChannels(config, clock),
     alertsStored: settled,
-    loops: [removalWorker, listWorker, ...convergeWorkers, ...resetWorkers, ...readers],
+    loops: [removalWorker, listWorker, ...convergeWorkers, ...resetWorkers, jobWorker],
+    hurry: jobWorker.hurry,
   };
 }

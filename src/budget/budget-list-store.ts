@@ -9,6 +9,7 @@ import { addDays } from '../lib/days.ts';
 import { differs, isCounted, sameDay } from '../usage/due/due-store.ts';
 import { listHeld } from '../usage/due/held-store.ts';
 import { listLedger } from '../usage/report/ledger-store.ts';
+import { nextReading, sayUnknown } from './budget-store.ts';
 
 /** The SQL of showing budgets to people, a page at a time. */
 
@@ -23,7 +24,8 @@ export interface BudgetFilter {
   since: Day;
 }
 
-export interface ListedBudget extends Omit<BudgetRow, 'paymentType' | 'consumedSeconds' | 'consumedLabels'> {
+export interface ListedBudget
+  extends Omit<BudgetRow, 'notFoundAt' | 'paymentType' | 'consumedSeconds' | 'consumedLabels'> {
   /** Undefined where no work uses it up. */
   unit: 'seconds' | 'labels' | undefined;
   pace: BudgetPace;
@@ -45,7 +47,7 @@ export async function listBudgets(database: Database, filter: BudgetFilter): Pro
   const rows = await listPage(database, filter);
   const worked = await listWorked(database, rows, filter.since);
   const waiting = await countWaiting(database, rows);
-  return rows.map(({ paymentType, consumedSeconds, consumedLabels, ...row }) => {
+  return rows.map(sayUnknown).map(({ notFoundAt: _, paymentType, consumedSeconds, consumedLabels, ...row }) => {
     const unit = unitOf(paymentType);
     const consumed = unit === undefined ? null : { seconds: consumedSeconds, labels: consumedLabels }[unit];
     const lately = unit === undefined ? 0 : Number(worked.get(keyOf(row))?.[unit] ?? 0);
@@ -60,7 +62,8 @@ function listPage({ kysely }: Database, { install, state, contractId, after, lim
     .leftJoin('contract', onSame('contract', 'budget', ['install', 'contractId']))
     .select(['budget.install', 'budget.contractId', 'budget.state', 'stateSince', 'contract.title'])
     .select(['fundedVolume', 'consumedVolume', 'remainingVolume', 'consumedFraction'])
-    .select(['askedAt', 'nextReadAt', 'failure', 'paymentType', 'consumedSeconds', 'consumedLabels']);
+    .select(['askedAt', 'notFoundAt', 'paymentType', 'consumedSeconds', 'consumedLabels'])
+    .select((eb) => [nextReading(eb, 'dueAt').as('nextReadAt'), nextReading(eb, 'failure').as('failure')]);
   if (install !== undefined) query = query.where('budget.install', '=', install);
   if (state !== undefined) query = query.where('budget.state', '=', state);
   if (contractId !== undefined) query = query.where('budget.contractId', '=', contractId);

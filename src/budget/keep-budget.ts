@@ -3,21 +3,24 @@ import { inTransaction } from '../db/database.ts';
 import { toAppError } from '../domain/errors.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import type { BudgetNotice } from '../domain/notice.ts';
+import { moveJob } from '../jobs/job-store.ts';
+import { toInstant } from '../lib/clock.ts';
 import { addBudgetNotice } from '../notify/notice-store.ts';
 import type { Budget } from '../sources/source.ts';
-import { lockBudget, saveBudget } from './budget-store.ts';
-import { type BudgetReading, takeReading } from './take-reading.ts';
+import { budgetKey, lockBudget, saveBudget } from './budget-store.ts';
+import { type BudgetReading, type Taken, takeReading } from './take-reading.ts';
 
 /** Stores what was read, together with the notice that is due. */
-export async function keepBudget(ctx: Context, reading: BudgetReading): Promise<void> {
+export async function keepBudget(ctx: Context, reading: BudgetReading): Promise<Taken> {
   const rules = { now: ctx.clock.now(), repeatMs: ctx.config.notifications.repeatMs };
-  const notice = await inTransaction(ctx.database, async (tx) => {
+  const taken = await inTransaction(ctx.database, async (tx) => {
     const taken = takeReading(await lockBudget(ctx, tx, reading), reading, rules);
     await saveBudget(tx, taken.row);
     if (taken.notice !== null) await addBudgetNotice(ctx, tx, taken.notice);
-    return taken.notice;
+    return taken;
   });
-  if (notice !== null) logNotice(ctx, notice);
+  if (taken.notice !== null) logNotice(ctx, taken.notice);
+  return taken;
 }
 
 /**
@@ -34,7 +37,11 @@ export async function keepAnswer(
 ): Promise<void> {
   if (budget === null || budget.contractId !== contractId) return;
   try {
-    await keepBudget(ctx, { install, contractId, budget, askedAt, dueAt: null });
+    const { nextReadAt: dueAt } = await keepBudget(ctx, { install, contractId, budget, askedAt });
+    const now = toInstant(ctx.clock.now());
+    await inTransaction(ctx.database, (tx) =>
+      moveJob(tx, 'budget', budgetKey({ install, contractId }).key, { now, dueAt }),
+    );
   } catch (error) {
     // The usage was accepted and must not be sent again; the budget is read again later.
     const fields = { err: toAppError(error), install, contractId };

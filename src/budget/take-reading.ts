@@ -9,13 +9,12 @@ export interface BudgetReading {
   budget: Budget;
   /** When the request began whose answer this is. */
   askedAt: string;
-  /** When the reading fell due, where it was asked for. The answer to a report was not. */
-  dueAt: string | null;
 }
 
 export interface Taken {
   row: Row<'budget'>;
   notice: BudgetNotice | null;
+  nextReadAt: string;
 }
 
 const hourMs = 3_600_000;
@@ -27,22 +26,16 @@ const dayMs = 24 * hourMs;
  */
 export function takeReading(known: Row<'budget'>, reading: BudgetReading, rules: NoticeRules): Taken {
   const isOlder = known.askedAt !== null && reading.askedAt < known.askedAt;
-  const answered = { ...known, attempts: 0, failure: null, notFoundAt: null };
+  const answered = { ...known, notFoundAt: null };
   const read = isOlder ? answered : { ...answered, ...toFacts(known, reading) };
   const found = foundIn(read);
   const decision = found && decideNotice(lastNoticeOf(known), found, rules);
   const row = decision === null ? read : { ...read, ...toNoticeColumns(decision, read, rules.now) };
-  const isMet = isDueFor(known, reading, rules.now);
   return {
-    row: isMet ? { ...row, nextReadAt: nextReadAt(row, rules.now) } : row,
+    row,
+    nextReadAt: nextReadAt(row, rules.now),
     notice: found && decision && toNotice(row, decision, decision.isRepeat ? rules.now.toISOString() : found.since),
   };
-}
-
-/** An earlier answer does not change what was asked for since, nor whether to read at all. */
-function isDueFor({ nextReadAt }: Row<'budget'>, { dueAt }: BudgetReading, now: Date): boolean {
-  if (nextReadAt === null) return false;
-  return dueAt === null ? nextReadAt > now.toISOString() : nextReadAt === dueAt;
 }
 
 function toFacts(known: Row<'budget'>, { budget, askedAt }: BudgetReading): Partial<Row<'budget'>> {

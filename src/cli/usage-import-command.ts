@@ -8,7 +8,7 @@ import { sayCount, stripControl } from '../lib/text.ts';
 import type { Columns } from '../operations/show.ts';
 import { formatList } from '../operations/text-table.ts';
 import { changeColumns, countColumns } from '../operations/usage-values.ts';
-import { clearImports } from '../usage/import/clear-imports-worker.ts';
+import { clearImports } from '../usage/import/clear-imports.ts';
 import { type ImportFormat, toTemplate } from '../usage/import/entry.ts';
 import { countImport, type ImportPreview, prepareImport } from '../usage/import/import-file.ts';
 import { dropImport } from '../usage/import/import-lines-store.ts';

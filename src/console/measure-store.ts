@@ -1,10 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
+import { countBudgetsByState } from '../budget/budget-store.ts';
 import type { Context } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { readDatabaseSize } from '../db/database-size.ts';
 import { listInstances } from '../db/instance-store.ts';
 import { type Instance, isInstanceRunning } from '../domain/instance.ts';
 import { countDueDeliveries } from '../inbox/inbox-store.ts';
+import { listFailingJobs } from '../jobs/job-store.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { alertKinds } from '../lib/troubles.ts';
 import { countByState } from '../memberships/membership-list-store.ts';
@@ -28,6 +30,8 @@ export async function measure(ctx: Context): Promise<void> {
   for (const { install, removed } of totals) metrics.removals.inc({ install }, removed);
   await measureAlerts(ctx);
   await measureAges(ctx);
+  await measureJobs(ctx);
+  await measureBudgets(ctx);
   metrics.databaseBytes.set(await readDatabaseSize(database));
 }
 
@@ -52,6 +56,22 @@ async function measureAges({ metrics, database, installs, clock }: Context): Pro
   metrics.readAge.reset();
   for (const { install, beganAt } of await readings.execute()) {
     if (beganAt !== null && installs.has(install)) metrics.readAge.set({ install }, ageOf(beganAt));
+  }
+}
+
+async function measureBudgets(ctx: Context): Promise<void> {
+  ctx.metrics.budgets.reset();
+  for (const { install, state, count } of await countBudgetsByState(ctx)) {
+    ctx.metrics.budgets.set({ install, state }, Number(count));
+  }
+}
+
+/** Of an install that is gone none is run any more. */
+async function measureJobs(ctx: Context): Promise<void> {
+  const { metrics, installs } = ctx;
+  metrics.jobsFailing.reset();
+  for (const { kind, install, count } of await listFailingJobs(ctx, 1)) {
+    if (install === '' || installs.has(install)) metrics.jobsFailing.set({ kind, install }, count);
   }
 }
 

@@ -4,6 +4,7 @@ import { budget } from './schema/budget.ts';
 import { evidence } from './schema/evidence.ts';
 import { inbox } from './schema/inbox.ts';
 import { installs } from './schema/installs.ts';
+import { jobs } from './schema/jobs.ts';
 import { memberships, removals } from './schema/memberships.ts';
 import { messages } from './schema/messages.ts';
 import { operation } from './schema/operation.ts';
@@ -18,6 +19,7 @@ const schema = {
   ...operation,
   ...inbox,
   ...installs,
+  ...jobs,
   ...evidence,
   ...memberships,
   ...tools,

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -81,21 +80,3 @@ async function countFreePages(tx: Transaction): Promise<number> {
 
 /** A page is moved within the file before it is freed. The number is small, so that no writer waits long. */
 const pagesPerStep = 64;
-const restMs = 20;
-const intervalMs = 10 * 60_000;
-/** 8 MiB. */
-const usuallyKeptPages = 2048;
-
-export function createVacuumWorker(database: Database, logger: Logger, clock: Clock): Loop {
-  return createLoop({
-    name: 'vacuum',
-    intervalMs,
-    logger,
-    clock,
-    async run(signal) {
-      if (!(await shrinkFile(database, usuallyKeptPages))) return 'idle';
-      await wait(restMs, undefined, { signal });
-      return 'more';
-    },
-  });
-}

@@ -80,3 +80,13 @@ export function httpStatusOf(code: ErrorCode): number {
 export function isTransient(error: AppError): boolean {
   return meanings[error.code].isTransient;
 }
+
+/** Whether another system refused the token with which it was asked. */
+export function refusesToken({ code }: Pick<AppError, 'code'>): boolean {
+  return code === 'unauthenticated' || code === 'forbidden';
+}
+
+/** Whether a system would answer other requests alike: it cannot be reached, wants rest, or refuses the token. */
+export function concernsAll(error: AppError): boolean {
+  return isTransient(error) || refusesToken(error);
+}

@@ -70,7 +70,7 @@ const isInNoList: Condition = (eb) =>
 
 /** Both as the index has them. Only the budgets of active contracts are read again. */
 const remaining = sql<number>`(1 - consumed_fraction)`;
-const hasBudget = sql<SqlBool>`(next_read_at is not null and consumed_fraction is not null)`;
+const hasBudget = sql<SqlBool>`(is_watched = 1 and consumed_fraction is not null)`;
 
 /**
  * One page: those with the least of their budget left come first, then those without a budget, by install and id.
@@ -147,7 +147,7 @@ async function listRest(
   limit: number,
 ): Promise<FundedContract[]> {
   let rows = selectContracts(ctx, filter).where((eb) =>
-    eb.or([eb('nextReadAt', 'is', null), eb('consumedFraction', 'is', null)]),
+    eb.or([eb('isWatched', 'is', null), eb('isWatched', '=', false), eb('consumedFraction', 'is', null)]),
   );
   if (after !== undefined) {
     const key = ['contract.install', 'contract.contractId'] as const;

@@ -12,6 +12,7 @@ import {
   settleDeliveries,
   settleUnreadDelivery,
 } from '../inbox/inbox-store.ts';
+import { hurryJobs } from '../jobs/job-store.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { backoffMs } from '../lib/retry.ts';
@@ -40,8 +41,6 @@ export const restBesideOthers: Rest = async (ms, signal) => {
 export interface IntakePorts {
   /** Requests a reading of whole installs, in the transaction that takes in the cause. */
   wantInstallRead(tx: Transaction, installs: string[], now: string): Promise<void>;
-  /** The same for what waits for money. */
-  wantPaymentsRead(tx: Transaction, installs: string[], now: string): Promise<void>;
   /** Whether deliveries are being stored right now. */
   isReceiverBusy(): boolean;
   rest?: Rest;
@@ -169,7 +168,7 @@ async function takeDue(
     const applied = await applyEvidence(ctx, tx, evidence, now, named);
     await requestReads(tx, toRead, now);
     await ports.wantInstallRead(tx, installs, now);
-    await ports.wantPaymentsRead(tx, ofPayments, now);
+    await hurryJobs(tx, 'payments', ofPayments, now);
     await settleAll(tx, batch, applied.held);
     return { ...applied, batch, isReadWanted: toRead.length + installs.length > 0 };
   });

@@ -119,16 +119,18 @@ const table = {
     ['install', 'state'],
     'Active contracts, by the state of their budget at the last reading',
   ),
-  budgetReads: counter(
-    'gangway_budget_reads_total',
-    ['install', 'outcome'],
-    'Reads of budgets from the marketplace, by outcome',
-  ),
   notifications: counter(
     'gangway_notifications_total',
     ['channel', 'outcome'],
     'Attempts to send a message with notices, by outcome; and notices whose channel is gone',
   ),
+  jobs: counter('gangway_jobs_total', ['kind', 'install', 'outcome'], 'Runs of jobs, by outcome: done, failed'),
+  jobDueAge: gauge(
+    'gangway_job_due_age_seconds',
+    ['kind'],
+    'For how long the job of a kind that is due the longest has been due, as seen by this instance; 0 if none is due',
+  ),
+  jobsFailing: gauge('gangway_jobs_failing', ['kind', 'install'], 'Jobs whose last run failed'),
   instances: gauge(
     'gangway_instances',
     ['state'],

@@ -4,11 +4,8 @@ import { createLoop, type Loop } from '../lib/loop.ts';
 import { createOutbox } from '../lib/outbox.ts';
 import { backoffMs } from '../lib/retry.ts';
 import { composeInvitation, type MailStyle } from './compose-invitation.ts';
-import { purgeCounts } from './mail-count-store.ts';
 import { claimMail, type MailClaim, settleMail } from './mail-store.ts';
 import { longestSendMs, type MailResult, type SendMail } from './send-mail.ts';
-
-const purgeMs = 3_600_000;
 
 /** How invitations are mailed. */
 export interface Mailing {
@@ -19,21 +16,12 @@ export interface Mailing {
 /** Mails invitations one after the other; any instance may. */
 export function createMailWorker(ctx: Context, mailing: Mailing): Loop {
   const { logger, clock } = ctx;
-  const mailNext = createMailing(ctx, mailing);
-  let purgeAt = '';
   return createLoop({
     name: 'mail',
     pollMs: ctx.pollMs,
     logger,
     clock,
-    async run(signal) {
-      const now = toInstant(clock.now());
-      if (now >= purgeAt) {
-        await purgeCounts(ctx, now);
-        purgeAt = instantIn(clock, purgeMs);
-      }
-      return await mailNext(signal);
-    },
+    run: createMailing(ctx, mailing),
   });
 }
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { findBudgets } from '../budget/budget-store.ts';
-import type { Row } from '../db/schema.ts';
+import { type BudgetAndReading, findBudgets } from '../budget/budget-store.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Bearing } from '../memberships/explain-store.ts';
 import { listWhatStopsAll } from '../operator/load-running.ts';
@@ -86,7 +85,7 @@ export function sayExplanation(explanation: Explanation): string {
 }
 
 /** With the last notice of it. */
-function toBudget({ notifiedState: state, notifiedAt: at, ...budget }: Row<'budget'>) {
+function toBudget({ notifiedState: state, notifiedAt: at, ...budget }: BudgetAndReading) {
   return { ...budget, lastNotice: state === null || at === null ? null : { state, at } };
 }
 

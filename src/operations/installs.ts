@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { unwatchBudgetsOf } from '../budget/budget-store.ts';
 import { dropPayments } from '../budget/payment-store.ts';
 import { nameRule, projectRule } from '../config/text-rules.ts';
 import { writeAudit } from '../db/audit-store.ts';
@@ -11,6 +12,7 @@ import { listLiveLinks } from '../evidence/contract-store.ts';
 import { takesGuidelines } from '../guidelines/read-targets.ts';
 import { findConnectedInstall, removeConnectedInstall } from '../installs/install-store.ts';
 import { dropSubscription, findSubscription } from '../installs/subscription/subscription-store.ts';
+import { dropJobsOf } from '../jobs/job-store.ts';
 import { postponeInstalls } from '../memberships/derivation-store.ts';
 import { refuseOrphaning } from '../memberships/find-orphans.ts';
 import { countByState } from '../memberships/membership-list-store.ts';
@@ -253,6 +255,8 @@ export const operations = group('installs', {
           await dropSubscription(tx, install);
           await dropFeed(tx, install);
           await dropPayments(tx, install);
+          await unwatchBudgetsOf(tx, install);
+          await dropJobsOf(tx, install);
           await postponeInstalls(tx, [install]);
           await writeAudit(tx, by, 'installs remove', install, { before: known && describeDestination(known) });
         });

@@ -4,7 +4,6 @@ import {
   nameWaitingOfTool,
   type WaitingMemberships,
 } from '../converge/tool-trouble-store.ts';
-import type { Row } from '../db/schema.ts';
 import { isOfHiddenMembers, isTroubleCurrent, sayToolProblem } from '../domain/tool-trouble.ts';
 import type { Storage } from '../keys/storage.ts';
 import { sayCount } from '../lib/text.ts';
@@ -12,7 +11,7 @@ import { isRaised, type TroubleKind } from '../lib/trouble-rules.ts';
 import { isAlert, type TroubleFacts, toTrouble } from '../lib/troubles.ts';
 import { listStandingAlerts, type StoredAlert } from '../notify/alert-store.ts';
 import { listUsageTroubles, type UsageTrouble } from '../usage/due/trouble-store.ts';
-import { listFallenTotals, listScopes } from '../usage/read/scope-store.ts';
+import { type ListedScope, listFallenTotals, listScopes } from '../usage/read/scope-store.ts';
 
 /** A slow call is no trouble until a trainer has waited for this long. */
 const patienceMs = 2 * 60_000;
@@ -119,7 +118,7 @@ async function findUncounted(ctx: Reported): Found {
   ];
 }
 
-async function scopesOf(ctx: Reported): Promise<Row<'usageScope'>[]> {
+async function scopesOf(ctx: Reported): Promise<ListedScope[]> {
   const tools = new Set([...ctx.installs.values()].map(({ tool }) => tool));
   return (await listScopes(ctx)).filter(({ tool }) => tools.has(tool));
 }
@@ -128,7 +127,7 @@ async function findUnreadScopes(ctx: Reported): Found {
   const failing = (await scopesOf(ctx)).filter(
     ({ failingSince, failure }) => failingSince !== null && failure !== null,
   );
-  const isWorrying = ({ attempts }: Row<'usageScope'>) => attempts >= worryingFailures;
+  const isWorrying = ({ attempts }: ListedScope) => attempts >= worryingFailures;
   const gone = failing.filter(({ goneSince }) => goneSince !== null);
   const others = failing.filter(({ goneSince }) => goneSince === null);
   const [never, before] = [true, false].map((isNew) =>
@@ -143,7 +142,7 @@ async function findUnreadScopes(ctx: Reported): Found {
 
 const mostScopes = 5;
 
-function perTool(scopes: readonly Row<'usageScope'>[], kind: TroubleKind): TroubleFacts[] {
+function perTool(scopes: readonly ListedScope[], kind: TroubleKind): TroubleFacts[] {
   return [...Map.groupBy(scopes, ({ tool }) => tool)].map(([tool, some]) => {
     const named = some.slice(0, mostScopes).map(({ scope }) => scope);
     const more = some.length > mostScopes ? ` and ${some.length - mostScopes} more` : '';

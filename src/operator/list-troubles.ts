@@ -1,7 +1,6 @@
 import type { Adapter } from '../adapters/adapter.ts';
-import { countBudgetsByState, countFailingBudgets } from '../budget/budget-store.ts';
-import { listFailingPayments, listPendingPayments } from '../budget/payment-store.ts';
-import { listFailingReaders } from '../budget/reader-store.ts';
+import { countBudgetsByState, countUnknownBudgets } from '../budget/budget-store.ts';
+import { listPendingPayments } from '../budget/payment-store.ts';
 import type { Config } from '../config/config-schema.ts';
 import { listUndelivered, waitsFor } from '../converge/invitation-store.ts';
 import type { Row } from '../db/schema.ts';
@@ -9,10 +8,10 @@ import type { ErrorCode } from '../domain/errors.ts';
 import { statusOfLink } from '../domain/evidence-status.ts';
 import { isBlocked } from '../domain/guideline-state.ts';
 import { countDisputedContracts, listLiveLinks } from '../evidence/contract-store.ts';
-import { listManualReadings } from '../guidelines/guideline-reading-store.ts';
 import { listGuidelines } from '../guidelines/guideline-store.ts';
 import { countTroubled } from '../inbox/delivery-list-store.ts';
 import { listTroubledSubscriptions } from '../installs/subscription/subscription-store.ts';
+import { listFailingJobs } from '../jobs/job-store.ts';
 import type { Storage } from '../keys/storage.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { sayCount } from '../lib/text.ts';
@@ -21,7 +20,6 @@ import { byUrgency, type Trouble, type TroubleFacts, toTrouble } from '../lib/tr
 import { countStuckPeople, countUndecided } from '../memberships/membership-list-store.ts';
 import { explainCrossing, outsideOf, usageScopeOf } from '../memberships/wall.ts';
 import { countTroubledDispatches } from '../notify/dispatch-store.ts';
-import { listFailingFeeds } from '../reconcile/feed/feed-store.ts';
 import { listInstallStates } from '../reconcile/read/install-state-store.ts';
 import { listSuspects } from '../reconcile/runs/suspect-store.ts';
 import { listPlans } from '../removals/plan-store.ts';
@@ -59,6 +57,7 @@ export async function listTroubles(ctx: Watched, file?: ConfigFile): Promise<Tro
     ...(await findDeliveries(ctx)),
     ...(await findBudgets(ctx)),
     ...(await findPayments(ctx)),
+    ...(await findFailingJobs(ctx)),
     ...(await findWorkTroubles(ctx)),
     ...(await findGuidelines(ctx)),
     ...(await findChannels(ctx)),
@@ -88,7 +87,6 @@ async function findRemovals(ctx: Watched): Found {
 async function findOfInstalls(ctx: Watched): Found {
   const states = (await listInstallStates(ctx)).filter(isOf(ctx));
   const endpoints = (await listTroubledSubscriptions(ctx)).filter(isOf(ctx));
-  const feeds = (await listFailingFeeds(ctx)).filter(isOf(ctx));
   return [
     ...states
       .filter(({ heldSince, failure }) => heldSince !== null || failure !== null)
@@ -98,9 +96,6 @@ async function findOfInstalls(ctx: Watched): Found {
         const kind = failure === null ? 'install_new' : kindOfRefusal(failureCode);
         return { kind, install, since: heldSince ?? readWantedAt, detail };
       }),
-    ...feeds.map(({ install, failure: detail, failingSince: since }): TroubleFacts => {
-      return { kind: 'feed_unread', install, since, detail };
-    }),
     ...endpoints.map(({ install, trouble: { says: detail, action, isTransient } }): TroubleFacts => {
       return { kind: isTransient ? 'endpoint_unchecked' : 'endpoint_trouble', install, detail, action };
     }),
@@ -172,19 +167,20 @@ async function findDeliveries({ database }: Watched): Found {
 
 async function findBudgets(ctx: Watched): Found {
   const counts = (await countBudgetsByState(ctx)).filter(isOf(ctx));
-  const unread = (await countFailingBudgets(ctx, worryingFailures)).filter(isOf(ctx));
-  const silent = (await listFailingReaders(ctx, worryingFailures)).filter(isOf(ctx));
+  const unknown = (await countUnknownBudgets(ctx)).filter(isOf(ctx));
   return [
     ...counts.flatMap(({ install, state, count }): TroubleFacts[] =>
       state === 'low' || state === 'depleted' ? [{ kind: `budget_${state}`, install, count: Number(count) }] : [],
     ),
-    ...unread.map(({ install, count }): TroubleFacts => {
-      const what = `budgets of ${sayCount(Number(count), 'contract')}`;
-      const about = { reading: 'budgets of contracts' };
-      return { kind: 'reading_fails', install, count: Number(count), about, names: { what } };
+    ...unknown.map(({ install, count }) => {
+      const detail = 'The marketplace does not have them on a linked job';
+      return { ...readingFails('unknown contracts', { install, failure: detail }), ...budgetsOf(count) };
     }),
-    ...silent.map((one) => readingFails('budgets', one)),
   ];
+}
+
+function budgetsOf(count: number) {
+  return { count: Number(count), names: { what: `budgets of ${sayCount(Number(count), 'contract')}` } };
 }
 
 const mostPayments = 20;
@@ -196,13 +192,32 @@ function readingFails(what: string, { install, failure }: { install: string; fai
 
 async function findPayments(ctx: Watched): Found {
   const waiting = (await listPendingPayments(ctx)).filter(isOf(ctx));
-  const failing = (await listFailingPayments(ctx, worryingFailures)).filter(isOf(ctx));
+  return nameFirst(waiting, mostPayments, toPayment, ([install, { length: count, [0]: oldest }]) => {
+    const payment = sayCount(count, 'more payment');
+    return { kind: 'payment_waiting', install, since: oldest?.firstSeenAt ?? null, count, names: { payment } };
+  });
+}
+
+const readBy: Partial<Record<string, string>> = {
+  budget: 'budgets',
+  guidelines: 'manuals',
+  payments: 'waiting payments',
+};
+
+/** What jobs read, and have not been able to read several times in a row. */
+async function findFailingJobs(ctx: Watched): Found {
+  const failing = (await listFailingJobs(ctx, worryingFailures)).filter(isOf(ctx));
+  const feeds = (await listFailingJobs(ctx, 1)).filter((one) => isOf(ctx)(one) && one.kind === 'feed');
   return [
-    ...nameFirst(waiting, mostPayments, toPayment, ([install, { length: count, [0]: oldest }]) => {
-      const payment = sayCount(count, 'more payment');
-      return { kind: 'payment_waiting', install, since: oldest?.firstSeenAt ?? null, count, names: { payment } };
+    ...feeds.map(({ install, since, failure: detail }): TroubleFacts => {
+      return { kind: 'feed_unread', install, since, detail };
     }),
-    ...failing.map((one) => readingFails('waiting payments', one)),
+    ...failing.flatMap((one) => {
+      const what = readBy[one.kind];
+      if (what === undefined) return [];
+      const isOfSome = one.kind === 'budget' && !one.holdsOthers;
+      return [{ ...readingFails(what, one), ...(isOfSome && budgetsOf(one.count)) }];
+    }),
   ];
 }
 
@@ -276,15 +291,9 @@ async function findGuidelines(ctx: Watched): Found {
   const blocked = (await listGuidelines(ctx)).filter(
     (row) => isOf(ctx)(row) && isBlocked(row) && row.lookedAt > before,
   );
-  const unread = (await listManualReadings(ctx)).filter(
-    ({ install, failures }) => ctx.installs.get(install)?.guidelines === true && failures >= worryingFailures,
-  );
-  return [
-    ...blocked.map(({ tool, project, says, install }): TroubleFacts => {
-      return { kind: 'guideline_unwritten', install, tool, detail: says, about: { project } };
-    }),
-    ...unread.map((one) => readingFails('manuals', one)),
-  ];
+  return blocked.map(({ tool, project, says, install }): TroubleFacts => {
+    return { kind: 'guideline_unwritten', install, tool, detail: says, about: { project } };
+  });
 }
 
 /** Channels that have not accepted their notices yet: shown long before the notices are given up. */

@@ -1,9 +1,12 @@
 import { beforeEach, expect, it } from 'vitest';
-import { beginAnswer, createAnswerPurgeWorker, purgeAnswers } from '../../src/api/kept-answer-store.ts';
+import { beginAnswer, purgeAnswers } from '../../src/api/kept-answer-store.ts';
 import { answerOnce } from '../../src/api/serve-api.ts';
+import { housekeeping } from '../../src/app/housekeeping.ts';
 import type { Context } from '../../src/context.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import { createTestContext } from '../support/engine-harness.ts';
+import type { JobKind } from '../../src/jobs/job.ts';
+import { createJobWorker } from '../../src/jobs/job-worker.ts';
+import { createTestContext, startLoops } from '../support/engine-harness.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 import { until } from '../support/until.ts';
@@ -109,10 +112,9 @@ describeAnyDatabase('an act with a key', (openFresh) => {
     clock.advance(12 * hourMs);
     await once({ key: 'k2' });
     clock.advance(12 * hourMs + 1);
-    const loop = createAnswerPurgeWorker(ctx);
-    loop.start();
+    const kind = housekeeping.find(({ name }) => name === 'purge answers') as JobKind;
+    startLoops(createJobWorker(ctx, [kind]));
     await until('the first is gone', rows, ({ length }) => length === 1);
-    await loop.stop();
     expect(await purgeAnswers(ctx, clock.now().toISOString(), 10)).toBe(1);
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type KnownPayment, takePayments } from '../../src/budget/take-payments.ts';
+import { takePayments } from '../../src/budget/payment-job.ts';
+import type { KnownPayment } from '../../src/budget/payment-store.ts';
 import type { PendingPayment } from '../../src/sources/record-schema.ts';
 
 const at = (minute: number) => new Date(Date.UTC(2026, 2, 15, 12, minute)).toISOString();

@@ -106,6 +106,23 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     expect(readRoster(workspace.rosterFile)).toEqual({ 'street-signs': trainers });
   });
 
+  it('has nothing left to be done where it was removed, and its budgets read anew where it is connected again', async () => {
+    await connect('--job', `${jobId}=street-signs`);
+    const budget = { install: 'own', contractId: 'c1' };
+    await workspace.withStorage(async ({ database: { kysely } }) => {
+      const dueAt = '2026-01-01T00:00:00.000Z';
+      await kysely
+        .insertInto('budget')
+        .values({ ...budget, isWatched: true })
+        .execute();
+      await kysely.insertInto('job').values({ kind: 'budget', key: 'own/c1', install: 'own', dueAt }).execute();
+      await run('installs', 'remove', 'own', '--accept-orphans');
+      const jobs = kysely.selectFrom('job').select('key').where('install', '=', 'own');
+      expect(await jobs.execute()).toEqual([]);
+      expect(await kysely.selectFrom('budget').select('isWatched').execute()).toEqual([{ isWatched: false }]);
+    });
+  });
+
   it('asks for a personal token, and does not show what is typed', async () => {
     const stdin = createStdin(account.token);
     const command = startAt(stdin, 'connect', 'own', '--employer', '--config', workspace.configFile);

@@ -117,7 +117,7 @@ describe('gangway status', () => {
     await workspace.pretendRunning();
     expect(await probe()).toBe(0);
     await workspace.withStorage(async ({ database: { kysely } }) => {
-      const budget = { ...noBudget, install: 'acme', contractId: 'c1', nextReadAt: '2026-03-15T12:00:00.000Z' };
+      const budget = { ...noBudget, install: 'acme', contractId: 'c1', isWatched: true };
       await kysely
         .insertInto('budget')
         .values({ ...budget, state: 'low' })

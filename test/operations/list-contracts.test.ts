@@ -55,7 +55,7 @@ describeAnyDatabase('the list of contracts', (openFresh) => {
         contractId,
         consumedFraction: used[contractId] ?? null,
         // The budget of a contract that has ended is not read any more.
-        nextReadAt: contractId === 'over' ? null : '2026-03-16T10:00:00.000Z',
+        isWatched: contractId !== 'over',
       }));
     await kysely.insertInto('budget').values(budgets).execute();
     const expected = [

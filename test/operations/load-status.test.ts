@@ -143,17 +143,25 @@ describeAnyDatabase('how it is doing', (openFresh) => {
         .values({ ...noBudget, install, contractId, ...more })
         .execute();
     };
-    const nextReadAt = hour;
-    await keep('c1', { nextReadAt, state: 'depleted' });
-    await keep('c2', { nextReadAt, state: 'low' });
-    await keep('c3', { nextReadAt, state: 'low', failure: 'no answer', attempts: 3 });
-    await keep('c4', { nextReadAt, state: 'ok', failure: 'no answer', attempts: 2 });
-    await keep('c5', { nextReadAt, failure: 'no such contract', notFoundAt: hour });
-    await keep('over', { state: 'depleted', failure: 'no answer', attempts: 9 });
-    await keep('strange', { nextReadAt, state: 'low', attempts: 9 }, 'globex');
-    const failure = 'answered 403';
-    const readers = ['acme', 'globex'].map((install) => ({ install, failure, attempts: 3 }));
-    await kysely.insertInto('budgetReader').values(readers).execute();
+    const isWatched = true;
+    await keep('c1', { isWatched, state: 'depleted' });
+    await keep('c2', { isWatched, state: 'low' });
+    await keep('c3', { isWatched, state: 'low' });
+    await keep('c4', { isWatched, state: 'ok' });
+    await keep('c5', { isWatched, notFoundAt: hour });
+    await keep('over', { state: 'depleted', notFoundAt: hour });
+    await keep('strange', { isWatched, state: 'low', notFoundAt: hour }, 'globex');
+    const fail = async (key: string, attempts: number, install = 'acme', holdsOthers = false) => {
+      const failed = { attempts, failure: 'answered 500', failingSince: hour, holdsOthers };
+      await kysely
+        .insertInto('job')
+        .values({ kind: 'budget', key, install, dueAt: hour, ...failed })
+        .execute();
+    };
+    await fail('acme/c2', 3);
+    await fail('acme/c3', 3);
+    await fail('acme/c4', 2);
+    await fail('globex/strange', 3, 'globex');
     const { budgets } = await load();
     expect(budgets).toEqual([
       { install: 'acme', state: 'depleted', count: 1 },
@@ -163,9 +171,11 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     expect(await troubles()).toMatchObject([
       { kind: 'budget_depleted', install: 'acme', count: 1 },
       { kind: 'budget_low', install: 'acme', count: 2 },
-      { kind: 'reading_fails', says: 'The budgets of 2 contracts of acme cannot be read.' },
-      { kind: 'reading_fails', says: 'The budgets of acme cannot be read.', detail: 'answered 403' },
+      { kind: 'reading_fails', says: 'The budgets of 1 contract of acme cannot be read.' },
+      { kind: 'reading_fails', says: 'The budgets of 2 contracts of acme cannot be read.', detail: 'answered 500' },
     ]);
+    await fail('acme/c1', 3, 'acme', true);
+    expect((await troubles()).at(-1)).toMatchObject({ says: 'The budgets of acme cannot be read.' });
   });
 
   it('names work that is not paid: how many days, how many hours, and the oldest, whatever its age', async () => {

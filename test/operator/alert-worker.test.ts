@@ -80,10 +80,10 @@ describeAnyDatabase('a trouble that is listed', (openFresh) => {
     const { alerting, telling } = await open();
     const { kysely } = telling.database;
     const failingSince = telling.clock.now().toISOString();
-    const failing = { attempts: 3, failure: 'answered 403', failingSince };
+    const failing = { failure: 'answered 403', failingSince };
     await kysely
       .insertInto('usageScope')
-      .values({ tool: 'studio', scope: 'lamps', install: 'acme', ...failing })
+      .values({ tool: 'studio', scope: 'lamps', ...failing })
       .execute();
     for (let minute = 1; minute < 10; minute += 1) await alerting.ask();
     expect(await alerting.announced('usage_never_read')).toEqual([]);

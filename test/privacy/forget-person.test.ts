@@ -6,7 +6,7 @@ import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
 import type { MembershipState } from '../../src/domain/membership.ts';
 import { openBody, pageDeliveries } from '../../src/inbox/inbox-store.ts';
 import { type ForgetWish, forgetPerson } from '../../src/privacy/forget-person.ts';
-import { createSweep } from '../../src/privacy/retention-worker.ts';
+import { createSweep } from '../../src/privacy/sweep.ts';
 import { keepFindings } from '../../src/reconcile/drift/finding-store.ts';
 import { openForTest, sqlite } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
@@ -470,5 +470,5 @@ async function countNamed(engine: Engine): Promise<number> {
 
 async function sweepThrough(engine: Engine): Promise<void> {
   const sweep = createSweep(engine);
-  while ((await sweep()) === 'more');
+  while (await sweep());
 }

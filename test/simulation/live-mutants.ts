@@ -113,10 +113,9 @@ export const liveMutants: readonly LiveMutant[] = [
   },
   {
     rule: 'The feed is moved on after its page is stored',
-    file: 'src/reconcile/feed/feed-worker.ts',
-    find: '    await store(ctx, ports, install, updates, readAt);\n    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, ctx.config.feed.everyMs);\n    await keepFeed(ctx, feed, { cursor, readAt, nextReadAt, failures: 0, failure: null, failingSince: null });',
-    replace:
-      '    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, ctx.config.feed.everyMs);\n    await keepFeed(ctx, feed, { cursor, readAt, nextReadAt, failures: 0, failure: null, failingSince: null });\n    await store(ctx, ports, install, updates, readAt);',
+    file: 'src/reconcile/feed/feed-job.ts',
+    find: '  await store(ctx, ports, install, updates, readAt);\n  await keepFeed(ctx, feed, { cursor, readAt });',
+    replace: '  await keepFeed(ctx, feed, { cursor, readAt });\n  await store(ctx, ports, install, updates, readAt);',
     leaning: { often: ['hire', 'events_lost', 'disk_full'] },
   },
   {

@@ -1,9 +1,10 @@
-import { readBudgets, sweepContracts } from '../../src/budget/budget-worker.ts';
-import { installsWithBudgetsDue } from '../../src/budget/reader-store.ts';
+import { budgetJob } from '../../src/budget/budget-job.ts';
+import { type BudgetAndReading, findBudgets } from '../../src/budget/budget-store.ts';
+import { sweepContracts } from '../../src/budget/sweep-budgets.ts';
 import type { Context } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
-import type { Row } from '../../src/db/schema.ts';
 import type { BudgetNotice } from '../../src/domain/notice.ts';
+import { runNextJob } from '../../src/jobs/job-worker.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { knownOfInstall } from '../../src/reconcile/read/install-state-store.ts';
 import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
@@ -35,7 +36,8 @@ export interface BudgetWorld {
   work(contractId: string, hours: number): Promise<void>;
   /** Looks for what is to be read, and reads it. */
   look(ctx?: Context): Promise<void>;
-  rows(): Promise<Row<'budget'>[]>;
+  /** By the id of their contract. */
+  rows(): Promise<BudgetAndReading[]>;
 }
 
 export async function openBudgetWorld(database: Database, hears?: Alerting['hears']): Promise<BudgetWorld> {
@@ -92,13 +94,12 @@ export async function openBudgetWorld(database: Database, hears?: Alerting['hear
     },
     async look(ctx = own) {
       await sweepContracts(ctx);
-      const due = () => installsWithBudgetsDue(ctx, [...ctx.sources.keys()], toInstant(clock.now()));
-      const hold = { renew: async () => undefined, beat: () => undefined };
-      for (let [install] = await due(); install !== undefined; [install] = await due()) {
-        await readBudgets(ctx, install, signal, hold);
-      }
+      for (const install of ctx.sources.keys()) while (await runNextJob(ctx, budgetJob, install, signal));
     },
-    rows: () => database.kysely.selectFrom('budget').selectAll().orderBy('contractId').execute(),
+    async rows() {
+      const rows = await database.kysely.selectFrom('budget').select('contractId').orderBy('contractId').execute();
+      return (await Promise.all(rows.map(({ contractId }) => findBudgets(engine, contractId)))).flat();
+    },
   };
   return world;
 }

@@ -179,11 +179,11 @@ export async function openEmployerJourney(
 
   /** Nothing of the feed is due, whether it could be read or not. An account that was never read has none. */
   async function untilFeedIsTried(): Promise<void> {
-    const feed = storage.database.kysely.selectFrom('feed').selectAll();
+    const job = storage.database.kysely.selectFrom('job').select('dueAt').where('kind', '=', 'feed');
     await until(
       'the feed is read',
-      () => feed.executeTakeFirst(),
-      (row) => row !== undefined && row.nextReadAt > clock.now().toISOString(),
+      () => job.executeTakeFirst(),
+      (row) => row !== undefined && row.dueAt > clock.now().toISOString(),
     );
   }
 

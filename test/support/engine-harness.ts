@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
-import { wantPaymentsRead } from '../../src/budget/payment-store.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import type { Context } from '../../src/context.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
@@ -133,7 +132,7 @@ export function createEngine(
     alerts,
     logger: log.logger,
     routeLink,
-    intake: { wantInstallRead: wantRead, wantPaymentsRead, isReceiverBusy: () => false },
+    intake: { wantInstallRead: wantRead, isReceiverBusy: () => false },
     // Nothing is known to tell of work.
     braking: { beforeDeciding: async () => undefined, wantLists, wantScopes, scopeOf: () => undefined },
     brake: () => brakeDue(engine, engine.braking),

@@ -338,11 +338,6 @@ async function firstUnfinished(tx: Transaction, now: string): Promise<object[]> 
       // One that is under way has been tried; one that waits for others to be taken out has not.
       .where((eb) => eb.or([eb('nextAttemptAt', '<=', now), eb('attempts', '>', 0)]))
       .where('nextAttemptAt', 'is not', null),
-    // A reading of work has trainers looked for whose work it finds.
-    tx
-      .selectFrom('usageScope')
-      .select(['scope as scopeToRead', 'attempts', 'nextReadAt', 'leasedUntil'])
-      .where((eb) => eb.or([eb('nextReadAt', '<=', now), isLeased])),
     tx
       .selectFrom('membership')
       .select(['id as membership', 'state', 'attempts', 'failure'])
@@ -353,9 +348,11 @@ async function firstUnfinished(tx: Transaction, now: string): Promise<object[]> 
       // What waits for an install to be read is done once that can be read.
       .where((eb) => eb.not(isHeldBack(eb))),
     tx
-      .selectFrom('subscription')
-      .select(['install as subscriptionToCheck', 'nextCheckAt'])
-      .where('nextCheckAt', '<=', now),
+      .selectFrom('job')
+      .select(['kind as job', 'key', 'attempts', 'failure', 'dueAt', 'leasedUntil'])
+      // A reading of work has trainers looked for whose work it finds.
+      .where((eb) => eb.or([eb('kind', '=', 'subscription'), eb('kind', 'like', 'work in %')]))
+      .where((eb) => eb.or([eb('dueAt', '<=', now), isLeased])),
   ];
   for (const step of steps) {
     const unfinished: object[] = await step.execute();

@@ -1,9 +1,10 @@
 import { onTestFinished } from 'vitest';
-import { listPendingPayments, wantPaymentsRead } from '../../src/budget/payment-store.ts';
-import { readPayments } from '../../src/budget/payment-worker.ts';
+import { paymentJob } from '../../src/budget/payment-job.ts';
+import { listPendingPayments } from '../../src/budget/payment-store.ts';
 import type { Context } from '../../src/context.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
-import { withLock } from '../../src/db/lock.ts';
+import { addJobs, hurryJobs } from '../../src/jobs/job-store.ts';
+import { runNextJob } from '../../src/jobs/job-worker.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createEmployerSource } from '../../src/sources/employer/create-employer-source.ts';
@@ -45,6 +46,7 @@ export async function openPaymentWorld(database: Database, hears?: Alerting['hea
   const links = fixedLinks(new Map([[jobId, 'signs']]));
   const source = createEmployerSource({ baseUrl: front.baseUrl, token, links, pacing });
   const ctx: Context = { ...engine, sources: new Map([[install, source]]) };
+  await addJobs(ctx, [{ kind: 'payments', key: install, install }], toInstant(clock.now()));
   return {
     engine,
     sandbox,
@@ -52,11 +54,9 @@ export async function openPaymentWorld(database: Database, hears?: Alerting['hea
     accountId,
     contractId,
     ctx,
-    ask: () => inTransaction(database, (tx) => wantPaymentsRead(tx, [install], toInstant(clock.now()))),
+    ask: () => inTransaction(database, (tx) => hurryJobs(tx, 'payments', [install], toInstant(clock.now()))),
     async read(given = ctx) {
-      const { signal } = new AbortController();
-      const lock = { name: 'payments:acme', what: 'The list', leaseMs: 90_000, patienceMs: 0, signal };
-      return (await withLock(given, lock, (hold) => readPayments(given, install, signal, hold))) ?? false;
+      return await runNextJob(given, paymentJob, install, new AbortController().signal);
     },
     waiting: async () => (await listPendingPayments(engine)).map(({ paymentId }) => paymentId),
   };

@@ -4,15 +4,18 @@ import type { Context } from '../../src/context.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Counts } from '../../src/domain/usage.ts';
+import { createJobWorker } from '../../src/jobs/job-worker.ts';
 import { toInstant } from '../../src/lib/clock.ts';
+import type { Loop } from '../../src/lib/loop.ts';
 import { createLinkRouter } from '../../src/memberships/link-router.ts';
 import { knownOfInstall } from '../../src/reconcile/read/install-state-store.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import type { CallNotes, UsageEntry } from '../../src/sources/source.ts';
 import { listWorkScopes } from '../../src/usage/read/find-scopes.ts';
-import { readNextScope } from '../../src/usage/read/read-scope.ts';
+import { readNextScope, workJobs } from '../../src/usage/read/read-scope.ts';
 import { keepScopes, wantScopes } from '../../src/usage/read/scope-store.ts';
+import { workSweepJob } from '../../src/usage/read/sweep-scopes.ts';
 import type { ReportWanted } from '../../src/usage/report/plan-install.ts';
 import { type InstallReport, reportUsage } from '../../src/usage/report/report-usage.ts';
 import type { OnAnswer } from '../../src/usage/report/send-usage.ts';
@@ -329,4 +332,9 @@ async function letIn({ database, membershipRows }: Engine): Promise<void> {
 
 async function forgetComplete(database: Database): Promise<void> {
   await inTransaction(database, (tx) => tx.updateTable('usageScope').set({ completeBeganAt: null }).execute());
+}
+
+/** Finds and reads the work in all tools. */
+export function createWorkReader(ctx: Context): Loop {
+  return createJobWorker(ctx, [...workJobs(ctx), workSweepJob]);
 }

@@ -6,6 +6,7 @@ import type { InvitationContent } from '../../src/domain/invitation.ts';
 import type { MembershipState } from '../../src/domain/membership.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { wantRead } from '../../src/reconcile/read/install-state-store.ts';
+import { wantScopes } from '../../src/usage/read/scope-store.ts';
 import { sqlite } from '../support/databases.ts';
 import { type Journey, openJourney } from '../support/journey.ts';
 import { collectWork } from '../support/read-work.ts';
@@ -123,7 +124,9 @@ export async function readWork({ storage, clock }: Journey) {
   const { kysely } = storage.database;
   clock.advance(60_000);
   const now = toInstant(clock.now());
-  await inTransaction(storage.database, (tx) => tx.updateTable('usageScope').set({ nextReadAt: now }).execute());
+  const known = await kysely.selectFrom('usageScope').select(['tool', 'scope']).execute();
+  const wanted = known.map((one) => ({ ...one, install: 'acme' }));
+  await inTransaction(storage.database, (tx) => wantScopes(tx, wanted, now));
   const scopes = () => kysely.selectFrom('usageScope').select('readBeganAt').execute();
   await until('the work was read', scopes, (read) =>
     read.some(({ readBeganAt }) => readBeganAt !== null && readBeganAt >= now),

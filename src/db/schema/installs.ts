@@ -39,7 +39,6 @@ export const installs = {
   subscription: table(
     {
       install: text(),
-      nextCheckAt: instant().nullable(),
       checkedAt: instant().nullable(),
       /** What the last check could not repair, as JSON. */
       trouble: text().nullable(),
@@ -99,13 +98,8 @@ export const installs = {
       grantId: text(),
       /** Every event up to it is stored; null before the first. */
       cursor: text().nullable(),
-      nextReadAt: instant(),
       /** When the last reading that was answered began. */
       readAt: instant().nullable(),
-      /** How many readings in a row have failed. */
-      failures: integer(),
-      failure: text().nullable(),
-      failingSince: instant().nullable(),
     },
     { key: ['install', 'grantId'] },
   ),

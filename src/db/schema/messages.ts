@@ -108,17 +108,4 @@ export const messages = {
     },
     { key: ['tool', 'project'] },
   ),
-
-  /** When the publications of an install are read next. */
-  guidelineReading: table(
-    {
-      install: text(),
-      nextReadAt: instant(),
-      /** When the last reading that was answered began. */
-      readAt: instant().nullable(),
-      failures: integer(),
-      failure: text().nullable(),
-    },
-    { key: ['install'] },
-  ),
 };

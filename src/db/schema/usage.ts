@@ -13,13 +13,7 @@ export const usage = {
     {
       tool: text(),
       scope: text(),
-      /** The install that a reading was last wanted for. */
-      install: text().default(''),
-      /** When to read it (again); null if no reading is wanted. */
-      nextReadAt: instant().nullable(),
-      leaseToken: text().nullable(),
-      leasedUntil: instant('lease').nullable(),
-      attempts: integer().default(0),
+      /** Why the last reading failed. */
       failure: text().nullable(),
       /** When the last reading began, if it and the one before were refused. An operator must change something. */
       refusedAt: instant().nullable(),
@@ -34,12 +28,7 @@ export const usage = {
       gap: text().nullable(),
       gapSince: instant().nullable(),
     },
-    {
-      key: ['tool', 'scope'],
-      indexes: {
-        due: { on: ['nextReadAt'], where: 'next_read_at is not null' },
-      },
-    },
+    { key: ['tool', 'scope'] },
   ),
 
   /** The groups whose members work in a scope. */

@@ -27,7 +27,7 @@ interface EnsureOptions {
 
 const patienceMs = 30_000;
 /** Longer than any call to the marketplace takes with its retries. */
-export const subscriptionLeaseMs = 120_000;
+const leaseMs = 120_000;
 
 /**
  * Makes sure that an endpoint with a known secret delivers to this install: it creates, adopts,
@@ -55,6 +55,11 @@ export async function ensureEndpoint(
   });
 }
 
+/** The watch and the commands take it. */
+export function subscriptionLock(install: string) {
+  return { name: `subscription:${install}`, what: `The webhook endpoint of ${install}`, leaseMs };
+}
+
 /** Waits until the subscription is free, and holds it during the work. @throws AppError `unavailable` if it waits too long */
 export async function whileHeld<T>(
   ctx: Context,
@@ -62,10 +67,8 @@ export async function whileHeld<T>(
   signal: AbortSignal,
   work: (hold: Hold) => Promise<T>,
 ): Promise<T> {
-  // The watch takes the same lock.
-  const lock = { name: `subscription:${install}`, what: `The webhook endpoint of ${install}` };
   // In an object, so that a result of null is not taken for "not held".
-  const boxed = await withLock(ctx, { ...lock, leaseMs: subscriptionLeaseMs, patienceMs, signal }, async (hold) => ({
+  const boxed = await withLock(ctx, { ...subscriptionLock(install), patienceMs, signal }, async (hold) => ({
     result: await work(hold),
   }));
   if (boxed !== null) return boxed.result;

@@ -16,28 +16,6 @@ export interface SubscriptionRecord {
   enabledAt: string[];
 }
 
-/** Makes a check of these installs due. */
-export async function wantSubscriptionCheck(
-  ctx: Storage,
-  installs: readonly string[],
-  nextCheckAt: string,
-): Promise<void> {
-  await inTransaction(ctx.database, async (tx) => {
-    for (const install of installs) await upsertSubscription(tx, install, { nextCheckAt });
-  });
-}
-
-/** Those of these installs whose check is due. */
-export async function installsWithChecksDue(ctx: Storage, installs: readonly string[], now: string): Promise<string[]> {
-  if (installs.length === 0) return [];
-  const due = ctx.database.kysely
-    .selectFrom('subscription')
-    .select('install')
-    .where('install', 'in', installs)
-    .where('nextCheckAt', '<=', now);
-  return (await due.execute()).map(({ install }) => install);
-}
-
 export async function findSubscription(ctx: Storage, install: string): Promise<SubscriptionRecord> {
   const row = await ctx.database.kysely
     .selectFrom('subscription')
@@ -68,11 +46,7 @@ export async function listTroubledSubscriptions(ctx: Storage): Promise<{ install
 /** Forgets all troubles, because without checks no trouble would ever end. */
 export async function forgetSubscriptionTroubles(ctx: Storage): Promise<void> {
   await inTransaction(ctx.database, (tx) =>
-    tx
-      .updateTable('subscription')
-      .set({ trouble: null, nextCheckAt: null })
-      .where((eb) => eb.or([eb('trouble', 'is not', null), eb('nextCheckAt', 'is not', null)]))
-      .execute(),
+    tx.updateTable('subscription').set({ trouble: null }).where('trouble', 'is not', null).execute(),
   );
 }
 

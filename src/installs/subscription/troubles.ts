@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { type AppError, isTransient } from '../../domain/errors.ts';
+import { type AppError, isTransient, refusesToken } from '../../domain/errors.ts';
 import { maskText } from '../../lib/mask.ts';
 
 /** What keeps deliveries from coming and is not repaired by itself, and what to do about it. */
@@ -63,7 +63,7 @@ export function toShownHost(url: string | undefined): string {
 /** The marketplace refused a request or did not answer. */
 export function troubleOfError({ sources }: Pick<Context, 'sources'>, install: string, error: AppError): Trouble {
   const says = `${install}'s webhook endpoint could not be checked or changed: ${maskText(error.message)}`;
-  if (error.code === 'unauthenticated' || error.code === 'forbidden') {
+  if (refusesToken(error)) {
     const action = `Check that the token of ${install} is valid and has the scope webhooks:manage, and that webhooks are on for the account. Then run gangway connect ${install}`;
     return { says, action };
   }

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { addReceipt } from '../../converge/receipt-store.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
-import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
+import { type AppError, concernsAll, toAppError } from '../../domain/errors.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import { remembered } from '../../lib/remembered.ts';
@@ -131,8 +131,7 @@ function reportFailure({ metrics, logger }: Context, { tool, groupId }: Group, e
     { tool, group: groupId, errorCode: error.code, message },
     'The members of a group could not be listed, so no membership is changed',
   );
-  const isRefused = error.code === 'unauthenticated' || error.code === 'forbidden';
-  return !isTransient(error) && !isRefused;
+  return !concernsAll(error);
 }
 
 async function judgeAndWrite(

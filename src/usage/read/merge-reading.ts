@@ -9,7 +9,7 @@ import { firstOpenDay, firstReadDay, reportTimeOf } from './look-back.ts';
 import { countsOf, type Hire } from './merge-items.ts';
 import { freezeWork, mergeWork } from './merge-work.ts';
 import type { ScopeMember } from './scope-member-store.ts';
-import type { ScopeClaim } from './scope-store.ts';
+import type { ReadScope } from './scope-store.ts';
 import { loadHires, rememberTotals } from './total-store.ts';
 import { createIsAddressOf } from './whose-work.ts';
 import { findChangedWork, listOldItems, type ReadMember, seenAt, updateWork, type WorkChange } from './work-store.ts';
@@ -27,7 +27,7 @@ export interface CollectedReading {
 }
 
 export interface EndedReading extends CollectedReading {
-  claim: ScopeClaim;
+  reading: ReadScope;
   workScope: WorkScope;
   /** The members as they were before the reading began. */
   members: ScopeMember[];
@@ -44,8 +44,8 @@ const writtenAtOnce = 10;
 
 /** Merges a whole reading into what is known of the members' work. */
 export async function mergeReading(ctx: Context, ended: EndedReading, signal: AbortSignal): Promise<void> {
-  const { claim, workScope, members, observations, isComplete } = ended;
-  const seen = isComplete ? await seenAt(ctx, claim) : new Set<string>();
+  const { reading, workScope, members, observations, isComplete } = ended;
+  const seen = isComplete ? await seenAt(ctx, reading) : new Set<string>();
   const concerned = members.filter(({ memberId }) => observations.has(memberId) || seen.has(memberId));
   const missing = concerned.filter(({ memberId, isIn }) => isIn && !observations.has(memberId));
   const absent = await mapAtOnce(missing, checksAtOnce, async (member) =>
@@ -67,12 +67,12 @@ export async function mergeReading(ctx: Context, ended: EndedReading, signal: Ab
 /** Finds old pieces that are missing although the reading lists all work of their tasks. */
 async function findGone(
   ctx: Context,
-  { claim, wholeTasks }: EndedReading,
+  { reading, wholeTasks }: EndedReading,
   batch: readonly ReadMember[],
 ): Promise<readonly ReadMember[]> {
   if (wholeTasks.size === 0) return batch;
   const ids = batch.map(({ memberId }) => memberId);
-  const old = await listOldItems(ctx, claim, ids, firstReadDay(ctx));
+  const old = await listOldItems(ctx, reading, ids, firstReadDay(ctx));
   return batch.map((member) => {
     const listed = new Set(member.observations.map((one) => (one.of === 'item' ? one.itemId : '')));
     const missing = (old.get(member.memberId) ?? []).filter(({ itemId }) => !listed.has(itemId));
@@ -84,14 +84,17 @@ async function findGone(
 }
 
 /** The totals of accounts that belong to no trainer: a trainer may get such an account later. */
-async function rememberStrangers(ctx: Context, { claim, members, observations, beganAt }: EndedReading): Promise<void> {
+async function rememberStrangers(
+  ctx: Context,
+  { reading, members, observations, beganAt }: EndedReading,
+): Promise<void> {
   const known = new Set(members.map(({ memberId }) => memberId));
   const at = toInstant(beganAt);
   const totals = [...observations].flatMap(([memberId, of]) => {
     const total = known.has(memberId) ? undefined : of.findLast((one) => one.of === 'total');
     return total === undefined ? [] : [[memberId, { at, counts: countsOf(total) }] as const];
   });
-  await rememberTotals(ctx, claim, new Map(totals), toInstant(ctx.clock.now()));
+  await rememberTotals(ctx, reading, new Map(totals));
 }
 
 const unknownHire: Hire = { startsAt: null, hasNewAccount: false };
@@ -118,14 +121,14 @@ function createMerge(
 }
 
 async function mergeBatch(ctx: Context, ended: EndedReading, batch: readonly ReadMember[]): Promise<void> {
-  const { claim, workScope } = ended;
+  const { reading, workScope } = ended;
   const time = { firstDay: firstReadDay(ctx), now: toInstant(ctx.clock.now()) };
-  const found = await findChangedWork(ctx.database.kysely, claim, batch, time, createMerge(ctx, ended));
+  const found = await findChangedWork(ctx.database.kysely, reading, batch, time, createMerge(ctx, ended));
   const changed = found.map(({ member }) => member);
   const withTotal = changed.filter(({ observations }) => observations.some((one) => one.of === 'total'));
   const merge = createMerge(ctx, ended, await loadHires(ctx, workScope, withTotal));
   for (const part of chunksOf(changed, writtenAtOnce)) {
-    await updateWork(ctx, claim, part, time, merge);
+    await updateWork(ctx, reading, part, time, merge);
     await nextTurn();
   }
 }

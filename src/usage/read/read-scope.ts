@@ -1,10 +1,13 @@
 import type { Member, UsageNote, UsageObservation, UsageRequest } from '../../adapters/adapter.ts';
 import type { Context } from '../../context.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
-import { AppError, isTransient, toAppError } from '../../domain/errors.ts';
-import { instantIn, toInstant } from '../../lib/clock.ts';
+import { AppError, concernsAll, toAppError } from '../../domain/errors.ts';
+import type { Job, JobHold, JobKind } from '../../jobs/job.ts';
+import { listDueTurns } from '../../jobs/job-store.ts';
+import { runNextJob } from '../../jobs/job-worker.ts';
+import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
-import { backoffMs } from '../../lib/retry.ts';
+import { turnsOf } from '../../lib/turns.ts';
 import { lookAtSettled, noteArrival } from '../../memberships/look-store.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import { readGroup } from '../../tools/read-group.ts';
@@ -12,95 +15,117 @@ import { listWorkScopes, scopeKey, type WorkScope } from './find-scopes.ts';
 import { firstReadDay } from './look-back.ts';
 import { type CollectedReading, mergeReading } from './merge-reading.ts';
 import { listWaitingIn, loadAccounts, loadMembers, type WaitingMembership } from './scope-member-store.ts';
-import { claimScope, postponeScope, type ScopeClaim, settleScope } from './scope-store.ts';
+import { changeScope, findScope, type ReadScope, settleScope, workIn } from './scope-store.ts';
 import { worsen } from './scope-trouble.ts';
 import { assignWork, createIsAddressOf } from './whose-work.ts';
 
 /** How long one reading may take. */
-export const readingMs = 5 * 60_000;
+const readingMs = 5 * 60_000;
 /** The lease outlasts the reading by so much, so that its result can be merged. */
 const leaseSlackMs = 60_000;
 /** Covers changes that were being saved when the last reading began, and clocks that differ. */
 const overlapMs = 10 * 60_000;
 const completeEveryMs = 20 * 3_600_000;
 
-/**
- * Claims a scope that is due and reads the work in it. A reading that breaks off changes nothing.
- *
- * @param tool limits the claim to one tool
- * @returns false where no scope was due
- */
-export async function readNextScope(ctx: Context, signal: AbortSignal, tool?: string): Promise<boolean> {
-  const { clock } = ctx;
-  const now = toInstant(clock.now());
-  const claim = await claimScope(ctx, now, instantIn(clock, readingMs + leaseSlackMs), tool);
-  if (claim === null) return false;
-  const workScope = (await listWorkScopes(ctx)).get(scopeKey(claim));
-  const nothing = { beganAt: now, isComplete: false, gap: null };
-  // No trainer works in the scope any more, or the configuration leads elsewhere.
-  if (workScope === undefined) await settleScope(ctx, claim, nothing);
-  else await readClaimed(ctx, claim, workScope, signal);
-  return true;
+/** Reads the work in the scopes of each tool that can report it, one of a tool at a time. */
+export function workJobs({ adapters }: Context): JobKind[] {
+  const readable = [...adapters].filter(([, adapter]) => adapter.readUsage !== undefined);
+  return readable.map(([tool]) => ({
+    name: workIn(tool),
+    atOnce: 1,
+    leaseMs: readingMs + leaseSlackMs,
+    // One reading, and the merging after it.
+    stallMs: 2 * readingMs,
+    run: (ctx, job, signal, hold) => readScope(ctx, tool, job, signal, hold),
+  }));
 }
 
-async function readClaimed(ctx: Context, claim: ScopeClaim, workScope: WorkScope, signal: AbortSignal): Promise<void> {
-  const { clock, logger } = ctx;
-  const { tool, scope } = workScope;
-  const beganAt = clock.now();
+/**
+ * Reads the work in a scope of any tool that is due. Installs take turns.
+ *
+ * @returns false where none is due
+ */
+export async function readNextScope(ctx: Context, signal: AbortSignal): Promise<boolean> {
+  const kinds = new Map(workJobs(ctx).map((kind) => [kind.name, kind]));
+  const due = (await listDueTurns(ctx, toInstant(ctx.clock.now()))).flatMap(({ kind, install }) => {
+    const known = kinds.get(kind as JobKind['name']);
+    return known === undefined ? [] : [{ kind: known, install, turn: `${install} ${kind}` }];
+  });
+  const turns = turnsOf(ctx.database, 'work');
+  for (const turn of turns.inOrder(due.map((one) => one.turn))) {
+    const next = due.find((one) => one.turn === turn);
+    turns.served(turn);
+    if (next !== undefined && (await runNextJob(ctx, next.kind, next.install, signal))) return true;
+  }
+  return false;
+}
+
+/** A reading that breaks off changes nothing. */
+async function readScope(ctx: Context, tool: string, job: Job, signal: AbortSignal, hold: JobHold): Promise<null> {
+  const beganAt = ctx.clock.now();
+  const known = await findScope(ctx, { tool, scope: job.key });
+  const reading: ReadScope = { ...known, attempts: job.attempts, hold };
+  const workScope = (await listWorkScopes(ctx)).get(scopeKey(reading));
   try {
-    const { completeBeganAt } = claim;
-    const isComplete = beganAt.getTime() - Date.parse(completeBeganAt ?? '1970-01-01') > completeEveryMs;
-    await resolveWaiting(ctx, workScope, signal);
-    const accounts = await loadAccounts(ctx, tool, workScope.groupIds);
-    const request = toRequest(ctx, claim, workScope, isComplete);
-    const collected = await readWork(ctx, workScope, request, signal);
-    const { observations } = collected;
-    // Of former members there are more and more, and of most of them a reading says nothing.
-    const concerned = isComplete ? accounts : accounts.filter(({ memberId }) => observations.has(memberId));
-    const known = await loadMembers(ctx, concerned);
-    const { members, strays } = assignWork(known, observations, createIsAddressOf(ctx.box));
-    // Converge looks at these members again: it finds their other account or alerts an operator.
-    await eachInTransaction(ctx, strays, (tx, { membershipId }, now) => lookAtSettled(tx, membershipId, now));
-    await mergeReading(ctx, { claim, workScope, members, ...collected, beganAt, isComplete }, signal);
-    const gap = [...collected.gaps].sort().join('; ') || null;
-    await settleScope(ctx, claim, { beganAt: toInstant(beganAt), isComplete, gap });
-    logger.info({ tool, scope, isComplete }, 'The work in a scope was read');
+    if (workScope !== undefined) await readWorkScope(ctx, reading, workScope, beganAt, signal);
+    // No trainer works in the scope any more, or the configuration leads elsewhere.
+    else await settleScope(ctx, reading, { beganAt: toInstant(beganAt), isComplete: false, gap: null });
+    return null;
   } catch (thrown) {
     const error = toAppError(thrown);
-    const failure = maskText(error.message);
-    const nextReadAt = instantIn(clock, backoffMs(claim.attempts + 1, error.retryAfterMs));
     // Where the process stops, nothing is wrong with the scope.
-    if (signal.aborted) await postponeScope(ctx, claim, { failure, nextReadAt });
-    else await failScope(ctx, { claim, workScope, beganAt }, error, { failure, nextReadAt });
+    if (!signal.aborted) await noteFailure(ctx, reading, workScope, beganAt, error);
+    throw error;
   }
 }
 
-async function failScope(
+async function readWorkScope(
   ctx: Context,
-  { claim, workScope, beganAt }: { claim: ScopeClaim; workScope: WorkScope; beganAt: Date },
-  error: AppError,
-  { failure, nextReadAt }: { failure: string; nextReadAt: string },
+  reading: ReadScope,
+  workScope: WorkScope,
+  beganAt: Date,
+  signal: AbortSignal,
 ): Promise<void> {
-  const { tool, scope, isLinked } = workScope;
-  const trouble = worsen(claim, {
-    isLinked,
-    isGone: error.code === 'not_found',
-    now: toInstant(ctx.clock.now()),
-    refusedAt: isRefusal(error) && claim.attempts > 0 ? toInstant(beganAt) : null,
-  });
-  await postponeScope(ctx, claim, { failure, nextReadAt, ...trouble });
-  ctx.logger.warn({ tool, scope, failure }, 'The work in a scope could not be read');
+  const { tool, scope, completeBeganAt } = reading;
+  const isComplete = beganAt.getTime() - Date.parse(completeBeganAt ?? '1970-01-01') > completeEveryMs;
+  await resolveWaiting(ctx, workScope, signal);
+  const accounts = await loadAccounts(ctx, tool, workScope.groupIds);
+  const request = toRequest(ctx, reading, workScope, isComplete);
+  const collected = await readWork(ctx, workScope, request, signal);
+  const { observations } = collected;
+  // Of former members there are more and more, and of most of them a reading says nothing.
+  const concerned = isComplete ? accounts : accounts.filter(({ memberId }) => observations.has(memberId));
+  const known = await loadMembers(ctx, concerned);
+  const { members, strays } = assignWork(known, observations, createIsAddressOf(ctx.box));
+  // Converge looks at these members again: it finds their other account or alerts an operator.
+  await eachInTransaction(ctx, strays, (tx, { membershipId }, now) => lookAtSettled(tx, membershipId, now));
+  await mergeReading(ctx, { reading, workScope, members, ...collected, beganAt, isComplete }, signal);
+  const gap = [...collected.gaps].sort().join('; ') || null;
+  await settleScope(ctx, reading, { beganAt: toInstant(beganAt), isComplete, gap });
+  ctx.logger.info({ tool, scope, isComplete }, 'The work in a scope was read');
 }
 
-/** A refused token is not a refusal of the scope: once the token is replaced, everything can be read. */
-function isRefusal(error: AppError): boolean {
-  const isOfToken = error.code === 'unauthenticated' || error.code === 'forbidden';
-  return !isTransient(error) && !isOfToken;
+async function noteFailure(
+  ctx: Context,
+  reading: ReadScope,
+  workScope: WorkScope | undefined,
+  beganAt: Date,
+  error: AppError,
+): Promise<void> {
+  const trouble = worsen(reading, {
+    isLinked: workScope?.isLinked === true,
+    isGone: error.code === 'not_found',
+    now: toInstant(ctx.clock.now()),
+    // A refused token is not a refusal of the scope: once the token is replaced, everything can be read.
+    refusedAt: !concernsAll(error) && reading.attempts > 0 ? toInstant(beganAt) : null,
+  });
+  const changes = { failure: maskText(error.message), ...trouble };
+  await inTransaction(ctx.database, (tx) => changeScope(tx, reading, changes));
 }
 
 function toRequest(
   ctx: Context,
-  { readBeganAt }: ScopeClaim,
+  { readBeganAt }: ReadScope,
   { timeZone }: WorkScope,
   isComplete: boolean,
 ): UsageRequest {

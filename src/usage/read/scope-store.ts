@@ -1,16 +1,16 @@
-import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { inTransaction, type Transaction } from '../../db/database.ts';
-import { claimRows, isFree } from '../../db/lease.ts';
 import { inParts, jsonTexts } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import { type Counts, noCounts } from '../../domain/usage.ts';
+import type { JobHold } from '../../jobs/job.ts';
+import { countDueJobs, hurryJobs, wantJobs } from '../../jobs/job-store.ts';
 import type { Storage } from '../../keys/storage.ts';
-import { turnsOf } from '../../lib/turns.ts';
 import { scopeKey } from './find-scopes.ts';
 import type { Totals } from './merge-work.ts';
-import { noTrouble, type ScopeTrouble } from './scope-trouble.ts';
+import { noTrouble } from './scope-trouble.ts';
 
-// The only SQL about which scopes are due and how far they were read.
+// The only SQL about how far scopes were read.
 
 export interface ScopeKey {
   tool: string;
@@ -22,15 +22,11 @@ export interface WantedScope extends ScopeKey {
   install: string;
 }
 
-type KnownScope = Pick<
-  Row<'usageScope'>,
-  'tool' | 'scope' | 'install' | 'attempts' | 'readBeganAt' | 'completeBeganAt' | 'gapSince'
->;
-
-export interface ScopeClaim extends KnownScope, ScopeTrouble {
-  token: string;
-  /** When the reading was asked for. A later request is not met by it. */
-  wantedAt: string;
+/** A scope that is being read. */
+export interface ReadScope extends Row<'usageScope'> {
+  /** How many readings in a row have failed. */
+  attempts: number;
+  hold: JobHold;
 }
 
 /** Adds scopes that are new, which are due at once, and their groups. Writes nothing else: it runs every minute. */
@@ -60,105 +56,82 @@ function groupKey({ tool, groupId, scope }: Row<'usageScopeGroup'>): string {
   return JSON.stringify([tool, groupId, scope]);
 }
 
-/** How many scopes are due now: of one tool, or of all. @param dueSince only those that became due after this instant */
-export async function countDueScopes(
-  ctx: Storage,
-  now: string,
-  { tool, dueSince }: { tool?: string; dueSince?: string } = {},
-): Promise<number> {
-  let due = ctx.database.kysely
-    .selectFrom('usageScope')
-    .select((eb) => eb.fn.countAll<number>().as('n'))
-    .where('nextReadAt', '<=', now);
-  if (tool !== undefined) due = due.where('tool', '=', tool);
-  if (dueSince !== undefined) due = due.where('nextReadAt', '>', dueSince);
-  return (await due.executeTakeFirstOrThrow()).n;
+/** Of one tool the scopes are jobs of one kind. */
+export function workIn(tool: string): `work in ${string}` {
+  return `work in ${tool}`;
 }
 
-/** Installs take turns. */
-export function claimScope(ctx: Storage, now: string, leasedUntil: string, tool?: string): Promise<ScopeClaim | null> {
-  return inTransaction(ctx.database, async (tx) => {
-    const install = await nextInstall(ctx, tx, now, tool);
-    if (install === undefined) return null;
-    const next = dueScopes(tx, now, tool).selectAll().where('install', '=', install).orderBy('nextReadAt').limit(1);
-    const row = await claimRows(ctx.database, next).executeTakeFirst();
-    if (row === undefined) return null;
-    const { nextReadAt, failure: _, leaseToken: __, leasedUntil: ___, gap: ____, ...workScope } = row;
-    const token = randomUUID();
-    await at(tx, workScope).set({ leaseToken: token, leasedUntil }).execute();
-    return { ...workScope, token, wantedAt: nextReadAt ?? now };
-  });
+/** How many scopes are to be read now. @param dueSince only those that became due after this instant */
+export function countDueScopes(ctx: Storage, now: string, dueSince?: string): Promise<number> {
+  return countDueJobs(ctx, workIn(''), now, dueSince);
+}
+
+export async function findScope(ctx: Storage, { tool, scope }: ScopeKey): Promise<Row<'usageScope'>> {
+  const rows = ctx.database.kysely.selectFrom('usageScope').selectAll();
+  return await rows.where('tool', '=', tool).where('scope', '=', scope).executeTakeFirstOrThrow();
 }
 
 /** @param gap what the tool could not report; null where it reported everything */
 export async function settleScope(
   ctx: Storage,
-  claim: ScopeClaim,
+  read: ReadScope,
   { beganAt, isComplete, gap }: { beganAt: string; isComplete: boolean; gap: string | null },
 ): Promise<void> {
-  const done = {
-    ...{ leaseToken: null, leasedUntil: null, attempts: 0, failure: null, ...noTrouble, gap, readBeganAt: beganAt },
-    gapSince: gap === null ? null : (claim.gapSince ?? beganAt),
-    completeBeganAt: isComplete ? beganAt : claim.completeBeganAt,
+  const changes = {
+    ...{ failure: null, ...noTrouble, gap, readBeganAt: beganAt },
+    gapSince: gap === null ? null : (read.gapSince ?? beganAt),
+    completeBeganAt: isComplete ? beganAt : read.completeBeganAt,
   };
   await inTransaction(ctx.database, async (tx) => {
-    await at(tx, claim).set(done).where('leaseToken', '=', claim.token).execute();
-    const met = at(tx, claim).where('nextReadAt', '<=', claim.wantedAt);
-    await met.set({ nextReadAt: null }).execute();
+    await changeScope(tx, read, changes);
+    const final = tx
+      .selectFrom('awaitedReading')
+      .select('membershipId')
+      .where('workSince', 'is not', null)
+      .where('reportedAt', 'is', null);
+    if ((await final.limit(1).executeTakeFirst()) !== undefined) await hurryJobs(tx, 'final reports', [''], beganAt);
   });
 }
 
-export async function postponeScope(
-  ctx: Storage,
-  claim: ScopeClaim,
-  changes: { failure: string; nextReadAt: string } & Partial<ScopeTrouble>,
-): Promise<void> {
-  const failed = { leaseToken: null, leasedUntil: null, attempts: claim.attempts + 1, ...changes };
-  await inTransaction(ctx.database, (tx) => at(tx, claim).set(failed).where('leaseToken', '=', claim.token).execute());
-}
-
-export function listScopes(ctx: Storage): Promise<Row<'usageScope'>[]> {
-  return ctx.database.kysely.selectFrom('usageScope').selectAll().orderBy('tool').orderBy('scope').execute();
-}
-
-/** @returns undefined where nothing is due */
-async function nextInstall(
-  ctx: Storage,
+/** Changes nothing where another process reads the scope now. @throws AppError `unavailable` then */
+export async function changeScope(
   tx: Transaction,
-  now: string,
-  tool: string | undefined,
-): Promise<string | undefined> {
-  const rows = await dueScopes(tx, now, tool).select('install').distinct().execute();
-  const turns = turnsOf(ctx.database, `usage ${tool ?? ''}`);
-  const [install] = turns.inOrder(rows.map((row) => row.install));
-  if (install !== undefined) turns.served(install);
-  return install;
+  { tool, scope, hold }: ReadScope,
+  changes: Partial<Row<'usageScope'>>,
+): Promise<void> {
+  await hold.confirm(tx);
+  await tx.updateTable('usageScope').set(changes).where('tool', '=', tool).where('scope', '=', scope).execute();
 }
 
-function at(tx: Transaction, { tool, scope }: ScopeKey) {
-  return tx.updateTable('usageScope').where('tool', '=', tool).where('scope', '=', scope);
-}
+/** When each is read next; null if no reading is wanted. */
+export type ListedScope = Row<'usageScope'> & { nextReadAt: string | null; attempts: number };
 
-function dueScopes(tx: Transaction, now: string, tool: string | undefined) {
-  const due = tx.selectFrom('usageScope').where('nextReadAt', '<=', now).where(isFree('usageScope', now));
-  return tool === undefined ? due : due.where('tool', '=', tool);
+export async function listScopes(ctx: Storage): Promise<ListedScope[]> {
+  const kind = sql<string>`${workIn('')} || usage_scope.tool`;
+  const rows = await ctx.database.kysely
+    .selectFrom('usageScope')
+    .leftJoin('job', (join) => join.on('job.kind', '=', kind).onRef('job.key', '=', 'usageScope.scope'))
+    .selectAll('usageScope')
+    .select(['job.dueAt as nextReadAt', 'job.attempts'])
+    .orderBy('tool')
+    .orderBy('scope')
+    .execute();
+  return rows.map((row) => ({ ...row, attempts: row.attempts ?? 0 }));
 }
 
 /** Makes scopes due now, and adds those that are new. */
 export async function wantScopes(tx: Transaction, scopes: readonly WantedScope[], now: string): Promise<void> {
   for (const part of inParts(scopes)) {
-    const rows = part.map(({ tool, scope, install }) => ({ tool, scope, install, nextReadAt: now }));
+    const rows = part.map(({ tool, scope }) => ({ tool, scope }));
     await tx
       .insertInto('usageScope')
       .values(rows)
-      .onConflict((conflict) =>
-        conflict.columns(['tool', 'scope']).doUpdateSet((eb) => ({
-          install: eb.ref('excluded.install'),
-          nextReadAt: now,
-          attempts: 0,
-        })),
-      )
+      .onConflict((conflict) => conflict.doNothing())
       .execute();
+  }
+  for (const [tool, some] of Map.groupBy(scopes, (one) => one.tool)) {
+    const jobs = some.map(({ scope, install }) => ({ key: scope, install }));
+    await wantJobs(tx, workIn(tool), jobs, now);
   }
 }
 

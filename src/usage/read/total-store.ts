@@ -10,8 +10,7 @@ import { loadPeople, standingsOf } from './load-work.ts';
 import type { Hire } from './merge-items.ts';
 import type { Standing } from './merge-work.ts';
 import type { ScopeMember } from './scope-member-store.ts';
-import type { ScopeClaim, ScopeKey, WantedScope } from './scope-store.ts';
-import { refuseLost } from './work-store.ts';
+import type { ReadScope, ScopeKey, WantedScope } from './scope-store.ts';
 
 // The SQL that decides how much of a running total counts when it is first read.
 
@@ -27,12 +26,11 @@ const writtenAtOnce = 200;
  */
 export async function rememberTotals(
   ctx: Storage,
-  claim: ScopeClaim,
+  reading: ReadScope,
   totals: ReadonlyMap<string, Standing>,
-  now: string,
 ): Promise<void> {
-  const { tool, scope } = claim;
-  const people = await loadPeople(ctx.database.kysely, claim, [...totals.keys()]);
+  const { tool, scope } = reading;
+  const people = await loadPeople(ctx.database.kysely, reading, [...totals.keys()]);
   const rows = [...totals].flatMap(([memberId, standing]) => {
     const person = people.get(memberId);
     if (person !== undefined && person.trainerId !== '') return [];
@@ -43,7 +41,7 @@ export async function rememberTotals(
   });
   for (const part of chunksOf(rows, writtenAtOnce)) {
     await inTransaction(ctx.database, async (tx) => {
-      await refuseLost(tx, claim, now);
+      await reading.hold.confirm(tx);
       const insert = tx.insertInto('usagePerson').values(part);
       const strangers = insert.onConflict((conflict) =>
         conflict
@@ -122,7 +120,7 @@ export function listUnreadMembers(ctx: Storage, tool: string): Promise<UnreadMem
         .onRef('usagePerson.scope', '=', 'usageScope.scope')
         .onRef('usagePerson.memberId', '=', 'membership.memberId'),
     )
-    .select(['membership.id as membershipId', 'usageScope.tool', 'usageScope.scope', 'usageScope.install'])
+    .select(['membership.id as membershipId', 'usageScope.tool', 'usageScope.scope', 'membership.install'])
     .where('membership.tool', '=', tool)
     .where('membership.wanted', '=', true)
     .where('membership.state', 'in', ['active', 'invited'])

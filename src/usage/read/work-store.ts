@@ -3,7 +3,6 @@ import type { UsageObservation } from '../../adapters/adapter.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts, jsonTexts } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
-import { AppError } from '../../domain/errors.ts';
 import type { Day } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { markWorkStale } from '../../memberships/derivation-store.ts';
@@ -11,7 +10,7 @@ import { loadPeople, loadWorks, standingsOf, toItemColumns, totalsOf, type Wante
 import { changedDays, firstDayOf, type Item } from './merge-items.ts';
 import { type MemberWork, noWork, type ObservedDay, type Standing } from './merge-work.ts';
 import type { ScopeMember } from './scope-member-store.ts';
-import type { ScopeClaim, ScopeKey } from './scope-store.ts';
+import type { ReadScope, ScopeKey } from './scope-store.ts';
 
 // The SQL of the work that was seen: its items and its days.
 
@@ -191,15 +190,15 @@ export async function listOldItems(
 /** Changes what is known of these members' work in one transaction. */
 export function updateWork(
   ctx: Storage,
-  claim: ScopeClaim,
+  reading: ReadScope,
   members: readonly ReadMember[],
   time: ReadingTime,
   change: WorkChange,
 ): Promise<void> {
   return inTransaction(ctx.database, async (tx) => {
-    await refuseLost(tx, claim, time.now);
+    await reading.hold.confirm(tx);
     const stale = new Map<string, Day>();
-    for (const one of await findChangedWork(tx, claim, members, time, change)) {
+    for (const one of await findChangedWork(tx, reading, members, time, change)) {
       await saveWork(tx, one, time.now);
       const { trainerId } = one.member;
       const days = [firstChangedDay(one), stale.get(trainerId)].flatMap((day) => day ?? []);
@@ -229,19 +228,6 @@ function firstChangedDay({ known, work }: ChangedWork): Day | undefined {
   const firsts = isDeepStrictEqual(was, is) ? [] : [was, is].flatMap((first) => first?.day ?? []);
   const pieces = [...changedDays(known.items, work.items), ...changedDays(work.items, known.items)];
   return [...days, ...firsts, ...pieces].sort()[0];
-}
-
-/** @throws AppError `unavailable` where the claim no longer holds */
-export async function refuseLost(tx: Transaction, claim: ScopeClaim, now: string): Promise<void> {
-  const row = await tx
-    .selectFrom('usageScope')
-    .select('tool')
-    .where('tool', '=', claim.tool)
-    .where('scope', '=', claim.scope)
-    .where('leaseToken', '=', claim.token)
-    .where('leasedUntil', '>', now)
-    .executeTakeFirst();
-  if (row === undefined) throw new AppError('unavailable', 'The reading took so long that another one started');
 }
 
 async function saveItems(tx: Transaction, key: MemberKey, before: MemberWork, after: MemberWork): Promise<void> {

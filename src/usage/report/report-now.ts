@@ -1,11 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
-import type { Row } from '../../db/schema.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { listWorkScopes } from '../read/find-scopes.ts';
 import { readNextScope } from '../read/read-scope.ts';
-import { countDueScopes, keepScopes, listScopes, wantScopes } from '../read/scope-store.ts';
+import { countDueScopes, keepScopes, type ListedScope, listScopes, wantScopes } from '../read/scope-store.ts';
 import type { ScopeTrouble } from '../read/scope-trouble.ts';
 import type { ReportWanted } from './plan-install.ts';
 import { type InstallReport, reportUsage } from './report-usage.ts';
@@ -30,7 +29,7 @@ export async function reportNow(
   onAnswer: OnAnswer,
   wanted: ReportWanted,
   patience: ReportPatience,
-): Promise<{ installs: InstallReport[]; unread: Row<'usageScope'>[] }> {
+): Promise<{ installs: InstallReport[]; unread: ListedScope[] }> {
   const { clock } = ctx;
   const all = await listWorkScopes(ctx);
   const wantedAt = toInstant(clock.now());

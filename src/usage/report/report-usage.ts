@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
+import { concernsAll } from '../../domain/errors.ts';
 import { outcomeOfRun, type RunOutcome } from '../../domain/run.ts';
 import { chunksOf, mapAtOnce } from '../../lib/lists.ts';
 import { maskText } from '../../lib/mask.ts';
@@ -9,7 +10,7 @@ import { refreshDue } from '../due/refresh-due.ts';
 import { firstOpenDay, reportTimeOf } from '../read/look-back.ts';
 import { countInstall, decideBrake, listHeldOf, type ReportWanted, reportedOf } from './plan-install.ts';
 import { reportContracts } from './report-contracts.ts';
-import { concernsInstall, type OnAnswer, type ReportRun, type SentEntries } from './send-usage.ts';
+import type { OnAnswer, ReportRun, SentEntries } from './send-usage.ts';
 
 /** The outcome of reporting one install. */
 export interface InstallReport {
@@ -98,7 +99,7 @@ function addSent(report: Omit<InstallReport, 'outcome'>, { answered, refused, re
   report.sent += answered.length;
   report.lowered += answered.filter(({ lowers }) => lowers).length;
   report.refused += refused.length;
-  if (failure !== null && concernsInstall(failure)) report.failure = maskText(failure.message);
+  if (failure !== null && concernsAll(failure)) report.failure = maskText(failure.message);
 }
 
 function outcomeOf({ sent, held, refused, left, failure }: Omit<InstallReport, 'outcome'>): RunOutcome {

@@ -65,7 +65,7 @@ async function reportTick(ctx: Context, onAnswer: OnAnswer, signal: AbortSignal,
   if (wanted === undefined || reported === undefined || wanted <= reported) return;
   // Counted from the request and not from the tick, which may be long over after a pause.
   const dueSince = instantIn(clock, -longestWaitMs);
-  if ((await countDueScopes(ctx, toInstant(clock.now()), { dueSince })) > 0) return;
+  if ((await countDueScopes(ctx, toInstant(clock.now()), dueSince)) > 0) return;
   const isOurs = await inTransaction(database, (tx) => raiseSetting(tx, 'usage_reported_tick', wanted));
   if (!isOurs) return;
   await reportUsage(ctx, onAnswer, { installs: [...installs.keys()] }, signal, beat);

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
+import { type AppError, toAppError } from '../../domain/errors.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { chunksOf } from '../../lib/lists.ts';
@@ -137,11 +137,6 @@ function toResult(error: AppError, size: number): Omit<SendResult, 'isRepeated'>
   const isFinal = isRefusal(error) && !(isOfOneEntry(error) && size > 1);
   const state = isFinal ? 'refused' : 'unsent';
   return { state, status, requestId, message: maskText(error.message) };
-}
-
-/** Whether the rest of the install is not tried now. */
-export function concernsInstall(error: AppError): boolean {
-  return isTransient(error) || error.code === 'unauthenticated' || error.code === 'forbidden';
 }
 
 function halvesOf(batch: readonly PlannedEntry[]): PlannedEntry[][] {

@@ -1,12 +1,16 @@
 import { onTestFinished } from 'vitest';
 import type { Context } from '../../../src/context.ts';
 import { type Database, inTransaction } from '../../../src/db/database.ts';
+import type { Row } from '../../../src/db/schema.ts';
 import { createInbox } from '../../../src/inbox/inbox.ts';
 import { appendDeliveries } from '../../../src/inbox/inbox-store.ts';
 import { bindInstall } from '../../../src/installs/binding-store.ts';
+import { addJobs } from '../../../src/jobs/job-store.ts';
+import { runNextJob } from '../../../src/jobs/job-worker.ts';
 import { createAlerts } from '../../../src/lib/alerts.ts';
+import { toInstant } from '../../../src/lib/clock.ts';
 import { createMetrics } from '../../../src/lib/metrics.ts';
-import { type FeedPorts, readFeed } from '../../../src/reconcile/feed/feed-worker.ts';
+import { type FeedPorts, feedJob } from '../../../src/reconcile/feed/feed-job.ts';
 import type { CreatedAccount } from '../../../src/sandbox/employer/account-control.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { createEmployerSource } from '../../../src/sources/employer/create-employer-source.ts';
@@ -35,7 +39,9 @@ export interface FeedWorld {
   readAll(): Promise<number>;
   /** The numbers of the events that are stored. */
   stored(): Promise<number[]>;
-  row(): Promise<{ cursor: string | null; failures: number; failure: string | null; nextReadAt: string } | undefined>;
+  row(): Promise<Row<'feed'> | undefined>;
+  /** How its readings go. */
+  job(): Promise<Row<'job'>>;
 }
 
 const pacing = { requestsPerSecond: 100_000, burst: 100_000 };
@@ -69,11 +75,12 @@ export async function openFeedWorld(database: Database, hears?: Alerting['hears'
   });
   const inbox = createInbox({ append: (deliveries) => appendDeliveries(ctx, deliveries), onAppended: () => undefined });
   const ports: FeedPorts = { append: inbox.append, wouldDefer: async () => undefined };
+  await addJobs(ctx, [{ kind: 'feed', key: install, install }], toInstant(clock.now()));
   let raised = 0;
 
   async function read(changes: Partial<Context & FeedPorts> = {}, signal = usualSignal): Promise<boolean> {
     const given = { ...ctx, ...ports, ...changes };
-    return await readFeed(given, given, install, signal);
+    return await runNextJob(given, feedJob(given), install, signal);
   }
 
   return {
@@ -102,5 +109,6 @@ export async function openFeedWorld(database: Database, hears?: Alerting['hears'
       return rows.map(({ subjectId }) => Number(subjectId?.replace('con_', ''))).sort((a, b) => a - b);
     },
     row: () => database.kysely.selectFrom('feed').selectAll().executeTakeFirst(),
+    job: () => database.kysely.selectFrom('job').selectAll().executeTakeFirstOrThrow(),
   };
 }

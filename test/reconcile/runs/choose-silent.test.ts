@@ -23,15 +23,11 @@ describeAnyDatabase('installs whose ends may be silent', (openFresh) => {
   }
 
   async function keep(database: Database, readBeganAt: string, readAt: string): Promise<void> {
-    const ofFeed = { grantId: 'org', cursor: null, failure: null };
     await inTransaction(database, async (tx) => {
       await tx.deleteFrom('installState').execute();
       await tx.deleteFrom('feed').execute();
       await tx.insertInto('installState').values({ install: 'own', readBeganAt }).execute();
-      await tx
-        .insertInto('feed')
-        .values({ install: 'own', nextReadAt: readAt, failures: 0, readAt, ...ofFeed })
-        .execute();
+      await tx.insertInto('feed').values({ install: 'own', grantId: 'org', readAt }).execute();
     });
   }
 

@@ -38,10 +38,9 @@ describeAnyDialect('the API', (dialect) => {
     const [trainerId = ''] = hired.map(({ trainers }) => trainers[0]?.opentrainUserId);
     const [one] = (await api.ask('membersList'))['items'] as { id: number }[];
     const [sent] = (await api.ask('deliveriesList'))['items'] as { id: number }[];
-    const asked = { install: 'acme', contractId, failure: 'not read yet' };
     await storage.database.kysely
       .insertInto('budget')
-      .values(asked)
+      .values({ install: 'acme', contractId })
       .onConflict((one) => one.doNothing())
       .execute();
     const visitor = createVisitor(consoleUrl);

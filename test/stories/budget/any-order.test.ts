@@ -35,7 +35,7 @@ function noticesOf(readings: readonly Reading[], repeatMs: number | null): Dated
     const budget = toBudget(one.state, { fundedVolume: one.fundedVolume });
     const key = { install: 'acme', contractId: 'cmc1' };
     const rules = { now: new Date(at), repeatMs };
-    const taken = takeReading(row, { ...key, budget, askedAt, dueAt: null }, rules);
+    const taken = takeReading(row, { ...key, budget, askedAt }, rules);
     row = taken.row;
     if (taken.notice !== null) notices.push({ ...taken.notice, at });
   };

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
+import type { BudgetAndReading } from '../../../src/budget/budget-store.ts';
 import { keepAnswer, keepBudget } from '../../../src/budget/keep-budget.ts';
 import type { BudgetReading } from '../../../src/budget/take-reading.ts';
 import type { Database } from '../../../src/db/database.ts';
-import type { Row } from '../../../src/db/schema.ts';
 import type { BudgetNotice } from '../../../src/domain/notice.ts';
 import { type BudgetWorld, openBudgetWorld } from '../../support/budget-world.ts';
 import { toBudget } from '../../support/budgets.ts';
@@ -31,11 +31,10 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
     contractId: 'cmc1',
     budget: toBudget(state, { fundedVolume }),
     askedAt,
-    dueAt: null,
   });
   const keep = (...wanted: Parameters<typeof reading>) => keepBudget(world.open(), reading(...wanted));
 
-  async function row(): Promise<Row<'budget'> | undefined> {
+  async function row(): Promise<BudgetAndReading | undefined> {
     const [only, ...others] = await world.rows();
     expect(others).toEqual([]);
     return only;
@@ -58,7 +57,7 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
   it('is noticed once where another instance takes it at the same time', async () => {
     await keep('OK');
     const ctx = world.open();
-    const others: Promise<void>[] = [];
+    const others: Promise<unknown>[] = [];
     let isOver = false;
     const beside = watchQueries(ctx.database, {
       // While the first one has locked the budget and not written it.

@@ -1,7 +1,11 @@
 import { once } from 'node:events';
 import { beforeEach, expect, it } from 'vitest';
-import { createBudgetWorker, sweepContracts } from '../../../src/budget/budget-worker.ts';
+import { budgetJob } from '../../../src/budget/budget-job.ts';
+import { sweepContracts, sweepJob } from '../../../src/budget/sweep-budgets.ts';
+import type { Row } from '../../../src/db/schema.ts';
 import { AppError } from '../../../src/domain/errors.ts';
+import { listFailingJobs } from '../../../src/jobs/job-store.ts';
+import { createJobWorker } from '../../../src/jobs/job-worker.ts';
 import type { Source } from '../../../src/sources/source.ts';
 import { type BudgetWorld, openBudgetWorld } from '../../support/budget-world.ts';
 import { startLoops } from '../../support/engine-harness.ts';
@@ -183,14 +187,13 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     world.front.meddle(() => ({ status, body: { error: 'no', code } }));
     await world.look();
     expect(world.front.asked()).toHaveLength(1);
-    expect(await world.engine.rows('budgetReader')).toMatchObject([
-      { install: 'acme', failure: expect.stringContaining('read the budget') },
-    ]);
+    const failing = (await world.engine.rows('job')).filter((job) => (job as Row<'job'>).failure !== null);
+    expect(failing).toMatchObject([{ failure: expect.stringContaining('read the budget'), holdsOthers: true }]);
     pass(15 * minuteMs - 1);
     expect(await asked()).toEqual([]);
     pass(1);
     expect((await asked()).sort()).toEqual(ids);
-    expect(await world.engine.rows('budgetReader')).toMatchObject([{ failure: null, attempts: 0 }]);
+    expect(await listFailingJobs(world.engine, 1)).toEqual([]);
     expect(await world.noticed()).toEqual([]);
   });
 
@@ -218,8 +221,8 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     await world.look();
     expect(world.front.asked()).toHaveLength(2);
     expect(await world.rows()).toMatchObject([
-      { contractId: ids[0], state: null, attempts: 1, failure: expect.any(String) },
-      { contractId: ids[1], state: 'ok', attempts: 0, failure: null },
+      { contractId: ids[0], state: null, failure: expect.any(String) },
+      { contractId: ids[1], state: 'ok', failure: null },
     ]);
     pass(hourMs);
     expect(await asked()).toEqual([ids[0]]);
@@ -237,7 +240,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
       return { body };
     });
     const instances = [world.open(), world.open(), world.open()];
-    startLoops(...instances.map(createBudgetWorker));
+    startLoops(...instances.map((ctx) => createJobWorker(ctx, [sweepJob, budgetJob])));
     const known = async () => (await world.rows()).filter(({ state }) => state === 'ok').length;
     await until('all are read', known, (count) => count === ids.length);
     const paths = world.front.asked();
@@ -256,17 +259,19 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
       throw new AppError('unavailable', 'stopped');
     };
     const apis = new Map([['globex', { ...(sources.get('acme') as Source), readBudget }], ...sources]);
-    const worker = createBudgetWorker(world.open({ sources: apis }));
+    const worker = createJobWorker(world.open({ sources: apis }), [sweepJob, budgetJob]);
     worker.start();
     const isRead = async () => (await world.rows()).some(({ state }) => state === 'ok');
     await until('the other install is read', isRead, (read) => read && hanging === 1);
     await worker.stop();
     expect(await world.rows()).toMatchObject([
-      { install: 'globex', contractId: 'cmc1', state: null, attempts: 0, failure: null },
+      { install: 'globex', contractId: 'cmc1', state: null, failure: null },
       { install: 'acme', contractId: id, state: 'ok' },
     ]);
-    expect(await world.engine.rows('namedLock')).toEqual([]);
-    expect(await world.engine.rows('budgetReader')).toMatchObject([{ install: 'acme', failure: null }]);
+    expect(new Set((await world.engine.rows('job')).map((job) => (job as Row<'job'>).leaseToken))).toEqual(
+      new Set([null]),
+    );
+    expect(await listFailingJobs(world.engine, 1)).toEqual([]);
   });
 
   it('is found to be due among more contracts than one page has', async () => {

@@ -30,7 +30,7 @@ describe('the contracts', () => {
     await customer.link('street-signs');
     const ids = [1, 2].map(() => sandbox.hire({ jobId: customer.jobId }).contractId).sort();
     await quiet();
-    const budget = { install: 'acme', consumedFraction: 0.25, nextReadAt: '2100-01-01T00:00:00.000Z' };
+    const budget = { install: 'acme', consumedFraction: 0.25, isWatched: true };
     const budgets = ids.map((contractId) => ({ ...budget, contractId }));
     await storage.database.kysely.insertInto('budget').values(budgets).execute();
     const visitor = createVisitor(consoleUrl);

@@ -30,6 +30,8 @@ describe('a bridge that runs', () => {
         .set({ endedEventAt: '2025-02-01T00:00:00.000Z' })
         .where('endedEventAt', 'is not', null)
         .execute();
+      // The retention was looked at when the first of them was received.
+      await database.kysely.updateTable('job').set({ dueAt: createdAt }).where('kind', '=', 'retention').execute();
     });
     await whileRunning(workspace, async (database) => {
       const list = () =>

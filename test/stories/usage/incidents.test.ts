@@ -129,7 +129,7 @@ describeEachDatabase('usage', (openFresh) => {
     await report();
     tool.breaksAfter = 1;
     await read(true);
-    expect(await listScopes(ctx)).toMatchObject([{ attempts: 1, failure: 'The export broke off', leasedUntil: null }]);
+    expect(await listScopes(ctx)).toMatchObject([{ attempts: 1, failure: 'The export broke off' }]);
     expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });
     expect([consumed(first.contractId), consumed(second.contractId)]).toEqual([two, two]);
   });

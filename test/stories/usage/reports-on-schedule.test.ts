@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
-import { createReadUsageWorker } from '../../../src/usage/read/read-usage-worker.ts';
 import { createReportWorker } from '../../../src/usage/report/report-worker.ts';
 import { startLoops } from '../../support/engine-harness.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
-import { openUsageWorld } from '../../support/usage-harness.ts';
+import { createWorkReader, openUsageWorld } from '../../support/usage-harness.ts';
 
 const halfHourMs = 30 * 60_000;
 
@@ -18,7 +17,7 @@ describeAnyDatabase('on schedule', (openFresh) => {
     const hired = world.hire();
     await world.learn();
     startLoops(
-      ...[createReadUsageWorker(ctx, 'studio'), createReadUsageWorker(ctx, 'studio')],
+      ...[createWorkReader(ctx), createWorkReader(ctx)],
       ...[createReportWorker(ctx, onAnswer), createReportWorker(ctx, onAnswer)],
     );
     await until(

@@ -1,4 +1,4 @@
-import { checkExpiry } from '../../../src/installs/tokens/token-expiry-worker.ts';
+import { checkExpiry } from '../../../src/installs/tokens/token-expiry-job.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { openFeedWorld } from '../../reconcile/feed/feed-harness.ts';
 import { createAlerting } from '../alerting.ts';

@@ -95,20 +95,19 @@ export async function openGuidelineJourney(
   const journey = await openEmployerJourney(dialect, { own: { guidelines: true }, ...options, tool });
   const { sandbox, storage, clock, accountId } = journey;
   const { kysely } = storage.database;
+  const readings = kysely.selectFrom('job').selectAll().where('kind', '=', 'guidelines');
 
   async function untilFollowed(): Promise<void> {
-    const readings = kysely.selectFrom('guidelineReading').selectAll();
     const now = clock.now().toISOString();
     await until(
       'the manuals were read',
       () => readings.execute(),
-      (rows) => rows.length > 0 && rows.every(({ nextReadAt }) => nextReadAt > now),
+      (rows) => rows.length > 0 && rows.every(({ dueAt }) => dueAt > now),
     );
   }
 
   async function hasFailed(): Promise<boolean> {
-    const failed = kysely.selectFrom('guidelineReading').select('install').where('failures', '>', 0);
-    return (await failed.execute()).length > 0;
+    return (await readings.where('attempts', '>', 0).execute()).length > 0;
   }
 
   if (options.own === undefined) await untilFollowed();
@@ -134,8 +133,7 @@ export async function openGuidelineJourney(
       await untilFollowed();
     },
     async failure() {
-      const reading = kysely.selectFrom('guidelineReading').select('failure').where('install', '=', 'own');
-      return (await reading.executeTakeFirst())?.failure;
+      return (await readings.where('install', '=', 'own').executeTakeFirst())?.failure;
     },
     async stateOf(project) {
       const row = kysely.selectFrom('guideline').select(['state', 'says']).where('project', '=', project);

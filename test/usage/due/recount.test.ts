@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { recountDue } from '../../../src/usage/due/recount.ts';
 import { refreshDue } from '../../../src/usage/due/refresh-due.ts';
-import { createReadUsageWorker } from '../../../src/usage/read/read-usage-worker.ts';
 import { createReportWorker } from '../../../src/usage/report/report-worker.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { startLoops } from '../../support/engine-harness.ts';
 import { openOneWorker } from '../../support/one-worker.ts';
 import { until } from '../../support/until.ts';
+import { createWorkReader } from '../../support/usage-harness.ts';
 
 const hourMs = 3_600_000;
 
@@ -75,7 +75,7 @@ describeEachDatabase('a recount', (openFresh) => {
   it('runs each night, and raises an alert where it mended something', async () => {
     const { ctx, engine, kysely, reported } = await openWork();
     startLoops(
-      createReadUsageWorker(ctx, 'studio'),
+      createWorkReader(ctx),
       createReportWorker(ctx, async () => undefined),
     );
     const ticks = async () => JSON.stringify(await engine.rows('setting'));

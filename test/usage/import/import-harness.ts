@@ -2,7 +2,7 @@ import type { Context } from '../../../src/context.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
 import type { Source } from '../../../src/sources/source.ts';
-import { clearImports } from '../../../src/usage/import/clear-imports-worker.ts';
+import { clearImports } from '../../../src/usage/import/clear-imports.ts';
 import { countImport, type PreparedImport, prepareImport, undoImport } from '../../../src/usage/import/import-file.ts';
 import { importedObservations } from '../../../src/usage/import/import-store.ts';
 import type { PreviewedLine } from '../../../src/usage/import/line-tally.ts';

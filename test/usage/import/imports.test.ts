@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { createClearImportsWorker } from '../../../src/usage/import/clear-imports-worker.ts';
+import { housekeeping } from '../../../src/app/housekeeping.ts';
+import { createJobWorker } from '../../../src/jobs/job-worker.ts';
 import { importedObservations, listImports } from '../../../src/usage/import/import-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { startLoops } from '../../support/engine-harness.ts';
@@ -121,7 +122,7 @@ describeEachDatabase('an import', (openFresh) => {
     await prepare(Array.from({ length: 1100 }, (_, back) => `${dayBack(back)},cmc1,60`));
     expect(await countRows(engine)).toEqual([1, 1100]);
     engine.clock.advance(2 * 3_600_000);
-    startLoops(createClearImportsWorker(ctx));
+    startLoops(createJobWorker(ctx, housekeeping));
     await until(
       'it is cleared',
       () => countRows(engine),

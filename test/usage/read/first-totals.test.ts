@@ -1,11 +1,10 @@
 import { expect, it } from 'vitest';
 import { toolObservations } from '../../../src/usage/read/observation-store.ts';
-import { createReadUsageWorker } from '../../../src/usage/read/read-usage-worker.ts';
 import { listFallenTotals } from '../../../src/usage/read/scope-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { startLoops } from '../../support/engine-harness.ts';
 import { until } from '../../support/until.ts';
-import { openUsageWorld } from '../../support/usage-harness.ts';
+import { createWorkReader, openUsageWorld } from '../../support/usage-harness.ts';
 
 const [trainerId, memberId] = ['ada', 'mada'];
 const minuteMs = 60_000;
@@ -192,7 +191,7 @@ describeEachDatabase('a total that is seen for the first time', (openFresh) => {
     await show(1);
     await engine.database.kysely.deleteFrom('usagePerson').where('memberId', '=', memberId).execute();
     tool.totals.delete(memberId);
-    startLoops(createReadUsageWorker(ctx, 'studio'));
+    startLoops(createWorkReader(ctx));
     const requests = async (count: number) => {
       engine.clock.advance(2 * minuteMs);
       await until(

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { holdLock } from '../../../src/db/lock.ts';
 import { brakeDue } from '../../../src/removals/removal-worker.ts';
 import { scopeOfLink } from '../../../src/usage/read/find-scopes.ts';
-import { reportNextFinal } from '../../../src/usage/report/final-report-worker.ts';
+import { reportNextFinal } from '../../../src/usage/report/final-report-job.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
 

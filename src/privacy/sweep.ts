@@ -1,9 +1,7 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
-import { createLoop, type Loop } from '../lib/loop.ts';
 import { lockEvidence } from '../memberships/derivation-store.ts';
 import { isNoteStale, isOver, isPersonOver, mayBeInTool, mayBeRunning, needsNote } from './retention.ts';
 import {
@@ -23,27 +21,6 @@ import {
   retainedMembershipsOf,
 } from './retention-store.ts';
 
-/** Retention is counted in days. */
-const intervalMs = 3_600_000;
-/** Lets others write between two chunks. */
-const restMs = 20;
-
-/** Clears what is known of trainers whose retention is over. */
-export function createRetentionWorker(ctx: Context): Loop {
-  const sweep = createSweep(ctx);
-  return createLoop({
-    name: 'retention',
-    intervalMs,
-    logger: ctx.logger,
-    clock: ctx.clock,
-    async run(signal) {
-      if ((await sweep()) === 'done') return 'idle';
-      await wait(restMs, undefined, { signal });
-      return 'more';
-    },
-  });
-}
-
 /** So few that a transaction stays well under 50 ms. */
 const chunkSize = 100;
 
@@ -53,7 +30,7 @@ const chunkSize = 100;
  *
  * @returns the step; it returns whether there is more; otherwise the next step begins again
  */
-export function createSweep(ctx: Context): () => Promise<'more' | 'done'> {
+export function createSweep(ctx: Context): () => Promise<boolean> {
   let contract: ContractKey | null = null;
   let person: PersonKey | null = null;
   let phase: 'contracts' | 'people' = 'contracts';
@@ -61,12 +38,12 @@ export function createSweep(ctx: Context): () => Promise<'more' | 'done'> {
     if (phase === 'contracts') {
       contract = await sweepContracts(ctx, contract);
       if (contract === null) phase = 'people';
-      return 'more';
+      return true;
     }
     person = await sweepPeople(ctx, person);
-    if (person !== null) return 'more';
+    if (person !== null) return true;
     phase = 'contracts';
-    return 'done';
+    return false;
   };
 }
 
@@ -117,7 +94,7 @@ async function planPeople(ctx: Context, tx: Transaction, page: PersonKey[]) {
   const memberships = await retainedMembershipsOf(tx, trainerIds);
   const forgotten = await forgottenOf(tx, trainerIds);
 
-  // Each install is judged by itself: one install does not make others keep a trainer.
+  // Each install is judged by itself: one install's word does not make others keep a trainer.
   const inTools = new Set(memberships.filter(mayBeInTool).map(keyOf));
   const running = new Set(contracts.filter(mayBeRunning).map(keyOf));
   const isForgotten = new Set(forgotten.map(keyOf));

@@ -3,8 +3,9 @@ import type { Context } from '../../../src/context.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { bindInstall } from '../../../src/installs/binding-store.ts';
-import { findDueFeed, installsWithFeedsDue, keepFeed, wantFeedRead } from '../../../src/reconcile/feed/feed-store.ts';
-import type { FeedPorts } from '../../../src/reconcile/feed/feed-worker.ts';
+import { hurryJobs } from '../../../src/jobs/job-store.ts';
+import type { FeedPorts } from '../../../src/reconcile/feed/feed-job.ts';
+import { findFeed, keepFeed } from '../../../src/reconcile/feed/feed-store.ts';
 import type { Grant } from '../../../src/sources/source.ts';
 import { createAlerting } from '../../support/alerting.ts';
 import { inStudio } from '../../support/engine-harness.ts';
@@ -12,7 +13,6 @@ import { createRandom } from '../../support/random.ts';
 import { describeAnyDatabase, tries } from '../../support/tries.ts';
 import { type FeedWorld, openFeedWorld } from './feed-harness.ts';
 
-const answered = { cursor: null, readAt: '', nextReadAt: '', failures: 0, failure: null, failingSince: null };
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 describeAnyDatabase('the feed', (openFresh) => {
@@ -39,48 +39,49 @@ describeAnyDatabase('the feed', (openFresh) => {
 
   it('is read at once when a delivery rang, unless its readings fail', async () => {
     const { raise, read, readAll, stored, clock, sandbox, account, ctx } = await open();
+    const ring = () => inTransaction(ctx.database, (tx) => hurryJobs(tx, 'feed', ['own'], clock.now().toISOString()));
     await readAll();
     raise(1);
-    await wantFeedRead(ctx, 'own', clock.now().toISOString());
+    await ring();
     expect(await readAll()).toBe(1);
     expect(await stored()).toEqual(upTo(1));
     sandbox.setFaults(account.accountId, { forbidden: { probability: 1, operations: ['GET /updates'] } });
     clock.advance(30_000);
     expect(await read()).toBe(true);
-    await wantFeedRead(ctx, 'own', clock.now().toISOString());
+    await ring();
     expect(await read()).toBe(false);
   });
 
   it('stands still while it fails, says why, and loses nothing', async () => {
-    const { raise, read, readAll, stored, row, clock, log, sandbox, account } = await open();
+    const { raise, read, readAll, stored, row, job, clock, log, sandbox, account } = await open();
     raise(300);
     expect(await read()).toBe(true);
     sandbox.setFaults(account.accountId, { forbidden: { probability: 1, operations: ['GET /updates'] } });
     expect(await read()).toBe(true);
     expect(await read()).toBe(false);
     const { cursor } = (await row()) ?? {};
-    expect(await row()).toMatchObject({ failures: 1, failure: expect.stringContaining('read what has happened') });
-    expect(log.text()).toContain('The feed could not be read');
+    expect(await job()).toMatchObject({ attempts: 1, failure: expect.stringContaining('read what has happened') });
+    expect(log.text()).toContain('A job failed');
     expect(log.text()).not.toContain(account.token);
     sandbox.setFaults(account.accountId);
     clock.advance(3_600_000);
     expect((await row())?.cursor).toBe(cursor);
     await readAll();
-    expect(await row()).toMatchObject({ failures: 0, failure: null });
+    expect(await job()).toMatchObject({ attempts: 0, failure: null });
     expect(await stored()).toEqual(upTo(300));
   });
 
   it('starts over where its cursor is refused, and stores no event twice', async () => {
-    const { raise, read, readAll, stored, row, clock, ctx } = await open();
+    const { raise, read, readAll, stored, row, job, clock, ctx } = await open();
     raise(3);
     await readAll();
     clock.advance(30_000);
-    const due = await findDueFeed(ctx, 'own', clock.now().toISOString());
-    if (due === undefined) throw new Error('it is due');
-    await keepFeed(ctx, due, { ...answered, cursor: 'of another time' });
+    const feed = await findFeed(ctx, 'own');
+    if (feed === undefined) throw new Error('it is bound');
+    await keepFeed(ctx, feed, { cursor: 'of another time' });
     raise(1);
     expect(await read()).toBe(true);
-    expect(await row()).toMatchObject({ cursor: null, failures: 1 });
+    expect([await row(), await job()]).toMatchObject([{ cursor: null }, { attempts: 1 }]);
     clock.advance(3_600_000);
     await readAll();
     expect(await stored()).toEqual(upTo(4));
@@ -89,14 +90,14 @@ describeAnyDatabase('the feed', (openFresh) => {
   it.each([404, 410, 422])(
     'starts over where its cursor is refused with %i, which was sent for ever',
     async (status) => {
-      const { raise, readAll, stored, row, clock, front } = await open();
+      const { raise, readAll, stored, row, job, clock, front } = await open();
       raise(3);
       await readAll();
       raise(1);
       clock.advance(30_000);
       front.meddle(({ query }) => (query.has('cursor') ? { status } : undefined));
       await readAll();
-      expect(await row()).toMatchObject({ cursor: null, failures: 1 });
+      expect([await row(), await job()]).toMatchObject([{ cursor: null }, { attempts: 1 }]);
       clock.advance(3_600_000);
       await readAll();
       expect(await stored()).toEqual(upTo(4));
@@ -156,14 +157,13 @@ describeAnyDatabase('the feed', (openFresh) => {
   });
 
   it('is not moved back by a process that comes late', async () => {
-    const { raise, readAll, row, clock, ctx } = await open();
-    const now = clock.now().toISOString();
-    const late = await findDueFeed(ctx, 'own', now);
-    if (late === undefined) throw new Error('it is due');
+    const { raise, readAll, row, ctx } = await open();
+    const late = await findFeed(ctx, 'own');
+    if (late === undefined) throw new Error('it is bound');
     raise(2);
     await readAll();
     const { cursor } = (await row()) ?? {};
-    expect(await keepFeed(ctx, late, { ...answered, cursor: '0' })).toBe(false);
+    expect(await keepFeed(ctx, late, { cursor: '0' })).toBe(false);
     expect(await row()).toMatchObject({ cursor });
   });
 
@@ -171,11 +171,11 @@ describeAnyDatabase('the feed', (openFresh) => {
     const { raise, read, readAll, stored, clock, ctx } = await open();
     raise(1);
     await readAll();
-    const now = clock.now().toISOString();
     const grant = { id: 'org_other' } as Grant;
     await inTransaction(ctx.database, (tx) => bindInstall(tx, 'own', grant));
-    expect(await findDueFeed(ctx, 'own', now)).toMatchObject({ grantId: 'org_other', cursor: null });
-    expect(await installsWithFeedsDue(ctx, ['another'], now)).toEqual([]);
+    expect(await findFeed(ctx, 'own')).toMatchObject({ grantId: 'org_other', cursor: null });
+    expect(await findFeed(ctx, 'another')).toBeUndefined();
+    clock.advance(30_000);
     expect(await read()).toBe(true);
     expect(await stored()).toEqual(upTo(1));
   });

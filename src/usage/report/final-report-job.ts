@@ -1,8 +1,8 @@
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
+import type { JobKind } from '../../jobs/job.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import { createLoop, type Loop } from '../../lib/loop.ts';
 import { noteReported } from '../../removals/final-reading-store.ts';
 import { listEngagements } from '../read/contract-source-store.ts';
 import { scopeOfLink } from '../read/find-scopes.ts';
@@ -18,18 +18,21 @@ const longestMs = 60 * 60_000;
  * Reports a final reading as soon as it has ended: all contracts that the trainer worked on in that group. What is
  * seen later is reported by the schedule.
  */
-export function createFinalReportWorker(ctx: Context, onAnswer: OnAnswer): Loop {
-  const { logger, clock } = ctx;
-  return createLoop({
-    name: 'report-final-usage',
-    pollMs: ctx.pollMs,
-    logger,
-    clock,
-    run: async (signal) => ((await reportNextFinal(ctx, onAnswer, signal)) ? 'more' : 'idle'),
-  });
+export function finalReportJob(onAnswer: OnAnswer): JobKind {
+  return {
+    name: 'final reports',
+    atOnce: 1,
+    leaseMs: 5 * 60_000,
+    isStanding: true,
+    installs: () => [''],
+    async run(ctx, _job, signal, hold) {
+      while (await reportNextFinal(ctx, onAnswer, signal)) await hold.renew();
+      return againMs;
+    },
+  };
 }
 
-/** @returns false where there is none. Several instances may report it: only one of them sends for a contract. */
+/** @returns false where there is none. Several processes may report it: only one of them sends for a contract. */
 export async function reportNextFinal(ctx: Context, onAnswer: OnAnswer, signal: AbortSignal): Promise<boolean> {
   const next = await nextFinalReport(ctx, toInstant(ctx.clock.now()));
   if (next !== undefined) await reportFinal(ctx, onAnswer, next, signal);

@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
-import { listManualReadings } from '../../src/guidelines/guideline-reading-store.ts';
-import { createGuidelinesWorker } from '../../src/guidelines/guidelines-worker.ts';
+import { guidelineJob } from '../../src/guidelines/guideline-job.ts';
+import { createJobWorker, type JobWorker } from '../../src/jobs/job-worker.ts';
 import { startLoops } from '../support/engine-harness.ts';
 import { openGuidelineWorld } from '../support/guidelines/guideline-world.ts';
-import { storageOf } from '../support/storage-of.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
@@ -34,25 +33,25 @@ describeAnyDatabase('manuals on a schedule', (openDatabase) => {
     await untilRead();
     expect(world.tool.writes).toBe(1);
     expect(await rows()).toMatchObject([
-      { install: 'other', failures: 0, failure: null },
-      { install: 'own', failures: 1, readAt: null },
+      { install: 'other', attempts: 0, failure: null },
+      { install: 'own', attempts: 1 },
     ]);
     world.clock.advance(hourMs);
     await untilRead();
-    expect([read('own'), (await rows())[1]?.failures]).toEqual([2, 2]);
+    expect([read('own'), (await rows())[1]?.attempts]).toEqual([2, 2]);
   });
 
   async function open() {
     const database = await openDatabase();
     const world = await openGuidelineWorld(database);
-    const storage = storageOf(database);
+    const rows = () => database.kysely.selectFrom('job').selectAll().orderBy('install').execute();
     const counts = new Map<string, number>();
-    const workers: ReturnType<typeof createGuidelinesWorker>[] = [];
+    const workers: JobWorker[] = [];
     let wanted = 0;
 
     return {
       world,
-      rows: () => listManualReadings(storage),
+      rows,
       read: (install: string) => counts.get(install) ?? 0,
       start(...wanting: string[]) {
         wanted = wanting.length;
@@ -68,20 +67,14 @@ describeAnyDatabase('manuals on a schedule', (openDatabase) => {
           [...world.ctx.installs].map(([name, one]) => [name, { ...one, guidelines: wanting.includes(name) }]),
         );
         const ctx = { ...world.ctx, installs, sources: new Map(counted), pollMs: 5 };
-        workers.push(createGuidelinesWorker(ctx), createGuidelinesWorker(ctx));
+        workers.push(createJobWorker(ctx, [guidelineJob]), createJobWorker(ctx, [guidelineJob]));
         startLoops(...workers);
       },
       /** Nothing is due, and nothing is under way. */
       async untilRead() {
         for (const worker of workers) worker.wake();
         const now = world.clock.now().toISOString();
-        await until(
-          'nothing is due',
-          () => listManualReadings(storage),
-          (rows) => {
-            return rows.length === wanted && rows.every((row) => row.nextReadAt > now);
-          },
-        );
+        await until('nothing is due', rows, (all) => all.length === wanted && all.every(({ dueAt }) => dueAt > now));
       },
     };
   }

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { beforeEach, expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import type { Install } from '../../../src/domain/install.ts';
-import { beginCreatingEndpoint, installsWithChecksDue } from '../../../src/installs/subscription/subscription-store.ts';
-import { createSubscriptionWorker } from '../../../src/installs/subscription/subscription-worker.ts';
+import { noteUnmatched, subscriptionJob } from '../../../src/installs/subscription/subscription-job.ts';
+import { beginCreatingEndpoint } from '../../../src/installs/subscription/subscription-store.ts';
+import { createJobWorker } from '../../../src/jobs/job-worker.ts';
 import { openSandbox } from '../../support/either-market.ts';
 import { inStudio, startLoops } from '../../support/engine-harness.ts';
 import { openSubscriptionWorld, type SubscriptionWorld } from '../../support/subscription-world.ts';
@@ -38,7 +39,7 @@ describeAnyDatabase('the watch', (openFresh) => {
         return [install, { ...api, listEndpoints }];
       }),
     );
-    return createSubscriptionWorker({ ...ctx, sources, installs });
+    return createJobWorker({ ...ctx, sources, installs }, [subscriptionJob]);
   }
 
   const untilLookedAt = (...expected: string[]) =>
@@ -50,11 +51,7 @@ describeAnyDatabase('the watch', (openFresh) => {
 
   async function busy(): Promise<number> {
     const now = world.clock.now().toISOString();
-    const rows = await database.kysely
-      .selectFrom('subscription')
-      .select('install')
-      .where('nextCheckAt', '<=', now)
-      .execute();
+    const rows = await database.kysely.selectFrom('job').select('key').where('dueAt', '<=', now).execute();
     return rows.length;
   }
 
@@ -72,7 +69,7 @@ describeAnyDatabase('the watch', (openFresh) => {
   });
 
   it('leaves what it was at to others when it is stopped', async () => {
-    const { api, ctx, clock } = world;
+    const { api, ctx } = world;
     const asked = new AbortController();
     const listEndpoints: typeof api.listEndpoints = (signal) => {
       asked.abort();
@@ -81,21 +78,24 @@ describeAnyDatabase('the watch', (openFresh) => {
       });
     };
     const sources = new Map([['acme', { ...api, listEndpoints }]]);
-    const watch = createSubscriptionWorker({ ...ctx, sources, installs });
+    const watch = createJobWorker({ ...ctx, sources, installs }, [subscriptionJob]);
     watch.start();
     await once(asked.signal, 'abort');
     await watch.stop();
-    expect(await installsWithChecksDue(ctx, ['acme'], clock.now().toISOString())).toEqual(['acme']);
+    expect(await busy()).toBe(1);
     expect(await world.check()).toBe(true);
   });
 
   it('notes that no secret matched, of installs alone that there are', async () => {
-    const watch = createWatch();
-    watch.noteUnmatched('acme');
-    watch.noteUnmatched('unknown');
-    startLoops(watch);
-    await untilLookedAt('acme');
-    expect(await world.record()).toMatchObject({ unmatchedAt: world.clock.now().toISOString() });
+    const ctx = { ...world.ctx, installs };
+    noteUnmatched(ctx, 'acme');
+    noteUnmatched(ctx, 'unknown');
+    const unmatchedAt = world.clock.now().toISOString();
+    await until(
+      'it is noted',
+      () => world.record(),
+      (record) => record.unmatchedAt === unmatchedAt,
+    );
     const rows = await database.kysely.selectFrom('subscription').select('install').execute();
     expect(rows).toEqual([{ install: 'acme' }]);
   });

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { purgeNotices } from '../../src/notify/notice-purge-worker.ts';
+import { purgeNotices } from '../../src/notify/purge-notices.ts';
 import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
 import { answering, type Hook, openHook } from '../support/hook.ts';
 import { atOnce, createTelling, newNotice, notifying, secret, type Telling } from '../support/notices.ts';
@@ -21,7 +21,7 @@ describeAnyDatabase('clearing up behind notices', (openFresh) => {
 
   async function clearUp(...channels: string[]): Promise<void> {
     const config = notifying(Object.fromEntries(channels.map((name) => [name, atOnce])));
-    while ((await purgeNotices({ ...telling, config })) === 'more');
+    while (await purgeNotices({ ...telling, config }, 100));
   }
 
   const countNotices = async () => (await telling.database.kysely.selectFrom('notice').selectAll().execute()).length;

@@ -1,0 +1,75 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { answerKeptMs, purgeAnswers } from '../api/kept-answer-store.ts';
+import type { Context } from '../context.ts';
+import { shrinkFile } from '../db/sqlite-file.ts';
+import { deleteOld } from '../inbox/storage-store.ts';
+import type { JobKind, JobName } from '../jobs/job.ts';
+import { instantIn, toInstant } from '../lib/clock.ts';
+import { purgeCounts } from '../mail/mail-count-store.ts';
+import { purgeNotices } from '../notify/purge-notices.ts';
+import { createSweep } from '../privacy/sweep.ts';
+import { clearImports } from '../usage/import/clear-imports.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+/** Small chunks with pauses, so that no other writer waits long. */
+const chunkSize = 100;
+const restMs = 20;
+/** 8 MiB are kept for the next deliveries. */
+const keptPages = 2048;
+
+/** What deletes expired data, and gives its space back. */
+export const housekeeping: readonly JobKind[] = [
+  inSteps('purge deliveries', 10 * minuteMs, (ctx) => async () => {
+    return (await deleteOld(ctx.database, instantIn(ctx.clock, -ctx.config.retention.deliveriesMs), chunkSize)) > 0;
+  }),
+  inSteps('purge answers', 10 * minuteMs, (ctx) => async () => {
+    return (await purgeAnswers(ctx, instantIn(ctx.clock, -answerKeptMs), chunkSize)) > 0;
+  }),
+  inSteps('purge notices', 10 * minuteMs, (ctx) => () => purgeNotices(ctx, chunkSize)),
+  inSteps('purge imports', 10 * minuteMs, (ctx, progress) => async () => {
+    await clearImports(ctx, progress);
+    return false;
+  }),
+  inSteps('purge mail counts', hourMs, (ctx) => async () => {
+    await purgeCounts(ctx, toInstant(ctx.clock.now()));
+    return false;
+  }),
+  inSteps('retention', hourMs, createSweep),
+  inSteps(
+    'vacuum',
+    10 * minuteMs,
+    ({ database }) =>
+      () =>
+        shrinkFile(database, keptPages),
+  ),
+];
+
+interface StepProgress {
+  signal: AbortSignal;
+  onProgress(): void;
+}
+
+/** @param begin gives the step, which returns whether there is more */
+function inSteps(
+  name: JobName,
+  everyMs: number,
+  begin: (ctx: Context, progress: StepProgress) => () => Promise<boolean>,
+): JobKind {
+  return {
+    name,
+    atOnce: 1,
+    leaseMs: 5 * minuteMs,
+    isStanding: true,
+    installs: () => [''],
+    async run(ctx, _job, signal, { beat }) {
+      const step = begin(ctx, { signal, onProgress: beat });
+      while (await step()) {
+        beat();
+        await wait(restMs, undefined, { signal });
+      }
+      signal.throwIfAborted();
+      return everyMs;
+    },
+  };
+}
