@@ -160,9 +160,8 @@ async function fillWork(database: Database, contracts: number): Promise<void> {
     sql`with recursive counter(n) as (select 1 union all select n + 1 from counter where n < ${count})`;
   const dayOf = (number: string) => sql.raw(`date('now', '-' || (${number}) || ' days')`);
   await sql`${counter(contracts)} insert or replace into budget
-      (install, contract_id, state, payment_type, consumed_fraction, consumed_seconds, next_read_at)
-    select 'acme', 'ctr' || n, case when n % 10 = 0 then 'low' else 'ok' end, 'PAY_PER_HOUR', n % 100 / 100.0, 36000,
-      '2100-01-01T00:00:00.000Z'
+      (install, contract_id, state, payment_type, consumed_fraction, consumed_seconds, is_watched)
+    select 'acme', 'ctr' || n, case when n % 10 = 0 then 'low' else 'ok' end, 'PAY_PER_HOUR', n % 100 / 100.0, 36000, 1
     from counter`.execute(db);
   await sql`${counter(contracts * 10)} insert into usage_ledger
       (install, contract_id, trainer_id, day, seconds, tasks, labels, state, sent_at, answered_at, closed_at, report_id)

@@ -183,7 +183,7 @@ async function measureFull({ program, args, databaseUrl }: Bench): Promise<Row[]
 function postponeBudgets(databaseUrl: string): void {
   const file = new SqliteDatabase(databaseUrl.slice('sqlite:'.length));
   const tomorrow = new Date(Date.now() + 24 * 3_600_000).toISOString();
-  file.prepare('update budget set next_read_at = ? where next_read_at is not null').run(tomorrow);
+  file.prepare("update job set due_at = ? where kind = 'budget'").run(tomorrow);
   file.close();
 }
 
