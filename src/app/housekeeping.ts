@@ -3,7 +3,7 @@ import { answerKeptMs, purgeAnswers } from '../api/kept-answer-store.ts';
 import type { Context } from '../context.ts';
 import { shrinkFile } from '../db/sqlite-file.ts';
 import { deleteOld } from '../inbox/storage-store.ts';
-import type { JobKind, JobName } from '../jobs/job.ts';
+import { type JobKind, type JobName, soleJob } from '../jobs/job.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import { purgeCounts } from '../mail/mail-count-store.ts';
 import { purgeNotices } from '../notify/purge-notices.ts';
@@ -56,20 +56,13 @@ function inSteps(
   everyMs: number,
   begin: (ctx: Context, progress: StepProgress) => () => Promise<boolean>,
 ): JobKind {
-  return {
-    name,
-    atOnce: 1,
-    leaseMs: 5 * minuteMs,
-    isStanding: true,
-    installs: () => [''],
-    async run(ctx, _job, signal, { beat }) {
-      const step = begin(ctx, { signal, onProgress: beat });
-      while (await step()) {
-        beat();
-        await wait(restMs, undefined, { signal });
-      }
-      signal.throwIfAborted();
-      return everyMs;
-    },
-  };
+  return soleJob(name, async (ctx, _job, signal, { beat }) => {
+    const step = begin(ctx, { signal, onProgress: beat });
+    while (await step()) {
+      beat();
+      await wait(restMs, undefined, { signal });
+    }
+    signal.throwIfAborted();
+    return everyMs;
+  });
 }

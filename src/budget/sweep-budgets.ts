@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { inTransaction } from '../db/database.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { type ContractRegisters, revokedGrant, statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
-import type { JobKind } from '../jobs/job.ts';
+import { soleJob } from '../jobs/job.ts';
 import { toInstant } from '../lib/clock.ts';
 import { chunksOf } from '../lib/lists.ts';
 import {
@@ -18,17 +18,10 @@ import {
 const minuteMs = 60_000;
 
 /** Searches the evidence for contracts whose budget is to be read, or no longer. */
-export const sweepJob: JobKind = {
-  name: 'budget sweep',
-  atOnce: 1,
-  leaseMs: 5 * minuteMs,
-  isStanding: true,
-  installs: () => [''],
-  async run(ctx) {
-    await sweepContracts(ctx);
-    return minuteMs;
-  },
-};
+export const sweepJob = soleJob('budget sweep', async (ctx) => {
+  await sweepContracts(ctx);
+  return minuteMs;
+});
 
 const pageSize = 500;
 /** Keeps write transactions short. */

@@ -133,7 +133,10 @@ function toFaults(issue: z.core.$ZodIssue): ConfigFault[] {
 /** The message also helps an operator who has a configuration, but is in another folder. */
 function sayNone(env: Environment, cwd: string): string {
   const names = Object.keys(env).filter((name) => name.startsWith('GANGWAY_'));
-  const set = names.length === 0 ? '' : `, and ${names.join(', ')} alone are none`;
+  const set =
+    names.length === 0
+      ? ''
+      : `; ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} set, but not enough to configure an install`;
   return `there is no configuration: no ${configFileName} in ${cwd}${set}. Run this in its folder, name the file with --config or GANGWAY_CONFIG, write one with "gangway init", or set variables for the install or the tool (GANGWAY_TOKEN, GANGWAY_TOOL_ADAPTER)`;
 }
 

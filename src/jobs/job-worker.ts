@@ -183,7 +183,8 @@ async function postpone(ctx: Context, kind: JobKind, job: JobClaim, error: AppEr
   const { clock, logger, metrics } = ctx;
   const { key, install, attempts } = job;
   metrics.jobs.inc({ kind: kind.name, install, outcome: 'failed' });
-  logger.warn({ err: error, kind: kind.name, key, install }, 'A job failed');
+  const level = error.code === 'internal' ? 'error' : 'warn';
+  logger[level]({ err: error, kind: kind.name, key, install }, 'A job failed');
   await postponeJob(ctx, job, {
     dueAt: instantIn(clock, waitAfter(ctx, kind, error, attempts + 1)),
     failure: maskText(error.message),

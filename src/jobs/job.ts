@@ -61,6 +61,11 @@ export function jobOf(install: string): JobKey {
   return { key: install, install };
 }
 
+/** A kind of which there is one job, of no install: one process at a time does it for all. */
+export function soleJob(name: JobName, run: JobKind['run']): JobKind {
+  return { name, atOnce: 1, leaseMs: 5 * 60_000, isStanding: true, installs: () => [''], run };
+}
+
 /** A job that is being run. */
 export interface Job extends JobKey {
   /** How often it was asked for since the run before began. */

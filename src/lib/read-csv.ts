@@ -117,7 +117,7 @@ export async function* readLines(chunks: AsyncIterable<Buffer>, maxLineBytes: nu
 
 function toText(number: number, bytes: Buffer, maxLineBytes: number): Line {
   if (bytes.length > maxLineBytes) return { number, fault: `is longer than ${maxLineBytes} bytes` };
-  if (!isUtf8(bytes)) return { number, fault: 'is no text in UTF-8' };
+  if (!isUtf8(bytes)) return { number, fault: 'is not UTF-8 text' };
   const text = bytes.toString('utf8').replace(/\r$/, '');
   return { number, text: number === 1 ? stripBom(text) : text };
 }

@@ -18,7 +18,6 @@ export function isPathSegment(value: string): boolean {
 }
 
 /** Traffic that stays on this machine may be unencrypted. */
-
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host);
 }

@@ -35,7 +35,10 @@ describe('findConfiguration', () => {
   ])('fails in another folder, with no more than %j, and says where it has looked', (env) => {
     const cwd = createWorkspace();
     const names = Object.keys(env).filter((name) => name.startsWith('GANGWAY_'));
-    const set = names.length === 0 ? '' : `, and ${names.join(', ')} alone are none`;
+    const set =
+      names.length === 0
+        ? ''
+        : `; ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} set, but not enough to configure an install`;
     expect(() => loadConfig({ env, cwd })).toThrow(
       `there is no configuration: no gangway.config.json in ${cwd}${set}. Run this in its folder`,
     );

@@ -34,7 +34,7 @@ describe('lines', () => {
       expect(await readAll(bytes, size)).toEqual([
         { number: 1, text: '0123456789' },
         { number: 2, fault: 'is longer than 10 bytes' },
-        { number: 3, fault: 'is no text in UTF-8' },
+        { number: 3, fault: 'is not UTF-8 text' },
         { number: 4, fault: 'is longer than 10 bytes' },
         { number: 5, text: 'last' },
       ]);

@@ -1,6 +1,6 @@
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
-import type { JobKind } from '../../jobs/job.ts';
+import { soleJob } from '../../jobs/job.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { remembered } from '../../lib/remembered.ts';
 import { listWorkScopes } from './find-scopes.ts';
@@ -10,19 +10,12 @@ import { listUnreadMembers } from './total-store.ts';
 const minuteMs = 60_000;
 
 /** Finds scopes that were never read, and new members, whose work is read at once. */
-export const workSweepJob: JobKind = {
-  name: 'work sweep',
-  atOnce: 1,
-  leaseMs: 5 * minuteMs,
-  isStanding: true,
-  installs: () => [''],
-  async run(ctx) {
-    const now = toInstant(ctx.clock.now());
-    await keepScopes(ctx, [...(await listWorkScopes(ctx)).values()], now);
-    for (const [tool, { readUsage }] of ctx.adapters) if (readUsage !== undefined) await wantNewMembers(ctx, tool, now);
-    return minuteMs;
-  },
-};
+export const workSweepJob = soleJob('work sweep', async (ctx) => {
+  const now = toInstant(ctx.clock.now());
+  await keepScopes(ctx, [...(await listWorkScopes(ctx)).values()], now);
+  for (const [tool, { readUsage }] of ctx.adapters) if (readUsage !== undefined) await wantNewMembers(ctx, tool, now);
+  return minuteMs;
+});
 
 /** Soon after a new member came in their total is small: the longer it takes, the more of it is held. */
 async function wantNewMembers(ctx: Context, tool: string, now: string): Promise<void> {

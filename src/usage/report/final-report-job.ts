@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
-import type { JobKind } from '../../jobs/job.ts';
+import { type JobKind, soleJob } from '../../jobs/job.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { noteReported } from '../../removals/final-reading-store.ts';
 import { listEngagements } from '../read/contract-source-store.ts';
@@ -19,17 +19,10 @@ const longestMs = 60 * 60_000;
  * seen later is reported by the schedule.
  */
 export function finalReportJob(onAnswer: OnAnswer): JobKind {
-  return {
-    name: 'final reports',
-    atOnce: 1,
-    leaseMs: 5 * 60_000,
-    isStanding: true,
-    installs: () => [''],
-    async run(ctx, _job, signal, hold) {
-      while (await reportNextFinal(ctx, onAnswer, signal)) await hold.renew();
-      return againMs;
-    },
-  };
+  return soleJob('final reports', async (ctx, _job, signal, hold) => {
+    while (await reportNextFinal(ctx, onAnswer, signal)) await hold.renew();
+    return againMs;
+  });
 }
 
 /** @returns false where there is none. Several processes may report it: only one of them sends for a contract. */
