@@ -36,7 +36,8 @@ setInterval(() => print(tell()), 60_000).unref();
 await Promise.all(Array.from({ length: Number(values.processes) }, liveOn));
 print(tell());
 if (failed.length > 0) print(`failed: ${failed.join(', ')}`);
-process.exit(failed.length === 0 ? 0 : 1);
+if (passed.length === 0) print('No seed passed, so nothing is shown: give more --minutes, or fewer --days');
+process.exit(failed.length === 0 && passed.length > 0 ? 0 : 1);
 
 function tell(): string {
   const days = `${sum.days.toFixed(1)} simulated days, ${sum.turns} turns`;
