@@ -2,16 +2,14 @@ import { inTransaction, type Transaction } from '../db/database.ts';
 import { keptAnswerContext } from '../db/seal-contexts.ts';
 import type { Storage } from '../keys/storage.ts';
 
-// The only SQL of what acts were answered with. Of key and request there are keyed digests; the answer is sealed, as it
-// may be an invitation.
-
-/** So long the same request under the same key gets the same answer. */
+/** For this long, a request that is repeated with its key gets the same answer. */
 export const answerKeptMs = 24 * 3_600_000;
 
+/** The table has only keyed digests of both. The answer is sealed, because it may be an invitation. */
 export interface KeyedRequest {
   /** The operator and their key, as one text. */
   key: string;
-  /** All of the request that must be the same. */
+  /** All of the request that must be the same when the key is used again. */
   request: string;
 }
 
@@ -20,28 +18,23 @@ type Begun =
   | { outcome: 'answered'; answer: unknown }
   | { outcome: 'other_request' | 'under_way' };
 
-/** Takes the key for a request, unless it was taken since `keptSince`. */
-export function beginAnswer(ctx: Storage, given: KeyedRequest, now: string, keptSince: string): Promise<Begun> {
+/** Claims the key for a request, unless it was claimed after `keptSince`. */
+export function beginAnswer(ctx: Storage, keyed: KeyedRequest, now: string, keptSince: string): Promise<Begun> {
   return durably(ctx, async (tx) => {
-    const found = await findBegun(ctx, tx, given, keptSince);
+    const found = await findBegun(ctx, tx, keyed, keptSince);
     if (found !== undefined) return found;
-    const row = {
-      keyDigest: ctx.box.digest(keyText(given)),
-      requestDigest: ctx.box.digest(requestText(given)),
-      begunAt: now,
-    };
     const inserted = await tx
       .insertInto('keptAnswer')
-      .values(row)
+      .values({ ...digestsOf(ctx, keyed), begunAt: now })
       .onConflict((conflict) => conflict.column('keyDigest').doNothing())
       .returning('id')
       .executeTakeFirst();
-    // Another request with this key came first.
+    // Another request with this key was faster.
     return inserted === undefined ? { outcome: 'under_way' } : { outcome: 'begun', id: inserted.id };
   });
 }
 
-/** Keeps the answer for as long as the key is taken. */
+/** Stores the answer for as long as the key is kept. */
 export async function keepAnswer(ctx: Storage, id: number, answer: object): Promise<void> {
   const sealed = ctx.box.seal(Buffer.from(JSON.stringify(answer)), keptAnswerContext({ id }));
   await durably(ctx, (tx) => tx.updateTable('keptAnswer').set({ answer: sealed }).where('id', '=', id).execute());
@@ -52,7 +45,7 @@ export async function dropAnswer(ctx: Storage, id: number): Promise<void> {
   await inTransaction(ctx.database, (tx) => tx.deleteFrom('keptAnswer').where('id', '=', id).execute());
 }
 
-/** Deletes up to `limit` answers of acts that were begun before. @returns how many */
+/** Deletes up to `limit` answers whose acts began before an instant. @returns how many */
 export async function purgeAnswers(ctx: Storage, before: string, limit: number): Promise<number> {
   const old = ctx.database.kysely.selectFrom('keptAnswer').select('id').where('begunAt', '<', before);
   const ids = (await old.orderBy('begunAt').limit(limit).execute()).map(({ id }) => id);
@@ -61,15 +54,14 @@ export async function purgeAnswers(ctx: Storage, before: string, limit: number):
   return ids.length;
 }
 
-function keyText({ key }: KeyedRequest) {
-  return `kept_answer.key:${key}`;
+function digestsOf({ box }: Storage, { key, request }: KeyedRequest) {
+  return {
+    keyDigest: box.digest(`kept_answer.key:${key}`),
+    requestDigest: box.digest(`kept_answer.request:${request}`),
+  };
 }
 
-function requestText({ request }: KeyedRequest) {
-  return `kept_answer.request:${request}`;
-}
-
-// A power cut must not lose that an act was begun: it would be done twice.
+// If a power cut lost the record that an act began, the act would be done twice.
 function durably<T>(ctx: Storage, work: (tx: Transaction) => Promise<T>) {
   return inTransaction(ctx.database, work, { isDurable: true });
 }
@@ -77,14 +69,14 @@ function durably<T>(ctx: Storage, work: (tx: Transaction) => Promise<T>) {
 async function findBegun(
   ctx: Storage,
   tx: Transaction,
-  given: KeyedRequest,
+  keyed: KeyedRequest,
   keptSince: string,
 ): Promise<Begun | undefined> {
-  const keyDigest = ctx.box.digest(keyText(given));
+  const { keyDigest, requestDigest } = digestsOf(ctx, keyed);
   await tx.deleteFrom('keptAnswer').where('keyDigest', '=', keyDigest).where('begunAt', '<', keptSince).execute();
   const found = await tx.selectFrom('keptAnswer').selectAll().where('keyDigest', '=', keyDigest).executeTakeFirst();
   if (found === undefined) return undefined;
-  if (ctx.box.digest(requestText(given)) !== found.requestDigest) return { outcome: 'other_request' };
+  if (requestDigest !== found.requestDigest) return { outcome: 'other_request' };
   if (found.answer === null) return { outcome: 'under_way' };
   const answer = ctx.box.open(found.answer, keptAnswerContext(found)).toString();
   return { outcome: 'answered', answer: JSON.parse(answer) };

@@ -8,69 +8,65 @@ export const Problem = z
     type: z.string().describe('A URI reference that names the kind of problem.'),
     title: z.string(),
     status: z.int().min(400).max(599),
-    detail: z.string().describe('For a person. It has no secret, address or body.'),
+    detail: z.string().describe('For a person. It contains no secret, address or body.'),
     code: z.string().describe('For a program.'),
   })
   .meta({ id: 'Problem', description: 'Problem details (RFC 9457).' });
 
-type ProblemCode = ErrorCode | 'key_reused' | 'refused_elsewhere' | 'unprocessable';
+/** The codes that only the API has, and the HTTP status of each. */
+const ownStatuses = { key_reused: 422, unprocessable: 422, refused_elsewhere: 424 };
 
-const titles: Record<ProblemCode, string> = {
+type OwnCode = keyof typeof ownStatuses;
+
+const titles: Record<ErrorCode | OwnCode, string> = {
   invalid: 'The request is not valid',
-  unauthenticated: 'A token is needed',
+  unauthenticated: 'A token is required',
   forbidden: 'This is not allowed',
-  not_found: 'There is no such thing',
+  not_found: 'Not found',
   method_not_allowed: 'This method is not allowed here',
-  conflict: 'This does not fit what is there',
+  conflict: 'This conflicts with the current state',
   too_large: 'The request is too large',
   unsupported_media_type: 'The request must be JSON',
-  rate_limited: 'Too many tries',
+  rate_limited: 'Too many attempts',
   unavailable: 'This cannot be done now',
-  internal: 'This did not work',
-  refused_elsewhere: 'Another system refused it',
-  unprocessable: 'The request is well-formed, and cannot be done',
-  key_reused: 'The idempotency key belongs to another request',
+  internal: 'Something went wrong',
+  refused_elsewhere: 'The marketplace or a tool refused it',
+  unprocessable: 'The request is well-formed, but it cannot be carried out',
+  key_reused: 'The idempotency key was used for another request',
 };
+
+/** The titles of the problems that are answered with each HTTP status. */
+export const titlesByStatus = new Map(
+  [...Map.groupBy(Object.keys(titles) as (keyof typeof titles)[], statusOf)].map(([status, codes]) => [
+    status,
+    codes.map((code) => titles[code]),
+  ]),
+);
 
 /** A refusal that only the API makes. */
 export class Refusal extends Error {
-  readonly code: ProblemCode;
-  readonly status: number;
+  readonly code: OwnCode;
 
-  constructor(code: ProblemCode, status: number, message: string) {
+  constructor(code: OwnCode, message: string) {
     super(message);
-    this.name = 'Refusal';
     this.code = code;
-    this.status = status;
   }
 }
 
-const refusals: ReadonlySet<ErrorCode> = new Set(['invalid', 'unauthenticated', 'forbidden', 'rate_limited']);
-
 /**
- * What an operation refuses by itself, after the request was let in and found well-formed: what the marketplace or a
- * tool refused says nothing about the token of the caller, and what cannot be done says nothing against the document.
+ * An error that an operation throws after its request was found valid. That the marketplace or a tool refused it says
+ * nothing about the caller's token, and that it cannot be carried out does not make the request malformed.
  */
 export function ofOperation(thrown: unknown): unknown {
-  if (!(thrown instanceof AppError) || !refusals.has(thrown.code)) return thrown;
-  const isInvalid = thrown.code === 'invalid';
-  return new Refusal(isInvalid ? 'unprocessable' : 'refused_elsewhere', isInvalid ? 422 : 424, thrown.message);
+  if (!(thrown instanceof AppError)) return thrown;
+  const { code, message } = thrown;
+  if (code === 'invalid') return new Refusal('unprocessable', message);
+  const isRefused = code === 'unauthenticated' || code === 'forbidden' || code === 'rate_limited';
+  return isRefused ? new Refusal('refused_elsewhere', message) : thrown;
 }
 
-/** An unexpected error is answered without its message, which only the log has. Pure. */
-export function toProblem(thrown: unknown): Problem {
-  if (thrown instanceof Refusal) return problemOf(thrown.code, thrown.message, thrown.status);
-  const { code, message } = isForeseen(thrown) ? thrown : new AppError('internal', 'The log says why');
-  return problemOf(code, message, httpStatusOf(code));
-}
-
-/** Whether it is thrown on purpose, with a sentence for the caller. */
-export function isForeseen(thrown: unknown): thrown is AppError {
-  return thrown instanceof AppError && thrown.code !== 'internal';
-}
-
-/** Errors of Express itself have a status, for example for an address that it cannot decode. */
-export function toApiError(thrown: unknown): unknown {
+/** Express's own errors have a status, for example for an address that it cannot decode. */
+export function toApiError(thrown: unknown): AppError | Refusal {
   if (thrown instanceof AppError || thrown instanceof Refusal) return thrown;
   const status = thrown instanceof Error && 'status' in thrown ? thrown.status : undefined;
   if (status === 413) return new AppError('too_large', 'The body is too large', { cause: thrown });
@@ -80,6 +76,12 @@ export function toApiError(thrown: unknown): unknown {
   return toAppError(thrown);
 }
 
-function problemOf(code: ProblemCode, detail: string, status: number): Problem {
-  return { type: `urn:gangway:problem:${code}`, title: titles[code], status, detail: maskText(detail), code };
+/** Only the log has the message of an unexpected error. */
+export function toProblem({ code, message }: AppError | Refusal): Problem {
+  const detail = code === 'internal' ? 'See the log for the cause' : maskText(message);
+  return { type: `urn:gangway:problem:${code}`, title: titles[code], status: statusOf(code), detail, code };
+}
+
+function statusOf(code: ErrorCode | OwnCode): number {
+  return code in ownStatuses ? ownStatuses[code as OwnCode] : httpStatusOf(code as ErrorCode);
 }

@@ -9,8 +9,8 @@ import type { InstallRegistry } from '../installs/install-registry.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createHttpServer, type HttpServer } from '../lib/http-server.ts';
 import type { Readiness } from '../lib/readiness.ts';
+import { createStorageGate, type StorageGate } from '../receiver/limits.ts';
 import { createReceiverApp } from '../receiver/receiver-app.ts';
-import { createStorageGate, type StorageGate } from '../receiver/storage-gate.ts';
 import type { Loops } from './loops.ts';
 
 interface ReceiverParts {

@@ -22,7 +22,7 @@ import { checkOrphans } from '../memberships/find-orphans.ts';
 import { rerouteInstalls } from '../memberships/link-router.ts';
 import { createNotifyWorker } from '../notify/notify-worker.ts';
 import { createAlertWorker } from '../operator/alert-worker.ts';
-import type { StorageGate } from '../receiver/storage-gate.ts';
+import type { StorageGate } from '../receiver/limits.ts';
 import { type FeedPorts, feedJob } from '../reconcile/feed/feed-job.ts';
 import { createClockWorker, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';

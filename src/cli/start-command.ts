@@ -4,7 +4,7 @@ import { createApp } from '../app/app.ts';
 import type { Config } from '../config/config-schema.ts';
 import { findConfiguration } from '../config/find-configuration.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
-import { createSignInLink, type SignInLink } from '../console/sign-in/session.ts';
+import { createSignInLink, type SignInLink } from '../console/sign-in.ts';
 import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';

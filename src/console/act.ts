@@ -7,63 +7,60 @@ import { inputIn } from './ask.ts';
 import { type Act, type Answer, addressOf, formOf, type Html, type Page, type PageRequest, type View } from './page.ts';
 import { safePath } from './request.ts';
 import type { StartedAct } from './started-acts.ts';
-import { instantOf, labelOf } from './view/cells.ts';
-import { explainedField } from './view/filter.ts';
-import { secretSheet, sheetOf, tableOf } from './view/table.ts';
+import { explainedField } from './view/form.ts';
+import { instantOf, labelOf, secretSheet, sheetOf, tableOf } from './view/table.ts';
 
-/** Acts of the console: each is an operation, asked for by a form. */
-
-/** What the console offers, by the operation's id. */
+/** The ids of the operations that a form of the console may run. */
 const offered = [
   ...['reconcileNow', 'membersConverge', 'membersInvitation', 'membersRenew', 'contractsEnd', 'contractsReopen'],
-  ...['plansApprove', 'plansReject', 'linksAdd', 'linksRemove', 'guidelinesSync', 'installsRemove', 'tokenRotate'],
-  ...['endpointRotate', 'endpointRedeliver', 'deliveriesReplay', 'doctorRun', 'notificationsTest'],
+  ...['plansApprove', 'linksAdd', 'linksRemove', 'guidelinesSync', 'installsRemove', 'tokenRotate'],
+  ...['endpointRotate', 'deliveriesReplay', 'doctorRun'],
   ...['usageReport', 'usageAssign', 'usageDiscard', 'usageTakeBack', 'usageSend', 'usageDismiss'],
 ];
 
-type Given = Readonly<Record<string, string | number | boolean | undefined>>;
+type Inputs = Readonly<Record<string, string | number | boolean | undefined>>;
 
 interface Button {
   label: string;
-  /** For screen readers, where several buttons have the same label. */
+  /** For screen readers, if several buttons have the same label. */
   about?: string;
   tone?: 'main' | 'danger';
   /** Fields that the operator fills in. */
   fields?: Html;
-  /** The page to go to afterwards; the one that has the button by default. */
+  /** The page to return to afterwards; by default the current one. */
   back?: string;
 }
 
-/** A button that does something at once. A viewer gets none. */
-export function actButton(request: PageRequest, id: string, given: Given, button: Button): Html | string {
+/** A button that acts at once. A viewer gets none. */
+export function actButton(request: PageRequest, id: string, inputs: Inputs, button: Button): Html | string {
   const { label, about, tone = '', fields, back = addressOf(request) } = button;
   return formOf(
     request,
     `/do/${id}`,
-    html`${hiddenOf({ ...given, back })}${fields}<button class="${tone}" ${about && html`aria-label="${about}"`}>${label}</button>`,
+    html`${hiddenOf({ ...inputs, back })}${fields}<button class="${tone}" ${about && html`aria-label="${about}"`}>${label}</button>`,
   );
 }
 
-function hiddenOf(given: Given): Html[] {
-  return Object.entries(given).flatMap(([name, value]) =>
+function hiddenOf(inputs: Inputs): Html[] {
+  return Object.entries(inputs).flatMap(([name, value]) =>
     value === undefined ? [] : [html`<input type="hidden" name="${name}" value="${String(value)}" />`],
   );
 }
 
-/** A link to the page that says what an act does, takes what it needs, and asks whether to go on. */
+/** A link to a page that says what an act does, asks for its input, and has it confirmed. */
 export function askLink(
   request: PageRequest,
   id: string,
-  given: Readonly<Record<string, string>>,
+  inputs: Readonly<Record<string, string>>,
   label: string,
   back = addressOf(request),
 ): Html | string {
   if (request.operator.role !== 'operator') return '';
-  return html`<a href="/do/${id}?${new URLSearchParams({ ...given, back })}">${label}</a>`;
+  return html`<a href="/do/${id}?${new URLSearchParams({ ...inputs, back })}">${label}</a>`;
 }
 
 export const actViews: readonly View[] = [
-  ...offered.map((id) => ({ path: `/do/${id}`, show: (request: PageRequest) => askFirst(request, id) })),
+  ...offered.map((id) => ({ path: `/do/${id}`, show: (request: PageRequest) => showConfirmation(request, id) })),
   { path: '/started/:act', show: ({ params }, ctx) => showStarted(ctx.startedActs.find(params['act'] ?? '')) },
 ];
 
@@ -74,16 +71,16 @@ export const acts: readonly Act[] = offered.map((id) => ({
     const { form } = request;
     const back = safePath(form.get('back'));
     const started = ctx.startedActs.begin(ctx, request, { operation, input: inputIn(operation, form), back });
-    // A secret is shown now, because no later page has it.
-    const soon = operation.isSecret ? started.ended : wait(waitsMs, undefined, { ref: false });
+    // A secret is shown in this answer, because no later page has it.
+    const soon = operation.isSecret ? started.ended : wait(waitMs, undefined, { ref: false });
     await Promise.race([started.ended, soon]);
     return answerOf(started);
   },
 }));
 
-/** How long the answer waits for an act that is done at once. */
-const waitsMs = 1000;
-const lookAgainSeconds = 2;
+/** How long the answer waits for an act to end. */
+const waitMs = 1000;
+const refreshSeconds = 2;
 
 function answerOf(started: StartedAct): Answer {
   const { id, back, operation, outcome } = started;
@@ -97,11 +94,11 @@ function answerOf(started: StartedAct): Answer {
 }
 
 function showStarted(started: StartedAct | undefined): Page {
-  if (started === undefined) return { title: 'Not known here', body: unknown };
+  if (started === undefined) return { title: 'Unknown act', body: unknown };
   const { operation, by, back, progress, outcome } = started;
   return {
     title: operation.summary,
-    ...(outcome === null && { refreshSeconds: lookAgainSeconds }),
+    ...(outcome === null && { refreshSeconds }),
     isStill: true,
     body: html`
       <p class="quiet">Asked for by ${by.actor} ${instantOf(by.at)}.</p>
@@ -112,8 +109,8 @@ function showStarted(started: StartedAct | undefined): Page {
 }
 
 const unknown = html`<p class="empty">
-  This instance does not know this act. Only the instance that runs an act knows its progress, until it restarts. The
-  audit log says what was done.
+  This instance does not know this act. Only the instance that runs an act knows its progress, and only until it
+  restarts. The audit log says what was done.
 </p>`;
 
 function outcomeOf({ operation: { show, problems } }: StartedAct, outcome: NonNullable<StartedAct['outcome']>): Html {
@@ -125,25 +122,25 @@ function outcomeOf({ operation: { show, problems } }: StartedAct, outcome: NonNu
   return html`
     ${problems(answer).map((says) => html`<p class="warn">${maskText(says)}</p>`)}
     ${typeof show === 'function' && html`<pre role="status">${show(answer)}</pre>`}
-    ${'columns' in show && tableOf('What came of it', show.rowsOf(answer), show.columns, show.whenEmpty)}
+    ${'columns' in show && tableOf('Result', show.rowsOf(answer), show.columns, show.whenEmpty)}
   `;
 }
 
-function askFirst(request: PageRequest, id: string): Page {
+function showConfirmation(request: PageRequest, id: string): Page {
   const { query } = request;
   const operation = operationOf(id);
   const back = safePath(query.get('back'));
   const all = fieldsOf(operation.in);
-  // The console decides how long to wait, and its button is the confirmation.
+  // The console decides how long to wait, and pressing the button is the confirmation.
   const fields = [...all].filter(([name]) => name !== 'wait' && name !== 'yes');
-  const given = fields.flatMap(([name]) => (query.has(name) ? [[name, query.get(name) ?? ''] as const] : []));
-  const asked = fields.filter(([name]) => !query.has(name));
+  const known = fields.flatMap(([name]) => (query.has(name) ? [[name, query.get(name) ?? ''] as const] : []));
+  const missing = fields.filter(([name]) => !query.has(name));
   const form = formOf(
     request,
     `/do/${id}`,
-    html`${hiddenOf({ ...Object.fromEntries(given), yes: all.has('yes') || undefined, back })}
+    html`${hiddenOf({ ...Object.fromEntries(known), yes: all.has('yes') || undefined, back })}
       <div class="form">
-        ${asked.map(([name, field]) => explainedField({ ...field, name, value: '' }))}
+        ${missing.map(([name, field]) => explainedField({ ...field, name, value: '' }))}
         <p class="pager">
           <button class="danger">${labelOf(operation.verb.replace('-', ' '))}</button>
           <a class="button" href="${back}">Cancel</a>
@@ -152,6 +149,6 @@ function askFirst(request: PageRequest, id: string): Page {
   );
   return {
     title: operation.summary,
-    body: html`${sheetOf(given)} ${form || html`<p class="empty">Only an operator can do this.</p>`}`,
+    body: html`${sheetOf(known)} ${form || html`<p class="empty">Only an operator can do this.</p>`}`,
   };
 }

@@ -6,13 +6,9 @@ import { checkInput, type Field, fieldsOf, fromTexts } from '../operations/input
 import type { Operation, OperationContext } from '../operations/operation.ts';
 import { addressOf, type ConsoleContext, type Html, type Page, type PageRequest, type Redirect } from './page.ts';
 
-const patienceMs = 120_000;
+const timeoutMs = 120_000;
 
-/**
- * Asks an operation as the operator who is signed in.
- *
- * @throws AppError as the operation does; `forbidden` for an act of a viewer
- */
+/** Runs an operation for the operator who is signed in. @throws AppError `forbidden` if a viewer asks for an act */
 export async function ask<Answer extends object>(
   { operator: { role }, by }: PageRequest,
   ctx: OperationContext,
@@ -21,19 +17,19 @@ export async function ask<Answer extends object>(
 ): Promise<Answer> {
   const operation = operationOf(id);
   if (operation.role === 'operator' && role !== 'operator') throw new AppError('forbidden', 'A viewer cannot do this');
-  const signal = AbortSignal.timeout(patienceMs);
+  const signal = AbortSignal.timeout(timeoutMs);
   const call = { by, role, signal, loops: [], onProgress: () => undefined };
   return (await answer(operation, checkInput(operation.in, input), ctx, call)) as Answer;
 }
 
 /**
- * What a query or a form gives of the input of an operation. Other names and empty fields are left out.
+ * The input of an operation from a query or a form. Unknown names and empty fields are left out.
  *
  * @throws AppError `invalid`
  */
-export function inputIn(operation: Operation, given: URLSearchParams, fixed: object = {}): object {
+export function inputIn(operation: Operation, fields: URLSearchParams, fixed: object = {}): object {
   const texts = [...fieldsOf(operation.in)].flatMap(([name, field]) => {
-    const values = given
+    const values = fields
       .getAll(name)
       .map(toPlain)
       .filter((value) => value !== '');
@@ -47,7 +43,7 @@ function toText({ type }: Field, values: readonly string[]): string | string[] {
   return type === 'flag' && ['on', 'yes'].includes(values[0] ?? '') ? 'true' : (values[0] ?? '');
 }
 
-/** Removes what no name or id contains. */
+/** Removes what no name or id can contain. */
 export function toPlain(text: string): string {
   return text
     .replaceAll(/\p{Cc}/gu, '')
@@ -55,20 +51,19 @@ export function toPlain(text: string): string {
     .trim();
 }
 
-type Found<Answer> = { answer: Answer; instead?: never } | { answer?: never; instead: Page | Redirect };
-
 /**
- * Asks an operation whose answer may take long. Where it does, the page offers to start it, says that it is under way,
- * and has the answer when it is there. The address keeps which one was started.
+ * Runs an operation whose answer may take long. The page then offers to start it, says that it is running, and shows the
+ * answer once it is there. The id of the started run is kept in the address.
  *
- * @param whyLong a sentence; null where the answer is awaited
- * @param above what stays above the offer, such as a filter to choose less
+ * @param whyLong why it may take long; null if it is quick, and run at once
+ * @param above what is shown above the offer, such as a filter to narrow it down
+ * @returns the answer, or the page to show instead
  */
 export async function askLong<Answer extends object>(
   request: PageRequest,
   ctx: ConsoleContext,
   { id, input, title, whyLong, above }: AskedLong,
-): Promise<Found<Answer>> {
+): Promise<{ answer: Answer; instead?: never } | { answer?: never; instead: Page | Redirect }> {
   const { path, query } = request;
   const addressWith = (started: string) => `${path}?${new URLSearchParams({ ...Object.fromEntries(query), started })}`;
   const started = ctx.startedActs.find(query.get('started') ?? '');

@@ -2,13 +2,13 @@ import type { Response } from 'express';
 
 export type Changes = ReturnType<typeof createChanges>;
 
-/** A page is fetched again at most this often. */
+/** Pages are told to reload at most this often. */
 const restMs = 2000;
-/** Proxies close a stream that is silent. */
+/** Proxies close a silent stream. */
 const beatMs = 20_000;
 const mostFollowers = 200;
 
-/** Tells open pages that something was written, so that they reload themselves. */
+/** Tells open pages that something was written to the database, so that they reload. */
 export function createChanges() {
   const followers = new Set<Response>();
   let pause: NodeJS.Timeout | undefined;
@@ -18,7 +18,7 @@ export function createChanges() {
     for (const follower of followers) follower.write(text);
   }
 
-  /** Call it when this process or another has written something. */
+  /** Called when this process or another one has written to the database. */
   function tell(): void {
     isLate = pause !== undefined;
     if (isLate || followers.size === 0) return;
@@ -32,7 +32,7 @@ export function createChanges() {
   const beat = setInterval(() => send(':\n\n'), beatMs).unref();
   return {
     tell,
-    /** Answers with a stream of events until the page is left. */
+    /** Answers with a stream of events until the page is closed. */
     follow(response: Response): void {
       if (followers.size >= mostFollowers) {
         response.status(503).end();
@@ -40,7 +40,7 @@ export function createChanges() {
       }
       followers.add(response);
       response.once('close', () => followers.delete(response));
-      // Without chunks, the stream ends with its connection, which browsers do not take for an error.
+      // Without chunks, the stream ends with its connection, and browsers do not report an error.
       response.removeHeader('Transfer-Encoding');
       response.writeHead(200, {
         'Content-Type': 'text/event-stream',
@@ -49,7 +49,7 @@ export function createChanges() {
       });
       response.write(':\n\n');
     },
-    /** Ends all streams: an instance that stops does not wait for them. */
+    /** Ends all streams, so that a stopping instance does not wait for them. */
     close(): void {
       clearInterval(beat);
       clearTimeout(pause);

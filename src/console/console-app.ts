@@ -8,15 +8,16 @@ import type { Changes } from './changes.ts';
 import { measure } from './measure-store.ts';
 import type { ConsoleContext } from './page.ts';
 import { createHostCheck } from './request.ts';
-import { createSessions, type SignInLink } from './sign-in/session.ts';
 import {
   createConsoleTokens,
   createRefusedTokens,
+  createSessions,
   createSignInLimit,
   isSameText,
   type RefusedTokens,
   type SharedWithApi,
-} from './sign-in/tokens.ts';
+  type SignInLink,
+} from './sign-in.ts';
 
 export interface ConsoleOptions {
   loops: readonly Loop[];
@@ -24,7 +25,7 @@ export interface ConsoleOptions {
   changes: Changes;
   alwaysSignedIn?: SharedWithApi['alwaysSignedIn'];
   signInLink?: SignInLink | undefined;
-  /** Loads what answers under `/api`. It and the pages are loaded when they are first asked for. */
+  /** Loads the API. Like the pages, it is loaded on the first request for it. */
   loadApi(shared: SharedWithApi): Promise<RequestHandler>;
 }
 
@@ -36,7 +37,7 @@ export function createConsoleApp(ctx: ConsoleContext, options: ConsoleOptions): 
   const refused = createRefusedTokens(metrics, ctx.logger, createQuiet(clock));
   const app = express();
   app.disable('x-powered-by');
-  // Browsers cache only the assets.
+  // Only assets are cached by browsers.
   app.disable('etag');
   app.set('trust proxy', trustedProxies);
   app.use(dropForwardedPorts);
@@ -46,13 +47,14 @@ export function createConsoleApp(ctx: ConsoleContext, options: ConsoleOptions): 
     if (stalled.length === 0) response.json({ status: 'ok' });
     else response.status(503).json({ status: 'stalled', stalled });
   });
-  // It answers as the public listener does. An instance with a stalled loop still stores deliveries, and must stay in
-  // service.
+  // The same answer as on the public listener: an instance with a stalled loop still stores deliveries, so it must stay
+  // in service.
   app.get('/readyz', async (_request, response) => {
     const status = await options.readiness.ask();
     response.status(status === 'ok' ? 200 : 503).json({ status });
   });
-  // With the token any host name will do. Without it, a stranger's page could read them by a name of its own.
+  // The token is proof enough. Without one, the host is checked, or a stranger's page could read the metrics by DNS
+  // rebinding.
   const mayMeasure = token === undefined ? createHostCheck(hosts) : requireToken(token, refused);
   app.get('/metrics', mayMeasure, async (_request, response) => {
     await measure(ctx);
@@ -78,7 +80,7 @@ export function createConsoleApp(ctx: ConsoleContext, options: ConsoleOptions): 
   return app;
 }
 
-/** A failed load is tried again with the next request. */
+/** If loading fails, the next request tries again. */
 function loadedOnce(load: () => Promise<RequestHandler>): RequestHandler {
   let loading: Promise<RequestHandler> | undefined;
   return async (request, response, next) => {
@@ -91,7 +93,7 @@ function loadedOnce(load: () => Promise<RequestHandler>): RequestHandler {
   };
 }
 
-/** The answer says only that it failed. Express needs all four parameters. */
+/** The answer does not say why. Express needs all four parameters. */
 const sendError: ErrorRequestHandler = (thrown, _request, response, _next) => {
   const { code, message } = toAppError(thrown);
   const error = code === 'forbidden' ? message : 'The console could not answer now';
@@ -104,13 +106,13 @@ function requireToken(token: string, refused: RefusedTokens): RequestHandler {
     if (isSameText(authorization ?? '', `Bearer ${token}`)) return next();
     const reason = authorization === undefined ? 'missing' : 'wrong';
     refused.report({ where: 'metrics', reason, address: request.ip });
-    response.status(401).json({ error: 'The console token is needed', code: 'unauthenticated' });
+    response.status(401).json({ error: 'The console token is required', code: 'unauthenticated' });
   };
 }
 
 /**
- * Leaves only addresses in `X-Forwarded-For`. Some proxies write `203.0.113.7:51234` or `[2001:db8::1]:443`: with the
- * port, each connection of a client would count as another client, and no proxy of the chain would be a trusted one.
+ * Removes ports from `X-Forwarded-For`. Some proxies write `203.0.113.7:51234` or `[2001:db8::1]:443`, which would make
+ * each connection look like another client, and none of the proxies would be recognised as trusted.
  */
 export const dropForwardedPorts: RequestHandler = ({ headers }, _response, next) => {
   const forwarded = headers['x-forwarded-for'];

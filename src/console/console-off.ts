@@ -1,7 +1,6 @@
 import { type RequestHandler, Router } from 'express';
 import { html } from 'hono/html';
-import { createAssets, securityHeaders } from './assets.ts';
-import { send } from './layout.ts';
+import { createAssets, securityHeaders, send } from './layout.ts';
 
 const example = JSON.stringify(
   { console: { tokens: { admin: { token: { env: 'ADMIN_CONSOLE_TOKEN' }, role: 'operator' } } } },
@@ -9,17 +8,17 @@ const example = JSON.stringify(
   2,
 );
 
-const body = html`<p>Nobody can sign in, because <code>console.tokens</code> in the configuration is empty.</p>
+const body = html`<p>Nobody can sign in, because the configuration has no <code>console.tokens</code>.</p>
   <ul>
-    <li>A new configuration by <code>gangway init</code> comes with a token.</li>
+    <li><code>gangway init</code> writes a new configuration with a token.</li>
     <li>
-      In yours, add a token of at least 20 characters for each person (<code>openssl rand -hex 32</code> makes one), and
-      restart Gangway:
+      In an existing configuration, add a token of at least 20 characters for each person
+      (<code>openssl rand -hex 32</code> makes one), and restart Gangway:
       <pre>${example}</pre>
     </li>
   </ul>`;
 
-/** Answers where no token is configured: a page for browsers, JSON for programs. */
+/** Answers when no token is configured: a page to browsers, JSON to programs. */
 export function createConsoleOff(): Router {
   const router = Router();
   router.use(securityHeaders);

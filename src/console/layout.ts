@@ -1,9 +1,13 @@
-import type { Response } from 'express';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { type Response, Router } from 'express';
+import helmet from 'helmet';
 import { html } from 'hono/html';
 import type { Answer, Html, Page } from './page.ts';
-import type { Session } from './sign-in/session.ts';
+import type { Session } from './sign-in.ts';
 
-/** The sections of the console by group, in the order of the side bar: the title of each, by its path. */
+/** The sections of the side bar, in order: by group, the title of each path. */
 const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '': { '/': 'Home' },
   People: {
@@ -24,7 +28,7 @@ const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 const titles = new Map(Object.values(groups).flatMap((sections) => Object.entries(sections)));
 
-/** Pages below a section whose address does not begin with the section's. */
+/** The section of pages whose address does not begin with their section's. */
 const belongsTo: Readonly<Record<string, string>> = {
   memberships: '/access',
   trainers: '/access',
@@ -32,21 +36,21 @@ const belongsTo: Readonly<Record<string, string>> = {
   started: '/acts',
 };
 
-/** How many wait in a section, by its path. */
+/** How many things wait for an operator in a section, by its path. */
 export type Counts = Readonly<Record<string, number>>;
 
 interface Frame {
   path: string;
-  /** Whether its address can be fetched again, like that of a view. */
+  /** Whether a script may fetch the address again. */
   isLive?: boolean;
   /** Undefined before an operator has signed in. */
   session: Session | undefined;
   counts?: Counts;
-  /** The outcome of the act before. */
+  /** The outcome of the previous act. */
   notice?: string | undefined;
 }
 
-/** A whole page. Without JavaScript it is complete; with it, `live.js` keeps what is in `main` up to date. */
+/** A whole page. It works without JavaScript; with it, `live.js` keeps the content of `main` up to date. */
 function layOut(
   { title, body, note, acts, isStill = false }: Page,
   { path, isLive = false, session, counts = {}, notice }: Frame,
@@ -82,13 +86,13 @@ function layOut(
     </html>`;
 }
 
-/** The path of the section that a page is below. */
+/** The path of a page's section. */
 function sectionOf(path: string): string {
   const [, first = ''] = path.split('/');
   return belongsTo[first] ?? `/${first}`;
 }
 
-/** On a phone it is a menu, which opens without a script. */
+/** On a phone it becomes a menu, which needs no script. */
 function sideBar(here: string, counts: Counts): Html {
   const links = Object.entries(groups).map(
     ([group, sections]) => html`
@@ -133,8 +137,7 @@ function breadcrumb(section: string, title: string): Html {
 export async function send(response: Response, answer: Answer, frame: Frame): Promise<void> {
   if ('redirect' in answer) return response.redirect(303, answer.redirect);
   if ('content' in answer) {
-    response.attachment(answer.fileName).type(answer.type);
-    response.send(typeof answer.content === 'string' ? answer.content : Buffer.from(answer.content));
+    response.attachment(answer.fileName).type(answer.type).send(answer.content);
     return;
   }
   const { status = 200, refreshSeconds } = answer;
@@ -144,3 +147,48 @@ export async function send(response: Response, answer: Answer, frame: Frame): Pr
     .type('html')
     .send(String(await layOut(answer, frame)));
 }
+
+/** The files that pages load, in `assets` beside this file or beside the bundle. */
+const assets = ['style.css', 'parts.css', 'table.css', 'live.js', 'page.js', 'icon.svg'];
+
+export function createAssets(): Router {
+  const fileOf = (name: string) => fileURLToPath(new URL(`assets/${name}`, import.meta.url));
+  const files = new Map(assets.map((name) => [name, fileOf(name)]));
+  // The bundle has a copy of it.
+  const copy = fileOf('idiomorph.js');
+  const source = 'idiomorph/dist/idiomorph.esm.js';
+  files.set('idiomorph.js', existsSync(copy) ? copy : createRequire(import.meta.url).resolve(source));
+  const router = Router();
+  for (const [name, file] of files) {
+    router.get(`/assets/${name}`, (_request, response) => {
+      response.set('Cache-Control', 'public, max-age=300');
+      // The files are small, so a request for a range gets all of it.
+      response.sendFile(file, { acceptRanges: false, cacheControl: false });
+    });
+  }
+  return router;
+}
+
+const none = ["'none'"];
+const self = ["'self'"];
+
+/** Pages load nothing from other sites, run no inline script, and cannot be framed. */
+export const securityHeaders = helmet({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: none,
+      scriptSrc: self,
+      styleSrc: self,
+      imgSrc: self,
+      connectSrc: self,
+      formAction: self,
+      baseUri: none,
+      frameAncestors: none,
+    },
+  },
+  xFrameOptions: { action: 'deny' },
+  // With a stricter policy, browsers would not send the origin of a form, which `isFromElsewhere` needs.
+  referrerPolicy: { policy: 'same-origin' },
+  strictTransportSecurity: false,
+});

@@ -13,7 +13,7 @@ import { countByState } from '../memberships/membership-list-store.ts';
 import { countStandingAlerts } from '../notify/alert-store.ts';
 import { listRemoved } from '../removals/removal-total-store.ts';
 
-/** Rows of the database are counted when the metrics are requested. */
+/** Sets the metrics that are counted in the database, each time they are requested. */
 export async function measure(ctx: Context): Promise<void> {
   const { metrics, database, clock } = ctx;
   const [due, counts, totals, instances] = await Promise.all([
@@ -42,11 +42,11 @@ async function measureAlerts(ctx: Context): Promise<void> {
   }
 }
 
-/** What waits for an install that is gone would wait for ever, so it is not counted. */
+/** What waits for a removed install would wait for ever, so it is not counted. */
 async function measureAges({ metrics, database, installs, clock }: Context): Promise<void> {
   const now = clock.now().getTime();
   const ageOf = (since: string) => Math.max(0, (now - Date.parse(since)) / 1000);
-  const ages = new Map<string, number>(waitingKinds.map((kind) => [kind, 0]));
+  const ages = new Map(Object.keys(oldestWaiting).map((kind) => [kind, 0]));
   for (const { kind, install, since } of await listOldestWaiting(database)) {
     if (install !== null && !installs.has(install)) continue;
     ages.set(kind, Math.max(ages.get(kind) ?? 0, ageOf(since)));
@@ -66,7 +66,7 @@ async function measureBudgets(ctx: Context): Promise<void> {
   }
 }
 
-/** Of an install that is gone none is run any more. */
+/** The jobs of a removed install no longer run, so they are not counted. */
 async function measureJobs(ctx: Context): Promise<void> {
   const { metrics, installs } = ctx;
   metrics.jobsFailing.reset();
@@ -86,64 +86,46 @@ function measureInstances(metrics: Metrics, instances: readonly Instance[], now:
   }
 }
 
-export const waitingKinds = [
-  'delivery',
-  'read_request',
-  'install_read',
-  'work_email',
-  'membership',
-  'removal',
-  'removal_held',
-  'invitation',
-  'lowering_held',
-  'notification',
-] as const;
+export type WaitingKind =
+  | 'delivery'
+  | 'read_request'
+  | 'install_read'
+  | 'work_email'
+  | 'membership'
+  | 'removal'
+  | 'removal_held'
+  | 'invitation'
+  | 'lowering_held'
+  | 'notification';
 
-export type WaitingKind = (typeof waitingKinds)[number];
-
-/** The oldest thing of a kind, and since when it waits. */
+/** The oldest thing of a kind that waits, and since when. */
 export interface Waiting {
   kind: WaitingKind;
-  /** The install that it is of, if it waits for what is done by install. */
+  /** Null for kinds that do not depend on whether the install still exists. */
   install: string | null;
   since: string;
 }
 
-/** The oldest per kind, or several of which one is the oldest. */
+/** One for each kind, or several of which one is the oldest. */
 export async function listOldestWaiting({ kysely }: Pick<Database, 'kysely'>): Promise<Waiting[]> {
   const { rows } = await sql<Waiting>`${sql.join(Object.values(oldestWaiting), sql` union all `)}`.execute(kysely);
   return rows.filter(({ since }) => since !== null);
 }
 
 /**
- * Asked for on every scrape, so each query finds the oldest by an index, or reads a table with one row per install.
- * Exported so that a test can ask the database how it runs each.
+ * These run on every scrape, so each finds the oldest row by an index, or reads a table with one row per install.
+ * Exported for a test that asks the database for the plan of each query.
  */
 export const oldestWaiting: Record<WaitingKind, RawBuilder<unknown>> = {
-  // Ids grow with time. Both queries by install skip from install to install in the index.
-  delivery: sql`select * from (
-    with recursive turn (install) as (
-      select min(install) from delivery where next_attempt_at is not null
-      union all
-      select (select min(install) from delivery where next_attempt_at is not null and install > turn.install)
-        from turn where turn.install is not null
-    )
-    select 'delivery' as kind, cast(null as text) as install, (
-      select received_at from delivery where next_attempt_at is not null and delivery.install = turn.install
-        order by id limit 1
-    ) as since from turn where turn.install is not null
-  ) as deliveries`,
-  read_request: sql`select * from (
-    with recursive turn (install) as (
-      select min(install) from read_request
-      union all
-      select (select min(install) from read_request where install > turn.install)
-        from turn where turn.install is not null
-    )
-    select 'read_request' as kind, turn.install as install, (
-      select min(wanted_at) from read_request where read_request.install = turn.install
-    ) as since from turn where turn.install is not null
-  ) as requests`,
+  // The ids of deliveries grow with time.
+  delivery: oldestOfEachInstall('delivery', sql`next_attempt_at is not null`, sql`received_at`, sql`id`, sql`null`),
+  read_request: oldestOfEachInstall(
+    'read_request',
+    sql`wanted_at is not null`,
+    sql`wanted_at`,
+    sql`wanted_at`,
+    sql`turn.install`,
+  ),
   install_read: sql`select 'install_read' as kind, install, read_wanted_at as since from install_state`,
   work_email: oldestUnmet('work_email', 1, ['waiting_email']),
   membership: oldestUnmet('membership', 1, ['pending', 'failed']),
@@ -176,4 +158,26 @@ function oldestUnmet(kind: WaitingKind, wanted: 0 | 1, states: readonly string[]
     ),
   );
   return sql.join(each, sql` union all `);
+}
+
+/** Skips from install to install in an index. */
+function oldestOfEachInstall(
+  kind: 'delivery' | 'read_request',
+  isWaiting: RawBuilder<unknown>,
+  since: RawBuilder<unknown>,
+  order: RawBuilder<unknown>,
+  install: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const table = sql.table(kind);
+  return sql`select * from (
+    with recursive turn (install) as (
+      select min(install) from ${table} where ${isWaiting}
+      union all
+      select (select min(install) from ${table} where ${isWaiting} and install > turn.install)
+        from turn where turn.install is not null
+    )
+    select ${sql.lit(kind)} as kind, cast(${install} as text) as install, (
+      select ${since} from ${table} where ${isWaiting} and ${table}.install = turn.install order by ${order} limit 1
+    ) as since from turn where turn.install is not null
+  ) as oldest`;
 }

@@ -4,7 +4,7 @@ import rawBody from 'raw-body';
 import { AppError } from '../domain/errors.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import type { PageRequest } from './page.ts';
-import { hasToken, type Session } from './sign-in/session.ts';
+import { isSameText, type Session } from './sign-in.ts';
 
 const formBytes = 256 * 1024;
 
@@ -13,11 +13,11 @@ export function needSession(session: Session | undefined): Session {
   return session;
 }
 
-/** A form is accepted only from a page of the same session. */
+/** Accepts a form only from a page of the same session. */
 export function refuseForged(request: Request, session: Session, form: URLSearchParams): void {
   if (isFromElsewhere(request)) throw new AppError('forbidden', 'This form was sent by another site');
-  if (!hasToken(session, form.get('csrf'))) {
-    throw new AppError('forbidden', 'This form is of another session: load the page again');
+  if (!isSameText(form.get('csrf') ?? '', session.csrf)) {
+    throw new AppError('forbidden', 'This form belongs to another session. Reload the page');
   }
 }
 
@@ -38,13 +38,13 @@ export function toPageRequest(
   };
 }
 
-/** Read without the path, because some paths are no valid URL. */
+/** Reads the query alone, because some paths are not valid URLs. */
 export function queryOf({ originalUrl }: Request): URLSearchParams {
   const start = originalUrl.indexOf('?');
   return new URLSearchParams(start < 0 ? '' : originalUrl.slice(start + 1));
 }
 
-/** @throws AppError if it is not a form, or is very long */
+/** @throws AppError if the body is not a form, or is too long */
 export async function readForm(request: Request): Promise<URLSearchParams> {
   if (request.is('application/x-www-form-urlencoded') === false) {
     throw new AppError('unsupported_media_type', 'Send a form');
@@ -56,29 +56,29 @@ export async function readForm(request: Request): Promise<URLSearchParams> {
   }
 }
 
-/** An address of this console, never one of another site. */
+/** An address of this console, never of another site; `/` for anything else. */
 export function safePath(given: string | null): string {
   if (!given?.startsWith('/') || !URL.canParse(given, 'http://console')) return '/';
   const url = new URL(given, 'http://console');
-  // A path that begins with two slashes is another host; dot segments can hide that.
+  // A path that begins with two slashes names another host, and dot segments can hide that.
   if (url.host !== 'console' || url.pathname.startsWith('//')) return '/';
   return `${url.pathname}${url.search}`;
 }
 
 /**
- * Refuses what a page of another site makes a browser send. A name that an attacker points at this address (DNS
- * rebinding) is none of the hosts; an IP address cannot be pointed anywhere.
+ * Refuses host names that are not configured: an attacker may point a name of theirs at this address (DNS rebinding).
+ * IP addresses are accepted, because nobody can point them elsewhere.
  */
 export function createHostCheck(hosts: readonly string[]): RequestHandler {
   const allowed = new Set(['localhost', ...hosts.map((host) => host.toLowerCase())]);
   return (request, _response, next) => {
     const host = hostOf(request.headers.host);
     if (host !== undefined && (allowed.has(host) || isIP(host) !== 0)) return next();
-    throw new AppError('forbidden', 'This name is not one of console.hosts');
+    throw new AppError('forbidden', 'This host name is not in console.hosts');
   };
 }
 
-/** Whether the browser says that another site sent a form. Browsers always send one of the two headers with a form. */
+/** Whether another site sent this form. Browsers send at least one of the two headers with every form. */
 export function isFromElsewhere({ headers }: Request): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
@@ -87,7 +87,7 @@ export function isFromElsewhere({ headers }: Request): boolean {
   return !URL.canParse(origin) || new URL(origin).host !== host;
 }
 
-/** Without the port, in lower case; undefined if it is not a host. */
+/** The host without its port, in lower case; undefined if the header is not valid. */
 function hostOf(header: string | undefined): string | undefined {
   const url = `http://${header}`;
   if (!header || /[/@?#\s]/.test(header) || !URL.canParse(url)) return undefined;

@@ -4,16 +4,54 @@ import { html } from 'hono/html';
 import { AppError, httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { countWaiting } from '../operations/members.ts';
-import { createAssets, securityHeaders } from './assets.ts';
+import { actViews, acts as operationActs } from './act.ts';
 import type { Changes } from './changes.ts';
-import { type Counts, send } from './layout.ts';
-import type { ConsoleContext, Redirect } from './page.ts';
-import { acts, views } from './pages.ts';
+import { type Counts, createAssets, securityHeaders, send } from './layout.ts';
+import type { Act, ConsoleContext, Redirect, View } from './page.ts';
+import { showHome } from './pages/home-page.ts';
+import { connect, showConnect, showInstall } from './pages/install-pages.ts';
+import { lists, search } from './pages/lists.ts';
+import { showContract, showMembership, showTrainer } from './pages/membership-pages.ts';
+import { approve, reject, showPlan } from './pages/plan-page.ts';
+import { downloadBody, showAct, showBudget, showDelivery, showDoctor, showSettings } from './pages/records.ts';
+import { downloadWork, showContractWork, showHeld, showWork } from './pages/work-pages.ts';
 import { createHostCheck, needSession, readForm, refuseForged, safePath, toPageRequest } from './request.ts';
-import type { Session } from './sign-in/session.ts';
-import { addSignIn, type SessionOf, type SignIn } from './sign-in/sign-in-routes.ts';
+import type { Session } from './sign-in.ts';
+import { addSignIn, type SessionOf, type SignIn } from './sign-in-page.ts';
 
-/** The way of a request to a page: host, session, role, token of the form, and then the page itself. */
+/** Every page of the console, and every act. */
+export const views: readonly View[] = [
+  { path: '/', show: showHome },
+  { path: '/search', show: search },
+  ...lists,
+  { path: '/memberships/:membership', show: showMembership },
+  { path: '/trainers/:trainer', show: showTrainer },
+  { path: '/contracts/:contract', show: showContract },
+  { path: '/connect', show: showConnect },
+  { path: '/installs/:install', show: showInstall },
+  { path: '/plans/:plan', show: showPlan },
+  { path: '/work', show: showWork },
+  { path: '/work.csv', show: downloadWork },
+  { path: '/work/held', show: showHeld },
+  { path: '/work/contracts/:contract', show: showContractWork },
+  { path: '/acts/:act', show: showAct },
+  { path: '/deliveries/:delivery', show: showDelivery },
+  { path: '/deliveries/:delivery/body', show: downloadBody },
+  { path: '/budgets/:contract', show: showBudget },
+  { path: '/doctor', show: showDoctor },
+  { path: '/settings', show: showSettings },
+  ...actViews,
+];
+
+export const acts: readonly Act[] = [
+  // An address without a view: a page that reports a problem is then not reloaded by the script.
+  { path: '/connect/now', act: connect },
+  { path: '/plans/:plan/approve', act: approve },
+  { path: '/plans/:plan/reject', act: reject },
+  ...operationActs,
+];
+
+/** The way of a request to a page: host, session, CSRF token, role, and then the page itself. */
 export function createPages(ctx: ConsoleContext, changes: Changes, signIn: SignIn): Router {
   const { clock } = ctx;
   const sessionOf = createSessionOf(signIn);
@@ -62,7 +100,7 @@ export function createPages(ctx: ConsoleContext, changes: Changes, signIn: SignI
   return router;
 }
 
-/** What waits for a person, beside the sections of the side bar. */
+/** How many removals and invitations wait for an operator. */
 async function countsOf(ctx: ConsoleContext): Promise<Counts> {
   const { held, invitations } = await countWaiting(ctx);
   return { '/plans': held, '/invitations': invitations };
@@ -70,7 +108,7 @@ async function countsOf(ctx: ConsoleContext): Promise<Counts> {
 
 const mostNotices = 1000;
 
-/** The outcome of an act, for the next page of the same session. On another instance that page lacks it. */
+/** The outcome of an act, for the next page of the same session. If another instance serves that page, it is not shown. */
 function createNotices() {
   const kept = new Map<string, string>();
   return {
@@ -87,7 +125,7 @@ function createNotices() {
 }
 
 function createSessionOf({ sessions, alwaysSignedIn }: SignIn): SessionOf {
-  // The host check keeps out names that strangers point here, so no page of another site can read it.
+  // No page of another site can read it, because the host check refuses names that strangers point here.
   const csrf = randomBytes(16).toString('hex');
   return alwaysSignedIn === undefined ? sessions.read : () => ({ operator: alwaysSignedIn, csrf });
 }
@@ -114,14 +152,14 @@ function createErrorPage(logger: Logger, sessionOf: SessionOf): ErrorRequestHand
   };
 }
 
-/** The page that had the form; undefined if the browser did not say, or it was on another site. */
+/** The page with the form; undefined if the browser did not say, or if it is on another site. */
 function pageBefore({ headers: { referer, host } }: Request): string | undefined {
   if (referer === undefined || !URL.canParse(referer)) return undefined;
   const url = new URL(referer);
   return url.host === host ? safePath(`${url.pathname}${url.search}`) : undefined;
 }
 
-/** The status with which Express refuses a request: an address that it cannot decode, or a condition that is not met. */
+/** The status with which Express itself refuses a request: it cannot decode the address, or a condition is not met. */
 function refusalOf(thrown: unknown): number | undefined {
   const isOwn = thrown instanceof AppError || !(thrown instanceof Error);
   const status = !isOwn && 'status' in thrown ? Number(thrown.status) : 500;

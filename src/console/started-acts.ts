@@ -3,9 +3,9 @@ import type { By } from '../db/audit-store.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
 import { answer } from '../operations/answer.ts';
 import type { Operation, OperationContext } from '../operations/operation.ts';
-import type { Operator } from './sign-in/tokens.ts';
+import type { Operator } from './sign-in.ts';
 
-/** An operation that an operator started in the console. A plan, for example, is approved only after customers were read. */
+/** An operation that was started in the console and may take long: approving a plan reads the customers first. */
 export interface StartedAct {
   id: string;
   operation: Operation;
@@ -13,7 +13,7 @@ export interface StartedAct {
   /** The page to go back to. */
   back: string;
   progress: string | null;
-  /** Null while it is under way. */
+  /** Null while it is running. */
   outcome: { answer: object } | { error: AppError } | null;
   /** Resolves with the outcome, and never rejects. */
   ended: Promise<void>;
@@ -22,9 +22,9 @@ export interface StartedAct {
 export type StartedActs = ReturnType<typeof createStartedActs>;
 
 const mostKept = 100;
-const patienceMs = 600_000;
+const timeoutMs = 600_000;
 
-/** What is under way on this instance, and the latest that ended. One that is cut off is not taken up again. */
+/** The acts that are running on this instance, and the latest that ended. An interrupted act is not resumed. */
 export function createStartedActs() {
   const kept = new Map<string, StartedAct>();
   const stopping = new AbortController();
@@ -39,7 +39,7 @@ export function createStartedActs() {
       const call = {
         by,
         role,
-        signal: AbortSignal.any([stopping.signal, AbortSignal.timeout(patienceMs)]),
+        signal: AbortSignal.any([stopping.signal, AbortSignal.timeout(timeoutMs)]),
         loops: [],
         onProgress(says: string) {
           started.progress = says;
@@ -51,13 +51,13 @@ export function createStartedActs() {
           ctx.logger.error({ err: outcome.error, operation: operation.id }, 'An act failed');
         }
       });
-      // What only its caller may see is not kept.
+      // A secret answer is for the caller alone, so it is not kept.
       if (!operation.isSecret) kept.set(id, started);
       for (const oldest of [...kept.keys()].slice(0, -mostKept)) kept.delete(oldest);
       return started;
     },
     find: (id: string) => kept.get(id),
-    /** Ends those that are under way. */
+    /** Aborts the acts that are running. */
     async stop(): Promise<void> {
       stopping.abort();
       await Promise.all([...kept.values()].map(({ ended }) => ended));

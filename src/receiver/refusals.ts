@@ -6,20 +6,20 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createQuiet, type Quiet } from '../lib/quiet.ts';
-import type { RefusalReason } from './verify-signature.ts';
+import type { RefusalReason } from './delivery-headers.ts';
 
 /** The body of every refusal: `{"error", "code"}`. */
 export function sendError(response: Response, error: AppError): void {
   setHead(response, error).json({ error: error.message, code: error.code });
 }
 
-/** How long the rest of a request is read and thrown away before the connection is closed. */
+/** How long the rest of a request is read and discarded before the connection is closed. */
 const lingerMs = 500;
 
 /**
- * Answers a request at once without reading its body. The unread body blocks the next request on the
- * connection, so the connection is closed: when the sender has finished or a moment later, because
- * closing it while bytes arrive would lose the answer.
+ * Answers a request without reading its body first. The connection is then closed, because the unread body would block
+ * the next request on it. It is closed only when the sender has finished, or a moment later: closing it while bytes
+ * arrive would lose the answer.
  */
 export function refuseUnread(request: Request, response: Response, error: AppError): void {
   const body = Buffer.from(JSON.stringify({ error: error.message, code: error.code }));
@@ -37,7 +37,7 @@ function setHead(response: Response, { code, retryAfterMs }: AppError): Response
   return response.status(httpStatusOf(code));
 }
 
-/** An internal error goes to the log, once a minute, and not to the sender. */
+/** Logs an internal error, at most once a minute. The sender does not see it. */
 export function createErrorHandler(logger: Logger, quiet: Quiet): ErrorRequestHandler {
   return (thrown, _request, response, next) => {
     if (response.headersSent) return next(thrown);
@@ -47,19 +47,19 @@ export function createErrorHandler(logger: Logger, quiet: Quiet): ErrorRequestHa
     const { code } = toAppError(thrown);
     const alsoFailed = quiet.letThrough(`failed ${code}`);
     if (alsoFailed !== null) {
-      logger.error({ err: thrown, alsoFailed }, 'A request could not be handled');
+      logger.error({ err: thrown, alsoFailed }, 'Request failed');
     }
     sendError(response, new AppError(code, 'The request could not be handled now'));
   };
 }
 
-/** Express sets a status on errors that the client caused. */
+/** Express puts a status on errors that the client caused. */
 function isBadRequest(thrown: unknown): boolean {
   const { status } = thrown as { status?: unknown };
   return !(thrown instanceof AppError) && typeof status === 'number' && status < 500;
 }
 
-/** Why a sender is asked to try again later. */
+/** Why a sender has to try again later. */
 export type DeferralReason = 'bytes_in_flight' | 'rate' | 'stored_bytes' | 'disk_reserve';
 
 export interface ReportingParts {
@@ -67,32 +67,32 @@ export interface ReportingParts {
   logger: Logger;
   alerts: Alerts;
   clock: Clock;
-  /** Called when no secret made a signature, at most once a minute for each known install. */
+  /** Called when no secret matches a signature, at most once a minute for each known install. */
   onUnmatched(install: string): void;
 }
 
 const alertQuietMs = 3_600_000;
 
 const refusalHints: Record<RefusalReason, string> = {
-  missing: 'no signature header came: is something else calling, or a proxy dropping headers?',
-  malformed: 'the signature header is not t=<seconds>,v1=<hex>: is a proxy rewriting headers?',
-  too_old: 'the signature is over 300 s old: is this clock ahead, or a proxy holding requests back?',
+  missing: 'there is no signature header: is something else calling, or does a proxy drop headers?',
+  malformed: 'the signature header is not t=<seconds>,v1=<hex>: does a proxy rewrite headers?',
+  too_old: 'the signature is over 300 s old: is this clock ahead, or does a proxy hold requests back?',
   too_new: 'the signature is over 300 s in the future: is this clock behind?',
   no_secret_matched:
-    'no configured secret made the signature: was the endpoint re-created, or is a proxy changing the body?',
+    'no configured secret matches the signature: was the endpoint re-created, or does a proxy change the body?',
 };
 
 const deferralHints: Record<DeferralReason, string> = {
-  bytes_in_flight: 'too many request bodies are under way: is this address being flooded?',
-  rate: 'more deliveries came in a minute than receiver.limits allows for one install',
+  bytes_in_flight: 'too many request bodies are in memory: is this address being flooded?',
+  rate: 'it sent more deliveries in a minute than receiver.limits allows for one install',
   stored_bytes: 'it has stored as much as receiver.limits.storedBytes allows for one install',
   disk_reserve: 'the disk is nearly full, and it has used its share of what is left',
 };
 
 /**
- * Reports the requests that are refused or deferred: one line a minute for each install and reason, with the number of
- * requests that it stands for, so that a sender cannot fill the disk with it. The install is empty if it is unknown,
- * because a stranger chose its name.
+ * Reports the requests that are refused or deferred: one log line a minute for each install and reason, with the number
+ * of requests that were not logged, so that a sender cannot fill the disk with log lines. The install is empty if it is
+ * unknown, because a stranger chose its name.
  */
 export function createReports({ metrics, logger, alerts, clock, onUnmatched }: ReportingParts) {
   const quiet = createQuiet(clock);
@@ -106,13 +106,13 @@ export function createReports({ metrics, logger, alerts, clock, onUnmatched }: R
       logger.warn(subject, 'A request was refused');
       if (reason === 'no_secret_matched' && install !== '') onUnmatched(install);
     },
-    /** If an operator must act, it raises one alert an hour too. */
+    /** Also raises an alert, at most one an hour, if an operator must act. */
     deferred(install: string, reason: DeferralReason): void {
       metrics.deferrals.inc({ install, reason });
       const alsoDeferred = quiet.letThrough(`deferred ${install} ${reason}`);
       if (alsoDeferred === null) return;
       const subject = { install: install || '(unknown)', reason, hint: deferralHints[reason] };
-      logger.warn({ ...subject, alsoDeferred }, 'A request was asked to come again later');
+      logger.warn({ ...subject, alsoDeferred }, 'A request was deferred');
       if (reason !== 'stored_bytes' && reason !== 'disk_reserve') return;
       if (alertQuiet.letThrough(`${install} ${reason}`) === null) return;
       const kind = reason === 'stored_bytes' ? 'storage_used_up' : 'disk_short';

@@ -10,8 +10,7 @@ import { createNodeMiddleware, Webhooks } from '@octokit/webhooks';
 import SqliteDatabase from 'better-sqlite3';
 import express from 'express';
 import getRawBody from 'raw-body';
-import { createMarketplaceHeaders } from '../../src/receiver/marketplace-headers.ts';
-import { isSignedWith, readSignature } from '../../src/receiver/verify-signature.ts';
+import { createMarketplaceHeaders, isSignedWith, readSignature } from '../../src/receiver/delivery-headers.ts';
 
 /** What others receive webhooks with, each as its own documents show it. What Gangway does beyond is what is measured. */
 

@@ -3,7 +3,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { Config } from '../../src/config/config-schema.ts';
 import { createChanges } from '../../src/console/changes.ts';
 import { createConsoleApp } from '../../src/console/console-app.ts';
-import { waitingKinds } from '../../src/console/measure-store.ts';
+import { oldestWaiting } from '../../src/console/measure-store.ts';
 import { createStartedActs } from '../../src/console/started-acts.ts';
 import { beatInstance, stopInstance } from '../../src/db/instance-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
@@ -223,7 +223,7 @@ describeAnyDatabase('the console', (openFresh) => {
       const found = text.matchAll(/^gangway_oldest_waiting_seconds{kind="(\w+)"} (.*)$/gm);
       return Object.fromEntries([...found].map(([, kind, age]) => [kind, Number(age)]));
     };
-    const nothing = Object.fromEntries(waitingKinds.map((kind) => [kind, 0]));
+    const nothing = Object.fromEntries(Object.keys(oldestWaiting).map((kind) => [kind, 0]));
     expect(await ages()).toEqual(nothing);
     await engine.deliver([fullEvent({ type: 'contract.started' })]);
     engine.clock.advance(90_000);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createRecentIds } from '../../src/receiver/marketplace-headers.ts';
+import { createRecentIds } from '../../src/receiver/delivery-headers.ts';
 
 it('knows an id again, of the same install only', () => {
   const { meet } = createRecentIds();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createStorageGate } from '../../src/receiver/storage-gate.ts';
+import { createStorageGate } from '../../src/receiver/limits.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 
 const overhead = 512;

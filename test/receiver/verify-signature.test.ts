@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import Stripe from 'stripe';
 import { describe, expect, it } from 'vitest';
-import { isSignedWith, type RefusalReason, readSignature } from '../../src/receiver/verify-signature.ts';
+import { isSignedWith, type RefusalReason, readSignature } from '../../src/receiver/delivery-headers.ts';
 import { anyText } from '../support/any-text.ts';
 import { sign } from '../support/sign.ts';
 import { body, now, retiredSecret, secret, signatureTable } from '../support/signature-table.ts';

@@ -61,10 +61,10 @@ export const liveMutants: readonly LiveMutant[] = [
   },
   {
     rule: 'A delivery is stored before it is answered',
-    file: 'src/receiver/webhook-route.ts',
-    find: `const status = await store(desk, install, request, body);`,
+    file: 'src/receiver/receiver-app.ts',
+    find: `const status = await store(route, install, request, body);`,
     replace: `const status = 'accepted';
-  store(desk, install, request, body).catch(() => undefined);`,
+  store(route, install, request, body).catch(() => undefined);`,
     leaning: { often: ['killed', 'disk_full'] },
   },
   {

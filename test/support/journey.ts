@@ -8,7 +8,7 @@ import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { type App, createApp } from '../../src/app/app.ts';
 import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
-import { createSignInLink } from '../../src/console/sign-in/session.ts';
+import { createSignInLink } from '../../src/console/sign-in.ts';
 import { type Database, inTransaction, type Transaction } from '../../src/db/database.ts';
 import type { Row } from '../../src/db/schema.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';

@@ -7,8 +7,7 @@ import { type Status, sayTimed, sayTimes } from '../../operations/status.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
 import type { ConsoleContext, Html, Page, PageRequest } from '../page.ts';
-import { badgeOf, instantOf, panelOf } from '../view/cells.ts';
-import { tableOf } from '../view/table.ts';
+import { badgeOf, instantOf, panelOf, tableOf } from '../view/table.ts';
 
 /** A cockpit: four numbers, what needs attention, and how customers and tools are. */
 export async function showHome(request: PageRequest, ctx: ConsoleContext): Promise<Page> {

@@ -1,15 +1,17 @@
 import { html } from 'hono/html';
+import { type Access, accessColumns } from '../../operations/access.ts';
 import { operationOf } from '../../operations/all.ts';
+import { contractColumns, type ListedContract } from '../../operations/contracts.ts';
 import { fieldsOf } from '../../operations/input.ts';
 import type { Operation } from '../../operations/operation.ts';
 import type { Columns, TableShow } from '../../operations/show.ts';
 import { toCsv } from '../../operations/text-table.ts';
 import { longestPage } from '../../operations/values.ts';
 import { actButton, askLink } from '../act.ts';
-import { ask, inputIn } from '../ask.ts';
-import type { ConsoleContext, Download, Html, Page, PageRequest, View } from '../page.ts';
-import { type FormField, filterForm, pager } from '../view/filter.ts';
-import { type HtmlColumn, tableOf } from '../view/table.ts';
+import { ask, inputIn, toPlain } from '../ask.ts';
+import type { ConsoleContext, Download, Html, Page, PageRequest, Redirect, View } from '../page.ts';
+import { type FormField, filterForm, pager } from '../view/form.ts';
+import { type HtmlColumn, panelOf, tableOf } from '../view/table.ts';
 
 /** The lists of the console. Filter, columns, pages and file of each are those of its operation. */
 export const lists: readonly View[] = [
@@ -172,4 +174,22 @@ async function download({ asks, path }: List, request: PageRequest, ctx: Console
 
 export function fileOf<Row>(name: string, rows: readonly Row[], columns: Columns<Row>): Download {
   return { fileName: `${name.replace('/', '-')}.csv`, type: 'text/csv; charset=utf-8', content: toCsv(rows, columns) };
+}
+
+const limit = 25;
+
+/** One search over people, work emails, projects and contracts. */
+export async function search(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
+  const q = toPlain(request.query.get('q') ?? '').slice(0, 200);
+  if (q === '') return { redirect: '/access' };
+  const access = await ask<{ items: Access[]; next: string | null }>(request, ctx, 'accessSearch', { q, limit });
+  const contracts = await ask<{ items: ListedContract[] }>(request, ctx, 'contractsList', { q, limit });
+  const more = access.next !== null && html`<a href="/access?${new URLSearchParams({ q })}">All of them</a>`;
+  return {
+    title: `Search: ${q}`,
+    body: html`
+      ${panelOf('People and projects', tableOf('People and projects', access.items, accessColumns, 'No person and no project matches.'), more || '')}
+      ${panelOf('Contracts', tableOf('Contracts', contracts.items, contractColumns, 'No contract matches.'))}
+    `,
+  };
 }

@@ -8,9 +8,8 @@ import { type Columns, membershipPath } from '../../operations/show.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
 import { type ConsoleContext, formOf, type Html, type Page, type PageRequest, type Redirect } from '../page.ts';
-import { instantOf, stateBadge } from '../view/cells.ts';
-import { pager, toRowId } from '../view/filter.ts';
-import { type HtmlColumn, shortTableOf, tableOf } from '../view/table.ts';
+import { pager, toRowId } from '../view/form.ts';
+import { type HtmlColumn, instantOf, shortTableOf, stateBadge, tableOf } from '../view/table.ts';
 import { numberIn } from './records.ts';
 
 /** One plan: who would go, why, what they would lose, and what an operator decides about each of them. */

@@ -9,9 +9,8 @@ import { sayWork, workPath } from '../../operations/usage-values.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
 import type { ConsoleContext, Download, Html, Page, PageRequest } from '../page.ts';
-import { stateBadge } from '../view/cells.ts';
-import { toRowId } from '../view/filter.ts';
-import { recordOf, sheetOf, tableOf } from '../view/table.ts';
+import { toRowId } from '../view/form.ts';
+import { recordOf, sheetOf, stateBadge, tableOf } from '../view/table.ts';
 
 /** Pages of one act, delivery or budget, and those of the system. */
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Request, Response } from 'express';
-import { createSessions } from '../../../src/console/sign-in/session.ts';
-import { createConsoleTokens } from '../../../src/console/sign-in/tokens.ts';
+import { createConsoleTokens, createSessions } from '../../../src/console/sign-in.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { createSecretBox } from '../../../src/keys/secret-box.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';

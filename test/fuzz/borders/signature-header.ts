@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { createMarketplaceHeaders, keepHeaders } from '../../../src/receiver/marketplace-headers.ts';
-import { isSignedWith, readSignature } from '../../../src/receiver/verify-signature.ts';
+import { createMarketplaceHeaders, isSignedWith, readSignature } from '../../../src/receiver/delivery-headers.ts';
 import { digestOf } from '../../support/sign.ts';
 import { body, now, retiredSecret, secret } from '../../support/signature-table.ts';
 import type { Mutator } from '../mutator.ts';
 import type { Target } from '../target.ts';
 
 const secrets = [secret, retiredSecret];
-const { names, signaturesOf, deliveryIdOf } = createMarketplaceHeaders(['X-OpenTrain-', 'X-Service-']);
+const { signaturesOf, deliveryIdOf, toStored } = createMarketplaceHeaders(['X-OpenTrain-', 'X-Service-']);
 
 export const signatureHeader: Target = {
   name: 'signature header',
@@ -28,16 +27,16 @@ function judge(chance: Mutator): string {
   const verdict = read.outcome === 'refused' ? read.reason : judged;
   assert.equal(verdict, bySpecification(values, received), JSON.stringify(values).slice(0, 500));
 
-  const kept: unknown = JSON.parse(keepHeaders(headers, names));
-  assert.ok(Object.values(kept as object).every((value) => typeof value === 'string' && value.length <= 500));
+  const stored: unknown = JSON.parse(toStored(headers));
+  assert.ok(Object.values(stored as object).every((value) => typeof value === 'string' && value.length <= 500));
   const id = deliveryIdOf(headers);
   assert.ok(id === null || (id !== '' && id.length <= 500));
   return verdict;
 }
 
-/** The headers of a request: signed rightly, and then mostly changed. */
+/** The headers of a request: first signed correctly, and then mostly changed. */
 function makeHeaders(chance: Mutator, sent: Uint8Array): Record<string, string | string[]> {
-  const signed = signRightly(chance, sent);
+  const signed = signCorrectly(chance, sent);
   const value = chance.oneIn(3) ? signed : chance.text(signed);
   const delivery = { 'x-opentrain-delivery': chance.text('7000000001'), 'x-service-event': chance.text('x') };
   if (chance.oneIn(20)) return delivery;
@@ -46,28 +45,28 @@ function makeHeaders(chance: Mutator, sent: Uint8Array): Record<string, string |
   return { ...delivery, [chance.pick(['x-opentrain-signature', 'x-service-signature'])]: value };
 }
 
-function signRightly(chance: Mutator, sent: Uint8Array): string {
+function signCorrectly(chance: Mutator, sent: Uint8Array): string {
   const t = now - chance.pick([0, 0, 0, 1, -1, 299, 300, 301, -300, -301, 86_400]);
   const right = `v1=${digestOf(sent, chance.pick(secrets), t)}`;
   const wrong = `v1=${digestOf(sent, 'whsec_another', t)}`;
   const others = [wrong, 'v0=abc', 'key_id=k-7', `v2=${'f'.repeat(64)}`];
   const parts = [`t=${t}`, right, ...others.filter(() => chance.oneIn(5))];
-  // So many that the header ends near the longest that is read.
+  // Enough to bring the header close to the longest that is accepted.
   if (chance.oneIn(15)) parts.push(...Array.from({ length: 20 + chance.below(20) }, () => wrong));
   const header = (chance.oneIn(3) ? parts.toSorted(() => chance.below(3) - 1) : parts).join(',');
   return chance.oneIn(15) ? grow(chance, header) : header;
 }
 
-/** Right up to the longest that is read, and sometimes goes on. */
+/** Pads the header to the longest that is accepted, and sometimes beyond. */
 function grow(chance: Mutator, header: string): string {
   const filler = 'f'.repeat(Math.max(1, longest - `${header},pad=`.length));
   return `${header},pad=${filler}${chance.pick(['', '', 'f', ',', `,${header}`, ',t=1', ', '])}`;
 }
 
-/** Longer headers are none of the marketplace's. */
+/** The marketplace sends no longer header. */
 const longest = 2048;
 
-/** What the specification and the design say, character by character. */
+/** The verdict by the specification and the design, checked character by character. */
 function bySpecification(values: readonly string[], received: Uint8Array): string {
   const [header = ''] = values;
   if (header === '') return 'missing';

@@ -1,12 +1,12 @@
 import { html } from 'hono/html';
 import type { Field } from '../../operations/input.ts';
 import type { Html, PageRequest } from '../page.ts';
-import { labelOf } from './cells.ts';
+import { labelOf } from './table.ts';
 
-/** A field of a form, as the input of an operation describes it, and what is in it. */
+/** A field of an operation's input, and its current value. */
 export type FormField = Pick<Field, 'type' | 'choices' | 'preset' | 'isRequired'> & { name: string; value: string };
 
-/** The filter is in the address, so that it can be shared. */
+/** A filter that is kept in the address, so that it can be shared. */
 export function filterForm({ path }: PageRequest, fields: readonly FormField[]): Html {
   return html`<form class="filter" method="get" action="${path}">
     ${fields.map((field) => fieldOf({ ...field, isRequired: false }, 'all'))}
@@ -15,12 +15,12 @@ export function filterForm({ path }: PageRequest, fields: readonly FormField[]):
   </form>`;
 }
 
-/** A field of an act, and what it is for. */
+/** A field of an act with its description. */
 export function explainedField(field: FormField & Pick<Field, 'description'>): Html {
   return html`<div>${fieldOf(field, 'by default')}<p class="quiet">${field.description}</p></div>`;
 }
 
-/** @param none what is shown for no choice */
+/** @param none the text of the empty choice */
 function fieldOf(field: FormField, none: string): Html {
   const { name, type, choices, isRequired, value } = field;
   const label = labelOf(name);
@@ -29,7 +29,7 @@ function fieldOf(field: FormField, none: string): Html {
     return html`<label class="tick"><input type="checkbox" name="${name}" value="true" ${checked} /> ${label}</label>`;
   }
   if (choices !== undefined) return html`<label>${label} ${selectOf({ ...field, choices }, none)}</label>`;
-  // A secret that was typed is not sent back.
+  // A secret is never sent back to the browser.
   if (name === 'token') return html`<label>${label} <input type="password" name="token" autocomplete="off" /></label>`;
   const kind = days.has(name) ? 'date' : 'text';
   const longest = type === 'list' ? 50_000 : 500;
@@ -51,15 +51,15 @@ function selectOf(
 
 const days: ReadonlySet<string> = new Set(['since', 'until', 'from', 'to']);
 
-/** The number of a row; undefined if it is not one. */
+/** The number of a row; undefined if the text is not one. */
 export function toRowId(text: string | null | undefined): number | undefined {
   return text != null && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
 
 /**
- * Leads to the rows after those of a full page, and back to the first.
+ * Links to the next page and back to the first.
  *
- * @param next what the rows after the page are found by; null if there are none
+ * @param next the cursor of the next page; null on the last
  */
 export function pager(
   { path, query }: Pick<PageRequest, 'path' | 'query'>,

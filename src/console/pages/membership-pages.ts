@@ -1,8 +1,7 @@
 import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
 import { type Access, accessColumns, problemOf, projectsOf, reasonOf, untilOf } from '../../operations/access.ts';
-import type { ListedContract } from '../../operations/contracts.ts';
-import { contractColumns } from '../../operations/contracts.ts';
+import { contractColumns, type ListedContract } from '../../operations/contracts.ts';
 import type { Explanation } from '../../operations/explain/explain-reasons.ts';
 import type { ExplainedSubject } from '../../operations/explain.ts';
 import type { MembershipInFull } from '../../operations/members.ts';
@@ -11,8 +10,7 @@ import type { Timeline, TimelineStep } from '../../operations/timeline.ts';
 import { actButton } from '../act.ts';
 import { ask } from '../ask.ts';
 import type { ConsoleContext, Html, Page, PageRequest } from '../page.ts';
-import { exactOf, instantOf, panelOf, stateBadge } from '../view/cells.ts';
-import { sheetOf, tableOf } from '../view/table.ts';
+import { exactOf, instantOf, panelOf, sheetOf, stateBadge, tableOf } from '../view/table.ts';
 import { numberIn } from './records.ts';
 
 /** Pages of a membership, a trainer and a contract: why a trainer has access or not, and what happened. */

@@ -1,11 +1,10 @@
 import type { Request, Response, Router } from 'express';
 import { html } from 'hono/html';
-import { AppError } from '../../domain/errors.ts';
-import { send } from '../layout.ts';
-import type { Html } from '../page.ts';
-import { isFromElsewhere, needSession, queryOf, readForm, refuseForged, safePath } from '../request.ts';
-import type { Session, Sessions, SignInLink } from './session.ts';
-import type { SharedWithApi, TokenOwner } from './tokens.ts';
+import { AppError } from '../domain/errors.ts';
+import { send } from './layout.ts';
+import type { Html } from './page.ts';
+import { isFromElsewhere, needSession, queryOf, readForm, refuseForged, safePath } from './request.ts';
+import type { Session, Sessions, SharedWithApi, SignInLink, TokenOwner } from './sign-in.ts';
 
 export interface SignIn extends SharedWithApi {
   sessions: Sessions;
@@ -14,13 +13,13 @@ export interface SignIn extends SharedWithApi {
 
 export type SessionOf = (request: Request) => Session | undefined;
 
-/** Signing in by a token or by the link that `start` prints, and signing out. */
+/** Signs in with a token or with the link that `gangway start` prints, and signs out. */
 export function addSignIn(router: Router, sessionOf: SessionOf, signIn: SignIn): void {
   const { tokens, limit, refused, sessions, signInLink } = signIn;
   const show = (response: Response, body: Html, status = 200) =>
     send(response, { title: 'Sign in', body, status }, { path: '/', session: undefined });
 
-  /** Whom a form signs in, or why nobody. */
+  /** The person whom a form signs in, or why it signs in nobody. */
   function find(form: URLSearchParams): TokenOwner | string {
     const code = form.get('code');
     if (code === null) return tokens.find(form.get('token') ?? '') ?? "That token isn't valid.";
@@ -67,7 +66,7 @@ export function addSignIn(router: Router, sessionOf: SessionOf, signIn: SignIn):
   });
 }
 
-/** @param back the page that was asked for */
+/** @param back the requested page */
 function tokenForm(back: string, problem?: string): Html {
   return html`<form class="form" method="post" action="/sign-in">
     ${problem && html`<p class="bad" role="alert">${problem}</p>`}
@@ -79,7 +78,7 @@ function tokenForm(back: string, problem?: string): Html {
   </form>`;
 }
 
-/** A button to press: a program that looks where a link leads does not use it up. */
+/** A button, so that a program that only follows the link does not use it up. */
 function linkForm(code: string): Html {
   return html`<form class="form" method="post" action="/sign-in">
     <input type="hidden" name="code" value="${code}" />

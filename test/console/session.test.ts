@@ -2,11 +2,10 @@ import { randomBytes } from 'node:crypto';
 import express from 'express';
 import request from 'supertest';
 import { describe, expect, it } from 'vitest';
-import { createSessions } from '../../../src/console/sign-in/session.ts';
-import { createConsoleTokens } from '../../../src/console/sign-in/tokens.ts';
-import { createSecretBox } from '../../../src/keys/secret-box.ts';
-import type { Role } from '../../../src/operations/operation.ts';
-import { createFakeClock } from '../../support/fake-clock.ts';
+import { createConsoleTokens, createSessions } from '../../src/console/sign-in.ts';
+import { createSecretBox } from '../../src/keys/secret-box.ts';
+import type { Role } from '../../src/operations/operation.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
 
 const token = 'a-token-of-twenty-characters';
 const key = randomBytes(32);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createSignInLimit } from '../../../src/console/sign-in/tokens.ts';
-import { createFakeClock } from '../../support/fake-clock.ts';
+import { createSignInLimit } from '../../src/console/sign-in.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
 
 const minuteMs = 60_000;
 
