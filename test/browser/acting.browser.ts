@@ -8,8 +8,8 @@ import { openWaitingInvitation } from '../support/waiting-invitation.ts';
 import { inspectPage } from './inspect-page.ts';
 import { act, describeInBrowser, goTo, signIn, ways } from './open-browser.ts';
 
-describeInBrowser('what operators do', (open) => {
-  it.each(ways)('approving half of a plan (%s)', async (_, way) => {
+describeInBrowser('an operator can act:', (open) => {
+  it.each(ways)('approve half of a plan (%s)', async (_, way) => {
     const { consoleUrl, ids, size, quiet } = await openHeldPlan();
     const visit = await open(consoleUrl, way);
     const { page, complaints } = visit;
@@ -24,7 +24,7 @@ describeInBrowser('what operators do', (open) => {
     await act(visit, 'Approve selected');
     await inspectPage(visit);
     await act(visit, 'Remove 2 people');
-    // It shows the outcome by itself, with JavaScript and without.
+    // The outcome appears without a reload by hand, with or without JavaScript.
     await page.getByText('Approved 2 removals.').waitFor();
     await inspectPage(visit);
     await page.goto('/plans/1');
@@ -39,7 +39,7 @@ describeInBrowser('what operators do', (open) => {
     expect(complaints).toEqual([]);
   });
 
-  it.each(ways)('handing out an invitation, which is shown once (%s)', async (_, way) => {
+  it.each(ways)('hand out an invitation, which is shown only once (%s)', async (_, way) => {
     const { consoleUrl, id, password } = await openWaitingInvitation();
     const visit = await open(consoleUrl, way);
     const { page, complaints } = visit;
@@ -54,7 +54,7 @@ describeInBrowser('what operators do', (open) => {
     expect(complaints).toEqual([]);
   });
 
-  it.each(ways)('connecting a customer, and letting a trainer in (%s)', async (_, way) => {
+  it.each(ways)('connect a customer and let a trainer in (%s)', async (_, way) => {
     const { consoleUrl, sandbox, quiet, roster } = await openJourney(sqlite, { projects: ['acme-*'] });
     const { installId, token } = sandbox.createInstall();
     const { id: job } = sandbox.createJob({ installId });
@@ -68,7 +68,7 @@ describeInBrowser('what operators do', (open) => {
     await page.getByLabel('Token').fill('ot_ptk_not-the-token');
     await page.getByRole('button', { name: 'Connect' }).click();
     await page.getByRole('alert').waitFor();
-    // What was typed is still there, but for the token.
+    // The form keeps what was entered, except the token.
     expect(await page.getByLabel('Customer', { exact: true }).inputValue()).toBe('beta');
     expect(await page.getByLabel('Token').inputValue()).toBe('');
     await inspectPage(visit);
@@ -90,11 +90,11 @@ describeInBrowser('what operators do', (open) => {
     await page.goto('/access?install=beta&state=active');
     await page.getByRole('cell', { name: id }).first().waitFor();
     expect(roster()['beta-1']).toEqual([id]);
-    // The answer to a wrong token is 401, which a browser writes into its console.
+    // The answer to a wrong token is 401, which the browser logs.
     expect(complaints.filter((one) => !one.includes('401'))).toEqual([]);
   });
 
-  it.each(ways)('bringing the manual of an own account into its tool, and replacing its token (%s)', async (_, way) => {
+  it.each(ways)('publish the guidelines of an own account in its tool and rotate its token (%s)', async (_, way) => {
     const { consoleUrl, sandbox, signs, tool, write } = await openGuidelineJourney(sqlite, await openStudio(), {
       own: {},
     });
@@ -103,7 +103,7 @@ describeInBrowser('what operators do', (open) => {
     const { page, complaints } = visit;
     await signIn(visit, consoleTokens.otto.token);
     await page.goto('/installs/own');
-    await page.getByText('No project was looked at yet.').waitFor();
+    await page.getByText('No project was checked yet.').waitFor();
     await inspectPage(visit);
     await page.getByRole('link', { name: 'Sync the guidelines now' }).click();
     await inspectPage(visit);

@@ -9,7 +9,7 @@ import { describeInBrowser, goTo, signIn, ways } from './open-browser.ts';
 
 const hourMs = 3_600_000;
 
-/** A day on which the tool counted more hours than a day has, which are held. */
+/** A day for which the tool counted more than 24 hours, so that the work is held. */
 async function openDiffering() {
   const tool = createWorkingTool();
   const journey = await openJourney(sqlite, { adapter: tool.adapter, piiConsent: true });
@@ -27,8 +27,8 @@ async function openDiffering() {
   return { ...journey, day, contractId };
 }
 
-describeInBrowser('what operators look for in work', (open) => {
-  it.each(ways)('finding the day on which tool and marketplace differ, and why (%s)', async (_, way) => {
+describeInBrowser('an operator who checks work', (open) => {
+  it.each(ways)('finds the day on which tool and marketplace differ, and why (%s)', async (_, way) => {
     const { consoleUrl, day, contractId } = await openDiffering();
     const visit = await open(consoleUrl, way);
     const { page, complaints } = visit;

@@ -12,7 +12,7 @@ describeInBrowser('every page of the console', (open) => {
   const looks = [[1280, 'light'] as const, [390, 'dark'] as const, [1280, 'dark'] as const, [390, 'light'] as const];
 
   it.each(looks.slice(0, isThorough ? undefined : 2))(
-    'can be used by everyone, and loads nothing from elsewhere (%i pixels, %s)',
+    'is accessible and loads nothing from other sites (%i pixels, %s)',
     async (width, scheme) => {
       const { consoleUrl, addressOf } = await openBusySite();
       const visit = await open(consoleUrl, { width, scheme });
@@ -30,7 +30,7 @@ describeInBrowser('every page of the console', (open) => {
   );
 
   it.each([1280, 390].slice(0, isThorough ? undefined : 1))(
-    'says what will stand there, where nothing does yet (%i pixels)',
+    'says what will appear there while it is empty (%i pixels)',
     async (width) => {
       const { consoleUrl } = await openJourney(sqlite);
       const visit = await open(consoleUrl, { width });

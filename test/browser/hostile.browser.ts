@@ -6,12 +6,12 @@ import { consoleTokens } from '../support/visitor.ts';
 import { inspectPage } from './inspect-page.ts';
 import { describeInBrowser, signIn, type Visit } from './open-browser.ts';
 
-/** A browser offers them as files, and leaves the page where it was. */
+/** The browser downloads it and stays on the page. */
 const isFile = (path: string) => path.endsWith('.csv') || path === '/deliveries/:delivery/body';
 
-describeInBrowser('what strangers write', (open) => {
+describeInBrowser('text from strangers', (open) => {
   it.each([390, 1280].slice(0, isThorough ? undefined : 1))(
-    'runs nothing, loads nothing and pushes nothing aside on any page (%i pixels)',
+    'runs no script, loads nothing and does not break the layout of any page (%i pixels)',
     async (width) => {
       const { consoleUrl, addressOf } = await openHostileSite();
       const visit = await open(consoleUrl, { width });
@@ -23,12 +23,12 @@ describeInBrowser('what strangers write', (open) => {
         expect([address, await elementsIn(visit)]).toEqual([address, 0]);
         if (answer?.status() === 200) await inspectPage(visit);
       }
-      // Where there is nothing at an address, the browser writes that into its console.
+      // The browser logs an address that is not found.
       expect(visit.complaints.filter((one) => !one.includes('404'))).toEqual([]);
     },
   );
 
-  it('is text too when an open page brings itself up to date', async () => {
+  it('is still only text when an open page updates itself', async () => {
     const { consoleUrl, sandbox, customer, quiet } = await openHostileSite();
     const visit = await open(consoleUrl);
     const { page, complaints } = visit;

@@ -3,8 +3,8 @@ import { consoleTokens } from '../support/visitor.ts';
 import { describeInBrowser, goTo, signIn, ways } from './open-browser.ts';
 import { openBusySite } from './open-busy-site.ts';
 
-describeInBrowser('what operators come for', (open) => {
-  it.each(ways)('signing in, and being told when a token is wrong (%s)', async (_, way) => {
+describeInBrowser('an operator can use the console:', (open) => {
+  it.each(ways)('sign in, and learn that a token is wrong (%s)', async (_, way) => {
     const { consoleUrl } = await openBusySite();
     const { page, complaints } = await open(consoleUrl, way);
     await page.goto('/access?state=active');
@@ -15,11 +15,11 @@ describeInBrowser('what operators come for', (open) => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { name: 'Access', level: 1 }).waitFor();
     expect(new URL(page.url()).search).toBe('?state=active');
-    // The answer to a wrong token is 401, which a browser writes into its console.
+    // The answer to a wrong token is 401, which the browser logs.
     expect(complaints.filter((one) => !one.includes('401'))).toEqual([]);
   });
 
-  it.each(ways)('finding why a trainer has access (%s)', async (_, way) => {
+  it.each(ways)('find out why a trainer has access (%s)', async (_, way) => {
     const { consoleUrl, trainers } = await openBusySite();
     const visit = await open(consoleUrl, way);
     const { page, complaints } = visit;
@@ -34,7 +34,7 @@ describeInBrowser('what operators come for', (open) => {
     expect(complaints).toEqual([]);
   });
 
-  it.each(ways)('seeing what became of a delivery, and replaying all that match (%s)', async (_, way) => {
+  it.each(ways)('see what became of a delivery, and replay all that match a filter (%s)', async (_, way) => {
     const { consoleUrl } = await openBusySite();
     const visit = await open(consoleUrl, way);
     const { page, complaints } = visit;
@@ -51,7 +51,7 @@ describeInBrowser('what operators come for', (open) => {
     expect(complaints).toEqual([]);
   });
 
-  it('watching a trainer get in, without touching the page', async () => {
+  it('watch a trainer get in without reloading the page', async () => {
     const { consoleUrl, sandbox, customer, quiet } = await openBusySite();
     const visit = await open(consoleUrl);
     const { page, complaints } = visit;
@@ -65,7 +65,7 @@ describeInBrowser('what operators come for', (open) => {
     expect(complaints).toEqual([]);
   });
 
-  it('going through a page with the keyboard alone', async () => {
+  it('skip to the content with the keyboard', async () => {
     const { consoleUrl } = await openBusySite();
     const visit = await open(consoleUrl);
     const { page } = visit;

@@ -5,14 +5,14 @@ import { isThorough } from '../support/tries.ts';
 
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 
-/** A browser of a person who looks at the console. */
+/** A browser with the console open. */
 export interface Visit {
-  /** How the pages are shown. */
+  /** Names the screen, for screenshots. */
   name: string;
   hasScripts: boolean;
   page: Page;
   context: BrowserContext;
-  /** What the browser complained about, and requests to other hosts. */
+  /** Errors and warnings of the browser, and requests to other hosts. */
   complaints: string[];
 }
 
@@ -22,7 +22,7 @@ export interface VisitOptions {
   scheme?: 'light' | 'dark';
 }
 
-/** How operators come: every journey is made in the first two of these ways, and with `TEST_TRIES=all` in each. */
+/** Ways to use the console. Every journey runs in the first two, and with `TEST_TRIES=all` in all of them. */
 export const ways: readonly (readonly [name: string, options: VisitOptions])[] = [
   ['with JavaScript', { hasScripts: true }] as const,
   ['without JavaScript, on a phone', { hasScripts: false, width: 390, scheme: 'dark' }] as const,
@@ -32,7 +32,7 @@ export const ways: readonly (readonly [name: string, options: VisitOptions])[] =
 
 type OpenVisit = (consoleUrl: string, options?: VisitOptions) => Promise<Visit>;
 
-/** Declares tests that need a browser. Where there is none, they are skipped, and it is said. */
+/** Declares tests that need a browser. Without one they are skipped, and NOT RUN is printed. */
 export function describeInBrowser(name: string, declare: (open: OpenVisit) => void): void {
   if (!existsSync(executablePath)) {
     process.stdout.write(`*** NOT RUN: ${name}: there is no browser at ${executablePath} ***\n`);
@@ -42,7 +42,7 @@ export function describeInBrowser(name: string, declare: (open: OpenVisit) => vo
     beforeAll(async () => {
       browser = await chromium.launch({
         executablePath,
-        // In a container there is little shared memory, and no sandbox for root.
+        // A container has little shared memory, and root gets no sandbox.
         args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-dev-shm-usage'],
       });
     });
@@ -55,7 +55,7 @@ export function describeInBrowser(name: string, declare: (open: OpenVisit) => vo
         viewport: { width, height: 900 },
         colorScheme: scheme,
       });
-      // For what hangs for ever: none is to fail by the clock of a busy machine.
+      // Only for what hangs for ever: no test may fail because the machine is busy.
       context.setDefaultTimeout(200_000);
       onTestFinished(() => context.close());
       const page = await context.newPage();
@@ -78,16 +78,16 @@ export function describeInBrowser(name: string, declare: (open: OpenVisit) => vo
   });
 }
 
-/** Presses a button whose act leads to a page, which is asked for when the act is done, and waits until it is there. */
+/** Presses a button and waits for the page to which its act leads. */
 export async function act({ page }: Visit, button: string): Promise<void> {
   const committed = page.waitForEvent('framenavigated');
   await page.getByRole('button', { name: button }).click();
   await committed;
-  // A page that is not there yet cannot be loaded again.
+  // A page that is still loading cannot be reloaded.
   await page.waitForLoadState();
 }
 
-/** Goes to a section by the side bar; on a phone it is a menu. */
+/** Opens a section from the side bar, which is a menu on a phone. */
 export async function goTo({ page }: Visit, section: string): Promise<void> {
   const menu = page.getByText('Menu', { exact: true });
   if (await menu.isVisible()) await menu.click();
@@ -95,7 +95,6 @@ export async function goTo({ page }: Visit, section: string): Promise<void> {
   await sections.getByRole('link', { name: new RegExp(`^${section}( \\d+)?$`) }).click();
 }
 
-/** Signs in by the form. */
 export async function signIn({ page }: Visit, token: string): Promise<void> {
   await page.goto('/sign-in');
   await page.getByLabel('Your token').fill(token);

@@ -2,11 +2,11 @@ import { listDeliveries } from '../../src/inbox/delivery-list-store.ts';
 import { sqlite } from '../support/databases.ts';
 import { type Journey, openJourney } from '../support/journey.ts';
 
-/** A journey in which something stands on every page of the console. */
+/** A journey that fills every page of the console. */
 export interface BusySite extends Journey {
-  /** An address of a view where something stands; undefined where a view has none of its own, as a file has not. */
+  /** An address at which a view shows something; undefined if it cannot be visited, such as a file. */
   addressOf(path: string): string | undefined;
-  /** Of a trainer who is in, and of one who was taken out. */
+  /** The ids of a trainer who is in and of one who was removed. */
   trainers: { inside: string; outside: string };
 }
 
@@ -33,7 +33,7 @@ export async function openBusySite(): Promise<BusySite> {
     '/do/linksRemove': `/do/linksRemove?install=acme&link=${linkId}`,
     '/work/contracts/:contract': `/work/contracts/${staying.contractId}`,
     '/started/:act': '/started/none',
-    // Acts, plans and budgets are there after the first, which the journeys see to.
+    // Other journeys visit acts, plans and budgets.
     '/acts/:act': undefined,
     '/budgets/:contract': undefined,
     '/plans/:plan': undefined,

@@ -4,13 +4,13 @@ import { compileOnce } from '../support/compile-once.ts';
 
 compileOnce();
 
-/** What needs a browser, which npm does not bring: Debian's `chromium`, or the one that `CHROMIUM` names. */
+/** Tests that need a browser: Debian's `chromium`, or the one that `CHROMIUM` names. */
 export default defineConfig({
   plugins: [bundledThreads],
   test: {
     include: ['test/browser/**/*.browser.ts'],
     globalSetup: ['test/support/built-program.ts'],
-    // As many as there are cores: Vitest would leave one free.
+    // Vitest would leave one core free.
     maxWorkers: 2,
     testTimeout: 300_000,
     hookTimeout: 300_000,

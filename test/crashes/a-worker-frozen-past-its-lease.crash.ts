@@ -14,33 +14,34 @@ import { type ContractEvent, toBody } from '../support/lifecycle-events.ts';
 import { createSender } from '../support/sender.ts';
 import { until } from '../support/until.ts';
 
-/** What the call of the one that is frozen has come to by then. */
+/** The trainers, named after how far the frozen process got with their call. */
 const [unmade, unanswered, unremoved] = ['unmade', 'unanswered', 'unremoved'];
 
-/** As the other process settles them; the first wakes with the generation before. */
+/** What the other process settles. */
 const settled = [
   { trainerId: unanswered, generation: 2, state: 'removed' },
   { trainerId: unmade, generation: 2, state: 'removed' },
   { trainerId: unremoved, generation: 3, state: 'active' },
 ];
+/** What the frozen process reports when it wakes: each under the generation before. */
 const late = [
   { trainerId: unanswered, generation: 1 },
   { trainerId: unmade, generation: 1 },
   { trainerId: unremoved, generation: 2 },
 ];
 
-it('settles nothing when it wakes, and the tool ends as the others left it', async () => {
-  // Half a minute each, nearly all of it waiting for a lease on a real clock.
-  await Promise.all([sqlite, postgres].map(beFrozen));
+it('a process that wakes after its lease expired settles nothing, and the tool stays as the other process left it', async () => {
+  // Each takes half a minute, nearly all of it waiting for a lease on a real clock.
+  await Promise.all([sqlite, postgres].map(freeze));
 });
 
 /**
- * One of two processes is frozen inside three calls: an addition that the tool has not made yet, one
- * that it has made and not answered, and a removal that it has not made yet. The contrary of each
- * becomes wanted, and the other process takes them over when the lease has run out. Only then does
- * the tool do what it had not done, as a proxy might that held a request, and the first wakes.
+ * One of two processes is frozen inside three calls: an addition that the tool has not made yet, one that it has made but
+ * not answered, and a removal that it has not made yet. The opposite of each becomes wanted, and the other process takes
+ * over when the lease expires. Only then does the tool make the outstanding calls, as if a proxy had held them back, and
+ * the first process wakes.
  */
-async function beFrozen(dialect: Dialect): Promise<void> {
+async function freeze(dialect: Dialect): Promise<void> {
   const others = hireOthers();
   const marketplace = await openIdleMarketplace(others);
   const setup = writeBridgeConfig(createFolder(), await dialect.createMigrated(), marketplace);
@@ -49,7 +50,7 @@ async function beFrozen(dialect: Dialect): Promise<void> {
   const first = await startBridge(withHttpTool(setup, tool));
   await deliver(first, [hired(unremoved, 1)]);
   await state.settled();
-  await showToBeQuick(tool, state, first, others);
+  await proveQuick(tool, state, first, others);
 
   const { areHeld, release } = holdCallsOf(tool, first);
   await deliver(first, [hired(unmade, 2), hired(unanswered, 3), ended(unremoved, 4)]);
@@ -70,14 +71,14 @@ async function beFrozen(dialect: Dialect): Promise<void> {
 
   release();
   await until(
-    'the tool did it late',
+    'the tool makes the late calls',
     () => membersOf(tool),
     (members) => members.join() === `signs/${unmade}`,
   );
   const goOn = holdLooksAfterLateReceipts(tool, state, first);
   process.kill(first.pid, 'SIGCONT');
-  const told = () => lateReceiptsOf(state);
-  await until('it told of its three calls', told, ({ length }) => length === late.length);
+  const reported = () => lateReceiptsOf(state);
+  await until('it reports its three calls', reported, ({ length }) => length === late.length);
   expect(await statesOf(state)).toEqual(settled);
   goOn();
   await state.settled();
@@ -86,7 +87,7 @@ async function beFrozen(dialect: Dialect): Promise<void> {
   expect(await Promise.all([first.stop(), second.stop()])).toEqual([0, 0]);
 }
 
-/** They stay. */
+/** People who stay throughout. */
 function hireOthers(): ContractEvent[] {
   return Array.from({ length: 24 }, (_, index) => ({
     ...hired(`other${index}`, 100 + index),
@@ -95,10 +96,10 @@ function hireOthers(): ContractEvent[] {
 }
 
 /**
- * A tool that is found to be quick is asked for several people at once: where the others wait while it answers for one.
- * So its first answer waits until they do.
+ * Several calls at once are made only to a tool that proved to be quick while others waited. So its first answer is held
+ * back until the others wait.
  */
-async function showToBeQuick(
+async function proveQuick(
   tool: HttpTool,
   state: BridgeState,
   bridge: BridgeProcess,
@@ -108,7 +109,7 @@ async function showToBeQuick(
   tool.before = () => allWait;
   await deliver(bridge, others);
   await until(
-    'all of them are wanted',
+    'everybody is wanted',
     () => countMembershipsOf(state, 'lamps'),
     (count) => count === others.length,
   );
@@ -138,7 +139,7 @@ async function deliver({ url }: BridgeProcess, events: readonly ContractEvent[])
   }
 }
 
-/** Lets the three calls in, and not out again before it is told to. */
+/** Holds the three calls inside the tool until they are released. */
 function holdCallsOf(tool: HttpTool, { pid }: BridgeProcess) {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: areHeld, resolve: haveArrived } = Promise.withResolvers<void>();
@@ -158,13 +159,13 @@ function holdCallsOf(tool: HttpTool, { pid }: BridgeProcess) {
   return { areHeld, release };
 }
 
-/** Nothing is mended before the test has seen what the first has left when it told. */
+/** Keeps the first process from repairing anything before the test has seen what its late receipts left. */
 function holdLooksAfterLateReceipts(tool: HttpTool, state: BridgeState, { pid }: BridgeProcess) {
   const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>();
   tool.before = async (call) => {
-    const told = await lateReceiptsOf(state);
-    const isTold = told.some(({ trainerId }) => call.member === `signs/${trainerId}`);
-    if (call.pid !== pid || isTold) await mayGoOn;
+    const reported = await lateReceiptsOf(state);
+    const isReported = reported.some(({ trainerId }) => call.member === `signs/${trainerId}`);
+    if (call.pid !== pid || isReported) await mayGoOn;
   };
   return goOn;
 }
@@ -189,7 +190,7 @@ async function statesOf({ database }: BridgeState) {
     .execute();
 }
 
-/** Of what the first had begun under a generation that the other has settled anew. */
+/** The receipts of calls that the first process began under a generation that the other has since replaced. */
 async function lateReceiptsOf({ database }: BridgeState) {
   const receipts = await database.kysely
     .selectFrom('receipt')

@@ -4,25 +4,25 @@ import { platformEventTypes } from '../../src/domain/event.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { openFrontDoor } from '../support/front-door.ts';
 
-/** A marketplace that can be read, with one customer whose people come and go. It never tells a bridge what it told before. */
+/** A marketplace with one customer whose people come and go. It never repeats a delivery that was answered. */
 export interface CrashMarket {
   baseUrl: string;
   token: string;
   secret: string;
-  /** @param origin of a bridge's receiver */
+  /** @param origin the origin of a bridge's receiver */
   deliverTo(origin: string): void;
-  /** Of these the customer renews contracts all the time. */
+  /** Hires people whose contracts are renewed all the time. */
   hireForGood(): void;
   live(random: () => number, forMs: number): Promise<void>;
-  /** Ends all contracts of the others. */
+  /** Ends the contracts of everybody else. */
   endOthers(): void;
-  /** Who belongs where, as `project/trainer`, sorted. */
+  /** Everybody with an active contract, as `project/trainer`, sorted. */
   wanted(): string[];
-  /** The bodies of what was answered for. */
+  /** The bodies of the deliveries that were answered with 200. */
   delivered(): string[];
-  /** @param member who is taken out at this moment */
+  /** @param member somebody who is being removed right now */
   noteRemoval(member: string): void;
-  /** Those who were taken out although they have a contract all the time. */
+  /** People who were removed although they always had a contract. */
   mistaken(): string[];
 }
 
@@ -38,11 +38,11 @@ const forGood = Array.from({ length: 20 }, (_, index) => `good${index}`);
 const others = 1000;
 const mostActive = 30;
 const pauseMs = 25;
-/** Of one that begins and ends within what a server loses, no row is left: who was let in by it stays in. */
+/** A contract that starts and ends within the data a server loses leaves no row, and its people would stay in. */
 const shortestMs = 2000;
 
 export async function openCrashMarket(): Promise<CrashMarket> {
-  // What was not answered comes again after a second, as after a minute.
+  // A retry after one minute comes after one second.
   const sandbox = createSandbox({ timeScale: 60, cursors: true });
   const { baseUrl } = await sandbox.start();
   onTestFinished(() => sandbox.stop());

@@ -11,26 +11,26 @@ import { membersOf, projects, type Traffic } from '../support/traffic.ts';
 import { until } from '../support/until.ts';
 import { unbraked } from './crash-runs.ts';
 
-/** A bridge's surroundings, which outlive it: a marketplace, and a tool that notes what is done to it. */
+/** What a bridge works with and what outlives it: a marketplace, and a tool that records its calls. */
 export interface CrashWorld {
   setup: BridgeSetup;
   tool: HttpTool;
-  /** Hires some of those whom the traffic hires and ends too, under contracts that do not end, and waits for them. */
+  /** Hires people under contracts that never end, and waits until they are in. The traffic hires and ends the same people. */
   hireForGood(url: string): Promise<void>;
-  /** Everybody who was hired for good is in, and nobody of them was ever taken out. */
+  /** Expects everybody who was hired for good to be in, and none of them ever to have been removed. */
   expectKept(): void;
-  /** How many calls were no use, as somebody was in or out already. */
+  /** How many calls added somebody who was in, or removed somebody who was out. */
   countRepeated(): number;
-  /** What must be so in the end, when the traffic has stopped and some bridge runs. */
+  /** What must hold in the end, when the traffic has stopped and a bridge is running. */
   expectRight(state: BridgeState, traffic: Pick<Traffic, 'answered'>): Promise<void>;
 }
 
-/** Of these the traffic begins and ends further contracts all the time. */
+/** The traffic starts and ends other contracts of these people all the time. */
 const forGood = Array.from({ length: 10 }, (_, index) => `usr${index}`);
-/** Far from the numbers that the traffic gives. */
+/** Far above the numbers that the traffic uses. */
 const firstNumber = 900_000_000;
 
-/** @param managedDomains whose addresses are ours whatever the database says */
+/** @param managedDomains domains whose addresses are ours, whatever the database says */
 export async function openCrashWorld(databaseUrl: string, managedDomains: string[] = []): Promise<CrashWorld> {
   const hired = hireEach();
   const [baseUrl, tool] = await Promise.all([openIdleMarketplace(hired), openHttpTool()]);
@@ -89,13 +89,13 @@ function hireEach(): ContractEvent[] {
   }));
 }
 
-/** A file of SQLite is as SQLite made it. */
+/** Expects a SQLite file without corruption. */
 export async function expectWholeFile({ kysely }: Database): Promise<void> {
   expect((await sql`pragma integrity_check`.execute(kysely)).rows).toEqual([{ integrityCheck: 'ok' }]);
   expect((await sql`pragma foreign_key_check`.execute(kysely)).rows).toEqual([]);
 }
 
-/** Waits until one more delivery is answered for. */
+/** Waits until one more delivery is answered with 200. */
 export async function untilAnswered({ answered }: Traffic): Promise<void> {
   const known = answered.size;
   await until(
@@ -106,12 +106,11 @@ export async function untilAnswered({ answered }: Traffic): Promise<void> {
 }
 
 /**
- * Calls that were no use, as somebody was in or out already, other than removals after a call whose outcome was not
- * recorded: a process ended before it, the database was away, or the tool gave no answer, as where it closed a
- * connection just then. The tool removes by its id, so that such a removal is sent again even where a look finds nobody
- * (`removesUnseen`): at once, and once more when the first call can no longer arrive.
+ * Calls that changed nothing, except removals after a call whose outcome was not recorded: the process died first, the
+ * database was unavailable, or the tool gave no answer. The tool removes by id, so such a removal is sent again even if a
+ * look finds nobody (`removesUnseen`): at once, and again when the first call can no longer arrive.
  *
- * @returns each with all that was meant and recorded for the member, in the order of time
+ * @returns each call with the intents and receipts of its member, in order
  */
 async function listNeedless({ kysely }: Database, repeated: readonly ToolCall[]): Promise<string[]> {
   const intents = await kysely

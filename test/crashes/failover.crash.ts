@@ -11,20 +11,20 @@ import { kills, limitMs, seed, tell, unbraked } from './crash-runs.ts';
 import { toToolSettings } from './crash-world.ts';
 
 const failovers = Math.ceil(kills / 20);
-/** Longer than the replica is behind. */
+/** Longer than the replica lags. */
 const loadMs = 4000;
-/** The usual domain of those whom the marketplace hires. */
+/** The domain of everybody whom the marketplace hires. */
 const managed = { managedDomains: ['opentrain.work'] };
 
-describe(`a replica that is a second behind its PostgreSQL, and takes over (seed ${seed})`, () => {
+describe(`after a failover to a PostgreSQL replica that lags by a second (seed ${seed})`, () => {
   it(
-    `has what was answered for and lost come again by readings, ${failovers} times`,
+    `lost deliveries are made up for by readings, ${failovers} times`,
     async () => {
       const random = createRandom(seed);
       for (let count = 0; count < failovers; count += 1) {
         const { market, tool, lost, forgotten, expectDone } = await failOverUnderLoad(random, managed);
         const wrong = () => differences(tool, market, forgotten);
-        await until('all are where they belong', wrong, ({ length }) => length === 0);
+        await until('everybody is where they belong', wrong, ({ length }) => length === 0);
         await market.live(random, loadMs);
         market.endOthers();
         await until('the others are out', wrong, ({ length }) => length === 0);
@@ -38,11 +38,11 @@ describe(`a replica that is a second behind its PostgreSQL, and takes over (seed
   );
 
   it(
-    'leaves those in of whom it no longer knows that it let them in, where no domain says it',
+    'people whose access was forgotten stay in, unless a managed domain says they are ours',
     async () => {
       const { market, tool, state, forgotten, expectDone } = await failOverUnderLoad(createRandom(seed), {});
       await until(
-        'those who belong there are in',
+        'everybody who belongs there is in',
         () => missingOf(tool, market),
         ({ length }) => length === 0,
       );
@@ -53,7 +53,7 @@ describe(`a replica that is a second behind its PostgreSQL, and takes over (seed
         const strangers = strangersOf(tool, market, [...forgotten, ...released]);
         return strangers.map((member) => ({ ...memberships.find((row) => row.member === member), member }));
       };
-      await until('the others are out, or were let go', unexplained, ({ length }) => length === 0);
+      await until('the others are out or released', unexplained, ({ length }) => length === 0);
       await expectDone();
       const [{ length: left }, { length: all }] = [strangersOf(tool, market, forgotten), strangersOf(tool, market, [])];
       tell(`failover without a managed domain: ${left} were left in, ${all - left} forgotten`);
@@ -62,7 +62,7 @@ describe(`a replica that is a second behind its PostgreSQL, and takes over (seed
   );
 });
 
-/** People come and go until the server dies. What it had answered for in the last second, the marketplace never sends again. */
+/** People come and go until the server dies. The deliveries of the last second are lost, and never sent again. */
 async function failOverUnderLoad(random: () => number, more: object) {
   const [server, tool, market] = await Promise.all([openReplicatedPostgres(), openHttpTool(), openCrashMarket()]);
   const { baseUrl, token, secret } = market;
@@ -83,7 +83,7 @@ async function failOverUnderLoad(random: () => number, more: object) {
   );
   const before = openBridgeState(server.databaseUrl);
   await before.settled();
-  // The brake goes by those who have been in for an hour.
+  // The brake counts only people who have been in for an hour.
   const createdAt = new Date(Date.now() - 2 * 3_600_000).toISOString();
   await before.database.kysely.updateTable('receipt').set({ createdAt }).execute();
 
@@ -97,14 +97,14 @@ async function failOverUnderLoad(random: () => number, more: object) {
     const [, ...since] = bridge.log().slice(bridge.log().findIndex(({ wasPutBack }) => wasPutBack === true));
     return since.some(({ msg }) => msg === 'An install was read');
   };
-  await until('it was noticed, and the marketplace was read', wasRead, (was) => was);
+  await until('the failover was noticed, and the marketplace was read', wasRead, (was) => was);
   const listKnown = async () => (await listMemberships(state)).filter((row) => row.state !== 'removed');
   const listUnread = async () => {
     const known = new Set((await listKnown()).map(({ member }) => member));
     return market.wanted().filter((member) => !known.has(member));
   };
-  await until('all who were read have a row', listUnread, ({ length }) => length === 0);
-  // Hired and ended within what was lost: no row says that they were let in, and no list that they are to go.
+  await until('everybody who was read has a row', listUnread, ({ length }) => length === 0);
+  // People who were hired and ended within the lost second: no row says that they were let in, and no list that they must go.
   const known = (await listKnown()).map(({ member }) => member);
   const forgotten = strangersOf(tool, market, known);
   return {
@@ -127,7 +127,7 @@ async function listMemberships({ database: { kysely } }: BridgeState): Promise<{
   return rows.map(({ groupId, trainerId, state }) => ({ member: `${groupId}/${trainerId}`, state }));
 }
 
-/** Who is in and does not belong there (`+`), or belongs there and is not in (`-`), other than those who may stay. */
+/** People who are in but do not belong there (`+`), unless they may stay, and people who belong there but are not in (`-`). */
 function differences(tool: HttpTool, market: CrashMarket, mayStay: readonly string[]): string[] {
   const strangers = strangersOf(tool, market, mayStay).map((member) => `+${member}`);
   return [...strangers, ...missingOf(tool, market).map((member) => `-${member}`)];

@@ -13,20 +13,20 @@ import { until } from '../support/until.ts';
 import { kills, limitMs, seed, tell } from './crash-runs.ts';
 import { type CrashWorld, expectWholeFile, openCrashWorld } from './crash-world.ts';
 
-/** This many must hit it at work. Further kills make up for those that did not: they wait until it is at work. */
+/** At least this many kills must hit a bridge at work. If too few did, further kills wait until it is at work. */
 const fewestInterrupted = Math.floor(kills / 5) + 1;
-/** What comes between two kills is to be handled between two kills, or an inbox would grow and no work be done. */
+/** Slow enough that the deliveries between two kills are also handled between two kills. */
 const pauseMs = 200;
-/** Of a process that is ready; the longer, the more of them had not come to anything. */
+/** How long a process that is ready lives. It grows while kills find no work. */
 const shortLifeMs = 400;
 const longLifeMs = 4000;
-/** Of all kills, this share comes before the process is ready. */
+/** This share of kills comes before the process is ready. */
 const shareWhileStarting = 0.2;
 const longestStartMs = 600;
 
 describeEachDialect(`killed at ${kills} random moments (seed ${seed})`, (dialect) => {
   it(
-    'loses nothing it answered for, keeps who is to stay, does all once, and goes on at once',
+    'loses no answered delivery, removes nobody by mistake, does everything once, and resumes at once',
     async () => {
       const random = createRandom(seed);
       const world = await openCrashWorld(await dialect.createMigrated());
@@ -43,7 +43,7 @@ describeEachDialect(`killed at ${kills} random moments (seed ${seed})`, (dialect
 
       const last = await startBridge(setup);
       traffic.sendTo(last.url);
-      // On a busy machine little gets through between two kills.
+      // On a busy machine little is done between two kills.
       const countChanges = () => world.tool.calls.slice(hires).filter(({ method }) => method !== 'GET').length;
       await until('there was work', countChanges, (changes) => changes > count);
       await traffic.stop();
@@ -64,7 +64,7 @@ interface Killing {
   deaths: Deaths;
 }
 
-/** @returns how many were killed, and how many of them at work */
+/** @returns how many processes were killed, and how many of them at work */
 async function killOften(
   { setup, expectKept }: CrashWorld,
   traffic: Traffic,
@@ -90,11 +90,11 @@ async function killOften(
 }
 
 interface Life {
-  /** At most so long, once it is ready. */
+  /** At most this long after it is ready. */
   lifeMs: number;
-  /** As soon as it is ready. */
+  /** Called as soon as it is ready. */
   look(): Promise<void>;
-  /** What the kill waits for after that. */
+  /** If given, the kill waits for it. */
   atWork: (() => Promise<boolean>) | undefined;
 }
 
@@ -116,15 +116,15 @@ async function liveAndDie(
   await kill();
 }
 
-/** What a death leaves to the next process. */
+/** What a killed process leaves to the next one. */
 interface Deaths {
   passed(database: Database): Promise<void>;
-  /** @param dead the leases that it left */
+  /** @param dead the leases of the killed process */
   expectFreed(database: Database, dead: readonly Lease[]): Promise<void>;
   expectWhole(database: Database): Promise<void>;
 }
 
-/** The lock that dies with the process has the next one go on at once. */
+/** The file lock dies with its process, so the next one resumes at once. */
 const deathsOnSqlite: Deaths = {
   passed: async () => undefined,
   async expectFreed(database, dead) {
@@ -133,7 +133,7 @@ const deathsOnSqlite: Deaths = {
   expectWhole: expectWholeFile,
 };
 
-/** Leases run out by themselves. This is half a minute later, without the waiting, but for calls on their way. */
+/** Leases expire after half a minute. To save the wait they are voided, except those of calls in progress. */
 const deathsOnPostgres: Deaths = {
   passed: (database) => inTransaction(database, (tx) => voidLeases(tx, new Date().toISOString())),
   expectFreed: async () => undefined,
@@ -146,7 +146,7 @@ interface Lease {
   token: string;
 }
 
-/** Of whichever process lives, or was the last one to live. */
+/** The leases of the process that runs or ran last. */
 async function leasesOf({ kysely }: Database, now = new Date()): Promise<Lease[]> {
   const instant = now.toISOString();
   const { rows } = await sql<Lease>`
@@ -160,7 +160,7 @@ function isAtWork(leases: readonly Lease[]): boolean {
   return leases.some(({ of }) => of === 'membership');
 }
 
-/** Those of the dead that still hold, other than for a call to the tool that may be on its way. */
+/** The leases of a killed process that are still held, except for a call to the tool that may still arrive. */
 async function waitingFor(database: Database, dead: readonly Lease[]): Promise<Lease[]> {
   const now = new Date();
   const keyOf = ({ of, id, token }: Lease) => `${of} ${id} ${token}`;

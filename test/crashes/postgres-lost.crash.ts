@@ -12,13 +12,13 @@ import { until } from '../support/until.ts';
 import { kills, limitMs, seed, tell } from './crash-runs.ts';
 import { openCrashWorld, untilAnswered } from './crash-world.ts';
 
-/** So that all kinds of moments are met. */
+/** Short and random, so that every kind of moment is hit. */
 const longestPauseMs = 50;
 const restarts = Math.ceil(kills / 20);
 
-describe(`PostgreSQL that is lost (seed ${seed})`, () => {
+describe(`a PostgreSQL that fails (seed ${seed})`, () => {
   it(
-    `is used again after ${kills} of the connections were terminated, each at a random moment`,
+    `is used again after ${kills} connections were terminated at random moments`,
     async () => {
       const random = createRandom(seed);
       const { traffic, bridge, databaseUrl, expectRight } = await startWorld(await postgres.createMigrated());
@@ -39,7 +39,7 @@ describe(`PostgreSQL that is lost (seed ${seed})`, () => {
   );
 
   it(
-    `is used again after ${restarts} immediate stops`,
+    `is used again after ${restarts} immediate shutdowns`,
     async () => {
       const random = createRandom(seed);
       const server = await openOwnPostgres();
@@ -56,7 +56,7 @@ describe(`PostgreSQL that is lost (seed ${seed})`, () => {
   );
 
   it(
-    'is used again after what was sent to it was swallowed',
+    'is used again after a network that silently dropped everything',
     async () => {
       const proxied = await postgres.createMigrated();
       const proxy = await openSwallowingProxy(proxied);
@@ -72,7 +72,6 @@ describe(`PostgreSQL that is lost (seed ${seed})`, () => {
   );
 });
 
-/** A bridge at work. */
 async function startWorld(databaseUrl: string, reachedBy = databaseUrl) {
   const world = await openCrashWorld(reachedBy);
   const bridge = await startBridge(world.setup);
@@ -99,7 +98,7 @@ async function connect(databaseUrl: string): Promise<pg.Client> {
   return client;
 }
 
-/** @returns how many there were to terminate */
+/** @returns how many it terminated: 0 or 1 */
 async function terminateOne(server: pg.Client): Promise<number> {
   const { rowCount } = await server.query(`
     select pg_terminate_backend(pid) from (

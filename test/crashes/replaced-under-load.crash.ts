@@ -9,14 +9,14 @@ import { kills, limitMs, seed, tell } from './crash-runs.ts';
 import { openCrashWorld } from './crash-world.ts';
 
 const restarts = Math.ceil(kills / 20);
-/** The sender tries all the time. What a bridge does first is to be small enough for this. */
+/** The sender retries all the time, so a bridge must start quickly enough for this. */
 const longestRefusalMs = 10_000;
-/** Where no bridge is yet. */
+/** An address without a bridge. */
 const nowhere = 'http://127.0.0.1:9/webhooks/acme';
 
 describeEachDialect(`a bridge that is replaced under load (seed ${seed})`, (dialect) => {
   it(
-    `loses nothing and is never away for long, restarted ${restarts} times`,
+    `loses nothing and is never unavailable for long, restarted ${restarts} times`,
     async () => {
       const databaseUrl = await dialect.createEmpty();
       const world = await openCrashWorld(databaseUrl);
@@ -43,7 +43,7 @@ describeEachDialect(`a bridge that is replaced under load (seed ${seed})`, (dial
   );
 });
 
-/** One takes over from another: beside it on PostgreSQL, after it on SQLite. */
+/** Starts the next bridge: beside the old one on PostgreSQL, after it on SQLite. */
 async function replace(
   { name }: Dialect,
   setup: BridgeSetup,
@@ -57,7 +57,7 @@ async function replace(
   return next;
 }
 
-/** @returns how long at most no delivery was answered so far */
+/** @returns the longest time so far without an answered delivery */
 function watchSpans({ answered }: Traffic): () => number {
   let known = answered.size;
   let since = performance.now();

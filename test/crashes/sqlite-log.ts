@@ -2,23 +2,23 @@ import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'n
 import path from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 
-/** SQLite's log, read as its file format says and not by SQLite: what a power cut may leave of it. */
+/** SQLite's write-ahead log, parsed by its file format instead of by SQLite. */
 export interface SqliteLog {
   bytes: Buffer;
-  /** After how many frames a transaction was whole, in order. Before the first of them all was in the database file. */
+  /** The numbers of frames after which a transaction was complete, in order. Everything before the first is in the database file. */
   commits: number[];
-  /** The byte at which the frame after so many begins. */
+  /** The offset of the byte after so many frames. */
   offsetOf(frames: number): number;
-  /** The last of `commits` that is whole where all before this byte is. */
+  /** The last of `commits` that is complete if only the bytes before this offset are intact. */
   wholeBefore(offset: number): number;
 }
 
 const headerBytes = 32;
 const frameHeaderBytes = 24;
-/** In the index of the log: how many frames may have been moved into the database file, so that no power cut loses them. */
+/** The offset, in the index of the log, of the number of frames that were moved into the database file. */
 const movedAt = 128;
 
-/** @returns null where nothing is in the log that a power cut could lose */
+/** @returns null if the log has nothing that a power cut could lose */
 export function readSqliteLog(file: string): SqliteLog | null {
   if (!existsSync(`${file}-wal`)) return null;
   const bytes = readFileSync(`${file}-wal`);
@@ -30,7 +30,7 @@ export function readSqliteLog(file: string): SqliteLog | null {
   const commits: number[] = [moved];
   for (let frame = moved; offsetOf(frame + 1) <= bytes.length; frame += 1) {
     const header = bytes.subarray(offsetOf(frame), offsetOf(frame) + frameHeaderBytes);
-    // Frames of the log before it was begun anew.
+    // The rest are old frames, from before the log was restarted.
     if (!header.subarray(8, 16).equals(salts)) break;
     if (header.readUInt32BE(4) > 0) commits.push(frame + 1);
   }
@@ -39,7 +39,7 @@ export function readSqliteLog(file: string): SqliteLog | null {
 }
 
 /**
- * @param log what is left of it
+ * @param log the remaining bytes of the log
  * @returns the copy
  */
 export function writeWithLog(from: string, to: string, log: Buffer): string {
@@ -48,14 +48,14 @@ export function writeWithLog(from: string, to: string, log: Buffer): string {
   return to;
 }
 
-/** What SQLite finds in a copy that nothing else has open. The folder of the copy is gone after that. */
+/** What SQLite finds in a copy that nothing else has open. Deletes the folder of the copy. */
 export function examine(file: string) {
   const database = new SqliteDatabase(file);
   try {
     const list = (query: string) => database.prepare(query).pluck().all();
     const [checkpoint] = database.pragma('wal_checkpoint(PASSIVE)') as { log: number }[];
     return {
-      /** How many frames of the log it takes as whole. */
+      /** How many frames of the log it accepts. */
       frames: checkpoint?.log,
       faults: [
         ...list('select * from pragma_integrity_check').filter((said) => said !== 'ok'),

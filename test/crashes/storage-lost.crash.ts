@@ -16,24 +16,24 @@ import { expectWholeFile, openCrashWorld, untilAnswered } from './crash-world.ts
 
 const losses = Math.ceil(kills / 4);
 const longestPauseMs = 1000;
-/** So many refusals are no accident. */
+/** Enough refusals to rule out a coincidence. */
 const refusals = 20;
 const diskSize = '256m';
 
-/** Where a database lies that can be made useless for a while. */
+/** A place for a database that can be made unwritable for a while. */
 interface Place {
   databaseUrl: string;
-  /** Called again and again, as a database may have room within its own files. */
+  /** Called repeatedly, because a database may still have room within its own files. */
   spoil(): void;
   mend(): void;
 }
 
-describe(`a database on a disk that is lost (seed ${seed})`, () => {
+describe(`a bridge whose storage fails (seed ${seed})`, () => {
   it.for([
     ['a disk is full', openSmallDisk],
     ['its files cannot be written', openLockableFiles],
   ] as const)(
-    `keeps its people, refuses deliveries, and goes on by itself: ${losses} times %s`,
+    `removes nobody, refuses deliveries, and recovers by itself: ${losses} times %s`,
     { timeout: limitMs },
     async ([name, openPlace], { skip }) => {
       const place = await openPlace();
@@ -67,7 +67,7 @@ describe(`a database on a disk that is lost (seed ${seed})`, () => {
   );
 });
 
-/** Small, but more than is written between two looks at the log of SQLite. */
+/** Small, but larger than what is written between two checks of SQLite's log. */
 async function openSmallDisk(): Promise<Place | null> {
   const folder = createFolder();
   if (!tryRun('mount', ['-t', 'tmpfs', '-o', `size=${diskSize}`, 'tmpfs', folder])) return null;
@@ -93,7 +93,7 @@ function fill(file: string): void {
   }
 }
 
-/** Not even root writes to a file that is immutable; `chmod` does not bind root. */
+/** Immutable files: unlike `chmod`, that stops root too. */
 async function openLockableFiles(): Promise<Place | null> {
   const databaseUrl = await createIn(createFolder(tmpdir()));
   const file = databaseUrl.slice('sqlite:'.length);
@@ -110,7 +110,7 @@ async function createIn(folder: string): Promise<string> {
   return `sqlite:${file}`;
 }
 
-/** @returns whether this machine lets a test do it */
+/** @returns whether this machine allows it */
 function tryRun(command: string, args: string[]): boolean {
   try {
     execFileSync(command, args, { stdio: 'pipe' });

@@ -14,12 +14,12 @@ import { examine, readSqliteLog, type SqliteLog, writeWithLog } from './sqlite-l
 
 const tears = kills * 10;
 const longestLifeMs = 2000;
-/** Else the log was moved into the database just before. */
+/** With fewer, the log was just moved into the database file. */
 const fewestCommits = 20;
 
-describe(`a log of SQLite that is torn (seed ${seed})`, () => {
+describe(`a torn SQLite log (seed ${seed})`, () => {
   it(
-    `loses what came after the last whole commit and nothing else, ${tears} times`,
+    `loses only what came after its last complete commit, ${tears} times`,
     async () => {
       const random = createRandom(seed);
       const { log, leave } = await killAtWork(random);
@@ -39,9 +39,9 @@ describe(`a log of SQLite that is torn (seed ${seed})`, () => {
   );
 
   it(
-    'has people in and out as they should be, where only commits were lost that nothing had waited for',
+    'leaves everybody where they belong if the lost commits had not been waited for',
     async () => {
-      // Else nothing would be lost.
+      // Otherwise nothing would be lost.
       const isMoreThanDurable = (killed: Torn) => findDurable(killed) < (killed.log.commits.at(-1) ?? 0);
       const { world, traffic, log, leave } = await killAtWork(createRandom(seed), { isOfUse: isMoreThanDurable });
       const durable = findDurable({ log, leave });
@@ -55,9 +55,9 @@ describe(`a log of SQLite that is torn (seed ${seed})`, () => {
   );
 
   it(
-    'has them so once deliveries were sent again, where a disk had lied about commits',
+    'leaves everybody where they belong after deliveries are repeated, if a disk had lied about commits',
     async () => {
-      // What says that people are ours is lost too.
+      // The records that people are ours are lost too, so the domain has to say it.
       const { world, log, leave } = await killAtWork(createRandom(seed), { managedDomains: ['opentrain.work'] });
       const [moved = 0] = log.commits;
       const sent = await bodiesIn(leave(log.bytes));
@@ -65,7 +65,7 @@ describe(`a log of SQLite that is torn (seed ${seed})`, () => {
       const state = openBridgeState(bridge.databaseUrl);
       const sender = createSender(acmeSecret, 1);
       const isStart = (body: string) => (JSON.parse(body) as { type: string }).type === 'contract.started';
-      // Who comes and goes at once is never looked for, and nothing says any more that they were let in.
+      // Starts first: a contract that starts and ends at once is never looked for, and no record says its people were let in.
       for (const bodies of [sent.filter(isStart), sent.filter((body) => !isStart(body))]) {
         for (const body of bodies) {
           expect(await sender.send(bridge.url, body, `again-${sent.indexOf(body)}`)).toMatchObject({ status: 200 });
@@ -82,13 +82,13 @@ describe(`a log of SQLite that is torn (seed ${seed})`, () => {
 
 interface Torn {
   log: SqliteLog;
-  /** @returns a new copy of the database file with what is left of the log */
+  /** @returns a new copy of the database file with these bytes as its log */
   leave(bytes: Buffer): string;
 }
 
 interface Killing {
   managedDomains?: string[];
-  /** Else it is started and killed once more. */
+  /** If not, the bridge is started and killed again. */
   isOfUse?: (killed: Torn) => boolean;
 }
 
@@ -97,7 +97,7 @@ interface Killed extends Torn {
   traffic: Traffic;
 }
 
-/** What the log has is from the work alone: whoever is to stay was hired before it. */
+/** The log holds only work from after the people who stay were hired. */
 async function killAtWork(
   random: () => number,
   { managedDomains = [], isOfUse = () => true }: Killing = {},
@@ -108,7 +108,7 @@ async function killAtWork(
   const world = await openCrashWorld(databaseUrl, managedDomains);
   const first = await startBridge(world.setup);
   await world.hireForGood(first.url);
-  // The last one to close a database moves all of its log.
+  // The last process to close a database empties its log.
   expect(await first.stop()).toBe(0);
   const traffic = startTraffic(random, first.url);
   for (;;) {
@@ -125,9 +125,9 @@ async function killAtWork(
 }
 
 /**
- * Cuts the log, changes a byte, or leaves nothing but zeros where the rest was not written.
+ * Cuts the log, changes a byte, or replaces the rest with zeros.
  *
- * @returns with the first byte that is not as it was
+ * @returns the bytes, and the offset of the first one that changed
  */
 function tear({ bytes, commits, offsetOf }: SqliteLog, random: () => number): { bytes: Buffer; offset: number } {
   const [begin, end] = [offsetOf(commits[0] ?? 0), offsetOf(commits.at(-1) ?? 0)];
@@ -140,7 +140,7 @@ function tear({ bytes, commits, offsetOf }: SqliteLog, random: () => number): { 
     return { bytes: torn, offset };
   }
   torn.fill(0, offset);
-  // Many a page ends in zeros.
+  // Many pages end in zeros anyway.
   const changed = bytes.findIndex((byte, at) => at >= offset && byte !== 0);
   return { bytes: torn, offset: changed < 0 ? bytes.length : changed };
 }
@@ -149,7 +149,7 @@ function upTo({ bytes, offsetOf }: SqliteLog, frames: number): Buffer {
   return bytes.subarray(0, offsetOf(frames));
 }
 
-/** After how many frames all is there that is durable before it is answered, or before a call. */
+/** The number of frames that hold everything that was made durable before an answer or a call. */
 function findDurable({ log, leave }: Torn): number {
   const whole = examine(leave(log.bytes));
   const isThere = (frames: number) => {

@@ -8,7 +8,7 @@ import { countAnswers, distinct, sendRepeatedly } from '../support/repeated-load
 import { listRoster } from '../support/roster.ts';
 
 describe('two processes on PostgreSQL', () => {
-  it('store and add once what comes four times, through both at once', async () => {
+  it('store each delivery once and add each person once, although both receive each delivery twice', async () => {
     const databaseUrl = await postgres.createMigrated();
     const setup = writeBridgeConfig(createFolder(), databaseUrl);
     const state = openBridgeState(databaseUrl);
@@ -26,7 +26,7 @@ describe('two processes on PostgreSQL', () => {
 
     expect(await Promise.all(bridges.map((bridge) => bridge.stop()))).toEqual([0, 0]);
     for (const bridge of bridges) expect(troublesOf(bridge.log())).toEqual([]);
-    // A session reports what it counted at the latest when it ends.
+    // A session reports its statistics when it ends, at the latest.
     expect(await countDeadlocks(databaseUrl)).toBe(0);
   });
 });
@@ -36,8 +36,8 @@ function troublesOf(log: Record<string, unknown>[]): unknown[] {
 }
 
 /**
- * No process can store a delivery until all have come in, and then it takes a moment: both processes
- * are sure to store the same ones at the same time.
+ * Makes both processes store the same deliveries at the same time: nothing can be stored until all have come in, and each
+ * row then takes a moment.
  */
 async function holdDeliveries(databaseUrl: string): Promise<() => void> {
   const client = new pg.Client({ connectionString: databaseUrl });

@@ -4,15 +4,15 @@ import { compileOnce } from '../support/compile-once.ts';
 
 compileOnce();
 
-/** Processes, servers and disks that fail at random moments: too long for every change on every desk. */
+/** Processes, servers and disks that fail at random moments. They take too long to run for every change. */
 export default defineConfig({
   plugins: [bundledThreads],
   test: {
     include: ['test/crashes/**/*.crash.ts'],
     globalSetup: ['test/support/postgres-server.ts', 'test/support/built-program.ts'],
-    // One is killed while the other starts, so that both cores have work.
+    // Uses both cores: one process starts while another is killed.
     maxWorkers: 2,
-    // For what hangs for ever: none is to fail by the clock of a busy machine.
+    // Only for what hangs for ever: no test may fail because the machine is busy.
     testTimeout: 1_800_000,
     hookTimeout: 600_000,
   },

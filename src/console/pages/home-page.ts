@@ -9,7 +9,7 @@ import { ask } from '../ask.ts';
 import type { ConsoleContext, Html, Page, PageRequest } from '../page.ts';
 import { badgeOf, instantOf, panelOf, tableOf } from '../view/table.ts';
 
-/** A cockpit: four numbers, what needs attention, and how customers and tools are. */
+/** Four numbers, what needs attention, and the state of customers and tools. */
 export async function showHome(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const {
     memberships,

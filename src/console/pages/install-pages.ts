@@ -14,10 +14,10 @@ import { type ConsoleContext, formOf, type Html, type Page, type PageRequest, ty
 import { explainedField } from '../view/form.ts';
 import { instantOf, panelOf, sheetOf, stateBadge, tableOf } from '../view/table.ts';
 
-/** One customer: the people, the links, and what the marketplace says of the token and the endpoint. */
+/** One customer: the people, the links, the webhook endpoint and the token. */
 export async function showInstall(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
   const { install } = request.params;
-  // Easily typed as an address, but a customer may have that name too.
+  // Somebody may type this address to connect a customer, but a customer may also have this name.
   if (install === 'connect' && !ctx.installs.has('connect')) return { redirect: '/connect' };
   const isLive = request.query.has('live');
   const found = await ask<InstallInFull>(request, ctx, 'installsShow', { install, stored: !isLive });
@@ -68,16 +68,16 @@ function unlinkOf(
   return html`${askLink(request, 'linksRemove', { install, link: linkId }, `Unlink ${project ?? ''}`)}`;
 }
 
-/** Only your own accounts have manuals. */
+/** Only your own accounts have guidelines. */
 async function guidelinesOf(request: PageRequest, ctx: ConsoleContext, given: { install: string }): Promise<Html> {
   const { guidelines } = await ask<{ guidelines: Guideline[] }>(request, ctx, 'guidelinesList', given);
   return panelOf(
     'Guidelines',
     tableOf(
-      'What is published for the jobs of these projects, in the tool',
+      'The guidelines of each project in the tool',
       guidelines,
       guidelineColumns,
-      'No project was looked at yet.',
+      'No project was checked yet.',
     ),
     askLink(request, 'guidelinesSync', given, 'Sync the guidelines now'),
   );
@@ -86,7 +86,7 @@ async function guidelinesOf(request: PageRequest, ctx: ConsoleContext, given: { 
 function endpointOf(endpoint: InstallInFull['endpoint']): Html {
   if (endpoint === null) {
     return html`<p class="empty">
-      Nothing is delivered without receiver.publicUrl in the configuration. The customer is read by the schedule instead.
+      The configuration has no receiver.publicUrl, so nothing is delivered. The customer is read by the schedule instead.
     </p>`;
   }
   const { url, status, consecutiveFailures, missingEventTypes, checkedAt, trouble, action, failure } = endpoint;
@@ -105,14 +105,14 @@ function endpointOf(endpoint: InstallInFull['endpoint']): Html {
 const operation = operationOf('installsConnect');
 
 /**
- * To connect a customer, as `gangway connect` does. The token is never shown again.
+ * The form to connect a customer, as `gangway connect` does. The token is never shown again.
  *
- * @param given what was typed before
+ * @param values what was entered before
  */
 export function showConnect(
   request: PageRequest,
   { config }: ConsoleContext,
-  given: URLSearchParams = request.query,
+  values: URLSearchParams = request.query,
   problem?: AppError,
 ): Page {
   const tools = [...config.tools.keys()];
@@ -120,7 +120,7 @@ export function showConnect(
     if (name === 'wait') return [];
     const choices = name === 'tool' ? { choices: tools, preset: tools.length === 1 ? tools[0] : undefined } : {};
     const description = hints[name] ?? field.description;
-    return [explainedField({ ...field, ...choices, description, name, value: given.get(name) ?? '' })];
+    return [explainedField({ ...field, ...choices, description, name, value: values.get(name) ?? '' })];
   });
   const form = formOf(
     request,
@@ -141,26 +141,25 @@ export function showConnect(
 }
 
 const introduction = html`<p>
-  The customer makes a platform token at the marketplace, or you make a personal one for your own account. With it,
-  Gangway reads the contracts. To connect an install again is harmless; with another token, the customer is connected
-  again.
+  The customer creates a platform token at the marketplace, or you create a personal one for your own account. Gangway
+  reads the contracts with it. Connecting an install again is harmless. With another token, the customer is reconnected.
 </p>`;
 
-/** How lists are typed here. */
+/** How to enter lists in this form. */
 const hints: Readonly<Record<string, string>> = {
-  projects: 'Ids or prefix*, separated by commas. Needed where another customer uses the tool.',
-  jobs: 'Of your own account: whose people work in which project. job_1=street-signs, separated by commas.',
+  projects: 'Ids or prefix*, separated by commas. Required if another customer uses the tool.',
+  jobs: 'For your own account: which job belongs to which project, such as job_1=street-signs, separated by commas.',
 };
 
 export async function connect(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
   const { form } = request;
   try {
-    const given = new URLSearchParams(form);
-    given.delete('jobs');
-    // A list of one tool has no other choice, which the configuration has made already.
-    if (ctx.config.installs.has(form.get('install') ?? '')) given.delete('tool');
+    const fields = new URLSearchParams(form);
+    fields.delete('jobs');
+    // The form preselects the only tool, but the configuration already names the tool of a configured install.
+    if (ctx.config.installs.has(form.get('install') ?? '')) fields.delete('tool');
     const jobs = (form.get('jobs') ?? '').split(',').map((text) => text.trim());
-    const input = inputIn(operation, given, { jobs: toWantedJobs(jobs.filter((text) => text !== '')), wait: '0s' });
+    const input = inputIn(operation, fields, { jobs: toWantedJobs(jobs.filter((text) => text !== '')), wait: '0s' });
     const back = installPath(form.get('install') ?? '');
     const started = ctx.startedActs.begin(ctx, request, { operation, input, back });
     await started.ended;

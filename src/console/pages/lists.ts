@@ -13,7 +13,7 @@ import type { ConsoleContext, Download, Html, Page, PageRequest, Redirect, View 
 import { type FormField, filterForm, pager } from '../view/form.ts';
 import { type HtmlColumn, panelOf, tableOf } from '../view/table.ts';
 
-/** The lists of the console. Filter, columns, pages and file of each are those of its operation. */
+/** The lists of the console. The filter, columns and paging of each come from its operation. */
 export const lists: readonly View[] = [
   {
     path: '/access',
@@ -81,27 +81,26 @@ function sendOf(request: PageRequest, { id, waitsFor, trainerId }: WaitingMember
   return actButton(request, 'membersInvitation', { membership: id }, { label: 'Show once', about });
 }
 
-/** A list: its filter, its columns and its pages are those of an operation. */
 interface List {
   path: string;
   title: string;
   /** The operation's id. */
   asks: string;
-  /** The fields of the filter, in this order; all by default. */
+  /** The fields of the filter, in order; all by default. */
   filter?: readonly string[];
   intro?: string;
   /** Beside the title. */
   acts?(request: PageRequest): Html | string;
-  /** Beneath a list that is not empty. */
+  /** Below a list that is not empty. */
   below?(request: PageRequest): Html | string;
   /** Buttons in each row. */
   rowActs?(request: PageRequest): readonly HtmlColumn<never>[];
 }
 
-/** The most rows that a file has. */
+/** The most rows of a CSV file. */
 const mostRows = 100_000;
 
-interface Found {
+interface Items {
   items: readonly object[];
   next: string | null;
 }
@@ -118,7 +117,7 @@ async function showList(list: List, request: PageRequest, ctx: ConsoleContext): 
   const { title, intro, acts, below, rowActs } = list;
   const operation = operationOf(list.asks);
   const { columns, whenEmpty, rowsOf } = operation.show as TableShow<object>;
-  const answer = await ask<Partial<Found>>(request, ctx, list.asks, inputIn(operation, request.query));
+  const answer = await ask<Partial<Items>>(request, ctx, list.asks, inputIn(operation, request.query));
   const rows = rowsOf(answer);
   const fields = filterOf(operation, request, ctx, list.filter);
   const more = (rowActs?.(request) ?? []) as readonly HtmlColumn<object>[];
@@ -137,7 +136,7 @@ async function showList(list: List, request: PageRequest, ctx: ConsoleContext): 
   };
 }
 
-/** The fields of the filter of a page, and what is in them. @param names in this order; all but those of paging by default */
+/** The fields of a page's filter. @param names in order; by default all except those of paging */
 export function filterOf(
   operation: Operation,
   { query }: PageRequest,
@@ -149,8 +148,8 @@ export function filterOf(
   return chosen.flatMap((name) => {
     const field = fields.get(name);
     if (field === undefined) return [];
-    const known = { install: installs, tool: config.tools }[name];
-    const choices = known === undefined ? field.choices : [...known.keys()].sort();
+    const configured = { install: installs, tool: config.tools }[name];
+    const choices = configured === undefined ? field.choices : [...configured.keys()].sort();
     return [{ ...field, choices, name, value: query.get(name)?.slice(0, 500) ?? '' }];
   });
 }
@@ -162,7 +161,7 @@ async function download({ asks, path }: List, request: PageRequest, ctx: Console
   const rows: object[] = [];
   let cursor: string | null = null;
   do {
-    const page: Partial<Found> = await ask(request, ctx, asks, {
+    const page: Partial<Items> = await ask(request, ctx, asks, {
       ...input,
       ...('next' in operation.out.shape && { limit: longestPage, ...(cursor && { cursor }) }),
     });
@@ -178,7 +177,7 @@ export function fileOf<Row>(name: string, rows: readonly Row[], columns: Columns
 
 const limit = 25;
 
-/** One search over people, work emails, projects and contracts. */
+/** One search across people, work emails, projects and contracts. */
 export async function search(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
   const q = toPlain(request.query.get('q') ?? '').slice(0, 200);
   if (q === '') return { redirect: '/access' };

@@ -13,11 +13,10 @@ import type { ConsoleContext, Html, Page, PageRequest } from '../page.ts';
 import { exactOf, instantOf, panelOf, sheetOf, stateBadge, tableOf } from '../view/table.ts';
 import { numberIn } from './records.ts';
 
-/** Pages of a membership, a trainer and a contract: why a trainer has access or not, and what happened. */
-
 /** The most memberships that a page lists. */
 const mostListed = 200;
 
+/** Why a trainer has access to a project or not, and what happened. */
 export async function showMembership(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const membership = numberIn(request, 'membership');
   const found = await ask<MembershipInFull>(request, ctx, 'membersShow', { membership });
@@ -64,7 +63,7 @@ export async function showTrainer(request: PageRequest, ctx: ConsoleContext): Pr
   const trainer = request.params['trainer'] ?? '';
   const { explanations, timeline } = await explained(request, ctx, trainer);
   const own = explanations.filter(({ trainerId }) => trainerId === trainer);
-  if (own.length === 0) throw new AppError('not_found', 'No event and no reading has named such a trainer');
+  if (own.length === 0) throw new AppError('not_found', 'No event and no reading has mentioned this trainer');
   return {
     title: own[0]?.displayName ?? trainer,
     body: html`
@@ -79,7 +78,7 @@ export async function showTrainer(request: PageRequest, ctx: ConsoleContext): Pr
 export async function showContract(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const contract = request.params['contract'] ?? '';
   const { items } = await ask<{ items: ListedContract[] }>(request, ctx, 'contractsList', { contract });
-  if (items.length === 0) throw new AppError('not_found', 'No event and no reading has named such a contract');
+  if (items.length === 0) throw new AppError('not_found', 'No event and no reading has mentioned this contract');
   const { explanations, timeline } = await explained(request, ctx, contract);
   return {
     title: items[0]?.title ?? `Contract ${contract}`,
@@ -103,15 +102,15 @@ async function accessOf(request: PageRequest, ctx: ConsoleContext, of: { trainer
   return panelOf('Access', tableOf('Projects and trainers', items, accessColumns, noAccess));
 }
 
-const noAccess = 'There is no membership. One appears when a contract begins whose job is linked to a project.';
+const noAccess = 'There is no membership. One appears when a contract starts whose job is linked to a project.';
 
-/** What an operator can do about a contract. */
+/** What an operator can decide about a contract. */
 function decisionsOf(request: PageRequest, { contractId, install, status, canReopen }: ListedContract): Html {
   const given = { contract: contractId, install };
-  const about = (label: string) => ({ label, about: `${label}: contract ${contractId} of ${install}` });
+  const button = (label: string) => ({ label, about: `${label}: contract ${contractId} of ${install}` });
   return html`<div class="acts">
-    ${status !== 'ended' && actButton(request, 'contractsEnd', given, { ...about('End access by it now'), tone: 'danger' })}
-    ${canReopen && actButton(request, 'contractsReopen', given, about('Treat it as active'))}
+    ${status !== 'ended' && actButton(request, 'contractsEnd', given, { ...button('End access by it now'), tone: 'danger' })}
+    ${canReopen && actButton(request, 'contractsReopen', given, button('Treat it as active'))}
   </div>`;
 }
 
@@ -119,11 +118,11 @@ function decisionsOf(request: PageRequest, { contractId, install, status, canReo
 const mostExplained = 50;
 
 function explanationsOf(explanations: readonly Explanation[]): Html {
-  if (explanations.length === 0) return html`<p class="empty">No contract is known that gives a reason.</p>`;
+  if (explanations.length === 0) return html`<p class="empty">No known contract gives a reason.</p>`;
   const left = explanations.length - mostExplained;
   return html`
     ${explanations.slice(0, mostExplained).map(explanationOf)}
-    ${left > 0 && html`<p class="quiet">${left} more are left out: see the page of one trainer.</p>`}
+    ${left > 0 && html`<p class="quiet">${left} more are left out. See the page of a trainer.</p>`}
   `;
 }
 

@@ -12,7 +12,7 @@ import { pager, toRowId } from '../view/form.ts';
 import { type HtmlColumn, instantOf, shortTableOf, stateBadge, tableOf } from '../view/table.ts';
 import { numberIn } from './records.ts';
 
-/** One plan: who would go, why, what they would lose, and what an operator decides about each of them. */
+/** One plan: who would be removed and why, what they would lose, and what was decided. */
 export async function showPlan(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   return planPage(request, await load(request, ctx));
 }
@@ -64,7 +64,7 @@ function isDecided({ outcome }: PlanItem): boolean {
   return outcome === 'approved' || outcome === 'rejected';
 }
 
-/** The people by the reason why they would go. One form has all of them, so that several reasons are decided at once. */
+/** The people, grouped by the reason for their removal. They share one form, so that several groups are decided at once. */
 function choicesOf(request: PageRequest, id: number, waiting: readonly PlanItem[], shown: readonly PlanItem[]): Html {
   const canDecide = request.operator.role === 'operator';
   const groups = [...Map.groupBy(shown, ({ because }) => because)].map(
@@ -91,7 +91,7 @@ function choicesOf(request: PageRequest, id: number, waiting: readonly PlanItem[
   ) as Html;
 }
 
-/** Tells whether “all” is still what the operator saw: a plan gets no further people, but may lose some. */
+/** Shows whether “all” still means the people whom the operator saw: a plan gains nobody, but may lose some. */
 function digestOf(waiting: readonly PlanItem[]): string {
   return hash('sha256', waiting.map(({ membershipId }) => membershipId).join(' '));
 }
@@ -130,11 +130,11 @@ function nameOf({ displayName, trainerId }: PlanItem): string {
   return displayName ?? trainerId;
 }
 
-/** Asks once more before anybody is removed. */
+/** Asks for confirmation before anybody is removed. */
 export async function approve(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const plan = await load(request, ctx);
   const only = chosenOf(request, plan);
-  return only.length === 0 ? unselected(request, plan) : askFirst(request, plan, only);
+  return only.length === 0 ? unselected(request, plan) : showConfirmation(request, plan, only);
 }
 
 export async function reject(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
@@ -149,21 +149,21 @@ function unselected(request: PageRequest, plan: PlanInFull): Page {
   return planPage(request, plan, 'Select at least one person.');
 }
 
-/** The memberships that were selected, or all that wait. */
+/** The memberships that were selected, or all that wait for a decision. */
 function chosenOf({ form }: PageRequest, { id, state, items }: PlanInFull): number[] {
   const all = form.get('all');
   if (all === null) return [...new Set(form.getAll('membership').flatMap((text) => toRowId(text) ?? []))];
-  if (state !== 'open') throw new AppError('conflict', `Plan ${id} was ${state} before`);
+  if (state !== 'open') throw new AppError('conflict', `Plan ${id} is already ${state}`);
   const waiting = items.filter(isWaiting);
   if (all === digestOf(waiting)) return waiting.map(({ membershipId }) => membershipId);
-  const says = `Plan ${id} has changed since the page was shown, and holds ${waiting.length}: look again`;
-  throw new AppError('conflict', says);
+  const message = `Plan ${id} has changed since the page was loaded and now holds ${waiting.length}. Check it again`;
+  throw new AppError('conflict', message);
 }
 
-const mostAsked = 20;
+const mostNamed = 20;
 
-/** Customers are read before anybody is removed, and the removals are then waited for. */
-function askFirst(request: PageRequest, { id, items }: PlanInFull, only: readonly number[]): Page {
+/** `plansApprove` reads the customers first, and then waits for the removals. */
+function showConfirmation(request: PageRequest, { id, items }: PlanInFull, only: readonly number[]): Page {
   const chosen = items.filter((item) => isWaiting(item) && only.includes(item.membershipId));
   const label = `Remove ${sayCount(chosen.length, 'person', 'people')}`;
   const back = `/plans/${id}`;
@@ -171,8 +171,8 @@ function askFirst(request: PageRequest, { id, items }: PlanInFull, only: readonl
     title: `${label}?`,
     body: html`
       <ul class="sheet">
-        ${chosen.slice(0, mostAsked).map((item) => html`<li>${nameOf(item)} from ${item.groupId}</li>`)}
-        ${chosen.length > mostAsked && html`<li class="quiet">and ${chosen.length - mostAsked} more</li>`}
+        ${chosen.slice(0, mostNamed).map((item) => html`<li>${nameOf(item)} from ${item.groupId}</li>`)}
+        ${chosen.length > mostNamed && html`<li class="quiet">and ${chosen.length - mostNamed} more</li>`}
       </ul>
       ${actButton(request, 'plansApprove', { plan: id, only: only.join(' '), wait: '100s' }, { label, tone: 'danger', back })}
       <p><a class="button" href="${back}">Cancel</a></p>

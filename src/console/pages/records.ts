@@ -12,8 +12,6 @@ import type { ConsoleContext, Download, Html, Page, PageRequest } from '../page.
 import { toRowId } from '../view/form.ts';
 import { recordOf, sheetOf, stateBadge, tableOf } from '../view/table.ts';
 
-/** Pages of one act, delivery or budget, and those of the system. */
-
 export async function showAct(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const { id, action, ...act } = await ask<Act>(request, ctx, 'auditShow', { act: numberIn(request, 'act') });
   return { title: `${action} (act ${id})`, body: recordOf(act) };
@@ -33,7 +31,7 @@ export async function showDelivery(request: PageRequest, ctx: ConsoleContext): P
       ${namedBy(found)}
       <h2>The body</h2>
       ${body === null ? html`<p class="empty">${bodyProblem}.</p>` : html`<p class="quiet">Addresses and tokens are masked here.</p><pre>${body}</pre>`}
-      ${body !== null && request.operator.role === 'operator' && html`<p><a href="/deliveries/${delivery}/body">Download the body as it came in</a></p>`}
+      ${body !== null && request.operator.role === 'operator' && html`<p><a href="/deliveries/${delivery}/body">Download the body as received</a></p>`}
       <h2>Headers</h2>
       ${recordOf(headers)}
     `,
@@ -62,9 +60,9 @@ export async function showBudget(request: PageRequest, ctx: ConsoleContext): Pro
     title: `Budget of “${title ?? contractId}”`,
     body: html`
       ${recordOf({ ...budget, used: sayPercent(consumedFraction), ...(unit && { 'in a week': sayWork(unit, lately) }) })}
-      <p><a href="${contractPath(contractId)}">The contract</a> · <a href="${workPath(found)}">The work, as it is due and as it was reported</a></p>
-      <h2>What was used by day</h2>
-      ${tableOf('What was reported of each day, the latest first', days, budgetDayColumns(unit), 'Nothing was reported of the last 60 days.')}
+      <p><a href="${contractPath(contractId)}">The contract</a> · <a href="${workPath(found)}">The work: due and reported</a></p>
+      <h2>Used by day</h2>
+      ${tableOf('What was reported for each day, the latest first', days, budgetDayColumns(unit), 'Nothing was reported for the last 60 days.')}
     `,
   };
 }
@@ -73,13 +71,13 @@ export function showDoctor(request: PageRequest): Page {
   return {
     title: 'Doctor',
     body: html`
-      <p>The doctor asks the tools and the marketplace, looks at the database, and changes nothing.</p>
-      ${actButton(request, 'doctorRun', {}, { label: 'Look at everything now', tone: 'main' })}
+      <p>The doctor checks the tools, the marketplace and the database. It changes nothing.</p>
+      ${actButton(request, 'doctorRun', {}, { label: 'Check everything now', tone: 'main' })}
     `,
   };
 }
 
-/** It is changed in its file; secrets are never shown. */
+/** Secrets are never shown. */
 export async function showSettings(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const { settings } = await ask<{ settings: Setting[] }>(request, ctx, 'settingsList');
   const sections = Map.groupBy(settings, ({ key }) => key.split('.')[0] ?? key);
@@ -98,7 +96,7 @@ export async function showSettings(request: PageRequest, ctx: ConsoleContext): P
   };
 }
 
-/** @throws AppError `not_found` for anything that is no number of a row */
+/** @throws AppError `not_found` if the parameter is not the number of a row */
 export function numberIn({ params }: PageRequest, name: string): number {
   const number = toRowId(params[name]);
   if (number === undefined) throw new AppError('not_found', `There is no such ${name}`);

@@ -30,7 +30,7 @@ import { fileOf, filterOf } from './lists.ts';
 const spanDays = 14;
 const pageSize = 100;
 
-/** What the tools and imports have, what is due, what the marketplace has, and why they differ. */
+/** The work that tools and imports have, what of it is due, what the marketplace has, and why they differ. */
 export async function showWork(given: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
   const request = withSpan(given, ctx);
   const { query } = request;
@@ -48,11 +48,11 @@ export async function showWork(given: PageRequest, ctx: ConsoleContext): Promise
     body: html`
       ${filter}
       ${olderOf(answer, query)}
-      ${tableOf('Sums of each customer', sums, sumColumns, `No work is known of these days. It is read in the tools and reported by the schedule “${ctx.config.usage.schedule}” (UTC).`)}
+      ${tableOf('Sums of each customer', sums, sumColumns, `No work is known for these days. It is read from the tools and reported by the schedule “${ctx.config.usage.schedule}” (UTC).`)}
       <h2>${query.has('all') ? 'Days' : 'Days that differ'}</h2>
       ${tableOf('Days of trainers on contracts, the latest first', shown, checkedColumns, 'The marketplace has what is due.', [['to do', (one) => toDo(request, one)]])}
       ${pager(request, end < days.length ? end : null)}
-      ${left > 0 && html`<p class="warn">${sayCount(left, 'more day is', 'more days are')} not listed: choose less.</p>`}
+      ${left > 0 && html`<p class="warn">${sayCount(left, 'more day is', 'more days are')} not listed. Narrow the filter.</p>`}
       <p><a href="/work/held">Held work, late changes and lowered days</a></p>
     `,
   };
@@ -75,7 +75,7 @@ function withSpan(request: PageRequest, { clock }: ConsoleContext): PageRequest 
   return { ...request, query };
 }
 
-/** Leads to what waits from before the span. */
+/** Links to older days that wait for an operator. */
 function olderOf({ older }: CheckedWork, query: URLSearchParams): Html | string {
   if (older === null) return '';
   const { started: _other, ...same } = Object.fromEntries(query);
@@ -161,7 +161,7 @@ export async function showContractWork(request: PageRequest, ctx: ConsoleContext
       ${chosen.length > mostDays && html`<p class="quiet">Older days are left out: ${chosen.length - mostDays}.</p>`}
       ${acceptForm(request, usage)}
       <h2>Held</h2>
-      ${tableOf('Work that may be of this contract: held, or decided', held, heldOfContractColumns, 'No work of this contract is held.')}
+      ${tableOf('Held or decided work that may belong to this contract', held, heldOfContractColumns, 'No work on this contract is held.')}
     `,
   };
 }
@@ -187,7 +187,7 @@ function acceptForm(request: PageRequest, { install, contractId: contract, days 
   const lowered = days.filter(({ why }) => why === 'lowering_held').length;
   if (lowered === 0) return '';
   const fields = html`<p>
-    <strong class="warn">Days that would be lowered, and wait for an operator: ${lowered}.</strong> Accepted, they are
+    <strong class="warn">Days that would be lowered and wait for an operator: ${lowered}.</strong> If you accept, they are
     reported as the tools count them now.
   </p>`;
   const button = { label: 'Accept and report the lower counts', tone: 'danger', fields } as const;
@@ -202,7 +202,7 @@ const heldOfContractColumns: Columns<HeldWork> = [
   ['state', ({ state }) => state],
 ];
 
-/** What an operator decides about work: held work, late changes, and what was decided. */
+/** The work that waits for an operator's decision, and the decisions so far. */
 export async function showHeld(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
   const asked = { id: 'usageHeld', input: { decided: false }, title: 'Held work', whyLong: await whyLong(ctx) };
   const { answer, instead } = await askLong<HeldList>(request, ctx, asked);
@@ -220,7 +220,7 @@ export async function showHeld(request: PageRequest, ctx: ConsoleContext): Promi
   return {
     title: 'Held work',
     body: html`
-      <p>Nothing of this is reported before an operator decides.</p>
+      <p>None of this is reported until an operator decides.</p>
       ${listOf('Work that is held, the oldest first', held, heldColumns, noneHeld, (one) => decisionsOf(request, one))}
       <h2>Late changes</h2>
       ${listOf(
@@ -235,7 +235,7 @@ export async function showHeld(request: PageRequest, ctx: ConsoleContext): Promi
       )}
       <h2>Days that would be lowered</h2>
       ${listOf(
-        'Days of which less is due than was reported',
+        'Days for which less is due than was reported',
         lowerings.filter(({ state }) => state === 'held'),
         changedColumns,
         'None.',
@@ -247,7 +247,7 @@ export async function showHeld(request: PageRequest, ctx: ConsoleContext): Promi
   };
 }
 
-const noneHeld = 'No work is held. Work appears here when its contract is not known, or it cannot be right.';
+const noneHeld = 'No work is held. Work appears here if its contract is unknown or the work is implausible.';
 
 function decisionsOf(request: PageRequest, { id: work, contracts }: HeldWork): Html {
   const options = contracts.map(

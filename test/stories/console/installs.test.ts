@@ -177,7 +177,7 @@ describe('the pages', () => {
     const { consoleUrl, customer } = await openJourney(sqlite);
     const visitor = createVisitor(consoleUrl);
     await visitor.signIn('otto');
-    const asked = await visitor.press(await visitor.visit('/doctor'), 'Look at everything now');
+    const asked = await visitor.press(await visitor.visit('/doctor'), 'Check everything now');
     const ended = ({ text }: VisitedPage) => !text.includes('Under way');
     const report = await until('the doctor has looked', () => visitor.visit(asked.path), ended);
     expect(report.text).toContain('tool list | Reachable, settings valid');

@@ -143,7 +143,7 @@ describe('a plan', () => {
     await quiet();
     expect(held.size()).toBe(1);
     const again = await approve(visitor, now, 'Approve all 3');
-    expect([again.status, again.text]).toEqual([409, expect.stringContaining('was approved before')]);
+    expect([again.status, again.text]).toEqual([409, expect.stringContaining('is already approved')]);
   });
 
   it('says at once that it is being approved, and then why it could not be', async () => {

@@ -55,7 +55,7 @@ describe('the pages of work', () => {
     const work = await visitor.visit('/work');
     // It may take long to make, and is not made again by itself.
     expect(work.html.querySelector('script[src*=live]')).toBeNull();
-    expect(work.text).toContain('No work is known of these days.');
+    expect(work.text).toContain('No work is known for these days.');
     expect(work.text).toContain('The marketplace has what is due.');
     expect((await visitor.visit('/work/held')).text).toContain('No work is held.');
     expect((await visitor.visit('/work/contracts/none')).status).toBe(404);
@@ -149,7 +149,7 @@ describe('the pages of work', () => {
     const file = await visitor.visit(path.replace('/work?', '/work.csv?'));
     expect(file.body.split('\r\n').filter((line) => line.startsWith(day))).toHaveLength(5000);
     // Another span has an answer of its own.
-    expect((await visitor.visit(`/work?from=${addDays(day, 1)}`)).text).toContain('No work is known of these days.');
+    expect((await visitor.visit(`/work?from=${addDays(day, 1)}`)).text).toContain('No work is known for these days.');
   });
 
   it('let an operator discard held work, take that back, and accept what would be lowered, and keep who did', async () => {
