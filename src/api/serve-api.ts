@@ -29,7 +29,8 @@ export function createApi(ctx: OperationContext, shared: SharedWithApi, stopping
     response.json(createDocument());
   });
   // Sorted, so that a word comes before a parameter: `/deliveries/replay` is not the delivery "replay".
-  for (const [path, some] of [...Map.groupBy(operations, ({ path }) => path)].sort(byPath)) {
+  const byPath = [...Map.groupBy(operations, ({ path }) => path)].sort(([one], [other]) => (one < other ? -1 : 1));
+  for (const [path, some] of byPath) {
     const route = `/v1${path.replaceAll(/\{(\w+)\}/g, ':$1')}`;
     for (const operation of some) router[operation.method](route, serve(operation, ctx, authenticate, stopping));
     router.all(route, refuseMethod(some, authenticate));
@@ -49,10 +50,6 @@ export function createApi(ctx: OperationContext, shared: SharedWithApi, stopping
   };
   router.use(sendProblem);
   return router;
-}
-
-function byPath([one]: [string, unknown], [other]: [string, unknown]): number {
-  return one < other ? -1 : 1;
 }
 
 /** No answer is cached, framed, or mistaken for a page. */

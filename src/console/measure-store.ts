@@ -7,6 +7,7 @@ import { listInstances } from '../db/instance-store.ts';
 import { type Instance, isInstanceRunning } from '../domain/instance.ts';
 import { countDueDeliveries } from '../inbox/inbox-store.ts';
 import { listFailingJobs } from '../jobs/job-store.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { alertKinds } from '../lib/troubles.ts';
 import { countByState } from '../memberships/membership-list-store.ts';
@@ -15,88 +16,63 @@ import { listRemoved } from '../removals/removal-total-store.ts';
 
 /** Sets the metrics that are counted in the database, each time they are requested. */
 export async function measure(ctx: Context): Promise<void> {
-  const { metrics, database, clock } = ctx;
-  const [due, counts, totals, instances] = await Promise.all([
+  const { metrics, database, installs, clock } = ctx;
+  const [due, memberships, removals, instances, readings, budgets, jobs] = await Promise.all([
     countDueDeliveries(ctx),
     countByState(database.kysely),
     listRemoved(database),
     listInstances(database.kysely),
+    database.kysely.selectFrom('installState').select(['install', 'readBeganAt as beganAt']).execute(),
+    countBudgetsByState(ctx),
+    listFailingJobs(ctx, 1),
   ]);
   metrics.dueDeliveries.set(due);
   metrics.memberships.reset();
-  for (const { tool, state, count } of counts) metrics.memberships.set({ tool, state }, count);
-  measureInstances(metrics, instances, clock.now());
+  for (const { tool, state, count } of memberships) metrics.memberships.set({ tool, state }, count);
   metrics.removals.reset();
-  for (const { install, removed } of totals) metrics.removals.inc({ install }, removed);
-  await measureAlerts(ctx);
-  await measureAges(ctx);
-  await measureJobs(ctx);
-  await measureBudgets(ctx);
+  for (const { install, removed } of removals) metrics.removals.inc({ install }, removed);
+  measureInstances(metrics, instances, clock);
+  for (const kind of alertKinds) metrics.alertsActive.set({ kind }, 0);
+  for (const { kind, count } of await countStandingAlerts(ctx)) metrics.alertsActive.set({ kind }, count);
+  await measureWaiting(ctx);
+  metrics.readAge.reset();
+  for (const { install, beganAt } of readings.filter((one) => installs.has(one.install))) {
+    if (beganAt !== null) metrics.readAge.set({ install }, secondsSince(beganAt, clock));
+  }
+  metrics.jobsFailing.reset();
+  // The jobs of a removed install no longer run, so they are not counted.
+  for (const { kind, install, count } of jobs) {
+    if (install === '' || installs.has(install)) metrics.jobsFailing.set({ kind, install }, count);
+  }
+  metrics.budgets.reset();
+  for (const { install, state, count } of budgets) metrics.budgets.set({ install, state }, Number(count));
   metrics.databaseBytes.set(await readDatabaseSize(database));
 }
 
-async function measureAlerts(ctx: Context): Promise<void> {
-  for (const kind of alertKinds) ctx.metrics.alertsActive.set({ kind }, 0);
-  for (const { kind, count } of await countStandingAlerts(ctx)) {
-    ctx.metrics.alertsActive.set({ kind }, count);
-  }
-}
-
 /** What waits for a removed install would wait for ever, so it is not counted. */
-async function measureAges({ metrics, database, installs, clock }: Context): Promise<void> {
-  const now = clock.now().getTime();
-  const ageOf = (since: string) => Math.max(0, (now - Date.parse(since)) / 1000);
+async function measureWaiting({ metrics, database, installs, clock }: Context): Promise<void> {
   const ages = new Map(Object.keys(oldestWaiting).map((kind) => [kind, 0]));
   for (const { kind, install, since } of await listOldestWaiting(database)) {
     if (install !== null && !installs.has(install)) continue;
-    ages.set(kind, Math.max(ages.get(kind) ?? 0, ageOf(since)));
+    ages.set(kind, Math.max(ages.get(kind) ?? 0, secondsSince(since, clock)));
   }
   for (const [kind, age] of ages) metrics.oldestWaiting.set({ kind }, age);
-  const readings = database.kysely.selectFrom('installState').select(['install', 'readBeganAt as beganAt']);
-  metrics.readAge.reset();
-  for (const { install, beganAt } of await readings.execute()) {
-    if (beganAt !== null && installs.has(install)) metrics.readAge.set({ install }, ageOf(beganAt));
-  }
 }
 
-async function measureBudgets(ctx: Context): Promise<void> {
-  ctx.metrics.budgets.reset();
-  for (const { install, state, count } of await countBudgetsByState(ctx)) {
-    ctx.metrics.budgets.set({ install, state }, Number(count));
-  }
+function secondsSince(instant: string, clock: Clock): number {
+  return Math.max(0, (clock.now().getTime() - Date.parse(instant)) / 1000);
 }
 
-/** The jobs of a removed install no longer run, so they are not counted. */
-async function measureJobs(ctx: Context): Promise<void> {
-  const { metrics, installs } = ctx;
-  metrics.jobsFailing.reset();
-  for (const { kind, install, count } of await listFailingJobs(ctx, 1)) {
-    if (install === '' || installs.has(install)) metrics.jobsFailing.set({ kind, install }, count);
-  }
-}
-
-function measureInstances(metrics: Metrics, instances: readonly Instance[], now: Date): void {
+function measureInstances(metrics: Metrics, instances: readonly Instance[], clock: Clock): void {
   const unstopped = instances.filter(({ stoppedAt }) => stoppedAt === null);
-  const running = unstopped.filter((instance) => isInstanceRunning(instance, now)).length;
+  const running = unstopped.filter((instance) => isInstanceRunning(instance, clock.now())).length;
   metrics.instances.set({ state: 'running' }, running);
   metrics.instances.set({ state: 'silent' }, unstopped.length - running);
   metrics.beatAge.reset();
   for (const { name, version, beatAt } of unstopped) {
-    metrics.beatAge.set({ instance: name, version }, (now.getTime() - Date.parse(beatAt)) / 1000);
+    metrics.beatAge.set({ instance: name, version }, secondsSince(beatAt, clock));
   }
 }
-
-export type WaitingKind =
-  | 'delivery'
-  | 'read_request'
-  | 'install_read'
-  | 'work_email'
-  | 'membership'
-  | 'removal'
-  | 'removal_held'
-  | 'invitation'
-  | 'lowering_held'
-  | 'notification';
 
 /** The oldest thing of a kind that waits, and since when. */
 export interface Waiting {
@@ -108,7 +84,10 @@ export interface Waiting {
 
 /** One for each kind, or several of which one is the oldest. */
 export async function listOldestWaiting({ kysely }: Pick<Database, 'kysely'>): Promise<Waiting[]> {
-  const { rows } = await sql<Waiting>`${sql.join(Object.values(oldestWaiting), sql` union all `)}`.execute(kysely);
+  const { rows } =
+    await sql<Waiting>`${sql.join(Object.values<RawBuilder<unknown>>(oldestWaiting), sql` union all `)}`.execute(
+      kysely,
+    );
   return rows.filter(({ since }) => since !== null);
 }
 
@@ -116,7 +95,7 @@ export async function listOldestWaiting({ kysely }: Pick<Database, 'kysely'>): P
  * These run on every scrape, so each finds the oldest row by an index, or reads a table with one row per install.
  * Exported for a test that asks the database for the plan of each query.
  */
-export const oldestWaiting: Record<WaitingKind, RawBuilder<unknown>> = {
+export const oldestWaiting = {
   // The ids of deliveries grow with time.
   delivery: oldestOfEachInstall('delivery', sql`next_attempt_at is not null`, sql`received_at`, sql`id`, sql`null`),
   read_request: oldestOfEachInstall(
@@ -145,11 +124,13 @@ export const oldestWaiting: Record<WaitingKind, RawBuilder<unknown>> = {
   notification: oldest('notification', sql`select min(created_at) from dispatch where settled_at is null`),
 };
 
-function oldest(kind: WaitingKind, since: RawBuilder<unknown>): RawBuilder<unknown> {
+export type WaitingKind = keyof typeof oldestWaiting;
+
+function oldest(kind: string, since: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`select ${sql.lit(kind)} as kind, cast(null as text) as install, (${since}) as since`;
 }
 
-function oldestUnmet(kind: WaitingKind, wanted: 0 | 1, states: readonly string[]): RawBuilder<unknown> {
+function oldestUnmet(kind: string, wanted: 0 | 1, states: readonly string[]): RawBuilder<unknown> {
   const each = states.map((state) =>
     oldest(
       kind,

@@ -4,7 +4,6 @@ import { html } from 'hono/html';
 import { AppError, httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { countWaiting } from '../operations/members.ts';
-import { actViews, acts as operationActs } from './act.ts';
 import type { Changes } from './changes.ts';
 import { type Counts, createAssets, securityHeaders, send } from './layout.ts';
 import type { Act, ConsoleContext, Redirect, View } from './page.ts';
@@ -16,6 +15,7 @@ import { approve, reject, showPlan } from './pages/plan-page.ts';
 import { downloadBody, showAct, showBudget, showDelivery, showDoctor, showSettings } from './pages/records.ts';
 import { downloadWork, showContractWork, showHeld, showWork } from './pages/work-pages.ts';
 import { createHostCheck, needSession, readForm, refuseForged, safePath, toPageRequest } from './request.ts';
+import { actViews, acts as operationActs } from './run-operation.ts';
 import type { Session } from './sign-in.ts';
 import { addSignIn, type SessionOf, type SignIn } from './sign-in-page.ts';
 

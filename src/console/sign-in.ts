@@ -145,9 +145,7 @@ export type Sessions = ReturnType<typeof createSessions>;
 const context = 'console.session';
 const lastsMs = 12 * 3_600_000;
 
-interface Content {
-  name: string;
-  proof: string;
+interface Content extends Pick<TokenOwner, 'name' | 'proof'> {
   id: string;
   /** Milliseconds since 1970. */
   until: number;

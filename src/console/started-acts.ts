@@ -45,7 +45,11 @@ export function createStartedActs() {
           started.progress = says;
         },
       };
-      started.ended = outcomeOf(answer(operation, input, ctx, call)).then((outcome) => {
+      const running: Promise<NonNullable<StartedAct['outcome']>> = answer(operation, input, ctx, call).then(
+        (answered) => ({ answer: answered }),
+        (thrown) => ({ error: toAppError(thrown) }),
+      );
+      started.ended = running.then((outcome) => {
         started.outcome = outcome;
         if ('error' in outcome && outcome.error.code === 'internal') {
           ctx.logger.error({ err: outcome.error, operation: operation.id }, 'An act failed');
@@ -63,12 +67,4 @@ export function createStartedActs() {
       await Promise.all([...kept.values()].map(({ ended }) => ended));
     },
   };
-}
-
-async function outcomeOf(answering: Promise<object>): Promise<NonNullable<StartedAct['outcome']>> {
-  try {
-    return { answer: await answering };
-  } catch (thrown) {
-    return { error: toAppError(thrown) };
-  }
 }

@@ -59,9 +59,6 @@ function isBadRequest(thrown: unknown): boolean {
   return !(thrown instanceof AppError) && typeof status === 'number' && status < 500;
 }
 
-/** Why a sender has to try again later. */
-export type DeferralReason = 'bytes_in_flight' | 'rate' | 'stored_bytes' | 'disk_reserve';
-
 export interface ReportingParts {
   metrics: Metrics;
   logger: Logger;
@@ -82,12 +79,15 @@ const refusalHints: Record<RefusalReason, string> = {
     'no configured secret matches the signature: was the endpoint re-created, or does a proxy change the body?',
 };
 
-const deferralHints: Record<DeferralReason, string> = {
+const deferralHints = {
   bytes_in_flight: 'too many request bodies are in memory: is this address being flooded?',
   rate: 'it sent more deliveries in a minute than receiver.limits allows for one install',
   stored_bytes: 'it has stored as much as receiver.limits.storedBytes allows for one install',
   disk_reserve: 'the disk is nearly full, and it has used its share of what is left',
 };
+
+/** Why a sender has to try again later. */
+export type DeferralReason = keyof typeof deferralHints;
 
 /**
  * Reports the requests that are refused or deferred: one log line a minute for each install and reason, with the number

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { acts } from '../../src/console/act.ts';
 import type { ConsoleContext, PageRequest } from '../../src/console/page.ts';
+import { acts } from '../../src/console/run-operation.ts';
 import type { StartedAct } from '../../src/console/started-acts.ts';
 
 const request = {

@@ -4,9 +4,8 @@ import type { Severity } from '../../lib/trouble-rule.ts';
 import { healthOf } from '../../operations/list-installs.ts';
 import { type Columns, installPath } from '../../operations/show.ts';
 import { type Status, sayTimed, sayTimes } from '../../operations/status.ts';
-import { actButton } from '../act.ts';
-import { ask } from '../ask.ts';
 import type { ConsoleContext, Html, Page, PageRequest } from '../page.ts';
+import { actButton, ask } from '../run-operation.ts';
 import { badgeOf, instantOf, panelOf, tableOf } from '../view/table.ts';
 
 /** Four numbers, what needs attention, and the state of customers and tools. */
@@ -97,21 +96,16 @@ const customerColumns: Columns<Status['installs'][number]> = [
   ['last read', ({ readAt }) => readAt, { as: 'age' }],
 ];
 
-interface ToolCounts {
-  tool: string;
-  active: number;
-  pending: number;
-  held: number;
+function toTools(memberships: readonly StateCount[]) {
+  return [...Map.groupBy(memberships, ({ tool }) => tool)].map(([tool, some]) => ({
+    tool,
+    active: sumOf(some, 'active'),
+    pending: sumOf(some, 'pending', 'failed', 'invited'),
+    held: sumOf(some, 'held'),
+  }));
 }
 
-function toTools(memberships: readonly StateCount[]): ToolCounts[] {
-  return [...Map.groupBy(memberships, ({ tool }) => tool)].map(([tool, some]) => {
-    const [active, held] = [sumOf(some, 'active'), sumOf(some, 'held')];
-    return { tool, active, pending: sumOf(some, 'pending', 'failed', 'invited'), held };
-  });
-}
-
-const toolColumns: Columns<ToolCounts> = [
+const toolColumns: Columns<ReturnType<typeof toTools>[number]> = [
   ['tool', ({ tool }) => tool, { to: ({ tool }) => `/access?${new URLSearchParams({ tool })}` }],
   ['active', ({ active }) => active, { align: 'right' }],
   ['pending', ({ pending }) => pending, { align: 'right' }],

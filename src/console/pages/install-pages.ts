@@ -8,9 +8,8 @@ import { fieldsOf } from '../../operations/input.ts';
 import { type InstallInFull, linkColumns, peopleColumns } from '../../operations/installs.ts';
 import { healthOf } from '../../operations/list-installs.ts';
 import { installPath } from '../../operations/show.ts';
-import { actButton, askLink } from '../act.ts';
-import { ask, inputIn } from '../ask.ts';
 import { type ConsoleContext, formOf, type Html, type Page, type PageRequest, type Redirect } from '../page.ts';
+import { actButton, ask, askLink, inputIn } from '../run-operation.ts';
 import { explainedField } from '../view/form.ts';
 import { instantOf, panelOf, sheetOf, stateBadge, tableOf } from '../view/table.ts';
 
@@ -39,7 +38,7 @@ export async function showInstall(request: PageRequest, ctx: ConsoleContext): Pr
       ${panelOf('People', tableOf('People by state', people, peopleColumns, 'Nobody is in a tool by this customer yet.'), html`<a href="/access?${new URLSearchParams(given)}">All of them</a>`)}
       ${panelOf(
         'Links',
-        html`${tableOf('Linked projects, as last read', links, linkColumns, noLinks, request.operator.role === 'operator' ? [['act', (link) => unlinkOf(request, found, link)]] : [])}
+        html`${tableOf('Linked projects, as last read', links, linkColumns, noLinks, request.operator.role === 'operator' ? [['act', ({ linkId, project }) => askLink(request, 'linksRemove', { ...given, link: linkId }, `Unlink ${project ?? ''}`)]] : [])}
           ${actButton(request, 'linksAdd', given, { label: 'Link the project', fields: linkFields })}`,
       )}
       ${found.hasGuidelines && (await guidelinesOf(request, ctx, given))}
@@ -60,25 +59,12 @@ const linkFields = html`<span class="filter">
   <label>Job <input name="job" required /></label>
 </span>`;
 
-function unlinkOf(
-  request: PageRequest,
-  { install }: InstallInFull,
-  { linkId, project }: InstallInFull['links'][number],
-): Html {
-  return html`${askLink(request, 'linksRemove', { install, link: linkId }, `Unlink ${project ?? ''}`)}`;
-}
-
 /** Only your own accounts have guidelines. */
 async function guidelinesOf(request: PageRequest, ctx: ConsoleContext, given: { install: string }): Promise<Html> {
   const { guidelines } = await ask<{ guidelines: Guideline[] }>(request, ctx, 'guidelinesList', given);
   return panelOf(
     'Guidelines',
-    tableOf(
-      'The guidelines of each project in the tool',
-      guidelines,
-      guidelineColumns,
-      'No project was checked yet.',
-    ),
+    tableOf('The guidelines of each project in the tool', guidelines, guidelineColumns, 'No project was checked yet.'),
     askLink(request, 'guidelinesSync', given, 'Sync the guidelines now'),
   );
 }

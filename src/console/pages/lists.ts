@@ -7,9 +7,8 @@ import type { Operation } from '../../operations/operation.ts';
 import type { Columns, TableShow } from '../../operations/show.ts';
 import { toCsv } from '../../operations/text-table.ts';
 import { longestPage } from '../../operations/values.ts';
-import { actButton, askLink } from '../act.ts';
-import { ask, inputIn, toPlain } from '../ask.ts';
 import type { ConsoleContext, Download, Html, Page, PageRequest, Redirect, View } from '../page.ts';
+import { actButton, ask, askLink, inputIn, toPlain } from '../run-operation.ts';
 import { type FormField, filterForm, pager } from '../view/form.ts';
 import { type HtmlColumn, panelOf, tableOf } from '../view/table.ts';
 

@@ -7,9 +7,8 @@ import type { ExplainedSubject } from '../../operations/explain.ts';
 import type { MembershipInFull } from '../../operations/members.ts';
 import { contractPath, installPath, membershipPath, trainerPath } from '../../operations/show.ts';
 import type { Timeline, TimelineStep } from '../../operations/timeline.ts';
-import { actButton } from '../act.ts';
-import { ask } from '../ask.ts';
 import type { ConsoleContext, Html, Page, PageRequest } from '../page.ts';
+import { actButton, ask } from '../run-operation.ts';
 import { exactOf, instantOf, panelOf, sheetOf, stateBadge, tableOf } from '../view/table.ts';
 import { numberIn } from './records.ts';
 
@@ -61,7 +60,10 @@ function reasonsOf(access: Access): Html | string {
 
 export async function showTrainer(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const trainer = request.params['trainer'] ?? '';
-  const { explanations, timeline } = await explained(request, ctx, trainer);
+  const { explanations, timeline } = await ask<ExplainedSubject>(request, ctx, 'explainShow', {
+    subject: trainer,
+    timeline: true,
+  });
   const own = explanations.filter(({ trainerId }) => trainerId === trainer);
   if (own.length === 0) throw new AppError('not_found', 'No event and no reading has mentioned this trainer');
   return {
@@ -79,7 +81,10 @@ export async function showContract(request: PageRequest, ctx: ConsoleContext): P
   const contract = request.params['contract'] ?? '';
   const { items } = await ask<{ items: ListedContract[] }>(request, ctx, 'contractsList', { contract });
   if (items.length === 0) throw new AppError('not_found', 'No event and no reading has mentioned this contract');
-  const { explanations, timeline } = await explained(request, ctx, contract);
+  const { explanations, timeline } = await ask<ExplainedSubject>(request, ctx, 'explainShow', {
+    subject: contract,
+    timeline: true,
+  });
   return {
     title: items[0]?.title ?? `Contract ${contract}`,
     body: html`
@@ -91,10 +96,6 @@ export async function showContract(request: PageRequest, ctx: ConsoleContext): P
       ${panelOf('Timeline', timelineOf(timeline))}
     `,
   };
-}
-
-function explained(request: PageRequest, ctx: ConsoleContext, subject: string): Promise<ExplainedSubject> {
-  return ask<ExplainedSubject>(request, ctx, 'explainShow', { subject, timeline: true });
 }
 
 async function accessOf(request: PageRequest, ctx: ConsoleContext, of: { trainer: string } | { contract: string }) {

@@ -6,9 +6,8 @@ import type { DeliveryInFull } from '../../operations/deliveries.ts';
 import { type Setting, settingColumns } from '../../operations/settings.ts';
 import { contractPath, sayPercent, trainerPath } from '../../operations/show.ts';
 import { sayWork, workPath } from '../../operations/usage-values.ts';
-import { actButton } from '../act.ts';
-import { ask } from '../ask.ts';
-import type { ConsoleContext, Download, Html, Page, PageRequest } from '../page.ts';
+import type { ConsoleContext, Download, Page, PageRequest } from '../page.ts';
+import { actButton, ask } from '../run-operation.ts';
 import { toRowId } from '../view/form.ts';
 import { recordOf, sheetOf, stateBadge, tableOf } from '../view/table.ts';
 
@@ -20,7 +19,7 @@ export async function showAct(request: PageRequest, ctx: ConsoleContext): Promis
 export async function showDelivery(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const delivery = numberIn(request, 'delivery');
   const found = await ask<DeliveryInFull>(request, ctx, 'deliveriesShow', { delivery });
-  const { body, bodyProblem, contractId: _contract, trainerId: _trainer, state, headers, ...facts } = found;
+  const { body, bodyProblem, contractId, trainerId, state, headers, ...facts } = found;
   return {
     title: `Delivery ${delivery}`,
     note: stateBadge(state),
@@ -28,7 +27,10 @@ export async function showDelivery(request: PageRequest, ctx: ConsoleContext): P
       body === null ? '' : actButton(request, 'deliveriesReplay', { ids: delivery }, { label: 'Replay this delivery' }),
     body: html`
       ${recordOf(facts)}
-      ${namedBy(found)}
+      ${sheetOf([
+        ['contract', contractId && html`<a href="${contractPath(contractId)}">${contractId}</a>`],
+        ['trainer', trainerId && html`<a href="${trainerPath(trainerId)}">${trainerId}</a>`],
+      ])}
       <h2>The body</h2>
       ${body === null ? html`<p class="empty">${bodyProblem}.</p>` : html`<p class="quiet">Addresses and tokens are masked here.</p><pre>${body}</pre>`}
       ${body !== null && request.operator.role === 'operator' && html`<p><a href="/deliveries/${delivery}/body">Download the body as received</a></p>`}
@@ -36,13 +38,6 @@ export async function showDelivery(request: PageRequest, ctx: ConsoleContext): P
       ${recordOf(headers)}
     `,
   };
-}
-
-function namedBy({ contractId, trainerId }: DeliveryInFull): Html | string {
-  return sheetOf([
-    ['contract', contractId && html`<a href="${contractPath(contractId)}">${contractId}</a>`],
-    ['trainer', trainerId && html`<a href="${trainerPath(trainerId)}">${trainerId}</a>`],
-  ]);
 }
 
 export async function downloadBody(request: PageRequest, ctx: ConsoleContext): Promise<Download> {

@@ -19,9 +19,8 @@ import { type ShownUsage, sayGaps, type UsageDay } from '../../operations/usage-
 import { type HeldWork, sayCounts, workPath } from '../../operations/usage-values.ts';
 import { whyLong } from '../../usage/due/check-usage.ts';
 import { describeDifference, describeHeld } from '../../usage/due/describe-due.ts';
-import { actButton } from '../act.ts';
-import { ask, askLong, inputIn } from '../ask.ts';
 import type { Answer, ConsoleContext, Html, Page, PageRequest, Redirect } from '../page.ts';
+import { actButton, ask, askLong, inputIn } from '../run-operation.ts';
 import { filterForm, pager, toRowId } from '../view/form.ts';
 import { sheetOf, shortTableOf, tableOf } from '../view/table.ts';
 import { fileOf, filterOf } from './lists.ts';
@@ -215,7 +214,7 @@ export async function showHeld(request: PageRequest, ctx: ConsoleContext): Promi
     rows: readonly Row[],
     columns: Columns<Row>,
     whenEmpty: string,
-    act: (row: Row) => Html,
+    act: (row: Row) => Html | string,
   ) => shortTableOf(caption, rows, columns, whenEmpty, mayAct ? [['to do', act]] : []);
   return {
     title: 'Held work',
@@ -242,7 +241,7 @@ export async function showHeld(request: PageRequest, ctx: ConsoleContext): Promi
         (one) => html`<a href="${workPath(one)}">Accept it</a>`,
       )}
       <h2>Decided</h2>
-      ${listOf('Work that was discarded or assigned, the latest first', decided.held.toReversed(), decidedColumns, 'None.', ({ id: work }) => html`${actButton(request, 'usageTakeBack', { work }, { label: 'Take the decision back' })}`)}
+      ${listOf('Work that was discarded or assigned, the latest first', decided.held.toReversed(), decidedColumns, 'None.', ({ id: work }) => actButton(request, 'usageTakeBack', { work }, { label: 'Take the decision back' }))}
     `,
   };
 }
