@@ -1,19 +1,19 @@
-/** Stands in for the network: what would answer a request is made by whoever has the host of its URL. */
+/** Replaces the network: the host of a URL decides which function answers the request. */
 export interface FakeNetwork {
-  /** @returns the host, for URLs */
+  /** @returns the host to use in URLs */
   serve(answer: Serve): string;
   forget(host: string): void;
   close(): void;
 }
 
-export interface Asked {
+export interface SentRequest {
   method: string;
-  /** With its query. */
+  /** Including the query. */
   path: string;
   body: string;
 }
 
-export type Serve = (request: Asked) => Response;
+export type Serve = (request: SentRequest) => Response;
 
 export function openFakeNetwork(): FakeNetwork {
   const real = globalThis.fetch;

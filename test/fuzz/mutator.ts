@@ -1,21 +1,21 @@
 import { createRandom } from '../support/random.ts';
 
-/** Chances that a seed decides, and what they make of valid inputs: text, bytes and JSON that are nearly right. */
+/** Random choices from a seed, and nearly valid text, bytes and JSON that they make of valid inputs. */
 export interface Mutator {
-  /** From 0 to below `count`. */
+  /** An integer from 0 to `count` - 1. */
   below(count: number): number;
-  /** Whether one of so many chances has come. */
+  /** True once in `count` calls on average. */
   oneIn(count: number): boolean;
   pick<T>(list: readonly T[]): T;
   bytes(valid: Uint8Array): Buffer;
   text(valid: string): string;
-  /** JSON with a few of its values, keys or lists changed; the given value stays as it is. */
+  /** A copy with a few values, keys or lists changed. */
   value(valid: unknown): unknown;
-  /** What is changed the way of `value`, then written, and sometimes changed byte by byte. */
+  /** The JSON of a value that is changed as by `value`, and sometimes byte by byte too. */
   json(valid: unknown): Buffer;
 }
 
-/** Where programs that read text have been wrong before. */
+/** Texts that have broken parsers before. */
 const odd = [
   '',
   ' ',
@@ -99,7 +99,7 @@ export function createMutator(seed: number): Mutator {
   const below = (count: number) => Math.floor(random() * count);
   const oneIn = (count: number) => below(count) === 0;
   const pick = <T>(list: readonly T[]): T => list[below(list.length)] as T;
-  /** Mostly one change, seldom several. */
+  /** Mostly one change, sometimes several. */
   const times = () => (oneIn(3) ? 1 + below(6) : 1);
 
   function changeText(text: string): string {

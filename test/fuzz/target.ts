@@ -1,23 +1,23 @@
 import { createMutator, type Mutator } from './mutator.ts';
 
-/** A border where strangers' bytes come in. What is behind it is the real code. */
+/** A border where bytes from strangers come in, with the real code behind it. */
 export interface Target {
   name: string;
-  /** How many inputs the long run gives it, and how many `npm test` does. */
+  /** The numbers of inputs in the long run and in `npm test`. */
   inputs: { long: number; short: number };
-  /** What must come about among the inputs of `npm test`: a border that refuses everything has shown nothing. */
+  /** Outcomes that must occur in `npm test`: a border that refuses everything proves nothing. */
   reaches: readonly string[];
-  /** How many inputs are under way at the same time, where the code waits. */
+  /** How many inputs run at the same time, if the code waits. */
   atOnce?: number;
   open(): Opened | Promise<Opened>;
 }
 
 export interface Opened {
   /**
-   * Makes one input of its chances, and gives it to the code.
+   * Makes one input and gives it to the code.
    *
-   * @returns in a word what came of it
-   * @throws where the code does what it must not
+   * @returns a word for the outcome
+   * @throws if the code does something that it must not do
    */
   judge(chance: Mutator): string | Promise<string>;
   close?(): void | Promise<void>;
@@ -25,9 +25,9 @@ export interface Opened {
 
 export interface Fuzzed {
   inputs: number;
-  /** How often each came about. */
+  /** How often each outcome occurred. */
   outcomes: Map<string, number>;
-  /** What is wrong, with the seed that tells it again. At most ten. */
+  /** What went wrong, with the seed that repeats it. At most ten. */
   findings: string[];
   seconds: number;
   /** The slowest input, and how long it took. */
@@ -36,7 +36,7 @@ export interface Fuzzed {
 
 const mostFindings = 10;
 
-/** @param seed `7` for the inputs of the seed 7, `7.12` for the twelfth of them alone */
+/** @param seed `7` for the inputs of seed 7, `7.12` for number 12 of them alone */
 export async function runTarget(target: Target, inputs: number, seed: string): Promise<Fuzzed> {
   const [first = 1, only] = seed.split('.').map(Number);
   const fuzzed: Fuzzed = { inputs: 0, outcomes: new Map(), findings: [], seconds: 0, slowest: { seed: '', ms: 0 } };
@@ -77,7 +77,7 @@ export async function runTarget(target: Target, inputs: number, seed: string): P
   return fuzzed;
 }
 
-/** Neighbours in the list of seeds must not have the same chances one step later. */
+/** Neighbouring seeds must not make the same choices one step later. */
 function toState(seed: number, index: number): number {
   return Math.imul(seed, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b);
 }

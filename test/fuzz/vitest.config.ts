@@ -4,14 +4,14 @@ import { compileOnce } from '../support/compile-once.ts';
 
 compileOnce();
 
-/** A million inputs: too long for every change on every desk. */
+/** A million inputs take too long to run for every change. */
 export default defineConfig({
   plugins: [bundledThreads],
   test: {
     include: ['test/fuzz/**/*.fuzz.ts'],
     globalSetup: ['test/support/postgres-server.ts', 'test/support/built-program.ts'],
     disableConsoleIntercept: true,
-    // For what hangs for ever: none is to fail by the clock of a busy machine.
+    // Only for what hangs for ever: no test may fail because the machine is busy.
     testTimeout: 7_200_000,
     hookTimeout: 600_000,
   },

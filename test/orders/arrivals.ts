@@ -3,13 +3,13 @@ import type { SourceReader } from '../../src/sources/source.ts';
 import { fullEvent, minimalEvent } from '../support/event-bodies.ts';
 
 /**
- * What may arrive at a bridge, and what it tells a person who reads it. Nothing here knows the rules: an arrival says
- * whom it shows where, and whose access it ends or casts doubt on.
+ * What may arrive at a bridge, and what a person would conclude from it. Nothing here knows the rules: an arrival only
+ * says whom it shows where, and whose access it ends or casts doubt on.
  */
 
 export type InstallName = 'acme' | 'globex' | 'initech';
 
-/** Where each link leads: that never changes. All customers' people meet in `signs`. */
+/** The project of each link, which never changes. People of all customers are in `signs`. */
 const links = {
   l1: { project: 'signs', jobId: 'j1' },
   l2: { project: 'signs', jobId: 'j2' },
@@ -26,28 +26,28 @@ export interface Access {
   trainer: string;
 }
 
-/** What an arrival says against all accesses that are like this one, as of the instant of the arrival. */
+/** A claim against all accesses that match it, as of the instant of the arrival. */
 export interface Word {
   like: Partial<Access>;
-  /** For how long nothing may follow: nothing at all after an outright end. */
+  /** The grace period before anybody may be removed; zero after an explicit end. */
   graceMin: number;
 }
 
 export interface Arrival {
   install: InstallName;
-  /** When it happened, or the reading began. */
+  /** When it happened, or when the reading began. */
   atMin: number;
   came:
     | { by: 'event'; body: string; receivedMin: number; isUndated?: boolean }
     | { by: 'reading'; source: SourceReader };
-  /** Accesses that it shows. */
+  /** The accesses that it shows. */
   shows: readonly Access[];
-  /** Contracts that a list has as active, and rightly. */
+  /** Contracts that a list correctly shows as active. */
   lists?: readonly string[];
   against: readonly Word[];
 }
 
-/** The grace periods that the documentation promises. */
+/** The documented grace periods. */
 const weakMin = 15;
 const revokedMin = 24 * 60;
 
@@ -61,12 +61,12 @@ export function seatOf({ link, trainer }: Access): string {
   return `${links[link].project}/${trainer}`;
 }
 
-/** What is unusual about an event. */
+/** Deviations from a normal event. */
 interface EventOddity {
-  /** Null: it is not shared. */
+  /** Null if it is not shared. */
   workEmail?: string | null;
   receivedMin?: number;
-  /** Without an instant that can be believed, so that its receipt dates it. */
+  /** Whether its instant is not credible, so that the time of receipt counts. */
   undatedBody?: string;
 }
 
@@ -75,14 +75,14 @@ export function started(access: Access, atMin: number, oddity: EventOddity = {})
   return { install, atMin, came: toEvent('contract.started', access, atMin, oddity), shows: [access], against: [] };
 }
 
-/** It ends the contract for everyone on it, by whichever link they came. */
+/** Ends the contract for everyone on it, whatever link they came through. */
 export function ended(access: Access, atMin: number, oddity: EventOddity = {}): Arrival {
   const { install, contract } = access;
   const against = [{ like: { install, contract }, graceMin: 0 }];
   return { install, atMin, came: toEvent('contract.ended', access, atMin, oddity), shows: [], against };
 }
 
-/** It says no more than the marketplace guarantees, so it names no link and no trainer. */
+/** Has only what the marketplace guarantees, so it names no link and no trainer. */
 export function endedBriefly(access: Access, atMin: number): Arrival {
   return ended(access, atMin, { undatedBody: minimalEvent('contract.ended', access.contract) });
 }
@@ -109,7 +109,7 @@ export function revoked(install: InstallName, grant: string, atMin: number): Arr
   return { install, atMin, came: { by: 'event', body, receivedMin: atMin }, shows: [], against };
 }
 
-/** Delivered once more, later: the same event, or the same answers. */
+/** The same event or the same answers once more, later. */
 export function again(arrival: Arrival): Arrival {
   const { came, atMin } = arrival;
   if (came.by === 'reading') return { ...arrival };
@@ -125,7 +125,7 @@ function toEvent(
 ): Arrival['came'] {
   const { project, jobId: job } = links[link];
   const address = workEmail === undefined ? {} : { workEmail };
-  // The sender counts its events.
+  // The sender numbers its events.
   const wish = { type, contract, trainer, link, project, job, createdAt: toInstant(atMin), id: String(10_000 + atMin) };
   const body = undatedBody ?? fullEvent({ ...wish, ...address });
   return { by: 'event', body, receivedMin, isUndated: undatedBody !== undefined };
@@ -134,9 +134,9 @@ function toEvent(
 interface ListedContract {
   id: string;
   on: LinkId[];
-  /** Who is on it, if it is asked for: 404 without. */
+  /** The people on it, if they are asked for; without this field the answer is 404. */
   who?: string[];
-  /** Whether it is listed although that is not so (any more). */
+  /** Whether it is listed although it is not active, or no longer. */
   isUntrue?: true;
 }
 
@@ -145,11 +145,11 @@ export interface Listing {
   links: LinkId[];
   active?: ListedContract[];
   ended?: ListedContract[];
-  /** Whether there may be more active contracts than are listed. */
+  /** Whether more contracts may be active than are listed. */
   isCutOff?: boolean;
-  /** Whether the customer shares no address: not yet, or not any more. */
+  /** Whether the customer shares no addresses, not yet or no longer. */
   isUnshared?: boolean;
-  /** What it is right to doubt by it. */
+  /** The accesses that it rightly casts doubt on. */
   doubts?: Partial<Access>[];
 }
 

@@ -2,11 +2,11 @@ import type { PureEngine } from '../support/pure-engine.ts';
 import { type Access, type Arrival, seatOf, toInstant } from './arrivals.ts';
 
 /**
- * What must hold after any part of a history in any order. It is told by the arrivals themselves, as a person reads them
- * who knows no rule but the promise.
+ * What must hold after any part of a history in any order. It is derived from the arrivals as a person would read them
+ * who knows only the promise.
  */
 
-/** @returns what is wrong, each in a sentence */
+/** @returns a sentence for each thing that is wrong */
 export function findWrong(engine: PureEngine, arrived: readonly Arrival[], all: readonly Arrival[]): string[] {
   const wanted = new Set(engine.wanted());
   const shown = Map.groupBy(
@@ -49,13 +49,13 @@ function rowsAt(engine: PureEngine, seat: string) {
   return engine.memberships().filter(({ groupId, trainerId }) => `${groupId}/${trainerId}` === seat);
 }
 
-/** Until when nobody may be removed by what was said against the access: for ever if nothing was. */
+/** Until when nobody may be removed because of claims against the access; for ever if there are none. */
 function keptUntilMin(access: Access, arrived: readonly Arrival[]): number {
   const until = wordsAgainst(access, arrived).map(({ atMin, graceMin }) => atMin + graceMin);
   return Math.min(Number.POSITIVE_INFINITY, ...until);
 }
 
-/** When the access had ended outright at the latest: never if a later list has its contract as active. */
+/** When the access had explicitly ended at the latest; never if a later list shows its contract as active. */
 function endedByMin(access: Access, arrived: readonly Arrival[]): number {
   const ends = wordsAgainst(access, arrived).filter(({ graceMin }) => graceMin === 0);
   const last = Math.max(Number.NEGATIVE_INFINITY, ...ends.map(({ atMin }) => atMin));

@@ -2,7 +2,7 @@ import { afterAll, describe, it } from 'vitest';
 import { histories } from './histories.ts';
 import { walkHistory, walkLossesAndRepeats } from './walk-history.ts';
 
-/** `ORDERS=brief`, as `.ci/run` has it, takes the one world in which readings and tool do the most. */
+/** `ORDERS=brief`, as in `.ci/run`, uses only the world in which readings and the tool do the most. */
 const isBrief = process.env['ORDERS'] === 'brief';
 const worlds = [true, false]
   .flatMap((asksAsItHappened) => [true, false].map((isPrompt) => ({ asksAsItHappened, isPrompt })))
@@ -10,10 +10,10 @@ const worlds = [true, false]
 
 const named = histories.map((history) => [history.name, history] as const);
 
-describe('every order of what arrives, with each arrival lost and with each repeated', () => {
+describe('every order of arrivals, also with each one lost and each one repeated', () => {
   const total = { orders: 0, states: 0 };
 
-  it.each(named)('ends no access wrongly and loses no end: %s', async (_, history) => {
+  it.each(named)('ends no access by mistake and misses no end: %s', async (_, history) => {
     for (const world of worlds) {
       for (const walk of [walkHistory, walkLossesAndRepeats]) {
         const { orders, states } = await walk(history, world);

@@ -12,12 +12,12 @@ import {
   unlinked,
 } from './arrivals.ts';
 
-/** What happened to two or three customers, as up to seven arrivals, among them a faulty one; and who belongs where after it. */
+/** What happened to up to three customers, as up to seven arrivals of which one is faulty, and who belongs where afterwards. */
 export interface History {
   name: string;
-  /** In the order in which they happened. */
+  /** In order of occurrence. */
   arrivals: readonly Arrival[];
-  /** Everyone who belongs in a group in the end, as `project/trainer`. */
+  /** Everyone who should be in a group in the end, as `project/trainer`. */
   roster: readonly string[];
 }
 
@@ -25,11 +25,11 @@ const c1: Access = { install: 'acme', contract: 'c1', link: 'l1', trainer: 't1' 
 const c1OfOther: Access = { ...c1, trainer: 't2' };
 const c2: Access = { install: 'acme', contract: 'c2', link: 'l1', trainer: 't1' };
 const c2OfOther: Access = { ...c2, trainer: 't2' };
-/** The same person and the same project, by another customer. */
+/** The same person in the same project, through another customer. */
 const d1: Access = { install: 'globex', contract: 'd1', link: 'k1', trainer: 't1' };
 const d1OfOther: Access = { ...d1, trainer: 't2' };
 
-/** And by a third one. */
+/** And through a third customer. */
 const e1: Access = { install: 'initech', contract: 'e1', link: 'm1', trainer: 't1' };
 
 const d2OfOther: Access = { ...d1OfOther, contract: 'd2' };
@@ -38,7 +38,7 @@ const day = 24 * 60;
 
 const events: History[] = [
   {
-    name: 'a list is cut off without a sign',
+    name: 'a list that is silently cut off',
     arrivals: [
       started(c1, 0),
       started(d1OfOther, 2),
@@ -108,7 +108,7 @@ const events: History[] = [
     roster: ['lamps/t1'],
   },
   {
-    name: 'events with the least that is guaranteed, and a corrupted one',
+    name: 'events with only the guaranteed fields, and a corrupted one',
     arrivals: [
       startedBriefly(c1, 0),
       reading('acme', 5, { links: ['l1'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
@@ -127,7 +127,7 @@ const events: History[] = [
     roster: ['signs/t1'],
   },
   {
-    name: 'a start from long ago that is delivered now',
+    name: 'a start that is delivered long after it happened',
     arrivals: [
       { ...started(c1, -40 * day, { receivedMin: 0 }), shows: [] },
       { ...ended(c2, -41 * day, { receivedMin: 1 }), shows: [] },
@@ -166,7 +166,7 @@ const ofLinks: History[] = [
     roster: ['signs/t1', 'signs/t2'],
   },
   {
-    name: 'a project that is pointed to another job',
+    name: 'a project that is linked to another job',
     arrivals: [
       started(c1, 0),
       started(d1OfOther, 5),
@@ -199,7 +199,7 @@ const ofLinks: History[] = [
     roster: ['lamps/t1', 'signs/t2'],
   },
   {
-    name: 'a contract that a list has under another job twice, and between them rightly',
+    name: 'a contract that two lists show under another job, and one between them correctly',
     arrivals: [
       started(c1, 0),
       reading('acme', 10, {
@@ -216,11 +216,11 @@ const ofLinks: History[] = [
       }),
       ended(d1OfOther, 30),
     ],
-    // The other project has let the trainer in, and only what ends a contract there ends that.
+    // The trainer also got into the other project, and only an end of a contract there ends that.
     roster: ['lamps/t1', 'signs/t1'],
   },
   {
-    name: 'a link that is gone without an event',
+    name: 'a link that disappears without an event',
     arrivals: [
       started(c1, 0),
       started({ ...c2OfOther, link: 'l3' }, 1),
@@ -232,7 +232,7 @@ const ofLinks: History[] = [
     roster: ['lamps/t2', 'signs/t2'],
   },
   {
-    name: 'a link that answers 404 now and then',
+    name: 'a link that sometimes answers 404',
     arrivals: [
       started(c1, 0),
       reading('acme', 60, { links: ['l3'], active: [{ id: 'c1', on: ['l1'] }], doubts: [{ link: 'l1' }] }),
@@ -298,7 +298,7 @@ const ofPeople: History[] = [
     roster: ['signs/t1', 'signs/t2', 'signs/t3'],
   },
   {
-    name: 'a customer who disconnects and connects again',
+    name: 'a customer who disconnects and reconnects',
     arrivals: [
       started(c1, 0),
       reading('acme', 5, { links: ['l1'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
@@ -337,7 +337,7 @@ const ofPeople: History[] = [
   },
 ];
 
-/** Lists are the caller's own. */
+/** Copies the lists. */
 function list({ id, on, who }: typeof both | typeof withoutOther) {
   return { id, on: [...on], who: [...who] };
 }
@@ -367,7 +367,7 @@ const ofAddresses: History[] = [
     roster: ['signs/t1'],
   },
   {
-    name: 'an address that comes late and is another than the one that others know',
+    name: 'an address that comes late and differs from the one that others know',
     arrivals: [
       started(d1, 0, { workEmail: null }),
       started(c1, 1),

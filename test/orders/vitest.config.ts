@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Minutes: too long for every change on every desk. */
+/** This takes minutes: too long to run for every change. */
 export default defineConfig({
   test: { include: ['test/orders/**/*.orders.ts'], testTimeout: 600_000 },
 });

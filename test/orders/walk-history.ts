@@ -5,17 +5,17 @@ import { findWrong } from './check-states.ts';
 import type { History } from './histories.ts';
 import { type Reached, type Walk, type World, walkOrders } from './walk-orders.ts';
 
-/** Longer than anything waits after the last arrival. */
+/** Longer than any wait after the last arrival. */
 const restMin = 4 * 24 * 60;
 
-/** Walks every order of the history. Once all has arrived in any of them, those who belong there are there. */
+/** Walks every order of the history, and checks that in the end everybody is where they belong. */
 export async function walkHistory({ arrivals, roster }: History, world: World): Promise<Walk> {
   return await walk(arrivals, world, (reached) => {
     for (const { engine, order } of reached) expect(engine.wanted(), `in the order ${order}`).toEqual(roster);
   });
 }
 
-/** The same with each arrival lost, and with each coming once more. */
+/** The same with each arrival lost, and with each repeated. */
 export async function walkLossesAndRepeats({ arrivals }: History, world: World): Promise<Walk> {
   const variants = arrivals.flatMap((arrival, index) => [arrivals.toSpliced(index, 1), [...arrivals, again(arrival)]]);
   const total: Walk = { orders: 0, states: 0 };
@@ -38,7 +38,7 @@ async function walk(
       if (wrong.length > 0) expect.fail(`${wrong.join('; ')}; in the order ${order}, ${JSON.stringify(world)}`);
     },
     onEnd(reached) {
-      // What a reading says may follow from what it asks.
+      // What a reading returns may depend on what it asks.
       if (!world.asksAsItHappened) return;
       expectSame(reached);
       for (const { engine, order } of reached) {
@@ -56,7 +56,7 @@ function listReachable(engine: PureEngine): string[] {
   return [...new Set(rows.map(({ groupId, trainerId }) => `${groupId}/${trainerId}`))].sort();
 }
 
-/** In every order the same is known and the same people are wanted. Who has to go goes at the same time. */
+/** Whatever the order, the same facts are known, the same people are wanted, and removals are due at the same time. */
 function expectSame(reached: readonly Reached[]): void {
   const [first] = reached;
   const removals = new Map<string, string>();

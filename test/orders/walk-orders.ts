@@ -7,18 +7,18 @@ import { evidenceOfInstall, readInstall } from '../support/read-whole.ts';
 import { type Access, type Arrival, toInstant } from './arrivals.ts';
 
 /**
- * Walks through every order of some arrivals. Orders that lead to the same state go on as one: what an engine does next
- * follows from its state alone. So all orders are checked, and a state that many of them share is checked once.
+ * Walks every order of some arrivals. Orders that lead to the same state are continued as one, because an engine's next
+ * step depends on its state alone. So all orders are covered, and a shared state is checked once.
  */
 
-/** How the rest of the world behaves, in all orders alike. */
+/** How the rest of the world behaves, the same in all orders. */
 export interface World {
   /**
-   * Whether a reading asks by what was known when it began, in the order in which things happened. Otherwise it asks by
-   * what has arrived before it, and what it says depends on the order.
+   * Whether a reading asks with what was known when it happened. Otherwise it asks with what has arrived before it, and
+   * what it returns depends on the order.
    */
   asksAsItHappened: boolean;
-  /** Whether the tool does at once what is due by the latest instant that has arrived; if not, it only adds. */
+  /** Whether the tool does at once everything that is due by the latest instant that has arrived; if not, it only adds. */
   isPrompt: boolean;
 }
 
@@ -27,11 +27,11 @@ export interface Walk {
   states: number;
 }
 
-/** An engine after some of the arrivals, in one of the orders that lead to it. */
+/** An engine after some of the arrivals. */
 export interface Reached {
   engine: PureEngine;
   order: readonly number[];
-  /** What has arrived, and shows no more than it says. */
+  /** What has arrived. */
   arrived: readonly Arrival[];
   /** How many orders lead to it. */
   orders: number;
@@ -76,7 +76,7 @@ function takeStep(before: Reached, index: number, arrival: Arrival, said: readon
   return { ...before, engine, order: [...before.order, index], arrived: [...before.arrived, shown] };
 }
 
-/** What has arrived is part of the state, as it decides what may still arrive. */
+/** Includes what has arrived, because it decides what may still arrive. */
 function addOrders(states: Map<string, Reached>, reached: Reached): void {
   const key = `${reached.order.toSorted((a, b) => a - b)} ${reached.engine.print()}`;
   const same = states.get(key);
@@ -106,7 +106,7 @@ async function createSays(arrivals: readonly Arrival[], { asksAsItHappened }: Wo
   return async (arrival) => said.get(arrival) ?? [];
 }
 
-/** A reading asks only for some participants, and lists may name links that are not listed. */
+/** A reading asks for the participants of only some contracts, and lists may name links that are not listed. */
 function isNamed({ contract, link, trainer }: Access, said: readonly Evidence[]): boolean {
   return (
     said.some(({ links }) => links.some(({ linkId, externalProjectId }) => linkId === link && externalProjectId)) &&
@@ -118,7 +118,7 @@ function isNamed({ contract, link, trainer }: Access, said: readonly Evidence[])
 
 const staleAfterMs = 30 * 24 * 3_600_000;
 
-/** @param known what a reading asks by */
+/** @param known what decides which questions a reading asks */
 async function readArrival({ install, atMin, came }: Arrival, known: KnownInstall | undefined): Promise<Evidence[]> {
   if (came.by === 'event') {
     const read = readEvent(Buffer.from(came.body));
@@ -130,7 +130,7 @@ async function readArrival({ install, atMin, came }: Arrival, known: KnownInstal
   try {
     return evidenceOfInstall(await readInstall(came.source, install, asked, toInstant(atMin), signal), asked);
   } catch {
-    // A reading that is refused says nothing.
+    // A refused reading says nothing.
     return [];
   }
 }

@@ -14,42 +14,42 @@ import { openSecretBox, prepareKey } from '../../src/keys/secret-key.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { clockwork, never, type Owner, runAs } from './clockwork.ts';
 
-/** Gangway itself, as one process of the simulation. All of it is real but the network, the time and the tools. */
+/** One process of Gangway. Everything in it is real except the network, the clock and the tools. */
 export interface Bridge {
-  /** The process ends where it is: nothing of it goes on, and what was not committed is gone. */
+  /** Ends the process at once: nothing in it goes on, and uncommitted data is lost. */
   kill(): Promise<void>;
 }
 
-/** What was written into a database, by whichever process. */
+/** Counts the writes to a database, by any process. */
 export interface Changes {
   count: number;
 }
 
 export interface BridgeSettings {
   name: string;
-  /** The file of its database, which instances share. */
+  /** The database file, which instances share. */
   file: string;
   changes: Changes;
   config: object;
-  /** Whether little happens for weeks. */
+  /** Whether the simulation covers weeks in which little happens. */
   isQuiet: boolean;
-  /** Whether an operator says that the configuration may leave out people who are in. */
+  /** Whether an operator confirms that the configuration no longer covers some people who are in. */
   acceptsOrphans: boolean;
   adapters: ReadonlyMap<string, Adapter>;
   aheadMs: number;
   onLog(line: string): void;
-  /** Thrown by the next statement that writes, where there is one. */
+  /** The error that the next writing statement throws, if any. */
   diskFault(): Error | undefined;
 }
 
 type Turning = Pick<BridgeSettings, 'changes' | 'isQuiet' | 'diskFault'> & { owner: Owner };
 
 const key = Buffer.alloc(32, 7);
-/** What is due by time alone is seen so late, at most. */
+/** How late, at most, work is noticed that becomes due by time alone. */
 const pollMs = 120_000;
-/** The same of what another process has written. */
+/** How late, at most, writes of another process are noticed. */
 const seenWithinMs = 120_000;
-/** Where hardly anything happens, each so many looks alone. */
+/** While hardly anything happens, only every so many checks are made. */
 const looksWhileIdle = { usual: 8, quiet: 30 };
 
 export async function openBridge(settings: BridgeSettings): Promise<Bridge> {
@@ -83,7 +83,7 @@ export async function openBridge(settings: BridgeSettings): Promise<Bridge> {
   try {
     await runAs(owner, start);
   } catch (error) {
-    // A process that could not start is gone, with all that it had begun.
+    // A process that could not start is dead, with everything that it began.
     await kill();
     throw error;
   }
@@ -101,7 +101,7 @@ async function openStorage(database: Database): Promise<OpenStorage> {
   };
 }
 
-/** After each statement everything else may go on, or the process may be gone. */
+/** After each statement, anything else may go on, or the process may die. */
 function inTurns(raw: Database, { owner, diskFault, changes, isQuiet }: Turning): Database {
   const notice = createChangeNotice(() => {
     changes.count += 1;
@@ -115,7 +115,7 @@ function inTurns(raw: Database, { owner, diskFault, changes, isQuiet }: Turning)
     },
     async transformResult(answer) {
       await notice.plugin.transformResult(answer);
-      // Where nothing happens nothing comes between two statements.
+      // While nothing happens, nothing comes between two statements.
       if (!clockwork.isIdle()) await clockwork.turn();
       return answer.result;
     },
@@ -123,7 +123,7 @@ function inTurns(raw: Database, { owner, diskFault, changes, isQuiet }: Turning)
   return {
     ...raw,
     watch: (onChange) => watch(changes, isQuiet ? looksWhileIdle.quiet : looksWhileIdle.usual, onChange),
-    // Nothing beside it, as threads and files have an order of their own.
+    // Looks like a database in memory, so that no threads or files are used: their order is not the seed's.
     url: 'sqlite::memory:',
     kysely: raw.kysely.withPlugin(plugin),
     async transact(work, isDurable) {
@@ -135,7 +135,7 @@ function inTurns(raw: Database, { owner, diskFault, changes, isQuiet }: Turning)
   };
 }
 
-/** What processes write about themselves, all the time, is no reason for any loop to look. */
+/** Processes write about themselves all the time, which is no reason for a loop to run. */
 const aboutProcesses = new Set(['instance', 'namedLock', 'setting']);
 
 function isAboutProcesses(node: RootOperationNode): boolean {
@@ -143,14 +143,14 @@ function isAboutProcesses(node: RootOperationNode): boolean {
   return table !== undefined && TableNode.is(table) && aboutProcesses.has(table.table.identifier.name);
 }
 
-/** Which is written. */
+/** The table that a statement writes. */
 function tableOf(node: RootOperationNode): OperationNode | undefined {
   if (node.kind === 'InsertQueryNode') return node.into;
   if (node.kind === 'UpdateQueryNode') return node.table;
   return node.kind === 'DeleteQueryNode' ? node.from.froms[0] : undefined;
 }
 
-/** Seldom, where hardly anything happens. */
+/** Checks for changes, and less often while hardly anything happens. */
 function watch(changes: Changes, idleLooks: number, onChange: () => void): DatabaseWatch {
   let seen = changes.count;
   let looks = 0;
@@ -165,7 +165,7 @@ function watch(changes: Changes, idleLooks: number, onChange: () => void): Datab
 
 const memory = '/dev/shm';
 
-/** A folder of databases in memory where the system has one, gone after the simulation. */
+/** A folder for databases, in memory if the system allows it. It is deleted after the simulation. */
 export async function openFolder(): Promise<{ create(): string; next(): string; remove(): void }> {
   const folder = mkdtempSync(path.join(existsSync(memory) ? memory : tmpdir(), 'gangway-simulation-'));
   const template = path.join(folder, 'template.db');

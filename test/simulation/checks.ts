@@ -9,15 +9,15 @@ import type { World } from './world.ts';
 import { findWrongWork } from './wrong-work.ts';
 
 /**
- * What must be so, at every change of the tool and every ten minutes.
+ * What must hold, checked at every change of the tool and every ten minutes.
  *
- * 1. Who has an active contract that a reading has shown is not taken out, and nobody who was not put in by Gangway.
- * 2. Nobody is put where no contract of that project's customer leads, unless that customer forges it.
- * 3. Once nothing goes wrong, nobody is in for longer than the bound after an end, and who has a contract is in.
- * 4. What was answered as stored is stored as long as it is to be kept, and so is what a feed is not asked for again.
- * 5. Of two calls about one account the second begins when the first has ended.
- * 6. What the marketplace holds of work is what was worked, and a budget that was asked for is known as it was then.
- * 7. A weak end waits, and with a brake no more end weakly in a day than it allows, unless a person lets them pass.
+ * 1. Nobody is removed who has an active contract that a reading has shown, or who was not added by Gangway.
+ * 2. Nobody is added to a project without a contract of its customer, unless that customer forges one.
+ * 3. Once nothing goes wrong, people with a contract are in, and nobody stays in for longer than the bound after its end.
+ * 4. Deliveries that were acknowledged are stored for as long as they must be kept, and so are events that a feed has read.
+ * 5. Of two calls about one account, the second begins only when the first has ended.
+ * 6. The work at the marketplace is the work that was done, and a known budget is the one at the time of the request.
+ * 7. A weak end waits. With a brake, no more people are removed by weak ends in a day than it allows, unless approved.
  */
 export interface Checks {
   look(): Promise<void>;
@@ -26,25 +26,25 @@ export interface Checks {
 }
 
 const minuteMs = 60_000;
-/** By so much the beginning of a reading may lie before what it shows. */
+/** How long before the start of a reading its answers may date from. */
 const lagMs = oldestAnswerMs + 2 * minuteMs;
-/** A quarter of an hour, by a clock that may be ahead. */
+/** The grace period is 15 minutes, by a clock that may be ahead. */
 const graceMs = 10 * minuteMs;
-/** The brake counts what it lets pass within a day, and that may take the tool some hours. */
+/** The brake counts a day of removals, and the tool may take some hours to carry them out. */
 const brakedMs = 20 * 60 * minuteMs;
-/** Until the next reading has shown an end or a hire, with a failed one before and its longest rest. */
+/** By then the next reading has shown an end or a hire, even if one failed before and the longest pause followed. */
 const readAfterMs = 150 * minuteMs;
-/** The same where readings are seldom. */
+/** The same when readings are rare. */
 const quietlyReadAfterMs = readAfterMs + 150 * minuteMs;
-/** Who is on a contract is asked again each six hours. */
+/** The people on a contract are read every six hours. */
 const askedAfterMs = 6.5 * 60 * minuteMs;
-/** The same after a hire, where nothing has concerned their customer since before: whatever befalls others. */
+/** The same after a hire, if nothing went wrong for this customer since before it, whatever happened to others. */
 const inSoonMs = 20 * minuteMs;
-/** A day, by a clock that may be ahead. */
+/** Deliveries are kept for a day, by a clock that may be ahead. */
 const keptForMs = (24 * 60 - 5) * minuteMs;
-/** By then what was said by mistake has been delivered, and a list has contradicted it. */
+/** By then a mistaken end has been delivered, and a list has contradicted it. */
 const mistakenMs = 6 * 60 * minuteMs;
-/** So long the marketplace must have been readable for a list to be had within half a minute. */
+/** For this long the marketplace must have been readable, so that a list is available within half a minute. */
 const readableMs = 15 * minuteMs;
 
 export function createChecks({
@@ -62,9 +62,9 @@ export function createChecks({
   const wrongs: string[] = [];
   const outAfterMs = isQuiet ? quietlyReadAfterMs : readAfterMs;
   const inAfterMs = { hired: outAfterMs, linked: outAfterMs, joined: outAfterMs + askedAfterMs };
-  /** Who was put in by Gangway, and when. */
+  /** The seats that Gangway filled, and when. */
   const ours = new Map<string, number>();
-  /** Who was taken out after a weak end, and when. */
+  /** The seats that were emptied after a weak end, and when. */
   const weakly = new Map<string, number>();
 
   function wrong(says: string): void {
@@ -73,7 +73,7 @@ export function createChecks({
   }
 
   const reasonsOf = (seat: string) => market.reasons().filter((reason) => reason.seat === seat);
-  /** With those of a trainer in whose place their own customer has put a stranger. */
+  /** Includes the reasons of a trainer in whose place their own customer has put a stranger. */
   const reasonsFor = (seat: string) =>
     market.reasons().filter((reason) => reason.seat === seat || forgedSeatOf(reason) === seat);
   const isOf = (customer: Customer, seat: string) =>
@@ -81,7 +81,7 @@ export function createChecks({
   const standingOf = (seat: string) => reasonsOf(seat).filter(({ untilMs }) => untilMs === null);
 
   tool.onAdd = (seat, group, hasOtherAccount) => {
-    // An account of before a database was lost stays one of before it, whatever account is put in beside it.
+    // An account from before a lost database stays one from before, whatever account is added beside it.
     if (!hasOtherAccount || !ours.has(seat)) ours.set(seat, clockwork.nowMs());
     if (fleet.leavesOut(group)) wrong(`${seat} is put in, and the configuration does not name ${group}`);
     if (reasonsFor(seat).length === 0) wrong(`${seat} is put in, and no contract ever led there`);
@@ -102,7 +102,7 @@ export function createChecks({
     void judgeRemoval(seat, standingOf(seat), clockwork.nowMs());
   };
 
-  /** After an end the active contracts are listed, so a contract of before is known, however its event was lost. */
+  /** After an end the active contracts are listed, so an earlier contract is known even if its event was lost. */
   function judgeRenewal(seat: string, now: number): void {
     const reasons = reasonsOf(seat);
     const endedMs = (of: Customer) => {
@@ -120,24 +120,24 @@ export function createChecks({
     if (renewed !== undefined) wrong(`${seat} is taken out, and ${renewed.contractId} was there to be listed`);
   }
 
-  /** When the database was put back last. */
+  /** When the database was last restored. */
   const putBackMs = () => fleet.forgotten().at(-1)?.untilMs ?? 0;
 
   const isReadable = (customer: Customer, now: number) => now - troubles.readableSinceMs(customer) > readableMs;
 
-  /** Of what no event has told only a list can tell, and a reading may have got one that was cut off. */
+  /** Without an event only a list can show the contract, and a reading may have got one that was cut off. */
   async function mayBeUnknown({ contractId, customer, seat }: Reason, now: number): Promise<boolean> {
     if (now - saidEndedMs(contractId) < mistakenMs) return true;
     return !isReadable(customer, now) && !(await isKnown({ customer, contractId, seat }));
   }
 
-  /** Whether an event or an answer has told that somebody is on a contract. */
+  /** Whether an event or an answer has shown that somebody is on a contract. */
   async function isKnown({ customer, contractId, seat }: Pick<Reason, 'customer' | 'contractId' | 'seat'>) {
     const trainer = people.find((one) => seat.endsWith(`/${emailOf(one)}`)) ?? '';
     return await fleet.knows(customer, contractId, trainer);
   }
 
-  /** Until when somebody said by mistake that a contract has ended: for ever, where the database was put back to that. */
+  /** Until when a contract was mistakenly reported as ended; for ever if the database was restored to such a time. */
   function saidEndedMs(contractId: string): number {
     const said = market.contracts.find(({ id }) => id === contractId)?.saidEnded ?? null;
     if (said === null) return 0;
@@ -145,13 +145,13 @@ export function createChecks({
     return isKept ? Number.POSITIVE_INFINITY : said.untilMs;
   }
 
-  /** Of a contract that goes on something weaker has ended: its link, its customer's grant, or who is on it. */
+  /** The contract goes on, but its link, its customer's grant or the trainer's participation has ended. */
   async function judgeWeakRemoval(seat: string, reasons: readonly Reason[], now: number): Promise<void> {
     const goingOn = new Set(market.contracts.map(({ id }) => id).filter((id) => now - saidEndedMs(id) > mistakenMs));
     const weak = reasons.filter(({ ending, contractId }) => ending === 'weaker' && goingOn.has(contractId));
     const lastMs = Math.max(0, ...weak.map(({ untilMs }) => untilMs ?? 0));
     if (lastMs === 0 || reasons.some(({ untilMs }) => untilMs === null || untilMs > lastMs)) return;
-    // Who was on a contract between two readings was never known to be on it.
+    // Somebody who was on a contract only between two readings was never known to be on it.
     const last = weak.find(({ untilMs }) => untilMs === lastMs);
     if (last === undefined || !(await isKnown(last))) return;
     if (now - lastMs < graceMs) wrong(`${seat} is taken out ${sayMin(now - lastMs)} after a weak end`);
@@ -167,14 +167,14 @@ export function createChecks({
     if (latest.length > allowed) wrong(`${latest.length} are let pass by a brake that allows ${allowed}`);
   }
 
-  /** Everybody who is or was to be there since then. */
+  /** Everybody who is or should have been there since then. */
   function countPeople(customer: Customer, sinceMs: number): number {
     const wanted = market.reasons().filter(({ untilMs }) => untilMs === null || untilMs > sinceMs);
     const seats = [...tool.seats(), ...wanted.map(({ seat }) => seat)];
     return new Set(seats.filter((seat) => isOf(customer, seat))).size;
   }
 
-  /** A contract is known where a reading of its customer began after it did, as the database has it. */
+  /** A contract is known if, by the database, a reading of its customer began after it did. */
   async function judgeRemoval(seat: string, standing: readonly Reason[], atMs: number): Promise<void> {
     for (const reason of standing) {
       const { customer, contractId, sinceMs } = reason;
@@ -186,7 +186,7 @@ export function createChecks({
     }
   }
 
-  /** What the database does not know any more is not Gangway's, as far as it can tell. */
+  /** Whether Gangway can know that it filled the seat. A restored database may have forgotten it. */
   function isOurs(seat: string): boolean {
     const addedMs = ours.get(seat);
     if (addedMs === undefined || tool.isByHand(seat)) return false;
@@ -201,28 +201,28 @@ export function createChecks({
     if (!isOurs(seat) || reasons.some(({ ending }) => ending !== 'ended')) return;
     const lastMs = Math.max(troubles.calmSinceMs(), ...reasons.map(({ untilMs }) => untilMs ?? 0));
     if (now - lastMs <= outAfterMs) return;
-    // In a storm there is mostly no person who would let it pass.
+    // In a storm there is often no operator who would approve it.
     const isHeld = (await fleet.listHeld()).some((held) => held.seat === seat);
     if (!isHeld) wrong(`${seat} is in ${sayMin(now - lastMs)} after the last contract ended`);
   }
 
   function lookForMissing({ seat, sinceMs, beginning: began, contractId, customer }: Reason, now: number): void {
-    // Whom the first answer has left out only the next one tells.
+    // Only the next answer shows somebody whom the first one left out.
     const beginning = market.contracts.some(({ id, isLeftOut }) => isLeftOut && id === contractId) ? 'joined' : began;
     const calmMs = Math.max(troubles.calmSinceMs(customer), saidEndedMs(contractId));
     const lastMs = Math.max(calmMs, sinceMs);
-    // An event names one of several people: the others are in the next list.
+    // An event names only one of several people. The others are in the next list.
     const isNamed = market.contracts.some(
       ({ id, people: [first = ''] }) => id === contractId && seat.endsWith(`/${emailOf(first)}`),
     );
-    // Who was to be in before waits as long as the last failure has them wait.
+    // Somebody who should have been in before may have to wait out the back-off of the last failure.
     const isNew = standingOf(seat).every((reason) => reason.sinceMs >= calmMs);
     const isUndisturbed = isNew && beginning === 'hired' && isNamed;
     if (now - lastMs > (isUndisturbed ? inSoonMs : inAfterMs[beginning]))
       wrong(`${seat} is not in ${sayMin(now - lastMs)} after ${contractId}`);
   }
 
-  /** By their bodies, as the feed may have stored the same event. */
+  /** Compares bodies, because the feed may have stored the same event. */
   async function lookForLost(): Promise<void> {
     const stored = await fleet.listStored();
     const since = new Date(putBackMs()).toISOString();
@@ -239,7 +239,7 @@ export function createChecks({
     }
   }
 
-  /** Not for longer than a day in quiet weeks, and not if an operator had somebody forgotten whom it names. */
+  /** In quiet weeks deliveries are kept for a day, and those that name a forgotten person are deleted. */
   function isToBeKept(body: string): boolean {
     const createdMs = Date.parse((JSON.parse(body) as { createdAt: string }).createdAt);
     const isForgotten = fleet
@@ -257,14 +257,14 @@ export function createChecks({
       if (budget === undefined || funded === undefined || askedAt === null) continue;
       const changedMs = Math.max(funded, Date.parse(budget.lastUsageAt ?? '1970-01-01'));
       const isSame = consumedSeconds === budget.consumed.seconds && fundedVolume === budget.fundedVolume;
-      // An answer may have been old, and what has changed since is not known yet.
+      // The answer may have been outdated, and later changes are not known yet.
       const sureMs = Math.max(changedMs + lagMs, troubles.readableSinceMs(install as Customer));
       if (isSame || Date.parse(askedAt) < sureMs) continue;
       wrong(`the budget of ${contractId} is known as ${consumedSeconds} s of ${fundedVolume} h`);
     }
   }
 
-  /** Why somebody should be in who is not. */
+  /** The reasons of people who should be in but are not. */
   function listMissing(): Reason[] {
     const seats = tool.seats();
     const isIn = (reason: Reason) => seats.has(reason.seat) || seats.has(forgedSeatOf(reason) ?? '');

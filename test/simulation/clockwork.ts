@@ -4,36 +4,36 @@ import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 
 /**
- * One time and one order for everything in this process. Timers, dates and chance are the seed's, and of all that could
- * go on at a moment the seed says what does. So the same seed lives the same days, to the line.
+ * One clock and one order for everything in this process. The seed decides timers, dates and random values, and which of
+ * all pending continuations runs next. So the same seed gives the same log, line by line.
  *
- * It takes the place of Node's own functions, so it must be imported before anything else.
+ * It replaces Node's own functions, so it must be imported before anything else.
  */
 export interface Clockwork {
   nowMs(): number;
-  /** Of the machine, to tell how long a run takes. */
+  /** The machine's clock, to measure how long a run takes. */
   realMs(): number;
   /** From 0 to below 1. */
   random(): number;
-  /** Begins anew: nothing is under way any more. */
+  /** Starts over, with nothing in progress. */
   reset(seed: number, startMs: number): void;
-  /** Resolves when its turn comes among all that could go on. */
+  /** Resolves when it is the caller's turn among everything that could go on. */
   turn(): Promise<void>;
   wait(ms: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Has time pass until that is so.
+   * Lets time pass until the condition holds.
    *
-   * @throws Error where work goes round and round, and hardly any time passes
+   * @throws Error if work loops while hardly any time passes
    */
   run(isOver: () => boolean): Promise<void>;
-  /** Whether nothing happens for a while, so that loops need not look so often. */
+  /** Sets whether nothing happens for a while, so that loops may rest longer. */
   setIdle(is: boolean): void;
   isIdle(): boolean;
   /** How many turns were taken since the last reset. */
   turns(): number;
 }
 
-/** A process: what it has begun ends with it, wherever it is. */
+/** A process. Everything that it began ends with it. */
 export interface Owner {
   readonly name: string;
   isDead: boolean;
@@ -49,7 +49,7 @@ export function currentOwner(): Owner | undefined {
   return owners.getStore();
 }
 
-/** What a dead process waits for. */
+/** A dead process waits for this. */
 export function never<T>(): Promise<T> {
   return new Promise<T>(() => undefined);
 }
@@ -64,7 +64,7 @@ interface Timer {
   fire: () => void;
   owner: Owner | undefined;
   everyMs: number | null;
-  /** When it would have fired if more happened; later than `atMs` never. */
+  /** When it fires if something happens; not later than `atMs`. */
   busyAtMs: number;
 }
 
@@ -75,7 +75,7 @@ interface Ready {
 
 const realImmediate = setImmediate;
 const turnsAtOnce = 32;
-/** Forty times what the busiest minute of a storm takes. */
+/** Forty times the turns of a storm's busiest minute. */
 const mostTurnsInAMinute = 50_000;
 const minuteMs = 60_000;
 const RealDate = Date;
@@ -122,7 +122,7 @@ export const clockwork: Clockwork = {
   turns: () => turns,
   run: (isOver) =>
     new Promise((resolve, reject) => {
-      // Between two of them what a turn began comes to its next wait. Many at once cost the machine little.
+      // Between two turns, the work of the first reaches its next wait. Scheduling many at once is cheaper.
       const takeMany = () => {
         for (let count = 0; count < turnsAtOnce; count += 1) realImmediate(takeOne);
         realImmediate(() => {
@@ -138,7 +138,7 @@ export const clockwork: Clockwork = {
     }),
 };
 
-/** To the next moment at which something happens. */
+/** Advances to the next timer. */
 function moveOn(): void {
   const [next] = timers;
   if (next === undefined) throw new Error('Nothing will ever happen again');
@@ -174,7 +174,7 @@ function makeReady(timer: Timer): void {
   insert({ ...timer, atMs, busyAtMs: atMs }, timer);
 }
 
-/** In the order of time, and of their making. */
+/** In order of time, and then of creation. */
 function insert(timer: Timer, same?: Timer): Timer {
   const placed = same === undefined ? timer : Object.assign(same, timer);
   let low = 0;
@@ -189,7 +189,7 @@ function insert(timer: Timer, same?: Timer): Timer {
   return placed;
 }
 
-/** Who looks seldom where nothing happens looks as often as ever from now on. */
+/** Loops that rested longer because nothing happened now run as often as usual. */
 function hasten(): void {
   for (const timer of timers) timer.atMs = Math.max(nowMs, timer.busyAtMs);
   timers.sort((one, other) => one.atMs - other.atMs || one.number - other.number);
@@ -216,7 +216,7 @@ function removeTimer(timer: unknown): void {
   if (at >= 0) timers.splice(at, 1);
 }
 
-/** What is given out for a timer. */
+/** What `setTimeout` returns. */
 class Handle {
   readonly timer: Timer;
   constructor(timer: Timer) {
@@ -244,9 +244,9 @@ function clear(handle: unknown): void {
 }
 
 /**
- * Loops that rest so long by themselves rest longer here, and longer still where nothing happens: a day has fewer looks
- * then, and nothing else of it is different. What a process says about itself, that it is alive, it says within the two
- * minutes after which others take it for silent, also where one turn finds that it was said less than 20 s ago.
+ * Longer pauses for loops with these usual pauses, and even longer ones while nothing happens: this only reduces the number
+ * of runs in a day. The heartbeat still comes within the two minutes after which a process is taken to be silent, even if
+ * one run finds that the last beat is less than 20 s old.
  */
 const rests = new Map([
   [1000, { busyMs: 60_000, idleMs: 1_800_000 }],
@@ -260,7 +260,7 @@ interface WaitOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** @param busyMs how long, if something happens meanwhile */
+/** @param busyMs how long to wait if something happens meanwhile */
 function waitFor<T>(ms = 0, value?: T, { signal }: WaitOptions = {}, busyMs = ms): Promise<T> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(toAbortError(signal));
@@ -300,7 +300,6 @@ class VirtualDate extends RealDate {
 
 type Anything = (...given: never[]) => unknown;
 
-/** Whole numbers from 0 to 255. */
 function randomBytes(size: number): Buffer {
   return Buffer.from(Array.from({ length: size }, () => Math.floor(random() * 256)));
 }
@@ -339,7 +338,7 @@ replace(timersPromises, {
   },
   setImmediate: (value: unknown, options?: WaitOptions) => waitFor(0, value, options),
 });
-/** Nothing takes time here, so a thread has none to share. */
+/** Work takes no time here, so the event loop is never utilized. */
 const idle = { idle: 0, active: 0, utilization: 0 };
 replace(performance, { now: () => nowMs - startedMs, eventLoopUtilization: () => idle });
 replace(Math, { random });
@@ -353,5 +352,5 @@ replace(AbortSignal, {
 });
 Object.defineProperty(globalThis, 'Date', { value: VirtualDate, writable: true, configurable: true });
 syncBuiltinESMExports();
-/** Which calls a stack names depends on what the engine has made of them by then, and errors are logged with theirs. */
+/** Stack traces are logged with errors, and depend on which functions the engine has optimized by then. */
 Error.stackTraceLimit = 0;

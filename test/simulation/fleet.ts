@@ -12,69 +12,68 @@ const actPaths = operations.flatMap(({ method, path }) =>
   method === 'post' ? [new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`)] : [],
 );
 
-/** The instances of Gangway, between the marketplace and the tool. */
+/** The instances of Gangway, and what operators do with them. */
 export interface Fleet {
-  /** When the last reading of a customer began of which it knows. */
+  /** When the last known reading of a customer began. */
   readBeganMs(customer: Customer): Promise<number>;
-  /** Whether an event or an answer has told that somebody is on a contract. */
+  /** Whether an event or an answer has shown that somebody is on a contract. */
   knows(customer: Customer, contractId: string, trainerId: string): Promise<boolean>;
   /** The digests of the bodies that are stored. */
   listStored(): Promise<Set<string>>;
-  /** The last event of an employer's feed that it counts as read. */
+  /** The last event of an employer's feed that is marked as read. */
   readUpTo(customer: Customer): Promise<bigint>;
-  /** What it knows of budgets. */
   listBudgets(): Promise<KnownBudget[]>;
-  /** A person has everybody invited once more who was invited and is not in. */
+  /** An operator renews all invitations that were not accepted. */
   inviteAgain(customer: Customer): Promise<void>;
-  /** A person has the token of an own account replaced. */
+  /** An operator rotates the token of an own account. */
   rotateToken(customer: Customer): Promise<void>;
-  /** A person lets all pass that is held. */
+  /** An operator approves all plans. */
   approveAll(): Promise<void>;
-  /** A person has all kept that is held. @returns their seats */
+  /** An operator rejects all plans. @returns the seats in them */
   rejectAll(): Promise<string[]>;
-  /** Who waits for a person to decide, and in which plan. */
+  /** The removals that wait for approval. */
   listHeld(): Promise<{ planId: number; seat: string }[]>;
-  /** A person says that a contract has ended, or goes on. @returns the status; 0 where nobody has answered */
+  /** An operator decides that a contract has ended or goes on. @returns the HTTP status; 0 without an answer */
   decide(customer: Customer, contractId: string, decision: 'end' | 'reopen'): Promise<number>;
-  /** Whether an account is known as a trainer's who is in by it. */
+  /** Whether an account is known to be that of a trainer who is in. */
   isBound(group: string, accountId: string): Promise<boolean>;
-  /** A person sees in the tool whose the accounts are of which that is not known. */
+  /** An operator looks up in the tool whose accounts the doubted ones are. */
   settleDoubts(): Promise<void>;
-  /** An operator clears what is known of a person, where nobody needs it. */
+  /** An operator runs `forget` for a person. */
   forget(trainer: string): Promise<void>;
-  /** Who was forgotten, and when. */
+  /** The people who were forgotten, and when. */
   forgottenPeople(): readonly { trainer: string; atMs: number }[];
-  /** A person has everything looked at once more. */
+  /** An operator has everything of a customer reconciled. */
   lookAgain(customer: Customer): Promise<void>;
-  /** What came in between is not in the database: it was put back later, from a copy made then. */
+  /** The spans that a restored database has forgotten: from the copy to the restore. */
   forgotten(): readonly { fromMs: number; untilMs: number }[];
-  /** Ends whatever runs, does something meanwhile, and starts again after so long. */
+  /** Stops all instances, does something meanwhile, and starts again after the given time. */
   restart(downMs: number, meanwhile?: () => Promise<void>): Promise<void>;
-  /** Starts where nothing runs, however often that takes. */
+  /** Starts if nothing runs, and retries until it succeeds. */
   start(): Promise<void>;
   runSecond(forMs: number): Promise<void>;
-  /** Keeps a copy of the database, and puts it back after so long. */
+  /** Copies the database, and restores the copy after the given time. */
   restore(afterMs: number): Promise<void>;
-  /** Begins with an empty database: nothing of before is known. */
+  /** Replaces the database with an empty one. */
   loseDatabase(): Promise<void>;
-  /** The tool has another name in the next configuration. */
+  /** Renames the tool in the next configuration. */
   renameTool(): void;
-  /** The next configuration has the tool under two names. */
+  /** Whether the next configuration has the tool under two names. */
   hasTwoNames: boolean;
-  /** A person has those of whom it is not known that Gangway put them in counted as put in by it, who were. */
+  /** An operator adopts the members that Gangway added but does not know to be its own. */
   adoptFound(): Promise<void>;
-  /** Whether a person has had somebody counted as put in by Gangway since then, and the database still knows of it. */
+  /** Whether an operator has adopted somebody since then, and the database still knows it. */
   isAdoptedSince(seat: string, ms: number): boolean;
   setAhead(ms: number): void;
-  /** What the next configuration does not name: a project, or a customer with all of theirs. */
+  /** What the next configuration leaves out: a project, or a customer with all of theirs. */
   unnamed: Set<string>;
-  /** Whether the configuration of what runs has left out a project for a minute, after which no call of before is under way. */
+  /** Whether the running configuration has left out a project for a minute: no earlier call can still be in progress. */
   leavesOut(project: string): boolean;
-  /** Told when everything has ended and nothing runs yet. */
+  /** Called when everything has stopped and nothing has started yet. */
   onKilled: () => Promise<void>;
-  /** When a person last let something of a customer pass. */
+  /** When an operator last approved a plan of a customer. */
   approvedMs(customer: Customer): number;
-  /** A customer delivers whatever they like, rightly signed. */
+  /** A customer delivers an arbitrary body with a valid signature. */
   deliverTo(customer: Customer, body: string, signature: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -82,7 +81,7 @@ export interface Fleet {
 export interface KnownBudget {
   install: string;
   contractId: string;
-  /** When the request began that was answered with this. */
+  /** When the request began that returned this. */
   askedAt: string | null;
   consumedSeconds: number | null;
   fundedVolume: number | null;
@@ -92,11 +91,11 @@ interface FleetSettings {
   market: Market;
   tool: ModelTool;
   hasBrake: boolean;
-  /** Whether readings are seldom, and what came in is deleted after a day. */
+  /** Whether readings are rare, and deliveries are deleted after a day. */
   isQuiet: boolean;
-  /** Whether all addresses of the marketplace are known as its own. */
+  /** Whether the marketplace's domain is configured as managed. */
   isManaged: boolean;
-  /** Other secrets of a customer, beside that of their webhook. */
+  /** Further secrets of a customer, besides that of their webhook. */
   secrets: Partial<Record<Customer, string>>;
   diskFault(): Error | undefined;
   log(line: string): void;
@@ -126,7 +125,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
   const forgotten: { fromMs: number; untilMs: number }[] = [];
   const forgottenPeople: { trainer: string; atMs: number }[] = [];
   const approved = new Map<string, number>();
-  /** What the last configuration did not name, and since when. */
+  /** What the last configuration left out, and since when. */
   let leftOut = { names: [] as string[], sinceMs: 0 };
   let toolName = 'studio';
   let isRenamed = false;
@@ -144,7 +143,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
         changes,
         config: configOf(settings, { isFirst, unnamed: fleet.unnamed, toolName, hasTwoNames: fleet.hasTwoNames }),
         isQuiet: settings.isQuiet,
-        // With a new name of the tool, an operator says that nobody is missing.
+        // When the tool was renamed, an operator confirms that nobody is missing.
         acceptsOrphans: fleet.unnamed.size > 0 || fleet.hasTwoNames || isRenamed,
         adapters: new Map([toolName, ...(fleet.hasTwoNames ? [otherName] : [])].map((name) => [name, tool.adapter])),
         aheadMs,
@@ -189,7 +188,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
     await start();
   }
 
-  /** As it is now, whoever has it open. */
+  /** A copy of the current database, whoever has it open. */
   async function copy(): Promise<string> {
     const kept = folder.next();
     await sql`vacuum into ${kept}`.execute(observer.kysely);
@@ -293,7 +292,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
     rotateToken: async (customer) => void (await act(`/installs/${customer}/token/rotate`)),
     async forget(trainer) {
       const status = await act('/forget', { person: trainer, yes: true });
-      // Where no one has answered, some of it may be deleted.
+      // Without an answer, part of it may have been deleted.
       if (status < 400 || status >= 500) forgottenPeople.push({ trainer, atMs: clockwork.nowMs() });
     },
     forgottenPeople: () => forgottenPeople,
@@ -367,7 +366,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
   return fleet;
 }
 
-/** Whoever is asked may be gone. @returns the status; 0 where nobody has answered */
+/** @returns the HTTP status; 0 without an answer, because the instance may have died */
 async function post(url: string, body: string, headers: Record<string, string>): Promise<number> {
   const signal = AbortSignal.timeout(90_000);
   const all = { 'content-type': 'application/json', ...headers };
@@ -375,7 +374,7 @@ async function post(url: string, body: string, headers: Record<string, string>):
   return answer?.status ?? 0;
 }
 
-/** Of a second tool at the same address. */
+/** The second name of the tool. */
 const otherName = 'double';
 
 interface Configured {

@@ -2,15 +2,15 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { clockwork } from './clockwork.ts';
 
 /**
- * Kills at a moment that counts: some turns after the tool has done something or Gangway has answered, while what that
- * began is under way.
+ * Kills a process at a critical moment: some turns after the tool did something or Gangway answered, while the consequences
+ * are still in progress.
  */
 export interface Fuse {
-  /** @param afterTurns from the next strike on */
+  /** @param afterTurns counted from the next strike */
   arm(afterTurns: number, blow: () => Promise<void>): void;
-  /** Something has happened that counts. */
+  /** Called when something critical has happened. */
   strike(): void;
-  /** Waits for what it has begun. */
+  /** Waits for the kill it has begun. */
   disarm(): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export function createFuse(): Fuse {
   let blown: Promise<void> = Promise.resolve();
   return {
     arm(afterTurns, blow) {
-      // What strikes is a process, and what kills it must not die with it.
+      // The call comes from the process itself, and the killer must not die with it.
       const inContext = AsyncLocalStorage.snapshot();
       armed = () => inContext(() => burn(afterTurns).then(blow));
     },

@@ -1,11 +1,11 @@
 import type { Mutant } from '../mutants/mutant.ts';
 import type { Leaning } from './plan.ts';
 
-/** Rules that only show in what lives: between statements, processes and readings. */
+/** Rules that only a running system can break: between statements, processes and readings. */
 export interface LiveMutant extends Omit<Mutant, 'tests'> {
-  /** Whether only such steps show it that take many hours to be made good. */
+  /** Whether it only shows in steps that take many hours to recover from. */
   isSlow?: boolean;
-  /** Whether only weeks show it. */
+  /** Whether it only shows within weeks. */
   isQuiet?: boolean;
   leaning: Leaning;
 }

@@ -3,51 +3,51 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { clockwork } from './clockwork.ts';
 import { type Customer, customers } from './plan.ts';
 
-/** The marketplace with its customers, and what is so there, from what was done. */
+/** The marketplace with its customers, and the truth about who belongs where. */
 export interface Market {
   readonly sandbox: Sandbox;
   readonly addresses: { url: string; baseUrl: string; employerBaseUrl: string };
   readonly jobs: readonly Job[];
   readonly contracts: readonly Contract[];
-  /** Why people belong where, now and before. */
+  /** Why people belong or belonged somewhere. */
   reasons(): Reason[];
   jobsOf(customer: Customer): Job[];
   contractsOf(customer: Customer): Contract[];
   idOf(customer: Customer): string;
   tokenOf(customer: Customer): string;
-  /** That Gangway is configured with. */
+  /** The token that Gangway is configured with. */
   bridgeTokenOf(customer: Customer): string;
   /** The secret of the webhook that delivers to Gangway. */
   secretOf(customer: Customer): string;
-  /** On one contract. */
+  /** Hires one or more trainers on one contract. */
   hire(job: Job, ...trainers: string[]): void;
   end(contract: Contract): void;
   replace(contract: Contract, joins: string): void;
-  /** Their present one. */
+  /** A trainer's current address. */
   addressOf(trainer: string): string;
-  /** More money for a contract. */
+  /** Funds a contract. */
   fund(contract: Contract): void;
-  /** The marketplace makes a new address for somebody. No event says so. */
+  /** The marketplace gives somebody a new address. There is no event for it. */
   moveTo(trainer: string, address: string): void;
-  /** Its end is told, and did not happen. */
+  /** Reports an end that did not happen. */
   mistakeEnd(contract: Contract): void;
   link(job: Job): Promise<void>;
   unlink(job: Job): Promise<void>;
-  /** The customer disconnects and connects again: their links are gone, and their webhook is another one. */
+  /** The customer disconnects and reconnects, without their links and with a new webhook. */
   reconnect(customer: Customer): Promise<void>;
   call<T>(customer: Customer, method: string, path: string, body?: object): Promise<T | null>;
 }
 
-/** Why a person belongs into a project. */
+/** Why a person belongs in a project. */
 export interface Reason {
   customer: Customer;
   contractId: string;
   /** `project/address` */
   seat: string;
   sinceMs: number;
-  /** `linked`: their job was linked. `joined`: put on a contract that was known without them. */
+  /** `linked`: their job was linked. `joined`: they were added to a contract that was known without them. */
   beginning: 'hired' | 'joined' | 'linked';
-  /** Null while it stands. */
+  /** Null while it holds. */
   untilMs: number | null;
   ending: 'ended' | 'weaker' | null;
 }
@@ -55,9 +55,9 @@ export interface Reason {
 export interface Job {
   id: string;
   customer: Customer;
-  /** Where it leads while it is linked. */
+  /** The project to which it can be linked. */
   project: string;
-  /** Null while it is not. An employer's own jobs are linked by their configuration. */
+  /** Null while it is not linked. An employer's own jobs are linked by their configuration. */
   linkId: string | null;
 }
 
@@ -65,28 +65,28 @@ export interface Contract {
   id: string;
   job: Job;
   people: string[];
-  /** From when until when somebody said by mistake that it has ended; the marketplace takes nothing back. */
+  /** When it was mistakenly reported as ended; the marketplace does not correct itself. */
   saidEnded: { fromMs: number; untilMs: number } | null;
-  /** Whether an answer has left out somebody who is on it. */
+  /** Whether an answer has left out somebody on it. */
   isLeftOut: boolean;
-  /** When it was last given money. */
+  /** When it was last funded. */
   fundedMs: number;
 }
 
-/** Of two customers, one of whom is an employer with an account of their own. */
+/** A project of two customers, one of whom is an employer with an own account. */
 const sharedProject = 'both-1';
 
 export const people = ['t1', 't2', 't3', 't4', 't5', 't6'];
 
-/** Their first address, by which the simulation knows them whatever their address is later. */
+/** A trainer's first address, by which the simulation identifies them even if it changes. */
 export function emailOf(trainer: string): string {
   return `${trainer}@opentrain.work`;
 }
 
-/** A marketplace may never answer. */
-const patienceMs = 90_000;
+/** The marketplace may never answer. */
+const timeoutMs = 90_000;
 
-/** @param webhookUrl where Gangway is delivered to */
+/** @param webhookUrl the address of Gangway's receiver for a customer */
 export async function openMarket(seed: number, webhookUrl: (customer: Customer) => string): Promise<Market> {
   const sandbox = createSandbox({ seed: String(seed) });
   const addresses = await sandbox.start();
@@ -129,7 +129,7 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
     }
   }
 
-  /** At the marketplace itself, as an answer may be lost. */
+  /** Asks the sandbox itself, because an answer may be lost. */
   function findLink({ id, customer, project }: Job): string | null {
     const links = sandbox.snapshot().projectLinks.filter(({ installId }) => installId === idOf(customer));
     return links.find((link) => link.jobId === id && link.externalProjectId === project)?.id ?? null;
@@ -212,7 +212,7 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
     async call<T>(customer: Customer, method: string, path: string, body?: object): Promise<T | null> {
       const base = customer === 'own' ? addresses.employerBaseUrl : addresses.baseUrl;
       const headers = { authorization: `Bearer ${market.tokenOf(customer)}`, 'content-type': 'application/json' };
-      const signal = AbortSignal.timeout(patienceMs);
+      const signal = AbortSignal.timeout(timeoutMs);
       const wanted = { method, headers, signal, ...(body && { body: JSON.stringify(body) }) };
       const response = await fetch(`${base}${path}`, wanted).catch(() => null);
       return response?.ok ? ((await response.json().catch(() => null)) as T | null) : null;

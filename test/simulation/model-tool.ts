@@ -3,63 +3,63 @@ import { AppError } from '../../src/domain/errors.ts';
 import { clockwork, isDead, never } from './clockwork.ts';
 import { createWork, type Work } from './work.ts';
 
-/** As long a call of a process that has died may be under way. */
+/** How long a call of a dead process may still be in progress. */
 const longestCallMs = 15_000;
-/** And a call that was given up takes effect at the latest so long after it began. */
+/** A call that was given up takes effect at most this long after it began. */
 const latestEffectMs = 27_000;
 const missedAgainMs = 10 * 60_000;
 const hourMs = 60 * 60_000;
-/** So often invitations are made anew in an hour, for all together. */
+/** The most invitations that are renewed in an hour, of all people together. */
 const mostRenewals = 5;
-/** So often somebody may be left out within so long. */
+/** How often somebody may be left out of answers within `leftOutMs`. */
 const mostLeftOut = 2;
 const leftOutMs = 2 * hourMs;
 const invitationLifeMs = 12 * hourMs;
 const slowestGuestMs = 4 * hourMs;
 
 /**
- * A tool as real ones are: accounts apart from memberships, ids that are given out again after a backup was put back,
- * members that lists leave out although they get in, lists whose pages shift, calls that are done although they were
- * not answered, done much later, or answered and not done.
+ * A tool with the quirks of real ones: accounts apart from memberships, ids that are reused after a restored backup,
+ * members that lists leave out although they can get in, pages that shift, and calls that take effect without an answer,
+ * take effect much later, or are answered without any effect.
  */
 export interface ModelTool {
   adapter: Adapter;
   traits: ToolTraits;
   weather: ToolWeather;
   work: Work;
-  /** One who is in works so long. */
+  /** Somebody who is in works for the given time. */
   workOn(seat: string, seconds: number): void;
-  /** Who gets in, as `group/address`. */
+  /** Everybody who can get in, as `group/address`. */
   seats(): Set<string>;
-  /** A call has taken effect, and is not answered yet. */
+  /** Called when a call has taken effect but is not answered yet. */
   onDone: () => void;
-  /** What the bridge has done, as it takes effect. */
+  /** Called when an addition or removal by the bridge takes effect. */
   onAdd: (seat: string, group: string, hasOtherAccount: boolean) => void;
   onRemove: (seat: string, group: string) => void;
-  /** A look did not find a member, who was put in once more then, as if by the bridge. */
+  /** Called when a look missed a member, whom the bridge then added again. */
   onTakenOver: (seat: string) => void;
-  /** A second call about an account has begun before the first one has ended. */
+  /** Called when a second call about an account begins before the first has ended. */
   onOverlap: (address: string) => void;
-  /** What other hands do. */
+  /** Somebody else removes a member. */
   takeOut(seat: string): void;
-  /** @param id of a new account, where it is one that was given out before */
+  /** Somebody else adds a member. @param id the new account's id, if it is a reused one */
   putIn(group: string, address: string, id?: string): void;
-  /** Whether no account in the seat was put in by the bridge. */
+  /** Whether no account in the seat was added by the bridge. */
   isByHand(seat: string): boolean;
-  /** Whether nobody has two accounts there, of which one may be known under an address of before. */
+  /** Whether the seat has one account; a second one may be known under an earlier address. */
   hasOneAccount(seat: string): boolean;
-  /** From now on an account is in no list and no look of a group, and gets in. */
+  /** Hides an account from the lists and looks of a group, although it can get in. */
   hide(group: string, id: string): void;
-  /** Another address of somebody who is known under one already. */
+  /** Records a further address of somebody who is known under another. */
   alias(address: string, known: string): void;
-  /** Whose account it is gives it an address of their own choice. */
+  /** The owner of an account changes its address. */
   rename(id: string, address: string): void;
-  /** What an account shows, if its owner is known under this address; else null. */
+  /** The address of an account if its owner is known under `known`; otherwise null. */
   addressOf(id: string, known: string): string | null;
-  /** Of the account that has a seat. */
+  /** The id of the account in a seat. */
   idOf(seat: string): string;
   isTaken(id: string): boolean;
-  /** Resolves as the next call about an account begins. */
+  /** Resolves when the next call about an account begins. */
   called(address: string): Promise<void>;
   backUp(): unknown;
   restore(backup: unknown): void;
@@ -68,29 +68,29 @@ export interface ModelTool {
 export interface ToolTraits {
   lists: boolean;
   findsById: boolean;
-  /** A removal ends the login too. */
+  /** Whether a removal also ends the account. */
   endsAccounts: boolean;
   pageSize: number;
-  /** Whether it tells the work that was done. */
+  /** Whether it reports work. */
   counts: boolean;
-  /** Who has no account is invited, and comes in later: some under an address of their own. */
+  /** Whether people without an account are invited. They come in later, some under another address. */
   invites: boolean;
-  /** It may keep members out of its lists and looks who get in. */
+  /** Whether it may hide members who can get in. */
   hides: boolean;
 }
 
-/** From 0 to 1: how often each thing befalls a call. */
+/** The probability, from 0 to 1, of each fault of a call. */
 export interface ToolWeather {
   isDown: boolean;
-  /** Done, and the answer is lost. */
+  /** It takes effect, and the answer is lost. */
   losesAnswer: number;
-  /** Not answered, and done some seconds after that, while the call could still arrive. */
+  /** It is not answered, and takes effect some seconds later, while it could still arrive. */
   isLate: number;
-  /** Answered as done, and not done. */
+  /** It is answered as done, but has no effect. */
   lies: number;
-  /** A member is left out of a list, and of a look into it. */
+  /** A list or a look leaves out a member. */
   misses: number;
-  /** Refused for a while: 429. */
+  /** It is refused with 429. */
   refuses: number;
   slowMs: number;
 }
@@ -108,7 +108,7 @@ export const fairWeather: ToolWeather = {
 interface Account {
   id: string;
   address: string;
-  /** Until they come in. */
+  /** Whether the invitation is not accepted yet. */
   isInvited: boolean;
 }
 
@@ -116,10 +116,10 @@ interface State {
   accounts: Map<string, Account>;
   /** The ids of the accounts in each group. */
   groups: Map<string, Set<string>>;
-  /** Whom another hand has put in, as `group/id`. */
+  /** Members whom somebody else added, as `group/id`. */
   byHand: Set<string>;
   nextId: number;
-  /** When invitations were made anew. */
+  /** When invitations were renewed. */
   renewedMs: number[];
 }
 
@@ -131,9 +131,9 @@ export function createModelTool(traits: ToolTraits): ModelTool {
   const work = createWork();
   /** Seats that a look has missed, and when. */
   const missed = new Map<string, number>();
-  /** How often in a row a member was left out of what was looked at, as `group/id`. */
+  /** When each member was left out of answers, as `group/id`. */
   const leftOut = new Map<string, number[]>();
-  /** By address, until when at most a call about it is under way. */
+  /** By address, until when a call about it may be in progress. */
   const calls = new Map<string, { untilMs: number }[]>();
   const awaited = new Map<string, () => void>();
 
@@ -147,7 +147,7 @@ export function createModelTool(traits: ToolTraits): ModelTool {
   const toMember = ({ id, address, isInvited }: Account): Member => ({ id, email: address, isInvited });
   const knownAs = (address: string) => aliases.get(address) ?? address;
   const seatOf = (group: string, id: string) => `${group}/${knownAs(state.accounts.get(id)?.address ?? id)}`;
-  /** Of a seat: of one person there may be several, under different addresses. */
+  /** The accounts in a seat: a person may have several, under different addresses. */
   const accountsAt = (seat: string) => {
     const [group = '', address = ''] = seat.split('/');
     const known = [...state.accounts.values()].filter((account) => knownAs(account.address) === address);
@@ -161,7 +161,7 @@ export function createModelTool(traits: ToolTraits): ModelTool {
     return account;
   }
 
-  /** Most of them come in within some hours, and some of these under another address: nothing tells who that is. */
+  /** Most invited people come in within hours, some under another address that does not show who they are. */
   function invite(group: string, account: Account): Account {
     if (!traits.invites) return account;
     account.isInvited = true;
@@ -198,7 +198,7 @@ export function createModelTool(traits: ToolTraits): ModelTool {
     return answered;
   }
 
-  /** A call that changes it. What a dead process has begun never ends by itself. */
+  /** A call that changes the tool. The call of a dead process never returns. */
   async function change<T>(address: string | null, signal: AbortSignal, effect: () => T, lie: () => T): Promise<T> {
     const key = (address ?? '').toLowerCase();
     const its = (calls.get(key) ?? []).filter(({ untilMs }) => untilMs > clockwork.nowMs());
@@ -221,7 +221,7 @@ export function createModelTool(traits: ToolTraits): ModelTool {
     if (chance < isLate) {
       const latestMs = latestEffectMs - (clockwork.nowMs() - beganMs);
       const late = clockwork.wait(Math.min(2000 + clockwork.random() * 20_000, latestMs)).then(effect);
-      // It may be refused by then, and that answer is lost too.
+      // It may be refused later, and that answer is lost too.
       late.catch(() => undefined);
       await clockwork.wait(1000, signal);
       throw new AppError('unavailable', 'The answer was lost');
@@ -253,8 +253,8 @@ export function createModelTool(traits: ToolTraits): ModelTool {
   }
 
   /**
-   * Who is looked for is looked for in a list, where there is one. Where there is none no list tells it later, so a look
-   * misses nobody again soon, and nobody whom a call only seemed to remove.
+   * A look searches the list if the tool has one. Without a list nothing would show the member later, so a look does not
+   * miss anybody again soon, nor anybody whom a call only seemed to remove.
    */
   function isMissed(group: string, account: Account): boolean {
     if (traits.lists || hidden.has(`${group}/${account.id}`)) return !isShown(group, account);
@@ -262,7 +262,7 @@ export function createModelTool(traits: ToolTraits): ModelTool {
     return !isOften && tool.weather.lies === 0 && clockwork.random() < tool.weather.misses;
   }
 
-  /** Who is left out of two looks and a list counts as out, by design, whatever was shown in between. */
+  /** By design, somebody who is left out of two looks and a list is taken to be out. */
   function isShown(group: string, { id }: Account): boolean {
     const member = `${group}/${id}`;
     if (hidden.has(member)) return false;
@@ -380,7 +380,7 @@ export function createModelTool(traits: ToolTraits): ModelTool {
 
   function takeOut(group: string, id: string): void {
     const seat = seatOf(group, id);
-    // Under another address they may still be in.
+    // They may still be in under another address.
     if (leave(group, id) && accountsAt(seat).length === 0) tool.onRemove(seat, group);
   }
 

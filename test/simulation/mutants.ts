@@ -7,11 +7,11 @@ import { parseArgs, promisify } from 'node:util';
 import { type LiveMutant, liveMutants } from './live-mutants.ts';
 
 /**
- * `npm run simulate:mutants`: breaks one rule after the other in memory, and lives through the days of seed after seed
- * until one is red. A mutant that lives through all of them is a rule of which the simulation is blind. `--only brake`
- * takes those whose rule or file has the word, `--no-shorten` leaves red seeds as long as they are.
+ * `npm run simulate:mutants`: breaks one rule at a time, in memory, and simulates seed after seed until one fails. If none
+ * fails, the simulation does not test that rule. `--only brake` selects mutants whose rule or file contains the word, and
+ * `--no-shorten` does not shorten failing seeds.
  *
- * Each is tried in a process of its own (`--child`), as a module that is loaded stays loaded.
+ * Each mutant runs in a process of its own (`--child`), because a loaded module stays loaded.
  */
 const { values } = parseArgs({
   allowNegative: true,
@@ -55,7 +55,7 @@ if (values.child === undefined) {
 
 const mutant = liveMutants[Number(values.child)] as LiveMutant;
 if (values.broken) breakRule(mutant);
-// Only after the rule is broken, and after the clockwork has taken the place of Node's own functions.
+// Only after the rule is broken, and after the clockwork has replaced Node's own functions.
 await import('./clockwork.ts');
 const { closeAllServers } = await import('./network.ts');
 const { live, shrink, simulate } = await import('./run.ts');
@@ -68,7 +68,7 @@ function toLine({ rule, file }: LiveMutant, death: Death | null): string {
   return `| ${rule} | \`${file}\` | ${death.seed} | ${steps} | ${death.wrong} |`;
 }
 
-/** By the first seed that is red with it, and not without it. */
+/** @returns the first seed that fails with the mutant and passes without it */
 async function kill(broken: LiveMutant): Promise<Death | null> {
   if (readFileSync(broken.file, 'utf8').split(broken.find).length !== 2) {
     throw new Error(`${broken.file} no longer has the one place of “${broken.rule}”`);
@@ -91,7 +91,7 @@ async function inChild(broken: LiveMutant, seed: number, how: readonly string[])
   return JSON.parse(stdout) as Death | null;
 }
 
-/** The file stays as it is. */
+/** Replaces the code while it is loaded. The file is not changed. */
 function breakRule({ file, find, replace }: LiveMutant): void {
   const broken = pathToFileURL(path.resolve(file)).href;
   registerHooks({

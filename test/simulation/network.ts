@@ -6,12 +6,12 @@ import { Duplex } from 'node:stream';
 import { clockwork, currentOwner, isDead, never, type Owner, runAs } from './clockwork.ts';
 
 /**
- * The network of a simulation: servers of this process reach each other by their ports and by nothing else. What is on
- * its way takes time, and can be lost there and back.
+ * The network of a simulation. Servers of this process reach each other only by port. Requests and answers take time and
+ * can be lost.
  */
 
 export interface Exchange {
-  /** Of which process the request is. */
+  /** The process that sends the request. */
   from: Owner | undefined;
   method: string;
   url: URL;
@@ -24,15 +24,15 @@ export interface Answer {
   body: string;
 }
 
-/** What becomes of a request on its way. */
+/** What happens to a request. */
 export interface Fate {
-  /** Until it arrives. */
+  /** How long the request takes to arrive. */
   thereMs: number;
-  /** From its answer until that arrives. */
+  /** How long the answer takes to arrive. */
   backMs: number;
-  /** `request` never arrives, `answer` never comes back: the connection breaks. */
+  /** Whether the request or the answer is lost, and the connection breaks. */
   lost?: 'request' | 'answer' | undefined;
-  /** What comes in the place of the answer. @param ask has the server answer, in its own time */
+  /** Replaces the answer. @param ask gets the server's answer */
   instead?: ((ask: () => Promise<Answer>) => Promise<Answer>) | undefined;
 }
 
@@ -41,12 +41,12 @@ const calm: Fate = { thereMs: 1, backMs: 1 };
 let decide: (exchange: Exchange) => Fate = () => calm;
 let witness: (by: Owner) => void = () => undefined;
 
-/** Says what becomes of every request from now on. */
+/** Sets what decides what happens to every request. */
 export function setFates(next: (exchange: Exchange) => Fate): void {
   decide = next;
 }
 
-/** Is told of each answer of a process, as that is on its way. */
+/** Sets what is called when a process has sent an answer. */
 export function setWitness(next: (by: Owner) => void): void {
   witness = next;
 }
@@ -100,11 +100,11 @@ class Server extends EventEmitter {
   }
 
   closeIdleConnections(): void {
-    // There is none: each request has a connection of its own.
+    // There are no idle connections: each request has its own.
   }
 
   closeAllConnections(): void {
-    // The same.
+    // Likewise.
   }
 }
 
@@ -211,7 +211,7 @@ async function virtualFetch(address: string | URL, init: RequestInit = {}): Prom
   return new Response(isEmpty ? null : answer.body, { status: answer.status, headers: answer.headers });
 }
 
-/** As much of a request as the sandbox's deliveries need. */
+/** As much of `http.request` as the sandbox's deliveries need. */
 function virtualRequest(
   address: string | URL,
   { method = 'GET', headers = {}, signal }: { method?: string; headers?: Record<string, string>; signal?: AbortSignal },

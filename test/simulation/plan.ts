@@ -1,6 +1,6 @@
 import type { ToolTraits } from './model-tool.ts';
 
-/** What happens in a simulation, drawn from its seed before anything happens: so that a part of it can be left out. */
+/** What happens in a simulation. It is drawn from the seed in advance, so that parts of it can be left out. */
 
 export const customers = ['acme', 'globex', 'own'] as const;
 export type Customer = (typeof customers)[number];
@@ -8,30 +8,30 @@ export type Customer = (typeof customers)[number];
 export type StepKind = (typeof weights | typeof quietWeights)[number][0];
 
 export interface Step {
-  /** From the beginning. */
+  /** Minutes since the beginning. */
   atMin: number;
   kind: StepKind;
   customer: Customer;
-  /** Which of several, from 0 to below 1. */
+  /** Chooses one of several, from 0 to below 1. */
   which: number;
-  /** The same, for something else. */
+  /** A second choice. */
   other: number;
   forMin: number;
 }
 
 export interface Plan {
   seed: number;
-  /** In which things go wrong. Afterwards nothing does, until all must be as it should be. */
+  /** How long things go wrong. After that nothing does, and in the end everything must be right. */
   stormMin: number;
   steps: Step[];
-  /** Weeks on which little happens, and what is kept for days alone is deleted meanwhile. */
+  /** Whether it covers weeks in which little happens, and data with a short retention is deleted. */
   isQuiet: boolean;
   hasBrake: boolean;
   isManaged: boolean;
   traits: ToolTraits;
 }
 
-/** How often each comes. */
+/** How often each kind of step comes. */
 const weights = [
   // What employers do.
   ['hire', 30],
@@ -53,7 +53,7 @@ const weights = [
   ['rework', 4],
   ['unwork', 2],
   ['own_address', 3],
-  // What becomes of events.
+  // What happens to events.
   ['events_lost', 4],
   ['events_mixed', 4],
   ['mistaken_end', 2],
@@ -84,14 +84,14 @@ const weights = [
   ['hand_removes', 2],
   ['hide', 2],
   ['hand_adds', 1],
-  // What becomes of Gangway.
+  // What happens to Gangway.
   ['killed', 5],
   ['second_instance', 3],
   ['restored', 1],
   ['database_lost', 1],
   ['disk_full', 2],
   ['clock_jumps', 1],
-  // A customer who means harm.
+  // A malicious customer.
   ['forged_end', 3],
   ['forged_hire', 3],
   ['foreign_link', 2],
@@ -110,33 +110,33 @@ const weights = [
   ['adopt_found', 4],
 ] as const;
 
-/** What only weeks show, as it concerns what was deleted meanwhile. */
+/** Steps that only make sense in weeks, because they concern data that was deleted meanwhile. */
 const quietWeights = [
   ['told_again', 30],
   ['forget', 12],
   ['down_for_days', 4],
 ] as const;
 
-/** What is drawn otherwise than usual, as few days would show it. There is always much at once then. */
+/** Changes what is drawn, for something that few days would show. Such days are always busy. */
 export interface Leaning {
-  /** What comes more often. */
+  /** Kinds of steps that come more often. */
   often?: readonly StepKind[];
   traits?: Partial<Plan['traits']>;
   hasBrake?: boolean;
 }
 
-/** So many times as often. */
+/** How many times more often they come. */
 const oftener = 8;
 
-/** Between two steps, on average: much at once, and days on which hardly anything happens. */
+/** The average gap between two steps, from busy days to days on which hardly anything happens. */
 const gapsMin = [4, 14, 45, 150] as const;
 const quietGapsMin = [180, 480, 1440] as const;
 
-/** How long what goes wrong goes on. */
+/** How long faults last. */
 const spansMin = [1, 3, 10, 30, 60, 200] as const;
 const quietSpansMin = [1, 3, 10, 30, 60, 200, 600, 2000] as const;
 
-/** How the days are, beside what the seed draws. */
+/** Settings of a simulation besides its seed. */
 export interface Manner {
   isQuiet?: boolean | undefined;
   leaning?: Leaning | undefined;

@@ -14,17 +14,17 @@ interface How extends Manner {
   log?: ((line: string) => void) | undefined;
   /** The numbers of steps that are left out. */
   without?: ReadonlySet<number>;
-  /** Leaves out what takes many hours to be made good. */
+  /** Whether steps that take many hours to recover from are left out. */
   isBrief?: boolean;
-  /** Lives no longer than that, and looks at the end of nothing then. */
+  /** Stops at this minute, without the checks at the end. */
   untilMin?: number;
 }
 
 const minuteMs = 60_000;
 const beginMs = Date.UTC(2026, 2, 2);
-/** After the storm everything has so long to be as it must be. */
+/** How long after the storm everything may take to become right. */
 const calmMin = { usual: 3 * 60, slow: 16 * 60, slowest: 30 * 60 };
-/** What is only known by asking twice who is on a contract, which is done every six hours. */
+/** Steps that only show in two readings of a contract's people, which are read every six hours. */
 const slow: ReadonlySet<StepKind> = new Set([
   'replace',
   'restored',
@@ -34,14 +34,14 @@ const slow: ReadonlySet<StepKind> = new Set([
   'lists_empty',
   'answers_miss',
 ]);
-/** What waits for the longest grace. */
+/** Steps with the longest grace period. */
 const slowest: ReadonlySet<StepKind> = new Set(['reconnect', 'unlink', 'link']);
 const lookEveryMin = 10;
 const approveEveryMin = 30;
-/** So long after the last trouble there is still much to do. */
+/** How long after the last fault there is still much to do. */
 const busyMin = 60;
 
-/** Has time pass until some work of the simulation is done. */
+/** Lets time pass until a promise of the simulation settles. */
 export async function live<T>(work: Promise<T>): Promise<T> {
   let isDone = false;
   work
@@ -53,7 +53,7 @@ export async function live<T>(work: Promise<T>): Promise<T> {
   return await work;
 }
 
-/** Lives through one plan, on a clock of its own. */
+/** Simulates one plan on its own clock. */
 export async function simulate(
   seed: number,
   stormMin: number,
@@ -79,14 +79,14 @@ export async function simulate(
   return { wrongs: checks.wrongs(), steps, livedMin };
 }
 
-/** Who looks on. */
+/** The checks during a run. */
 interface Lookout {
   look(): Promise<void>;
-  /** Whether it is worth going on. */
+  /** Whether there is any point in going on. */
   goesOn(): boolean;
 }
 
-/** A storm, and the calm after it. @returns how many minutes it lasted */
+/** Runs a storm and the calm after it. @returns how many minutes they lasted */
 async function liveThrough(
   world: World,
   { steps, stormMin, isQuiet }: Pick<Plan, 'steps' | 'stormMin' | 'isQuiet'>,
@@ -100,7 +100,7 @@ async function liveThrough(
 
 interface Minutes {
   min(): number;
-  /** Lives through one more. @returns whether it is worth going on */
+  /** Simulates one more minute. @returns whether there is any point in going on */
   pass(): Promise<boolean>;
 }
 
@@ -122,7 +122,7 @@ function calmAfter(steps: readonly Step[]): number {
   return steps.some(({ kind }) => slow.has(kind)) ? calmMin.slow : calmMin.usual;
 }
 
-/** Steps take their time, and others begin meanwhile. */
+/** Runs the steps. They take time, and others begin meanwhile. */
 async function weather(world: World, steps: readonly Step[], stormMin: number, lived: Minutes): Promise<void> {
   const waiting = [...steps];
   const underway = new Set<Promise<void>>();
@@ -154,12 +154,12 @@ async function rest(world: World, lived: Minutes, forMin: number): Promise<void>
   }
 }
 
-/** Other steps may show the same a little later. */
+/** With fewer steps, the same failure may show a little later. */
 const waitMin = 60;
 
 /**
- * Leaves out steps as long as it stays red: those that had not begun as it went red, then halves, then quarters, and in
- * the end each alone. None of the tries lives much longer than the first, as weeks would take hours.
+ * Leaves out steps while the run still fails: first those after the failure, then halves, quarters, and finally single
+ * steps. No attempt runs much longer than the first, because weeks would take hours.
  */
 export async function shrink(seed: number, stormMin: number, how: Omit<How, 'log' | 'without' | 'untilMin'> = {}) {
   const first = await live(simulate(seed, stormMin, how));

@@ -4,9 +4,9 @@ import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 
 /**
- * `npm run simulate:many -- --minutes 60`: simulations in as many processes as there are processors, by some seeds at a
- * time, as a process grows with each. It passes on what they say of red seeds, tells each minute how far it is, and sums
- * up when all are lived through, the time is over, or it is told to end.
+ * `npm run simulate:many -- --minutes 60`: runs simulations in one process per processor, a few seeds at a time because a
+ * process grows with each. It prints their reports of failing seeds, its progress each minute, and a summary when all
+ * seeds are done, the time is over, or it is stopped.
  */
 const { values } = parseArgs({
   options: {
@@ -56,7 +56,7 @@ async function liveOn(): Promise<void> {
   }
 }
 
-/** What is under way when it is told to end counts as if it had not begun. */
+/** Seeds that are running when it is stopped are not counted. */
 async function liveThrough(seed: number, count: number): Promise<void> {
   const script = new URL('./simulate.ts', import.meta.url).pathname;
   const given = ['--each', '--seed', String(seed), '--seeds', String(count), '--days', values.days];
@@ -82,7 +82,7 @@ async function liveThrough(seed: number, count: number): Promise<void> {
   }
   ending.signal.removeEventListener('abort', end);
   if (ending.signal.aborted) return;
-  // A process that ends without having told of a seed has failed, whatever the reason.
+  // A seed that its process did not report has failed, whatever the reason.
   const all = Array.from({ length: count }, (_, index) => seed + index);
   failed.push(...all.filter((one) => !told.has(one)));
 }

@@ -3,12 +3,12 @@ import { closeAllServers } from './network.ts';
 import type { StepKind } from './plan.ts';
 
 /**
- * `npm run simulate -- --seed 7 --days 2`: lives through days that a seed draws, the same each time, and checks every
- * change of the tool and every ten minutes what must be so (test/simulation/checks.ts). A red seed is made short.
- * `--brief` leaves out what takes many hours to be made good, `--often` has kinds of steps come eight times as often,
- * `--quiet` draws weeks on which little happens, and `--each` tells of each seed, for a program.
+ * `npm run simulate -- --seed 7 --days 2`: simulates the days of a seed, which are the same each time, and checks what must
+ * hold (test/simulation/checks.ts) at every change of the tool and every ten minutes. A failing seed is shortened.
+ * `--brief` leaves out steps that take many hours to recover from, `--often` makes kinds of steps eight times as frequent,
+ * `--quiet` simulates weeks in which little happens, and `--each` reports each seed, for a program.
  *
- * The parts below are imported after the clockwork has taken the place of Node's own functions.
+ * The parts below are imported after the clockwork has replaced Node's own functions.
  */
 const { live, simulate, shrink } = await import('./run.ts');
 const { parseArgs } = await import('node:util');
@@ -33,7 +33,7 @@ const manner = {
   isQuiet: values.quiet,
   ...(values.often !== undefined && { leaning: { often: values.often.split(',') as StepKind[] } }),
 };
-/** Each takes some minutes. */
+/** Shortening a seed takes some minutes. */
 const mostShortened = 3;
 const print = (line: string) => void process.stdout.write(`${line}\n`);
 const beganMs = clockwork.realMs();
@@ -54,7 +54,7 @@ for (let seed = first; seed < first + count; seed += 1) {
   if (told.wrongs.length === 0) continue;
   red += 1;
   print(`seed ${seed}: ${told.wrongs.join('; ')}`);
-  // What is left out by hand is told, and not made shorter.
+  // A run with steps left out by hand is only reported, not shortened.
   if (values.log || only !== undefined || red > mostShortened) continue;
   const { without, steps, wrongs } = await shrink(seed, stormMin, manner);
   print(`  shortened to ${steps.length} steps: ${wrongs.join('; ')}`);

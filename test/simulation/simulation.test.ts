@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
-/** In a process of its own, as it takes the place of Node's timers, dates and chance. */
+/** Runs in a process of its own, because a simulation replaces Node's timers, dates and random values. */
 async function run(script: string, ...given: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [`test/simulation/${script}`, ...given], {
     maxBuffer: 64 * 1024 * 1024,
@@ -12,8 +12,8 @@ async function run(script: string, ...given: string[]): Promise<string> {
 }
 
 describe('a simulation', () => {
-  /** `.ci/run` lives through 200 seeds, and `.ci/full` through storms and quiet weeks. */
-  it('keeps the promise on the day that a seed draws, and lives it the same each time, to the line', async () => {
+  /** `.ci/run` simulates 200 seeds, and `.ci/full` storms and quiet weeks. */
+  it('keeps the promise on the day of a seed, and logs the same lines each time', async () => {
     const tell = async (seed: string) => {
       const told = await run('simulate.ts', '--seed', seed, '--days', '0.003', '--brief', '--log');
       const [summary, ...lines] = told.trimEnd().split('\n').reverse();

@@ -5,27 +5,27 @@ import { fairWeather, type ModelTool, type ToolWeather } from './model-tool.ts';
 import { type Answer, type Exchange, type Fate, setFates } from './network.ts';
 import { type Customer, customers } from './plan.ts';
 
-/** What goes wrong, each for a time: on the network, at the marketplace, in the tool, on the disk. */
+/** Temporary faults: of the network, the marketplace, the tool and the disk. */
 export interface Troubles {
   begin(name: Trouble, customer: Customer, forMin: number): void;
-  /** Does something of which a customer is told nothing. */
+  /** Does something without any event to the customer. */
   unheard(customer: Customer, act: () => void): void;
-  /** Something has happened that takes its time to be made good. */
+  /** Records something that takes time to recover from. */
   note(untilMs?: number, customer?: Customer): void;
-  /** Nothing goes wrong any more. */
+  /** Ends all faults. */
   endAll(): void;
-  /** Since when nothing has gone wrong for anybody, or for one customer; in the future while something does. */
+  /** Since when there were no faults, or none for one customer; in the future while there is one. */
   calmSinceMs(customer?: Customer): number;
-  /** Since when the marketplace has answered one customer what is so. */
+  /** Since when the marketplace has answered one customer correctly. */
   readableSinceMs(customer: Customer): number;
-  /** Thrown by a statement that writes. */
+  /** The error that a writing statement throws, if any. */
   diskFault(): Error | undefined;
 }
 
-/** Not who is on a contract: two such answers are believed, so that is left out once alone (`answers_miss`). */
+/** Not the people on a contract: two such answers are believed, so `answers_miss` leaves somebody out only once. */
 const listings = ['GET /contracts', 'GET /project-links', 'GET /webhooks', 'GET /webhook-endpoints', 'GET /updates'];
 
-/** What befalls the events and the answers of one customer. */
+/** Faults of the events and answers of one customer. */
 const faults = {
   events_lost: { lose: 0.5 },
   events_mixed: { repeat: 0.3, reorder: 0.3, corrupt: 0.1, delay: { probability: 0.3, ms: 20 * 60_000 } },
@@ -33,7 +33,7 @@ const faults = {
   reads_refused: { unauthenticated: 0.5, forbidden: 0.5 },
   lists_cut: { truncated: { probability: 0.6, operations: listings } },
   lists_empty: { empty: 0.5 },
-  // Nothing fails: the addresses of those people alone are not shared.
+  // No fault: only the addresses of these people are not shared.
   consent_withdrawn: {},
 } satisfies Record<string, WantedFaults>;
 
@@ -68,18 +68,18 @@ export const troubles = [
 
 export type Trouble = (typeof troubles)[number];
 
-/** After these the marketplace can be read all the same, in time for a removal that waits for a list. */
+/** With these faults the marketplace can still be read in time for a removal that waits for a list. */
 const isReadable = (name: Trouble) =>
   name in weathers || name.startsWith('events_') || ['marketplace_busy', 'consent_withdrawn'].includes(name);
 
 const minuteMs = 60_000;
-/** So far an answer lags behind where answers are old. */
+/** How far old answers lag behind. */
 export const oldestAnswerMs = 5 * minuteMs;
 const answersKept = 20;
 
 export function createTroubles(market: Market, tool: ModelTool): Troubles {
   const untilMs = new Map<string, number>();
-  /** By customer, and by nothing what concerns everybody. */
+  /** By customer; the empty name is for everybody. */
   const calmSince = new Map<Customer | undefined, number>([[undefined, clockwork.nowMs()]]);
   const readableSince = new Map<Customer | undefined, number>();
   const calmSinceMs = (customer?: Customer) =>
@@ -90,7 +90,7 @@ export function createTroubles(market: Market, tool: ModelTool): Troubles {
   function setAll(): void {
     for (const customer of customers) {
       market.sandbox.setFaults(market.idOf(customer), faultsOf(customer));
-      // Those who work for an employer's own account have the say over their addresses themselves.
+      // For an employer's own account, the trainers decide themselves whether their addresses are shared.
       if (customer === 'own') continue;
       market.sandbox.setPiiConsent(market.idOf(customer), !isOn('consent_withdrawn', customer));
     }
@@ -156,7 +156,7 @@ function createFates(market: Market, isOn: (name: Trouble) => boolean): (exchang
   const leaveOut = createLeaveOut(market);
   return ({ from, method, url, headers }) => {
     const fate: Fate = { thereMs: 1 + clockwork.random() * 40, backMs: 1 + clockwork.random() * 40 };
-    // What customers and the marketplace do is no matter of this.
+    // These faults do not concern what customers and the marketplace do.
     if (url.port !== port || from === undefined) return fate;
     const lost = whatIsLost(isOn);
     if (lost !== undefined) fate.lost = lost;
@@ -176,7 +176,7 @@ function createFates(market: Market, isOn: (name: Trouble) => boolean): (exchang
   };
 }
 
-/** What the marketplace says of a contract or a cursor that it has, as if it had none such. */
+/** Answers that a contract or cursor does not exist, although it does. */
 function refusalOf({ pathname, searchParams }: URL, isOn: (name: Trouble) => boolean): Answer | null {
   const isOfContract = /\/contracts\/[^/]+/.test(pathname);
   if (isOfContract && isOn('contracts_missing') && clockwork.random() < 0.6) return toRefusal(404, 'NOT_FOUND');
@@ -199,7 +199,7 @@ function whatIsLost(isOn: (name: Trouble) => boolean): Fate['lost'] {
   return isOn('answers_lost') && clockwork.random() < 0.4 ? 'answer' : undefined;
 }
 
-/** An older answer to the same question, as a copy of the database gives that lags behind. */
+/** An older answer to the same request, as from a lagging replica. */
 function createLag() {
   const kept = new Map<string, { atMs: number; answer: Answer }[]>();
   return async (question: string, ask: () => Promise<Answer>, ageMs: number): Promise<Answer> => {
@@ -212,11 +212,11 @@ function createLag() {
   };
 }
 
-/** One of several people on a contract is missing from an answer: each once, as two such answers are believed. */
+/** Leaves one of several people on a contract out of an answer: each only once, because two such answers are believed. */
 function createLeaveOut(market: Market) {
   const missed = new Set<string>();
   return (path: string, answer: Answer): Answer => {
-    // A proxy's page is no such answer.
+    // A proxy's error page is not JSON.
     if (answer.status !== 200 || !answer.body.startsWith('{')) return answer;
     const body = JSON.parse(answer.body) as { participants: { opentrainUserId: string }[] };
     const one = body.participants.find(({ opentrainUserId: id }) => !missed.has(`${path} ${id}`));

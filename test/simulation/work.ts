@@ -1,15 +1,15 @@
 import type { UsageNote, UsageObservation, UsageRequest } from '../../src/adapters/adapter.ts';
 import { clockwork } from './clockwork.ts';
 
-/** What is worked in the model tool: pieces of work of one person on one task each, which are edited and deleted. */
+/** Work in the model tool: pieces by one person on one task, which can be edited and deleted. */
 export interface Work {
   begin(group: string, member: Worker, seconds: number): void;
-  /** Has a piece have taken longer, or less. */
+  /** Changes the duration of a piece. */
   edit(which: number, seconds: number): void;
-  /** Its task stays. */
+  /** Deletes a piece, but not its task. */
   remove(which: number): void;
   read(group: string, request: UsageRequest): (UsageObservation | UsageNote)[];
-  /** Of one seat, now, and where each piece is the most that it ever was. What was lowered is noticed late. */
+  /** The totals of a seat: current, and with each piece at its maximum, because lowered work is noticed late. */
   secondsOf(seat: string): { now: number; most: number; isLowered: boolean };
   seats(): string[];
 }
@@ -17,7 +17,7 @@ export interface Work {
 interface Worker {
   id: string;
   address: string;
-  /** The address by which the simulation knows them. */
+  /** The address by which the simulation identifies them. */
   knownAs: string;
 }
 

@@ -17,20 +17,20 @@ export interface World {
   troubles: Troubles;
   /** Whether removals beyond a limit are held. */
   hasBrake: boolean;
-  /** Whether little happens, and is read seldom. */
+  /** Whether little happens, and readings are rare. */
   isQuiet: boolean;
   happen(step: Step): Promise<void>;
-  /** From now on nothing goes wrong. */
+  /** Ends all faults. */
   calm(): Promise<void>;
-  /** Whether a hand or a backup has changed a seat that no list would show, or a person has them kept. */
+  /** Whether somebody or a backup changed a seat that no list would show, or an operator had its people kept. */
   isMeddledWith(seat: string): boolean;
   /**
-   * The seat that a customer has put beside that of a trainer on a contract of their own, in their own project, by
-   * forging the trainer's address. Gangway cannot know better until a list shows it, and what was given under an
-   * address stays under it while the contract goes on.
+   * The seat that a customer added beside that of a trainer, on a contract and in a project of their own, by forging the
+   * trainer's address. Gangway cannot know better until a list shows it, and an access stays under the address it was
+   * given under while the contract goes on.
    */
   forgedSeatOf(reason: Pick<Reason, 'customer' | 'seat'>): string | null;
-  /** Whether the tool tells work, and has all that was done in it. */
+  /** Whether the tool reports work, and still has all of it. */
   isWorkKnown(): boolean;
   log(line: string): void;
   close(): Promise<void>;
@@ -38,9 +38,9 @@ export interface World {
 
 const minuteMs = 60_000;
 const crewSize = 3;
-/** In quiet weeks, with the hours until a list shows who came back. */
+/** In quiet weeks, including the hours until a list shows who came back. */
 const keptAtLeastMs = 18 * 60 * minuteMs;
-/** A customer who means harm knows a secret of their own, so they can sign whatever they like. */
+/** A malicious customer knows their own secret, so they can sign anything. */
 const harm = { customer: 'globex', secret: 'whsec_of_a_customer_who_means_harm', address: emailOf('mallory') } as const;
 
 export async function openWorld(plan: Plan, onLog: (line: string) => void): Promise<World> {
@@ -111,8 +111,8 @@ type Acts = Record<Exclude<Step['kind'], Trouble>, (step: Step) => Promise<void>
 type Scene = Pick<World, 'market' | 'tool' | 'troubles' | 'fleet' | 'log'> & { fuse: Fuse; plan: Plan };
 
 /**
- * Seats that others have changed, or have kept, or that a person has still to be asked about; and whose address a
- * customer has forged, by their true one.
+ * Seats that somebody else has changed or had kept, or about which an operator must still be asked; and the true addresses
+ * of trainers whose address a customer forged.
  */
 type Marks = Record<'meddled' | 'kept' | 'renamed' | 'forged', Set<string>>;
 
@@ -125,8 +125,8 @@ function createActs(
   let moves = 0;
 
   /**
-   * Who comes back with a backup counts as put in by a hand, by design, if they are hired again before a list shows
-   * them, or their address is deleted by then.
+   * By design, people who return with a restored backup are taken to be added by somebody else, if they are hired again
+   * before a list shows them, or if their address is deleted by then.
    */
   function noteRestored(before: ReadonlySet<string>): void {
     const seats = tool.seats();
@@ -145,7 +145,7 @@ function createActs(
     return isForgotten || (plan.isQuiet && clockwork.nowMs() - lastMs > keptAtLeastMs);
   }
 
-  /** What is true of another customer's contract, said as if it were the hostile one's own. */
+  /** Sends an event about another customer's contract as if it were the malicious customer's own. */
   async function forge(type: string, which: number, other: number): Promise<void> {
     const victim = pick(
       market.contracts.filter(({ job }) => job.customer !== harm.customer),
@@ -176,7 +176,7 @@ function createActs(
     await fleet.deliverTo(customer, body, `t=${seconds},v1=${digest}`);
   }
 
-  /** Who is in and has been wanted for a while. */
+  /** The seats of people who are in and have been wanted for a while. */
   function listWorking(): string[] {
     const seats = tool.seats();
     const since = clockwork.nowMs() - 10 * minuteMs;
@@ -184,7 +184,7 @@ function createActs(
     return standing.map(({ seat }) => seat).filter((seat) => seats.has(seat));
   }
 
-  /** By mistake, which they notice later. */
+  /** An operator ends a contract by mistake, and notices it later. */
   async function endByHand(contract: Contract, forMin: number): Promise<void> {
     const { id, job } = contract;
     contract.saidEnded = { fromMs: clockwork.nowMs(), untilMs: Number.POSITIVE_INFINITY };
@@ -203,22 +203,22 @@ function createActs(
       const job = pick(market.jobsOf(customer), which);
       if (job !== undefined) market.hire(job, anyone(other));
     },
-    /** Several at once, for one job. */
+    /** Several contracts at once for one job. */
     crew({ customer, which, other }) {
       const job = pick(market.jobsOf(customer), which);
       const from = Math.floor(other * people.length);
       if (job === undefined) return;
       for (const trainer of [...people, ...people].slice(from, from + crewSize)) market.hire(job, trainer);
     },
-    /** Two on one contract. */
+    /** Two people on one contract. */
     pair({ customer, which, other }) {
       const job = pick(market.jobsOf(customer), which);
-      // One contract of an employer's own account has one trainer.
+      // A contract of an employer's own account has one trainer.
       if (job === undefined || customer === 'own') return;
       const at = Math.floor(other * people.length);
       market.hire(job, ...[...people, ...people].slice(at, at + 2));
     },
-    /** Ended, and hired once more as the tool is asked to take them out. */
+    /** A contract ends, and its trainer is hired again just as the tool is asked to remove them. */
     async rehire(step) {
       const contract = contractOf(step);
       if (contract === undefined) return;
@@ -243,7 +243,7 @@ function createActs(
       troubles.unheard(step.customer, () => market.hire(contract.job, ...contract.people));
       market.end(contract);
     },
-    /** In for some seconds, or out: while the first call may still be under way. */
+    /** In or out only for some seconds, while the first call may still be in progress. */
     async briefly({ customer, which, other }) {
       const contract = pick(market.contractsOf(customer), which);
       const job = contract?.job ?? pick(market.jobsOf(customer), which);
@@ -258,7 +258,7 @@ function createActs(
     },
     replace(step) {
       const contract = contractOf(step);
-      // One contract of an employer's own account has one trainer, for good.
+      // A contract of an employer's own account always has one trainer.
       if (contract !== undefined && step.customer !== 'own') market.replace(contract, anyone(step.other));
     },
     async unlink({ customer, which }) {
@@ -284,7 +284,7 @@ function createActs(
       const before = tool.seats();
       const ids = new Map([...before].map((seat) => [seat, tool.idOf(seat)]));
       tool.restore(backup);
-      // Whoever is made now gets the id of one who is gone.
+      // The new account gets the id of a deleted one.
       const free = [...ids].filter(([, id]) => !tool.isTaken(id));
       const [seat = '', id] = pick(free, which) ?? [];
       const [group = ''] = seat.split('/');
@@ -314,7 +314,7 @@ function createActs(
       tool.alias(address, emailOf(trainer));
       market.moveTo(trainer, address);
     },
-    /** Where the tool finds nobody by their id, nothing tells who that is. */
+    /** A trainer chooses another address. If the tool cannot find them by id, nothing shows who they are. */
     async own_address({ which }) {
       const seat = pick([...tool.seats()], which);
       if (seat === undefined || !plan.traits.findsById) return;
@@ -331,7 +331,7 @@ function createActs(
     },
     invite_again: ({ customer }) => fleet.inviteAgain(customer),
     async rotate_token() {
-      // What a database that was put back knows of a token is revoked, and a person has to make another.
+      // A restored database knows only the revoked token, and an operator has to create another.
       if (plan.steps.every(({ kind }) => kind !== 'restored' && kind !== 'database_lost'))
         await fleet.rotateToken('own');
     },
@@ -340,7 +340,7 @@ function createActs(
       if (job === undefined) return;
       const trainer = anyone(other);
       const isFree = market.reasons().every(({ seat }) => seat !== `${job.project}/${emailOf(trainer)}`);
-      // Whose address is managed is Gangway's, whoever has put them in.
+      // People with a managed address are Gangway's, whoever added them.
       if (!isFree || plan.isManaged) return tool.putIn(job.project, 'stranger@elsewhere.example');
       tool.putIn(job.project, market.addressOf(trainer));
       await clockwork.wait(forMin * minuteMs);
@@ -357,7 +357,7 @@ function createActs(
     },
     async second_instance({ forMin }) {
       await fleet.runSecond(forMin * minuteMs);
-      // It is killed with what it had leased.
+      // It dies while holding its leases.
       troubles.note();
     },
     async restored({ forMin }) {
@@ -368,13 +368,13 @@ function createActs(
       await fleet.loseDatabase();
       troubles.note();
     },
-    /** At the same address. */
+    /** The tool gets another name at the same address. */
     async tool_renamed() {
       fleet.renameTool();
       await fleet.restart(0);
       troubles.note();
     },
-    /** Gangway does not start until one of them is gone. */
+    /** The tool is configured twice. Gangway does not start until one name is removed. */
     async two_names({ forMin }) {
       troubles.note(clockwork.nowMs() + forMin * minuteMs);
       fleet.hasTwoNames = true;
@@ -391,10 +391,10 @@ function createActs(
     clock_jumps({ which, forMin }) {
       fleet.setAhead(which < 0.5 ? 0 : Math.min(forMin, 4) * minuteMs);
       troubles.note();
-      // Calls of before have ended when leases seem to have.
+      // Earlier calls have really ended when their leases seem to have.
       return fleet.restart(20_000);
     },
-    /** A project is missing from the configuration for a while, or all of a customer. */
+    /** The configuration leaves out a project or a customer for a while. */
     async misconfigured({ customer, which, other, forMin }) {
       const unnamed = other < 0.2 ? customer : (pick(market.jobsOf(customer), which)?.project ?? customer);
       troubles.note(clockwork.nowMs() + forMin * minuteMs, customer);
@@ -405,7 +405,7 @@ function createActs(
       await fleet.restart(0);
       troubles.note();
     },
-    /** An event of before is delivered again, when its first delivery may be deleted. */
+    /** An old event is delivered again when its first delivery may already be deleted. */
     async told_again({ customer, which }) {
       const told = market.sandbox.listDeliveries().filter(({ installId }) => installId === market.idOf(customer));
       const delivery = pick(told, which);
@@ -451,7 +451,7 @@ function createActs(
   };
 }
 
-/** What the hostile customer links their job to. */
+/** The projects to which the malicious customer links their job. */
 const foreignProjects = ['acme-1', 'own-2', 'ACME-1', 'acme-1/../acme-2', ' acme-1', 'acme-%31', 'globex-1/../acme-1'];
 
 function pick<T>(from: readonly T[], chance: number): T | undefined {

@@ -1,8 +1,8 @@
 import type { World } from './world.ts';
 
 /**
- * What the marketplace holds of work, against what the tool has: never more than there was, nothing of nobody, and
- * the same where one contract alone led to a project and goes on.
+ * Compares the work at the marketplace with the work in the tool: never more than there was, none for strangers, and the
+ * same if only one contract led to a project and goes on.
  */
 export function findWrongWork({ tool, market }: Pick<World, 'tool' | 'market'>): string[] {
   const wrongs: string[] = [];
@@ -15,7 +15,7 @@ export function findWrongWork({ tool, market }: Pick<World, 'tool' | 'market'>):
   for (const seat of tool.work.seats()) {
     const [reason, ...others] = reasons.get(seat) ?? [];
     const { now, isLowered } = tool.work.secondsOf(seat);
-    // An employer's own account takes no work, and what is lowered is noticed within a day.
+    // An employer's own account takes no work, and lowered work is noticed within a day.
     const isSure = reason?.untilMs === null && others.length === 0 && reason.customer !== 'own' && !isLowered;
     const seconds = told.get(seat) ?? 0;
     if (isSure && seconds !== now) wrongs.push(`${seconds} s are told of ${seat}, who worked ${now} s`);
@@ -23,7 +23,7 @@ export function findWrongWork({ tool, market }: Pick<World, 'tool' | 'market'>):
   return wrongs;
 }
 
-/** In seconds, by seat: of each contract the project that it led to. */
+/** Seconds by seat, with the project of each contract. */
 function tallyTold(market: World['market']): Map<string, number> {
   const told = new Map<string, number>();
   const seatsOf = Map.groupBy(market.reasons(), ({ contractId }) => contractId);

@@ -11,7 +11,7 @@ import type { Opened, Target } from '../target.ts';
 
 const example = JSON.parse(readFileSync('config.example.json', 'utf8')) as Record<string, unknown>;
 
-/** It is in each secret, and in base64 each of its bytes repeated. */
+/** A text in every secret. */
 const mark = 'hunter2';
 
 const secrets: Environment = {
@@ -25,7 +25,7 @@ const secrets: Environment = {
   GANGWAY_SLACK_URL: `https://hooks.slack.example/${mark}`,
 };
 
-/** One install and one tool, by variables alone. */
+/** One install and one tool, configured by variables alone. */
 const variables: Environment = {
   GANGWAY_TOKEN: `ot_ptk_${mark}-acme`,
   GANGWAY_WEBHOOK_SECRET: `whsec_${mark}-acme-secret`,
@@ -78,7 +78,7 @@ function attempt(query: Parameters<typeof loadConfig>[0]): string {
   }
 }
 
-/** Secrets in the file itself, as far as that is allowed. */
+/** The configuration with its secrets written into the file. */
 function withLiterals(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(withLiterals);
@@ -87,7 +87,7 @@ function withLiterals(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withLiterals(inner)]));
 }
 
-/** The value or the name of one variable. */
+/** Changes the value or the name of one variable. */
 function changeOne(chance: Mutator, env: Environment): Environment {
   const name = chance.pick(Object.keys(env));
   const changes = [

@@ -61,7 +61,7 @@ async function open(dialect: Dialect): Promise<Opened> {
   return { judge: (chance) => (chance.oneIn(2) ? look : act)(chance) };
 }
 
-/** @returns ids of what is there */
+/** @returns the ids of what it creates */
 async function fill({ sandbox, customer, quiet, deliver, memberships }: Journey): Promise<string[]> {
   const linkId = await customer.link('street-signs');
   const staying = sandbox.hire({ jobId: customer.jobId });
@@ -94,7 +94,7 @@ function textOf(chance: Mutator, ids: readonly string[]): string {
 function fillIn(chance: Mutator, path: string, ids: readonly string[]): string {
   return path.replaceAll(/:\w+/g, () => {
     const text = textOf(chance, ids);
-    // Also what no browser would send.
+    // Sometimes an address that no browser would send.
     return chance.oneIn(8) ? text.replaceAll(/[^!-~]|[?#/\\]/g, '%') : encodeURIComponent(text.toWellFormed());
   });
 }

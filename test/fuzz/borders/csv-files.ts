@@ -33,7 +33,7 @@ async function judgeImport(chance: Mutator): Promise<string> {
   const valid = Buffer.from(chance.pick(format === 'csv' ? csv : ndjson));
   const bytes = chance.oneIn(2) ? chance.bytes(valid) : Buffer.from(chance.text(valid.toString()));
   const entries = await readWhole(bytes, format, bytes.length + 1);
-  // Wherever the network cuts a file, it says the same.
+  // The result must not depend on where the network splits the file.
   assert.deepEqual(await readWhole(bytes, format, 1 + chance.below(40)), entries);
   for (const read of entries) checkEntry(read);
   const isGood = entries.length > 0 && entries.every((read) => 'entry' in read);
@@ -98,7 +98,7 @@ async function judgeCsv(chance: Mutator): Promise<string> {
   }
 }
 
-/** As RFC 4180 has it. */
+/** Quotes as RFC 4180 requires. */
 function quote(field: string): string {
   return `"${field.replaceAll('"', '""')}"`;
 }

@@ -42,7 +42,7 @@ function makeCursor(chance: Mutator): string {
   const key = chance.pick(keys);
   const written = writeCursor('people', key);
   if (chance.oneIn(3)) return chance.text(written);
-  // Whoever knows the form can write one.
+  // Anybody who knows the format can forge one.
   const made = chance.oneIn(2)
     ? chance.value(['people', ...key])
     : ['people', ...key.map((part) => changed(chance, part))];

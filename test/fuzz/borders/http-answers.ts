@@ -61,7 +61,7 @@ async function judge(chance: Mutator, serve: (answer: Serve) => string): Promise
   }
 }
 
-/** An answer with a body as those of `corpus`, more or less, with any status and `Retry-After`. */
+/** An answer with a body like those of `corpus`, and any status and `Retry-After`. */
 export function makeAnswer(chance: Mutator, corpus: readonly unknown[]): Response {
   const status = chance.pick([200, 301, 400, 401, 403, 404, 408, 409, 422, 429, 500, 503]);
   const after = chance.oneIn(3) ? chance.text(chance.pick(times)) : chance.pick(times);
@@ -74,7 +74,7 @@ function isSendable(value: string): boolean {
   return /^[\x20-\xff]*$/.test(value) && !value.includes('\x7f');
 }
 
-/** @returns its code */
+/** @returns the error's code */
 export function checkError(error: unknown, hidden: readonly string[]): string {
   assert.ok(error instanceof AppError, inspect(error));
   const { code, message, requestId = '', retryAfterMs } = error;

@@ -44,7 +44,7 @@ const writes: Record<string, Run> = {
   revokeToken: (source) => source.revokeToken?.('t1', signal),
 };
 
-/** Where the records of a list are in its answers. */
+/** The field that has the records, for each list. */
 const recordsOf: Record<string, string> = {
   listLinks: 'projectLinks',
   listContracts: 'contracts',
@@ -75,7 +75,7 @@ function toTarget(name: string, toApi: (options: { baseUrl: string; pacing: type
     name,
     inputs: { long: 20_000, short: 150 },
     reaches: ['read', 'invalid', 'unavailable'],
-    // Some answers are waited for again, half a second or more.
+    // Some requests are retried after half a second or more.
     atOnce: 300,
     open() {
       const network = openFakeNetwork();
@@ -85,7 +85,7 @@ function toTarget(name: string, toApi: (options: { baseUrl: string; pacing: type
 }
 
 const unpaced = { requestsPerSecond: 1e6, burst: 1e6 };
-/** As many pages as a list may have, three times each, of two lists at most. */
+/** The most pages of a list, three tries each, two lists at most. */
 const mostRequests = 6100;
 
 async function judge(
@@ -136,7 +136,7 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-/** Nothing is taken for an empty list but an empty list. */
+/** Only an empty list may be read as an empty list. */
 function checkEmpty(name: string, bodies: readonly unknown[]): void {
   const key = recordsOf[name];
   if (key === undefined || bodies.length === 0) return;

@@ -1,4 +1,4 @@
-/** Valid answers of both APIs, by the path of the request. The first that fits is taken. */
+/** Valid answers of both APIs, by the path of the request. The first match counts. */
 export type Routes = readonly (readonly [RegExp, unknown])[];
 
 const at = '2026-03-15T12:00:00.000Z';
@@ -69,7 +69,7 @@ const grant = {
   token: { id: 't1', name: 'gangway', scopes: ['contracts:read'] },
 };
 
-/** Made and listed at the same path: an answer may be either. */
+/** Endpoints are created and listed at the same path, so an answer has both forms. */
 const linkAnswer = { projectLink: link, projectLinks: [link], deleted: true, ...page };
 const endpointAnswer = { webhookEndpoint: endpoint, secret: 'whsec_0123456789', webhookEndpoints: [endpoint], ...page };
 
@@ -136,7 +136,7 @@ export const employerAnswers: Routes = [
   [/^\/openapi/, described],
   [/^\/auth\/me/, account],
   [/^\/tokens\//, { token: { ...token, status: 'revoked' } }],
-  // One answer for the list and for a new one.
+  // Both the list and a new token.
   [/^\/tokens/, { tokens: [token], token: 'ot_pat_0123456789', metadata: token, ...page }],
   [/\/end$/, { approval }],
   [/^\/approvals/, { approval }],

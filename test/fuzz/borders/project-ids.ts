@@ -26,7 +26,7 @@ function judge(chance: Mutator): string {
   const link = { install: 'acme', externalProjectId: id, externalProjectName: null };
   const crossing = crossingOf({ installs, adapters: new Map([['studio', adapter]]) }, link);
   if (crossing === null) checkInside({ id, own, others, adapter });
-  // What may pass is no more than an id of the marketplace may be.
+  // Only texts that could be ids of the marketplace may pass.
   assert.ok(crossing !== null || adapter.canonicalGroup !== undefined || toId(id) === id || id.length > 200);
   return crossing ?? 'inside';
 }
@@ -40,7 +40,7 @@ function makePatterns(chance: Mutator): string[] {
   return Array.from({ length: chance.below(4) }, make);
 }
 
-/** Foreign code: it may answer anything. */
+/** Stands for third-party code, which may return anything. */
 function makeAdapter(chance: Mutator): Adapter {
   const odd = [null, undefined, 7, {}, '', ['x']];
   const throws = () => {
@@ -80,7 +80,7 @@ function isMeant(pattern: string, id: string): boolean {
   return pattern.endsWith('*') ? id.startsWith(pattern.slice(0, -1)) : id === pattern;
 }
 
-/** What differs no further than in case or composition is the same project for many tools. */
+/** Ids that differ only in case or Unicode form are the same project for many tools. */
 function simplify(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Asked } from '../fetched.ts';
+import type { SentRequest } from '../fetched.ts';
 
-/** What a server answered, by the method and the path of the request. */
+/** The answers of a server, by the method and path of the request. */
 export type Recording = ReadonlyMap<string, Recorded>;
 
 export interface Recorded {
@@ -10,7 +10,7 @@ export interface Recorded {
   text: string;
 }
 
-/** Those that say how a body was sent, which is not how it is given back. */
+/** Headers about how a body was transferred, which do not apply when it is replayed. */
 const ofTransport = new Set([
   'content-length',
   'content-encoding',
@@ -20,7 +20,7 @@ const ofTransport = new Set([
   'date',
 ]);
 
-/** The last good answer to each request that is made meanwhile; where there is none, the last one. */
+/** The last successful answer to each request, or else the last answer. */
 export async function record(work: () => Promise<void>): Promise<Recording> {
   const recorded = new Map<string, Recorded>();
   const real = globalThis.fetch;
@@ -44,8 +44,8 @@ export async function record(work: () => Promise<void>): Promise<Recording> {
   return recorded;
 }
 
-/** The answer to this request, or to one that is nearly the same. */
-export function bodyOf(recording: Recording, request: Pick<Asked, 'method' | 'path'>): Recorded {
+/** The answer to this request or to a similar one. */
+export function bodyOf(recording: Recording, request: Pick<SentRequest, 'method' | 'path'>): Recorded {
   const found = keysOf(request).map((key) => recording.get(key));
   const [first = { status: 404, headers: {}, text: '{"detail":"Not found."}' }] = found.filter(
     (one) => one !== undefined,
@@ -53,8 +53,8 @@ export function bodyOf(recording: Recording, request: Pick<Asked, 'method' | 'pa
   return first;
 }
 
-/** From the whole to the kind: ids differ. */
-function keysOf({ method, path }: Pick<Asked, 'method' | 'path'>): string[] {
+/** The request, and then with less and less detail, because ids differ. */
+function keysOf({ method, path }: Pick<SentRequest, 'method' | 'path'>): string[] {
   const [pathname = ''] = path.split('?');
   return [path, pathname, pathname.replaceAll(/\d+/g, 'n')].map((form) => `${method} ${form}`);
 }

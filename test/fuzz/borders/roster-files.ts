@@ -24,7 +24,7 @@ const texts = [
 ];
 const newcomer: Person = { trainerId: 'cmu3', email: 'chiara.m@opentrain.work', displayName: null, memberId: null };
 
-/** A file that other programs write too: whatever stands in it, nothing of it is lost and no address of it is told. */
+/** A file that other programs write too. Whatever it contains, nothing is lost and no error quotes an address. */
 export const rosterFiles: Target = {
   name: 'roster files',
   inputs: { long: 20_000, short: 150 },
@@ -56,7 +56,7 @@ async function judgeRoster(chance: Mutator, adapter: Adapter, file: string): Pro
     return 'refused';
   }
   assert.equal((await adapter.findMember(group, newcomer, signal))?.id, newcomer.trainerId);
-  // Editors on Windows begin a file with a byte order mark, and Gangway reads it all the same.
+  // Windows editors begin files with a byte order mark, which Gangway accepts.
   const [before, after] = [written, readFileSync(file)].map((bytes) => JSON.parse(stripBom(bytes.toString())));
   const people = (groups: object) => Object.entries(groups).map(([name, members]) => [name, [...members]] as const);
   const left = new Map(people(after.groups));

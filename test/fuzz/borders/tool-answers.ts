@@ -10,16 +10,16 @@ import { createLabelStudio } from '../../support/label-studio/label-studio-harne
 import { openRestTool } from '../../support/rest-tool.ts';
 import { scimSettings } from '../../support/scim-settings.ts';
 import { openScimTool } from '../../support/scim-tool.ts';
-import { type Asked, openFakeNetwork } from '../fetched.ts';
+import { type SentRequest, openFakeNetwork } from '../fetched.ts';
 import type { Mutator } from '../mutator.ts';
 import type { Opened, Target } from '../target.ts';
 import { address, checkError, makeAnswer, refusals } from './http-answers.ts';
 import { bodyOf, type Recording, record } from './recording.ts';
 
-/** A fake of a tool, whose answers are recorded, and an adapter for any address that gives them back. */
+/** A fake tool whose answers are recorded, and its adapter for an address that replays them. */
 interface Tool {
   url: string;
-  /** Texts that no error may show. */
+  /** Texts that no error may contain. */
   secrets: readonly string[];
   group: string;
   toAdapter(url: string): Adapter;
@@ -42,7 +42,7 @@ type Run = (adapter: Adapter, group: string, signal: AbortSignal) => Promise<unk
 
 const member = { id: '2', email: person.email };
 
-/** In the order in which they are recorded. */
+/** In the order of recording. */
 const operations: Record<string, Run> = {
   check: (adapter, _, signal) => adapter.check(signal),
   identify: (adapter, _, signal) => adapter.identify?.(signal),
@@ -117,7 +117,7 @@ export const toolAnswers: readonly Target[] = Object.entries(openers).map(([name
   name: `answers of tools: ${name}`,
   inputs: { long: 5000, short: 250 },
   reaches: ['done', 'invalid', 'unavailable'],
-  // Some adapters wait before they ask again.
+  // Some adapters wait before a retry.
   atOnce: 100,
   open: async () => await open(await openTool()),
 }));
@@ -135,7 +135,7 @@ async function open(tool: Tool): Promise<Opened> {
     { detail: hidden.slice(0, -1).join(' ') },
     { message: `${person.email}: ${tool.secrets[0]}` },
   ];
-  // What a tool was not told it does not quote.
+  // A tool cannot quote what it was never sent.
   const quotingAll = [...quoting, { detail: hidden.join(' ') }, [`The password ${password} is too common.`]];
 
   async function judge(chance: Mutator): Promise<string> {
@@ -148,7 +148,7 @@ async function open(tool: Tool): Promise<Opened> {
       return makeAnswer(chance, request.body.includes(password) ? quotingAll : quoting);
     });
     const adapter = tool.toAdapter(`https://${host}${new URL(tool.url).pathname}`.replace(/\/$/, ''));
-    // Long enough for a few attempts.
+    // Long enough for a few retries.
     const stop = AbortSignal.timeout(20_000);
     try {
       checkAnswer(await run(adapter, tool.group, stop));
@@ -170,10 +170,10 @@ interface Replayed {
   host: string;
 }
 
-/** What the tool answered to such a request, more or less. */
-function answerFrom({ recording, tool, host }: Replayed, chance: Mutator, request: Asked): Response {
+/** What the tool answered to a similar request, slightly changed. */
+function answerFrom({ recording, tool, host }: Replayed, chance: Mutator, request: SentRequest): Response {
   const { status, headers, text } = bodyOf(recording, request);
-  // Addresses of further pages lead to where this one came from.
+  // Links to further pages must lead back to this fake host.
   const move = (valid: string) => valid.replaceAll(new URL(tool.url).origin, `https://${host}`);
   const moved = Object.entries(headers).map(([name, value]): [string, string] => {
     const isChanged = name === 'link' && chance.oneIn(4);
@@ -192,7 +192,7 @@ function changeBody(chance: Mutator, text: string): Buffer {
   }
 }
 
-/** Members have an id that is text, and counts of work are numbers from 0 on. */
+/** Ids of members must be text, and counts of work must not be negative. */
 function checkAnswer(answer: unknown): void {
   for (const row of [answer].flat()) {
     const { id, memberId, email, seconds, tasks, labels } = Object(row) as Record<string, unknown>;
