@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError, type ErrorCode, httpStatusOf, toAppError } from '../domain/errors.ts';
+import { badRequestStatusOf } from '../lib/http-server.ts';
 import { maskText } from '../lib/mask.ts';
 
 export type Problem = z.infer<typeof Problem>;
@@ -65,15 +66,13 @@ export function ofOperation(thrown: unknown): unknown {
   return isRefused ? new Refusal('refused_elsewhere', message) : thrown;
 }
 
-/** Express's own errors have a status, for example for an address that it cannot decode. */
+/** An error of Express is for example about an address that it cannot decode. */
 export function toApiError(thrown: unknown): AppError | Refusal {
-  if (thrown instanceof AppError || thrown instanceof Refusal) return thrown;
-  const status = thrown instanceof Error && 'status' in thrown ? thrown.status : undefined;
+  if (thrown instanceof Refusal) return thrown;
+  const status = badRequestStatusOf(thrown);
+  if (status === undefined) return toAppError(thrown);
   if (status === 413) return new AppError('too_large', 'The body is too large', { cause: thrown });
-  if (typeof status === 'number' && status >= 400 && status < 500) {
-    return new AppError('invalid', 'The request could not be read', { cause: thrown });
-  }
-  return toAppError(thrown);
+  return new AppError('invalid', 'The request could not be read', { cause: thrown });
 }
 
 /** Only the log has the message of an unexpected error. */

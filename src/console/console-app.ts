@@ -63,7 +63,7 @@ export function createConsoleApp(ctx: ConsoleContext, options: ConsoleOptions): 
 
   const tokens = createConsoleTokens(configured, box);
   if (!tokens.isEmpty || alwaysSignedIn !== undefined) {
-    const sessions = createSessions(tokens, box, clock);
+    const sessions = createSessions(tokens, box, clock, alwaysSignedIn);
     const limit = createSignInLimit(clock);
     app.use(
       '/api',
@@ -72,7 +72,7 @@ export function createConsoleApp(ctx: ConsoleContext, options: ConsoleOptions): 
     app.use(
       loadedOnce(async () => {
         const { createPages } = await import('./serve-pages.ts');
-        return createPages(ctx, changes, { tokens, limit, refused, sessions, alwaysSignedIn, signInLink });
+        return createPages(ctx, changes, { tokens, limit, refused, sessions, signInLink });
       }),
     );
   } else app.use(loadedOnce(async () => (await import('./console-off.ts')).createConsoleOff()));

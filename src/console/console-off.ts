@@ -1,4 +1,4 @@
-import { type RequestHandler, Router } from 'express';
+import { Router } from 'express';
 import { html } from 'hono/html';
 import { createAssets, securityHeaders, send } from './layout.ts';
 
@@ -23,15 +23,13 @@ export function createConsoleOff(): Router {
   const router = Router();
   router.use(securityHeaders);
   router.use(createAssets());
-  router.use(sayOff);
+  router.use(async (request, response) => {
+    response.set({ 'Cache-Control': 'no-store', Vary: 'Accept' });
+    const page = { title: 'The console is off', body, status: 404 };
+    if (request.accepts(['json', 'html']) === 'html')
+      return await send(response, page, { path: '/', session: undefined });
+    const error = 'The console is off. Add console.tokens to the configuration and restart.';
+    response.status(404).json({ error, code: 'not_found' });
+  });
   return router;
 }
-
-const sayOff: RequestHandler = async (request, response) => {
-  response.set({ 'Cache-Control': 'no-store', Vary: 'Accept' });
-  if (request.accepts(['json', 'html']) === 'html') {
-    return await send(response, { title: 'The console is off', body, status: 404 }, { path: '/', session: undefined });
-  }
-  const error = 'The console is off. Add console.tokens to the configuration and restart.';
-  response.status(404).json({ error, code: 'not_found' });
-};

@@ -10,20 +10,10 @@ import type { Session } from './sign-in.ts';
 /** The sections of the side bar, in order: by group, the title of each path. */
 const groups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '': { '/': 'Home' },
-  People: {
-    '/access': 'Access',
-    '/invitations': 'Invitations',
-    '/plans': 'Removals on hold',
-    '/drift': 'Drift',
-  },
+  People: { '/access': 'Access', '/invitations': 'Invitations', '/plans': 'Removals on hold', '/drift': 'Drift' },
   Work: { '/work': 'Work', '/budgets': 'Budgets' },
   Marketplace: { '/installs': 'Customers', '/contracts': 'Contracts', '/deliveries': 'Deliveries' },
-  System: {
-    '/notifications': 'Alerts',
-    '/acts': 'Audit log',
-    '/doctor': 'Doctor',
-    '/settings': 'Settings',
-  },
+  System: { '/notifications': 'Alerts', '/acts': 'Audit log', '/doctor': 'Doctor', '/settings': 'Settings' },
 };
 
 const titles = new Map(Object.values(groups).flatMap((sections) => Object.entries(sections)));

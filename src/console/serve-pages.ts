@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { type ErrorRequestHandler, type Request, Router } from 'express';
 import { html } from 'hono/html';
 import { AppError, httpStatusOf, toAppError } from '../domain/errors.ts';
+import { badRequestStatusOf } from '../lib/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import { countWaiting } from '../operations/members.ts';
 import type { Changes } from './changes.ts';
@@ -16,8 +16,8 @@ import { downloadBody, showAct, showBudget, showDelivery, showDoctor, showSettin
 import { downloadWork, showContractWork, showHeld, showWork } from './pages/work-pages.ts';
 import { createHostCheck, needSession, readForm, refuseForged, safePath, toPageRequest } from './request.ts';
 import { actViews, acts as operationActs } from './run-operation.ts';
-import type { Session } from './sign-in.ts';
-import { addSignIn, type SessionOf, type SignIn } from './sign-in-page.ts';
+import type { Session, Sessions } from './sign-in.ts';
+import { addSignIn, type SignIn } from './sign-in-page.ts';
 
 /** Every page of the console, and every act. */
 export const views: readonly View[] = [
@@ -44,7 +44,6 @@ export const views: readonly View[] = [
 ];
 
 export const acts: readonly Act[] = [
-  // An address without a view: a page that reports a problem is then not reloaded by the script.
   { path: '/connect/now', act: connect },
   { path: '/plans/:plan/approve', act: approve },
   { path: '/plans/:plan/reject', act: reject },
@@ -54,7 +53,7 @@ export const acts: readonly Act[] = [
 /** The way of a request to a page: host, session, CSRF token, role, and then the page itself. */
 export function createPages(ctx: ConsoleContext, changes: Changes, signIn: SignIn): Router {
   const { clock } = ctx;
-  const sessionOf = createSessionOf(signIn);
+  const { sessions } = signIn;
   const notices = createNotices();
   const router = Router();
   router.use(securityHeaders);
@@ -64,15 +63,15 @@ export function createPages(ctx: ConsoleContext, changes: Changes, signIn: SignI
     response.set('Cache-Control', 'no-store');
     next();
   });
-  addSignIn(router, sessionOf, signIn);
+  addSignIn(router, signIn);
 
   router.get('/changes', (request, response) => {
-    needSession(sessionOf(request));
+    needSession(sessions.read(request));
     changes.follow(response);
   });
   for (const { path, show } of views) {
     router.get(path, async (request, response) => {
-      const session = sessionOf(request);
+      const session = sessions.read(request);
       if (session === undefined) {
         response.redirect(303, `/sign-in?${new URLSearchParams({ back: request.originalUrl })}`);
         return;
@@ -84,7 +83,7 @@ export function createPages(ctx: ConsoleContext, changes: Changes, signIn: SignI
   }
   for (const { path, act } of acts) {
     router.post(path, async (request, response) => {
-      const session = needSession(sessionOf(request));
+      const session = needSession(sessions.read(request));
       const form = await readForm(request);
       refuseForged(request, session, form);
       if (session.operator.role !== 'operator') throw new AppError('forbidden', 'A viewer cannot do this');
@@ -96,7 +95,7 @@ export function createPages(ctx: ConsoleContext, changes: Changes, signIn: SignI
   router.use(() => {
     throw new AppError('not_found', 'There is no such page');
   });
-  router.use(createErrorPage(ctx.logger, sessionOf));
+  router.use(createErrorPage(ctx.logger, sessions));
   return router;
 }
 
@@ -124,16 +123,10 @@ function createNotices() {
   };
 }
 
-function createSessionOf({ sessions, alwaysSignedIn }: SignIn): SessionOf {
-  // No page of another site can read it, because the host check refuses names that strangers point here.
-  const csrf = randomBytes(16).toString('hex');
-  return alwaysSignedIn === undefined ? sessions.read : () => ({ operator: alwaysSignedIn, csrf });
-}
-
 /** Only the log has the cause of an unexpected error. */
-function createErrorPage(logger: Logger, sessionOf: SessionOf): ErrorRequestHandler {
+function createErrorPage(logger: Logger, sessions: Sessions): ErrorRequestHandler {
   return async (thrown, request, response, _next) => {
-    const refused = refusalOf(thrown);
+    const refused = badRequestStatusOf(thrown);
     const error = refused === undefined ? toAppError(thrown) : new AppError('invalid', 'This request cannot be read');
     const isOwn = error.code !== 'internal';
     if (!isOwn) logger.error({ err: error, path: request.path }, 'A page of the console failed');
@@ -148,7 +141,7 @@ function createErrorPage(logger: Logger, sessionOf: SessionOf): ErrorRequestHand
       status,
     };
     response.set('Cache-Control', 'no-store');
-    await send(response, page, { path: request.path, session: sessionOf(request) });
+    await send(response, page, { path: request.path, session: sessions.read(request) });
   };
 }
 
@@ -157,11 +150,4 @@ function pageBefore({ headers: { referer, host } }: Request): string | undefined
   if (referer === undefined || !URL.canParse(referer)) return undefined;
   const url = new URL(referer);
   return url.host === host ? safePath(`${url.pathname}${url.search}`) : undefined;
-}
-
-/** The status with which Express itself refuses a request: it cannot decode the address, or a condition is not met. */
-function refusalOf(thrown: unknown): number | undefined {
-  const isOwn = thrown instanceof AppError || !(thrown instanceof Error);
-  const status = !isOwn && 'status' in thrown ? Number(thrown.status) : 500;
-  return status >= 400 && status < 500 ? status : undefined;
 }

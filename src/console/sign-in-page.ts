@@ -1,20 +1,18 @@
-import type { Request, Response, Router } from 'express';
+import type { Response, Router } from 'express';
 import { html } from 'hono/html';
 import { AppError } from '../domain/errors.ts';
 import { send } from './layout.ts';
 import type { Html } from './page.ts';
 import { isFromElsewhere, needSession, queryOf, readForm, refuseForged, safePath } from './request.ts';
-import type { Session, Sessions, SharedWithApi, SignInLink, TokenOwner } from './sign-in.ts';
+import type { Sessions, SharedWithApi, SignInLink, TokenOwner } from './sign-in.ts';
 
-export interface SignIn extends SharedWithApi {
+export interface SignIn extends Omit<SharedWithApi, 'alwaysSignedIn'> {
   sessions: Sessions;
   signInLink: SignInLink | undefined;
 }
 
-export type SessionOf = (request: Request) => Session | undefined;
-
 /** Signs in with a token or with the link that `gangway start` prints, and signs out. */
-export function addSignIn(router: Router, sessionOf: SessionOf, signIn: SignIn): void {
+export function addSignIn(router: Router, signIn: SignIn): void {
   const { tokens, limit, refused, sessions, signInLink } = signIn;
   const show = (response: Response, body: Html, status = 200) =>
     send(response, { title: 'Sign in', body, status }, { path: '/', session: undefined });
@@ -29,12 +27,12 @@ export function addSignIn(router: Router, sessionOf: SessionOf, signIn: SignIn):
 
   router.get('/sign-in', async (request, response) => {
     const back = safePath(queryOf(request).get('back'));
-    if (sessionOf(request) !== undefined) return response.redirect(303, back);
+    if (sessions.read(request) !== undefined) return response.redirect(303, back);
     await show(response, tokenForm(back));
   });
 
   router.get('/sign-in/:code', async (request, response) => {
-    if (sessionOf(request) !== undefined) return response.redirect(303, '/');
+    if (sessions.read(request) !== undefined) return response.redirect(303, '/');
     await show(response, linkForm(request.params.code));
   });
 
@@ -60,7 +58,7 @@ export function addSignIn(router: Router, sessionOf: SessionOf, signIn: SignIn):
   });
 
   router.post('/sign-out', async (request, response) => {
-    refuseForged(request, needSession(sessionOf(request)), await readForm(request));
+    refuseForged(request, needSession(sessions.read(request)), await readForm(request));
     sessions.close(request, response);
     response.redirect(303, '/sign-in');
   });

@@ -129,6 +129,13 @@ export function urlOf({ host, port }: { host: string; port: number }): string {
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;
 }
 
+/** The status of an error that Express or a body parser throws for a bad request; undefined for any other error. */
+export function badRequestStatusOf(thrown: unknown): number | undefined {
+  if (thrown instanceof AppError || !(thrown instanceof Error) || !('status' in thrown)) return undefined;
+  const status = Number(thrown.status);
+  return status >= 400 && status < 500 ? status : undefined;
+}
+
 /** @param contentEncoding the header, whose names may be in any case (RFC 9110, 8.4.1) */
 export function isCompressed(contentEncoding = ''): boolean {
   return !['', 'identity'].includes(contentEncoding.trim().toLowerCase());

@@ -3,6 +3,7 @@ import type { ErrorRequestHandler, Request, Response } from 'express';
 import { AppError, httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
+import { badRequestStatusOf } from '../lib/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createQuiet, type Quiet } from '../lib/quiet.ts';
@@ -41,7 +42,7 @@ function setHead(response: Response, { code, retryAfterMs }: AppError): Response
 export function createErrorHandler(logger: Logger, quiet: Quiet): ErrorRequestHandler {
   return (thrown, _request, response, next) => {
     if (response.headersSent) return next(thrown);
-    if (isBadRequest(thrown)) {
+    if (badRequestStatusOf(thrown) !== undefined) {
       return sendError(response, new AppError('invalid', 'The request could not be read'));
     }
     const { code } = toAppError(thrown);
@@ -51,12 +52,6 @@ export function createErrorHandler(logger: Logger, quiet: Quiet): ErrorRequestHa
     }
     sendError(response, new AppError(code, 'The request could not be handled now'));
   };
-}
-
-/** Express puts a status on errors that the client caused. */
-function isBadRequest(thrown: unknown): boolean {
-  const { status } = thrown as { status?: unknown };
-  return !(thrown instanceof AppError) && typeof status === 'number' && status < 500;
 }
 
 export interface ReportingParts {

@@ -32,7 +32,7 @@ describeAnyDatabase('an act with a key', (openFresh) => {
     answerOnce(ctx, { key: given.key ?? 'k1', request: given.request ?? 'approve 1' }, given.run ?? act);
   const rows = () => ctx.database.kysely.selectFrom('keptAnswer').selectAll().orderBy('id').execute();
 
-  it('is done once, and answered alike for a day', async () => {
+  it('runs once, and gets the same answer for a day', async () => {
     const first = await once();
     expect(first).toEqual({ status: 200, body: { secret: 'open sesame', number: 1 }, isReplayed: false });
     clock.advance(24 * hourMs);
@@ -42,13 +42,13 @@ describeAnyDatabase('an act with a key', (openFresh) => {
     expect(await once({ key: 'k2' })).toMatchObject({ body: { number: 3 }, isReplayed: false });
   });
 
-  it('is refused where the key came with another request', async () => {
+  it('is refused if the key was used for another request', async () => {
     await once();
     await expect(once({ request: 'approve 2' })).rejects.toMatchObject({ code: 'key_reused' });
     expect(acts).toBe(1);
   });
 
-  it('is refused while it is under way, and after it was cut off', async () => {
+  it('is refused while it is running, and after it was interrupted', async () => {
     let goOn = () => {};
     const gate = new Promise<void>((resolve) => {
       goOn = resolve;
@@ -65,7 +65,7 @@ describeAnyDatabase('an act with a key', (openFresh) => {
     expect(acts).toBe(1);
   });
 
-  it('is done by one alone, however many ask at once', async () => {
+  it('runs only once, however many requests come at once', async () => {
     const asked = await Promise.allSettled(Array.from({ length: 8 }, () => once()));
     expect(acts).toBe(1);
     for (const { status, ...rest } of asked) {
@@ -74,7 +74,7 @@ describeAnyDatabase('an act with a key', (openFresh) => {
     }
   });
 
-  it('keeps a refusal, and forgets what failed for now', async () => {
+  it('keeps a refusal, but not a temporary failure', async () => {
     const refuse = async () => {
       acts += 1;
       throw new AppError('conflict', 'It was decided before');
@@ -90,7 +90,7 @@ describeAnyDatabase('an act with a key', (openFresh) => {
     expect(await once({ key: 'k2' })).toMatchObject({ status: 200, isReplayed: false });
   });
 
-  it('is not repeated after an error of which it is not known what was done', async () => {
+  it('is not repeated after an unexpected error, because nobody knows what was done', async () => {
     const breakOff = async () => {
       acts += 1;
       throw new TypeError('of something undefined');
@@ -100,14 +100,14 @@ describeAnyDatabase('an act with a key', (openFresh) => {
     expect(acts).toBe(1);
   });
 
-  it('lies in the database without key, request or answer in clear', async () => {
+  it('is stored without key, request or answer in plain text', async () => {
     await once({ key: 'otto and k1', request: 'take invitation 7' });
     const [row] = await rows();
     const text = JSON.stringify({ ...row, answer: row?.answer?.toString('latin1') });
     for (const clear of ['otto', 'invitation', 'sesame']) expect(text).not.toContain(clear);
   });
 
-  it('is forgotten after a day, although no other key comes', async () => {
+  it('is deleted after a day, even if no other key comes', async () => {
     await once();
     clock.advance(12 * hourMs);
     await once({ key: 'k2' });

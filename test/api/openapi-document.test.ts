@@ -4,8 +4,8 @@ import { createDocument, operations } from '../../src/api/openapi-document.ts';
 // As it is sent.
 const document = JSON.parse(JSON.stringify(createDocument()));
 
-describe('the document of the API', () => {
-  it('has every operation, by a name of its own', () => {
+describe("the API's document", () => {
+  it('has every operation, each with a unique name', () => {
     expect(document.openapi).toMatch(/^3\.1\./);
     const described = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.entries(item as Record<string, { operationId: string }>).map(([method, { operationId }]) => [
@@ -18,7 +18,7 @@ describe('the document of the API', () => {
     expect(new Set(operations.map(({ id }) => id)).size).toBe(operations.length);
   });
 
-  it('refers to nothing that it does not have', () => {
+  it('has no broken references', () => {
     const refs = new Set<string>();
     JSON.stringify(document, (key, value) => {
       if (key === '$ref') refs.add(value);
@@ -35,7 +35,7 @@ describe('the document of the API', () => {
   });
 
   it.each(operations.map((operation) => [operation.id, operation] as const))(
-    '%s names what is open in its address, and nothing else',
+    '%s declares exactly the parameters of its address',
     (_, { path, params, method }) => {
       const open = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       expect(Object.keys(params.shape)).toEqual(open);

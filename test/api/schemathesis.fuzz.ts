@@ -10,14 +10,14 @@ import { consoleTokens } from '../support/visitor.ts';
 import { installPythonPackage } from '../tools/python-package.ts';
 
 /**
- * Requests that are made up from the API's own document, those that fit it and those that do not: schemathesis, which
- * is installed from Python's index.
+ * Sends requests that are generated from the API's own document, valid and invalid ones, with schemathesis from Python's
+ * index.
  */
 
 const minuteMs = 60_000;
 const bin = await installPythonPackage('schemathesis', ['schemathesis==4.32.5']);
 
-/** A bridge with people, contracts, deliveries, and a plan that waits. */
+/** A bridge with people, contracts, deliveries, and an open plan. */
 async function openWorld() {
   const journey = await openJourney(sqlite);
   const { customer, sandbox, quiet, pass, deliver } = journey;
@@ -44,15 +44,15 @@ describe.skipIf(bin === null)('schemathesis', () => {
 });
 
 /**
- * What fits the document is done, or refused for what there is: never with 400, which says that it does not fit. A
- * made-up cursor, or a key that is used twice, is such a refusal.
+ * A valid request is never answered with 400, which means that it is not valid. It may be refused for another reason, such
+ * as an invented cursor or a key that is used twice.
  */
 const settings = `[checks]
 positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "424"]
 negative_data_rejection.expected-statuses = ["400", "401", "403", "404", "405", "409", "413", "415", "422", "431"]
 `;
 
-/** Always the same requests, so that one which is red can be sent again. */
+/** Always sends the same requests, so that a failure can be repeated. */
 async function fuzz(consoleUrl: string, token: string, examples: number): Promise<{ output: string; code: number }> {
   const cwd = createFolder();
   writeFileSync(path.join(cwd, 'schemathesis.toml'), settings);

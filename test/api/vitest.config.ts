@@ -4,7 +4,7 @@ import { compileOnce } from '../support/compile-once.ts';
 
 compileOnce();
 
-/** What sends whatever the API's own document allows, and what it does not: schemathesis, which npm does not bring. */
+/** Tests that need schemathesis, which npm does not provide. */
 export default defineConfig({
   plugins: [bundledThreads],
   test: {

@@ -35,7 +35,7 @@ async function act(id: string, answer: object) {
   return await found?.act(request, takingLong(answer) as ConsoleContext);
 }
 
-it('lost an invitation that took longer than a second, as no page showed it and it is shown once', async () => {
+it('shows an invitation that takes longer than a second, which was lost because it is shown only once', async () => {
   const page = await act('membersInvitation', {
     membershipId: 1,
     invitation: { kind: 'link', url: 'https://tool/join' },
@@ -43,6 +43,6 @@ it('lost an invitation that took longer than a second, as no page showed it and 
   expect(String(await (page as { body: unknown }).body)).toContain('https://tool/join');
 });
 
-it('leads to the page of an act that takes longer than a second', async () => {
+it('redirects to the page of an act that takes longer than a second', async () => {
   expect(await act('membersConverge', { membershipId: 1 })).toEqual({ redirect: '/started/a1' });
 });

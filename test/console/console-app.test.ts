@@ -49,7 +49,7 @@ describeAnyDatabase('the console', (openFresh) => {
       clock: { now: engine.clock.now, takeLatest: engine.clock.now },
       installs: new Map(installs.map((install) => [install, inStudio()])),
       config: Config.parse({ console: wanted === undefined ? {} : { token: wanted } }),
-      // No page is asked for here.
+      // No page is requested here.
       registry: {} as InstallRegistry,
       channels: [],
       examine: async () => [],
@@ -65,7 +65,7 @@ describeAnyDatabase('the console', (openFresh) => {
     );
   }
 
-  it('says to a browser what to do while the console is off, and to a program in JSON', async () => {
+  it('tells browsers and programs how to turn the console on while it is off', async () => {
     const page = await open().get('/plans').set('Accept', 'text/html,application/xhtml+xml,*/*;q=0.8').expect(404);
     expect(page.headers).toMatchObject({
       'content-type': expect.stringMatching('text/html'),
@@ -81,7 +81,7 @@ describeAnyDatabase('the console', (openFresh) => {
     }
   });
 
-  /** A loop whose every run waits for the test. */
+  /** A loop that the test controls. */
   function openLoop(name: string, run: () => Promise<'idle'> = async () => 'idle'): Loop {
     const { clock, logger } = engine;
     const loop = createLoop({ name, intervalMs: 1000, stallMs: 60_000, run, clock, logger });
@@ -89,19 +89,14 @@ describeAnyDatabase('the console', (openFresh) => {
     return loop;
   }
 
-  it('says that it lives, without a token', async () => {
-    const answer = await open({ token }).get('/healthz').expect(200);
+  it('is healthy while every loop runs, and says so without a token', async () => {
+    const loops = [openLoop('intake'), openLoop('converge studio')];
+    const answer = await open({ loops, token }).get('/healthz').expect(200);
     expect(answer.body).toEqual({ status: 'ok' });
     expect(answer.headers).not.toHaveProperty('x-powered-by');
   });
 
-  it('is well while every loop goes round', async () => {
-    const loops = [openLoop('intake'), openLoop('converge studio')];
-    const answer = await open({ loops, token }).get('/healthz').expect(200);
-    expect(answer.body).toEqual({ status: 'ok' });
-  });
-
-  it('is ready as long as a delivery can be stored and is to come here', async () => {
+  it('is ready while deliveries can be stored and it is not draining', async () => {
     const readyz = (status: number) => open({ token }).get('/readyz').expect(status);
     expect((await readyz(200)).body).toEqual({ status: 'ok' });
 
@@ -116,7 +111,7 @@ describeAnyDatabase('the console', (openFresh) => {
     expect((await readyz(503)).body).toEqual({ status: 'draining' });
   });
 
-  it('names the loop that hangs, and takes it back when it goes on', async () => {
+  it('reports a stalled loop until it goes on', async () => {
     let goOn = () => {};
     let runs = 0;
     const hanging = openLoop('read', () => {
@@ -143,7 +138,7 @@ describeAnyDatabase('the console', (openFresh) => {
     );
     const answer = await healthz().expect(503);
     expect(answer.body).toEqual({ status: 'stalled', stalled: ['read'] });
-    // Deliveries are stored all the same.
+    // Deliveries are still stored.
     await open({ loops: [sound, hanging] })
       .get('/readyz')
       .expect(200);
@@ -158,7 +153,7 @@ describeAnyDatabase('the console', (openFresh) => {
     goOn();
   });
 
-  it('measures what lies in the database', async () => {
+  it('measures what is in the database', async () => {
     const tool = createMemoryTool();
     await engine.deliver([
       fullEvent({ type: 'contract.started', trainer: 'cmu1', contract: 'cmc1' }),
@@ -186,7 +181,7 @@ describeAnyDatabase('the console', (openFresh) => {
     expect(after.text).not.toContain('state="active"');
   });
 
-  it('shows which instances run, and how long ago each was heard of', async () => {
+  it('shows which instances are running, and the age of each heartbeat', async () => {
     const beat = (id: string, secondsAgo: number) => {
       const beatAt = instantIn(engine.clock, -secondsAgo * 1000);
       const instance = {
@@ -217,7 +212,7 @@ describeAnyDatabase('the console', (openFresh) => {
     ]);
   });
 
-  it('says how old the oldest is of each kind that waits, and 0 where nothing waits', async () => {
+  it('shows the age of the oldest thing of each kind that waits, and 0 if nothing waits', async () => {
     const ages = async () => {
       const { text } = await open().get('/metrics').expect(200);
       const found = text.matchAll(/^gangway_oldest_waiting_seconds{kind="(\w+)"} (.*)$/gm);
@@ -239,7 +234,7 @@ describeAnyDatabase('the console', (openFresh) => {
     expect(await ages()).toEqual({ ...nothing, removal: 60 });
   });
 
-  it('says how long ago each install was read, and nothing of one that is gone', async () => {
+  it('shows how long ago each install was read, and omits removed installs', async () => {
     const incident = createIncident(engine.database);
     const ageOf = async (installs: string[]) => {
       const { text } = await open({ installs }).get('/metrics').expect(200);
@@ -257,12 +252,12 @@ describeAnyDatabase('the console', (openFresh) => {
     expect(without).toContain('gangway_oldest_waiting_seconds{kind="install_read"} 0');
   });
 
-  it('shows every kind of alert before the first is raised', async () => {
+  it('shows every kind of alert before one is raised', async () => {
     const { text } = await open().get('/metrics').expect(200);
     for (const kind of alertKinds) expect(text).toContain(`gangway_alerts_total{kind="${kind}"} 0`);
   });
 
-  it('counts each removed member, and no other', async () => {
+  it('counts each removed member and nobody else', async () => {
     const incident = createIncident(engine.database);
     await incident.takeAll('contract.started', numbers.slice(0, 9).map(wishOf));
     await incident.settle();
@@ -294,12 +289,12 @@ describeAnyDatabase('the console', (openFresh) => {
     const { text } = await open().get('/metrics').expect(200);
     expect(removed.length).toBeGreaterThan(5);
     expect(text).toContain(`gangway_removals_total{install="acme"} ${removed.length}\n`);
-    // Another process has removed them and counted it. This process shows the count too.
+    // Another process removed and counted them, and this process shows the count too.
     const { values } = await engine.metrics.removalDecisions.get();
     expect(values).toEqual([]);
   });
 
-  it('has no person in its metrics, and nothing secret', async () => {
+  it('has no personal data and no secrets in its metrics', async () => {
     await engine.deliver([fullEvent({ type: 'contract.started' })]);
     await engine.takeIn();
     await convergeDue(engine, createMemoryTool());
@@ -313,7 +308,7 @@ describeAnyDatabase('the console', (openFresh) => {
     ['a longer one', 'Bearer console-secret!'],
     ['another scheme', `Basic ${Buffer.from(`:${token}`).toString('base64')}`],
     ['no scheme', token],
-  ])('refuses its metrics to a request with %s', async (_, authorization) => {
+  ])('refuses metrics to a request with this token: %s', async (_, authorization) => {
     const asked = open({ token }).get('/metrics');
     const answer = await (authorization === undefined ? asked : asked.set('authorization', authorization));
     expect(answer.status).toBe(401);
@@ -321,16 +316,16 @@ describeAnyDatabase('the console', (openFresh) => {
     expect(answer.text).not.toContain('gangway_memberships');
   });
 
-  it('shows its metrics to a request with the token', async () => {
+  it('shows metrics to a request with the token', async () => {
     await open({ token }).get('/metrics').auth(token, { type: 'bearer' }).expect(200);
   });
 
-  it.each(['/', '/metrics/x', '/members', '/%2e%2e/healthz'])('has nothing at %s', async (path) => {
+  it.each(['/', '/metrics/x', '/members', '/%2e%2e/healthz'])('answers 404 at %s', async (path) => {
     const answer = await open().get(path).expect(404);
     expect(answer.body).toMatchObject({ code: 'not_found' });
   });
 
-  it('says that it failed, and nothing of how', async () => {
+  it('reports a failure without details', async () => {
     const kysely = engine.database.kysely.withPlugin({
       transformQuery: ({ node }) => node,
       transformResult: () => Promise.reject(new Error('at row secret-row')),

@@ -10,7 +10,7 @@ import { createFakeClock } from '../support/fake-clock.ts';
 const token = 'a-token-of-twenty-characters';
 const key = randomBytes(32);
 
-/** An instance: `/in` opens a session by a token, `/` says whose session it is. */
+/** An instance: `/in` opens a session with a token, and `/` returns its operator. */
 function openInstance(tokens: Record<string, { token: string; role: Role }>, secretKey = key) {
   const box = createSecretBox(secretKey);
   const owners = createConsoleTokens(new Map(Object.entries(tokens)), box);
@@ -33,7 +33,7 @@ async function signIn(instance: ReturnType<typeof openInstance>): Promise<string
 describe('a session', () => {
   const ada = { ada: { token, role: 'viewer' as const } };
 
-  it('is known to every instance with the same key, with the role of today', async () => {
+  it('is valid on every instance with the same key, with the current role', async () => {
     const cookie = await signIn(openInstance(ada));
     const other = openInstance({ ada: { token, role: 'operator' } });
     expect((await other.get('/').set('cookie', cookie)).body).toEqual({ name: 'ada', role: 'operator' });
@@ -42,14 +42,14 @@ describe('a session', () => {
   it.each([
     ['the token was changed', openInstance({ ada: { token: 'another-token-of-ada', role: 'viewer' } })],
     ['the token was removed', openInstance({ ben: { token: 'the-only-token-there-is', role: 'viewer' } })],
-    ['the token is now of another name', openInstance({ ben: { token, role: 'operator' } })],
-    ['the key is another one', openInstance(ada, randomBytes(32))],
+    ['the token now has another name', openInstance({ ben: { token, role: 'operator' } })],
+    ['the secret key is another one', openInstance(ada, randomBytes(32))],
   ])('is over when %s', async (_, instance) => {
     const cookie = await signIn(openInstance(ada));
     expect((await instance.get('/').set('cookie', cookie)).body).toBeNull();
   });
 
-  it('is none for a cookie that was changed, cut off or made up', async () => {
+  it('is not opened by a cookie that was changed, cut off or invented', async () => {
     const instance = openInstance(ada);
     const cookie = await signIn(instance);
     const last = cookie.endsWith('A') ? 'B' : 'A';

@@ -15,7 +15,7 @@ import { describeAnyDatabase } from '../support/tries.ts';
 const at = '2026-03-15T12:00:00.000Z';
 const later = '2026-03-15T12:10:00.000Z';
 
-describeAnyDatabase('the oldest of what waits', (openFresh) => {
+describeAnyDatabase('the oldest thing that waits', (openFresh) => {
   let engine: Engine;
 
   beforeEach(async () => {
@@ -52,7 +52,7 @@ describeAnyDatabase('the oldest of what waits', (openFresh) => {
     expect(await listOldestWaiting(engine.database)).toEqual([]);
   });
 
-  it('is a delivery that is not handled', async () => {
+  it('may be a delivery that is not handled', async () => {
     await engine.deliver([started(1)]);
     engine.clock.advance(10 * minutes);
     await engine.deliver([started(2), started(3)]);
@@ -64,7 +64,7 @@ describeAnyDatabase('the oldest of what waits', (openFresh) => {
     expect(kinds).not.toContain('delivery');
   });
 
-  it('is a contract and an install that are to be read, by install', async () => {
+  it('may be a contract or an install to read, for each install', async () => {
     await inTransaction(engine.database, async (tx) => {
       await requestReads(tx, [{ install: 'acme', contractId: 'cmc1' }], later);
       await requestReads(tx, [{ install: 'acme', contractId: 'cmc2' }], at);
@@ -82,7 +82,7 @@ describeAnyDatabase('the oldest of what waits', (openFresh) => {
     );
   });
 
-  it('is a trainer to be let in, with an address and without', async () => {
+  it('may be a trainer to let in, with or without an address', async () => {
     await takeInBoth({});
     expect(await listOldestWaiting(engine.database)).toEqual([oldest('membership')]);
     await convergeDue(engine, createMemoryTool());
@@ -91,7 +91,7 @@ describeAnyDatabase('the oldest of what waits', (openFresh) => {
     expect(await listOldestWaiting(engine.database)).toEqual([oldest('work_email', later)]);
   });
 
-  it('is a trainer to be removed, from when the removal is due', async () => {
+  it('may be a trainer to remove, since the removal became due', async () => {
     const tool = createMemoryTool();
     await engine.apply([started(1)]);
     await convergeDue(engine, tool);
@@ -101,7 +101,7 @@ describeAnyDatabase('the oldest of what waits', (openFresh) => {
     expect(await listOldestWaiting(engine.database)).toEqual([]);
   });
 
-  it('is an open plan, and no decided one', async () => {
+  it('may be an open plan, but not a decided one', async () => {
     await fill('plan', [
       { install: 'acme', state: 'rejected', created_at: at, decided_at: later },
       { install: 'acme', state: 'open', created_at: later },
@@ -109,7 +109,7 @@ describeAnyDatabase('the oldest of what waits', (openFresh) => {
     expect(await listOldestWaiting(engine.database)).toEqual([oldest('removal_held', later)]);
   });
 
-  it('is an invitation of a trainer who is wanted, until it is delivered', async () => {
+  it('may be the invitation of a wanted trainer, until it is delivered', async () => {
     await takeInBoth({});
     await convergeDue(engine, createMemoryTool());
     await inviteAll(engine);
@@ -124,7 +124,7 @@ describeAnyDatabase('the oldest of what waits', (openFresh) => {
     expect(await listOldestWaiting(engine.database)).toEqual([oldest('removal', later)]);
   });
 
-  it('is a lowering that is held, and a message that is not sent', async () => {
+  it('may be a held lowering or an unsent notification', async () => {
     const day = { install: 'acme', contract_id: 'cmc1', trainer_id: 'cmu1', state: 'answered', report_id: 'r' };
     await fill('usage_ledger', [
       { ...day, day: '2026-03-01', sent_at: at, lowering_held_at: later },
@@ -164,11 +164,11 @@ describeAnyDatabase('the oldest of what waits', (openFresh) => {
     ['notification', 'dispatch_settled'],
   ];
 
-  it.each(indexes)('is found without reading a whole table: %s, by %s', async (kind, index) => {
+  it.each(indexes)('is found without reading a whole table: %s, with the index %s', async (kind, index) => {
     const { dialect, kysely } = engine.database;
     const plan = await kysely.transaction().execute(async (tx) => {
       if (dialect === 'sqlite') return await sql`explain query plan ${oldestWaiting[kind]}`.execute(tx);
-      // Tables that are empty are read whole, unless that is forbidden as far as there is an index.
+      // Empty tables are read whole unless that is forbidden.
       await sql`set local enable_seqscan = off`.execute(tx);
       return await sql`explain ${oldestWaiting[kind]}`.execute(tx);
     });

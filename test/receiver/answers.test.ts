@@ -19,7 +19,7 @@ import { describeAnyDatabase } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
 describeAnyDatabase('a delivery', (openFresh) => {
-  it('is accepted once, and a duplicate ever after, whatever its delivery id', async () => {
+  it('is accepted once and then a duplicate, whatever its delivery id', async () => {
     const receiver = await openReceiver(await openFresh());
     const answers = [];
     for (const id of ['d-1', 'd-1', 'd-2', '']) {
@@ -34,7 +34,7 @@ describeAnyDatabase('a delivery', (openFresh) => {
     expect(await receiver.stored()).toHaveLength(1);
   });
 
-  it('is accepted with a delivery id that is known with another body, and counted', async () => {
+  it('with a known delivery id and another body is accepted, and counted', async () => {
     const receiver = await openReceiver(await openFresh());
     await receiver.deliver(contractStarted(1), withId('d-1'));
     const answer = await receiver.deliver(contractStarted(2), withId('d-1'));
@@ -44,7 +44,7 @@ describeAnyDatabase('a delivery', (openFresh) => {
     expect(values).toEqual([expect.objectContaining({ labels: { install: 'acme' }, value: 1 })]);
   });
 
-  it('is not a duplicate of the same body sent to another install', async () => {
+  it('is not a duplicate of the same body for another install', async () => {
     const receiver = await openReceiver(await openFresh());
     const body = contractStarted();
     await receiver.deliver(body, withId('d-1'));
@@ -54,14 +54,14 @@ describeAnyDatabase('a delivery', (openFresh) => {
     expect(values).toEqual([]);
   });
 
-  it('of a type that nothing uses is ignored, and remembered without its body', async () => {
+  it('of an unused event type is ignored, and stored without its body', async () => {
     const receiver = await openReceiver(await openFresh());
     const answer = await receiver.deliver('{"type":"freelancer.renamed","resourceId":"x"}');
     expect(answer).toMatchObject({ status: 200, body: { status: 'ignored' } });
     expect(await receiver.stored()).toMatchObject([{ state: 'ignored', body: Buffer.alloc(0) }]);
   });
 
-  it('that is signed but is no event is kept as unprocessable', async () => {
+  it('that is signed but not an event is stored as unprocessable', async () => {
     const receiver = await openReceiver(await openFresh());
     expect(await answersTo(receiver, notEvents)).toEqual(
       notEvents.map(([name]) => [name, 200, { status: 'unprocessable' }]),
@@ -71,14 +71,14 @@ describeAnyDatabase('a delivery', (openFresh) => {
     expect(new Set(stored.map(({ state }) => state))).toEqual(new Set(['unprocessable']));
   });
 
-  it('that is an event is accepted, however odd the rest of it', async () => {
+  it('that is an event is accepted, however odd its other fields', async () => {
     const receiver = await openReceiver(await openFresh());
     expect(await answersTo(receiver, oddEvents)).toEqual(
       oddEvents.map(([name]) => [name, 200, { status: 'accepted' }]),
     );
   });
 
-  it('is kept byte for byte with the few headers that matter', async () => {
+  it('is stored byte for byte, with only the headers that matter', async () => {
     const receiver = await openReceiver(await openFresh());
     const body = Buffer.concat([
       Buffer.from(`\uFEFF \r\n${contractStarted()}\n`),
@@ -111,7 +111,7 @@ describeAnyDatabase('a delivery', (openFresh) => {
     ]);
   });
 
-  it('is understood under either header prefix, and under both, which was answered 401, if they say the same', async () => {
+  it('is accepted under either header prefix, and under both if they agree, which was answered 401', async () => {
     const receiver = await openReceiver(await openFresh());
     const { url, signatureOf } = receiver;
     const send = (body: string, names: string[], signature = signatureOf(body)) =>
@@ -142,8 +142,8 @@ describeAnyDatabase('a delivery', (openFresh) => {
 
   it.each([
     ['known', 'acme'],
-    ['connected a moment ago', 'initech'],
-  ])('signed with a secret that another process has stored meanwhile is accepted: install %s', async (_, install) => {
+    ['just connected', 'initech'],
+  ])('signed with a secret that another process has just stored is accepted (install %s)', async (_, install) => {
     const stored = 'whsec_bWFkZS1ieS1hLWNvbW1hbmQ';
     let loads = 0;
     const receiver = await openReceiver(await openFresh(), {
@@ -168,7 +168,7 @@ describeAnyDatabase('a delivery', (openFresh) => {
     expect(await receiver.stored()).toHaveLength(150);
   });
 
-  it('that the database refuses is answered 500 alone; its neighbours are stored', async () => {
+  it('that the database refuses is answered 500, and the others in its group are stored', async () => {
     const database = await openFresh();
     await refuseDeliveryId(database, 'd-7');
     const groups: number[] = [];
@@ -183,7 +183,7 @@ describeAnyDatabase('a delivery', (openFresh) => {
     const answering = Array.from({ length: 20 }, (_, number) =>
       receiver.deliver(contractStarted(number), withId(`d-${number}`)),
     );
-    await until('all are handed over', receiver.handedOver, (count) => count === 20);
+    await until('all reach the inbox', receiver.handedOver, (count) => count === 20);
     open();
     const answers = await Promise.all(answering);
     expect(answers.map(({ status }) => status)).toEqual(
@@ -200,7 +200,7 @@ describeAnyDatabase('a delivery', (openFresh) => {
 });
 
 describe('a receiver that cannot store', () => {
-  it('answers 503 and no more while the SQLite disk is full, and 200 when it is not', async () => {
+  it('answers 503 without details while the SQLite disk is full, and 200 afterwards', async () => {
     const database = openForTest(await sqlite.createMigrated());
     const receiver = await openReceiver(database);
     await sql`pragma max_page_count = 1`.execute(database.kysely);
@@ -210,7 +210,7 @@ describe('a receiver that cannot store', () => {
     expect((await receiver.deliver(big)).body).toEqual({ status: 'accepted' });
   });
 
-  it('answers 503 and no more while PostgreSQL refuses connections, and 200 when it does not', async () => {
+  it('answers 503 without details while PostgreSQL refuses connections, and 200 afterwards', async () => {
     const url = await postgres.createMigrated();
     const receiver = await openReceiver(openForTest(url));
     const name = url.slice(url.lastIndexOf('/') + 1);
@@ -221,7 +221,7 @@ describe('a receiver that cannot store', () => {
     expect((await receiver.deliver(contractStarted())).body).toEqual({ status: 'accepted' });
   });
 
-  it('stores nothing of what it answered 503 for', async () => {
+  it('stores nothing that it answered with 503', async () => {
     const database = openForTest(await sqlite.createMigrated());
     const receiver = await openReceiver(database, {
       append: () => () => Promise.reject(new AppError('unavailable', 'The disk said something')),
@@ -233,7 +233,7 @@ describe('a receiver that cannot store', () => {
 });
 
 describe('a receiver that stores in a thread', () => {
-  it('answers, and leaves neither address nor secret nor body in the clear', async () => {
+  it('answers, and stores no address, secret or body in plain text', async () => {
     const database = openForTest(await sqlite.createMigrated());
     let close = async (): Promise<void> => undefined;
     const receiver = await openReceiver(database, {
@@ -286,7 +286,7 @@ const oddEvents: NamedBody[] = [
   ],
 ];
 
-/** Nested as deep as asked, with a 1 in its middle. */
+/** Nested to a depth, with a 1 in the middle. */
 function nested(open: string, depth: number, close: string): string {
   return `${open.repeat(depth)}1${close.repeat(depth)}`;
 }
@@ -309,7 +309,7 @@ function withId(id: string) {
   return { headers: { 'x-opentrain-delivery': id } };
 }
 
-/** Makes one row fail in the database itself, as no input is known to. */
+/** Makes the database refuse one row, which no known input does. */
 async function refuseDeliveryId({ dialect, kysely }: Database, id: string): Promise<void> {
   const statements = {
     sqlite: `create trigger refuse before insert on delivery when new.delivery_id = '${id}'

@@ -53,9 +53,9 @@ describe('a request', () => {
     ['of a form', { 'content-type': 'application/x-www-form-urlencoded' }],
     ['of something like JSON', { 'content-type': 'application/jsonp' }],
     ['of several types', { 'content-type': 'text/plain, application/json' }],
-    ['that is said to be gzip', { 'content-encoding': 'gzip' }],
-    ['that is said to be brotli', { 'content-encoding': 'br' }],
-    ['that is said to be compressed twice', { 'content-encoding': 'gzip, identity' }],
+    ['labelled as gzip', { 'content-encoding': 'gzip' }],
+    ['labelled as brotli', { 'content-encoding': 'br' }],
+    ['labelled as compressed twice', { 'content-encoding': 'gzip, identity' }],
   ])('with a body %s is answered 415', async (_, headers) => {
     const answer = await receiver.deliver(body, { headers });
     expect(answer).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } });
@@ -70,7 +70,7 @@ describe('a request', () => {
     expect(statusOf(await exchange(receiver.port, head, body))).toBe(415);
   });
 
-  it('with a body that is compressed without saying so is stored as it is', async () => {
+  it('with a compressed body that is not labelled so is stored as it is', async () => {
     const compressed = gzipSync(body);
     expect((await receiver.deliver(compressed)).body).toEqual({ status: 'unprocessable' });
     expect((await receiver.stored())[0]?.body).toEqual(compressed);
@@ -78,13 +78,13 @@ describe('a request', () => {
 
   it.each([
     ['in upper case with parameters', { 'content-type': 'Application/JSON ; charset=utf-8' }],
-    ['and the encoding that is none', { 'content-encoding': 'identity' }],
-    ['and the encoding that is none, in capitals, which was answered 415', { 'content-encoding': 'IDENTITY' }],
+    ['and the encoding identity', { 'content-encoding': 'identity' }],
+    ['and the encoding IDENTITY in capitals, which was answered 415', { 'content-encoding': 'IDENTITY' }],
   ])('with its type %s is accepted', async (_, headers) => {
     expect((await receiver.deliver(body, { headers })).body).toEqual({ status: 'accepted' });
   });
 
-  it('of exactly 256 KiB is stored, of one byte more refused', async () => {
+  it('of exactly 256 KiB is stored, and of one byte more refused', async () => {
     const largest = body.padEnd(maxBodyBytes - (Buffer.byteLength(body) - body.length));
     expect((await receiver.deliver(largest)).body).toEqual({ status: 'accepted' });
     expect(await receiver.deliver(`${largest} `)).toMatchObject({ status: 413 });
@@ -103,7 +103,7 @@ describe('a request', () => {
     expect(await receiver.stored()).toEqual([]);
   });
 
-  it('in chunks that grow over 256 KiB is answered 413 before it ends', async () => {
+  it('in chunks that exceed 256 KiB is answered 413 before it ends', async () => {
     const head = requestHead('POST /webhooks/acme', {
       ...signedHeaders(receiver),
       'Transfer-Encoding': 'chunked',
@@ -125,7 +125,7 @@ describe('a request', () => {
   });
 
   it.each([
-    ['a length that is no number', { 'Content-Length': 'many' }],
+    ['a length that is not a number', { 'Content-Length': 'many' }],
     ['two lengths', { 'Content-Length': ['10', '12'] }],
     ['a length and chunks', { 'Content-Length': '10', 'Transfer-Encoding': 'chunked' }],
     ['a header with a control character', { 'X-OpenTrain-Delivery': 'a\u0001b' }],
@@ -155,7 +155,7 @@ describe('a request', () => {
     expect(receiver.log.lines()).toMatchObject([{ reason: 'malformed' }]);
   });
 
-  it('that expects a 100 gets it', async () => {
+  it('that expects 100 Continue gets it', async () => {
     const head = requestHead('POST /webhooks/acme', {
       ...signedHeaders(receiver),
       'Content-Length': Buffer.byteLength(body),
@@ -182,7 +182,7 @@ describe('a request', () => {
       '..%2facme',
       'acme;x',
       'x'.repeat(5000),
-    ])('(%s) is answered as one with a wrong signature is', async (install) => {
+    ])('(%s) is answered like one with a wrong signature', async (install) => {
       const wrong = await receiver.deliver(body, { secret: 'whsec_wrong' });
       const unknown = await receiver.deliver(body, { install });
       expect(unknown.status).toBe(401);
@@ -200,7 +200,7 @@ describe('a request', () => {
     ['a wrong secret', 'no_secret_matched', { secret: 'whsec_wrong' }],
     ['the secret of another install', 'no_secret_matched', { install: 'globex' }],
     ['no signature', 'missing', { headers: { 'x-opentrain-signature': '' } }],
-    ['a signature of another form', 'malformed', { headers: { 'x-opentrain-signature': 'sha256=00' } }],
+    ['a signature in another format', 'malformed', { headers: { 'x-opentrain-signature': 'sha256=00' } }],
   ])('with %s is answered 401, counted, and not stored', async (_, reason, changes) => {
     const answer = await receiver.deliver(body, changes);
     expect(answer).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
@@ -209,7 +209,7 @@ describe('a request', () => {
     expect(await receiver.stored()).toEqual([]);
   });
 
-  it('that is five minutes early or late is answered 401', async () => {
+  it('signed more than five minutes ago or ahead is answered 401', async () => {
     const signature = receiver.signatureOf(body);
     const headers = { 'x-opentrain-signature': signature };
     receiver.clock.advance(301_000);

@@ -7,7 +7,7 @@ function takeAll(share: ByteShare): number {
   for (let taken = 0; ; taken += 1) if (!share.take(1)) return taken;
 }
 
-it('lets one owner have half, and others still have their part', () => {
+it('gives one owner half, and leaves a share for others', () => {
   const budget = createByteBudget(600);
   expect(takeAll(budget.open('a'))).toBe(300);
   expect(takeAll(budget.open('a'))).toBe(0);
@@ -15,7 +15,7 @@ it('lets one owner have half, and others still have their part', () => {
   expect(takeAll(budget.open('c'))).toBe(75);
 });
 
-it('has room again for what is given back, which is given back once', () => {
+it('gets released bytes back, and only once', () => {
   const budget = createByteBudget(600);
   const [first, second] = [budget.open('a'), budget.open('a')];
   expect(first.take(200)).toBe(true);
@@ -26,14 +26,14 @@ it('has room again for what is given back, which is given back once', () => {
   expect(takeAll(second)).toBe(200);
 });
 
-it('does not count what there was no room for', () => {
+it('does not count what it refused', () => {
   const budget = createByteBudget(600);
   const share = budget.open('a');
   expect(share.take(301)).toBe(false);
   expect(share.take(300)).toBe(true);
 });
 
-it('never holds more than it may, and leaves something for each next owner', () => {
+it('never exceeds its limit, and leaves something for the next owner', () => {
   const takes = fc.array(fc.record({ owner: fc.nat(9), bytes: fc.integer({ min: 1, max: 400 }) }));
   const check = fc.property(takes, (asked) => {
     const budget = createByteBudget(1000);

@@ -23,8 +23,8 @@ describe('a connection', () => {
   });
 
   it.each([
-    ['says nothing more after its headers', () => headOf(receiver)],
-    ['ends its body half way', () => `${headOf(receiver)}${body.slice(0, half)}`],
+    ['sends nothing after its headers', () => headOf(receiver)],
+    ['stops half-way through its body', () => `${headOf(receiver)}${body.slice(0, half)}`],
     ['never ends its headers', () => headOf(receiver).slice(0, -2)],
     ['never ends its chunks', () => `${headOf(receiver, { 'Transfer-Encoding': 'chunked' })}5\r\n{"a":\r\n`],
   ])('that %s is answered 408 and closed', async (_, send) => {
@@ -32,11 +32,11 @@ describe('a connection', () => {
     await expectAlive();
   });
 
-  it('that drips its body is answered 408 and closed, however alive it seems', async () => {
+  it('that drips its body is answered 408 and closed, although it is active', async () => {
     const socket = await openSocket(receiver.port);
     const chunks: Buffer[] = [];
     socket.on('data', (chunk) => chunks.push(chunk));
-    // A drop that meets the closed connection is answered by a reset.
+    // A byte that arrives after the connection is closed is answered by a reset.
     socket.on('error', () => undefined);
     const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.write(headOf(receiver));
@@ -51,7 +51,7 @@ describe('a connection', () => {
     ['in its headers', () => headOf(receiver).slice(0, 40)],
     ['in its body', () => `${headOf(receiver)}${body.slice(0, half)}`],
     ['before its last chunk', () => `${headOf(receiver, { 'Transfer-Encoding': 'chunked' })}2\r\n{}\r\n`],
-  ])('that is broken off %s harms no other request', async (_, send) => {
+  ])('that breaks off %s harms no other request', async (_, send) => {
     for (const end of ['end', 'destroy', 'resetAndDestroy'] as const) {
       const socket = await openSocket(receiver.port);
       const closed = once(socket.resume(), 'close');
@@ -64,16 +64,16 @@ describe('a connection', () => {
     expect(receiver.log.text()).toBe('');
   });
 
-  it('that is broken off before the answer still has its delivery stored', async () => {
+  it('that breaks off before the answer still gets its delivery stored', async () => {
     const socket = await openSocket(receiver.port);
     socket.write(`${headOf(receiver)}${body}`);
-    await until('it is handed over', receiver.handedOver, (count) => count === 1);
+    await until('it reaches the inbox', receiver.handedOver, (count) => count === 1);
     socket.resetAndDestroy();
     await until('it is stored', receiver.stored, ({ length }) => length === 1);
     expect((await receiver.deliver(body)).body).toEqual({ status: 'duplicate' });
   });
 
-  it('carries several deliveries one after the other, refused or not', async () => {
+  it('carries several deliveries in a row, refused or not', async () => {
     const one = `${headOf(receiver)}${body}`;
     const wrong = `${headOf(receiver, { 'X-OpenTrain-Signature': noSecretsSignature() })}${body}`;
     const last = one.replace('Content-Type', 'Connection: close\r\nContent-Type');
@@ -93,7 +93,7 @@ describe('a connection', () => {
     return receiver.signatureOf(body, 'whsec_wrong');
   }
 
-  /** The receiver still does its work, and nothing of what was refused was stored. */
+  /** Expects the receiver to work, and nothing refused to be stored. */
   async function expectAlive(): Promise<void> {
     expect(await receiver.stored()).toEqual([]);
     expect((await receiver.deliver(body)).body).toEqual({ status: 'accepted' });
@@ -101,7 +101,7 @@ describe('a connection', () => {
 });
 
 describe('a receiver that stops', () => {
-  it('answers what it has begun, and takes nothing new', async () => {
+  it('answers requests in progress and accepts no new ones', async () => {
     const { promise: storing, resolve: store } = Promise.withResolvers<void>();
     const database = openForTest(await sqlite.createMigrated());
     const receiver = await openReceiver(database, {
@@ -111,7 +111,7 @@ describe('a receiver that stops', () => {
       },
     });
     const answer = receiver.deliver(body);
-    await until('it is handed over', receiver.handedOver, (count) => count === 1);
+    await until('it reaches the inbox', receiver.handedOver, (count) => count === 1);
     const stopped = receiver.server.stop();
     await expect(openSocket(receiver.port)).rejects.toThrow('ECONNREFUSED');
     store();
@@ -120,7 +120,7 @@ describe('a receiver that stops', () => {
     await receiver.server.stop();
   });
 
-  it('cuts what does not end in its time', async () => {
+  it('cuts connections that do not end in time', async () => {
     const receiver = await openReceiver(openForTest(await sqlite.createMigrated()));
     const socket = await openSocket(receiver.port);
     socket.write(headOf(receiver));
@@ -129,7 +129,7 @@ describe('a receiver that stops', () => {
     await closed;
   });
 
-  it('cannot be started where another one listens', async () => {
+  it('cannot start on a port that is in use', async () => {
     const first = await openReceiver(openForTest(await sqlite.createMigrated()));
 
     const options = { host: '127.0.0.1', port: first.port, listener: () => undefined };
@@ -141,7 +141,7 @@ describe('a receiver that stops', () => {
 });
 
 describe('the state of the receiver', () => {
-  it('is alive whatever the storage, and ready only while a delivery can be stored', async () => {
+  it('is alive whatever the state of the storage, and ready only while a delivery can be stored', async () => {
     let failure: AppError | undefined;
     const receiver = await openReceiver(openForTest(await sqlite.createMigrated()), {
       checkStorage: async () => {
@@ -161,7 +161,7 @@ describe('the state of the receiver', () => {
     await request(receiver.url).get('/readyz').expect(200, { status: 'ok' });
   });
 
-  it('asks the storage once a second, however often it is asked', async () => {
+  it('checks the storage at most once a second', async () => {
     let checks = 0;
     const receiver = await openReceiver(openForTest(await sqlite.createMigrated()), {
       checkStorage: async () => {

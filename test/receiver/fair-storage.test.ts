@@ -11,7 +11,7 @@ const mib = 1024 * kib;
 const globex = { install: 'globex', secret: otherSecret };
 const rateLimited = { status: 429, body: { code: 'rate_limited', error: expect.any(String) } };
 
-/** A signed event of the largest size. Each number gives another one. */
+/** An event of the largest size, different for each number. */
 function largest(number: number): string {
   const text = contractStarted(number);
   return text.padEnd(256 * kib - (Buffer.byteLength(text) - text.length));
@@ -25,7 +25,7 @@ async function deferralsOf({ metrics }: TestReceiver) {
 }
 
 describeAnyDatabase('an install that delivers faster than it may', (openFresh) => {
-  it('is answered 429 alone, and as long as it has to wait', async () => {
+  it('is the only one to be answered 429, until it has waited long enough', async () => {
     const receiver = await openReceiver(await openFresh(), { limits: { deliveriesPerMinute: 6 } });
     for (let number = 0; number < 6; number += 1) {
       expect(await receiver.deliver(contractStarted(number))).toMatchObject({ status: 200 });
@@ -42,7 +42,7 @@ describeAnyDatabase('an install that delivers faster than it may', (openFresh) =
     expect(receiver.log.lines()).toMatchObject([{ install: 'acme', reason: 'rate' }]);
   });
 
-  it('has its bytes counted too', async () => {
+  it('is limited in bytes too', async () => {
     const receiver = await openReceiver(await openFresh(), { limits: { bytesPerMinute: mib } });
     const answers = [];
     for (let number = 0; number < 6; number += 1) {
@@ -51,7 +51,7 @@ describeAnyDatabase('an install that delivers faster than it may', (openFresh) =
     expect(answers).toEqual([200, 200, 200, 200, 429, 429]);
   });
 
-  it('loses nothing of what it may have to a stranger without its secret', async () => {
+  it('loses none of its rate to a stranger without its secret', async () => {
     const receiver = await openReceiver(await openFresh(), { limits: { deliveriesPerMinute: 3 } });
     for (let number = 0; number < 20; number += 1) {
       const forged = await receiver.deliver(contractStarted(number), { secret: 'whsec_wrong' });
@@ -62,7 +62,7 @@ describeAnyDatabase('an install that delivers faster than it may', (openFresh) =
 });
 
 describeAnyDatabase('an install that has stored as much as it may', (openFresh) => {
-  it('is answered 429 alone, with an alert, until something of it is purged', async () => {
+  it('is the only one to be answered 429, with an alert, until some of its deliveries are purged', async () => {
     const database = await openFresh();
     const receiver = await openReceiver(database, { limits: { storedBytes: mib } });
     const statuses = [];
@@ -82,7 +82,7 @@ describeAnyDatabase('an install that has stored as much as it may', (openFresh) 
     expect(await receiver.deliver(largest(7))).toMatchObject({ status: 200 });
   });
 
-  it('knows so after a restart too: it is counted where it is stored', async () => {
+  it('is still limited after a restart, because the database is counted', async () => {
     const database = await openFresh();
     const before = await openReceiver(database, { limits: { storedBytes: mib } });
     for (let number = 0; number < 3; number += 1) await before.deliver(largest(number));
@@ -93,8 +93,8 @@ describeAnyDatabase('an install that has stored as much as it may', (openFresh) 
 
 describe('a disk that one install floods', () => {
   describeAnyDatabase('with signed bodies of 256 KiB', (openFresh) => {
-    it('is not filled, and the end of a contract of another is stored', async () => {
-      // The disk has everything that is stored four times, and nothing else.
+    it('is not filled, and another install can still store the end of a contract', async () => {
+      // The disk holds everything that is stored four times, and nothing else.
       const diskBytes = 48 * mib;
       const database = await openFresh();
       let inboxBytes = 0;

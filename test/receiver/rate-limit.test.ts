@@ -9,7 +9,7 @@ function openLimit(changes: { deliveriesPerMinute?: number; bytesPerMinute?: num
 }
 
 describe('the rate of an install', () => {
-  it('lets a minute of deliveries come at once, and then one after the other', () => {
+  it("allows a minute's deliveries at once, and then one at a time", () => {
     const { clock, take } = openLimit({ deliveriesPerMinute: 60 });
     for (let taken = 0; taken < 60; taken += 1) expect(take('acme', 1)).toBe(0);
     expect(take('acme', 1)).toBeCloseTo(1000);
@@ -20,7 +20,7 @@ describe('the rate of an install', () => {
     expect(take('acme', 1)).toBeCloseTo(1000);
   });
 
-  it('counts bytes too, and takes nothing for what it refuses', () => {
+  it('limits bytes too, and counts nothing that it refuses', () => {
     const { clock, take } = openLimit({ bytesPerMinute: 600 });
     expect(take('acme', 500)).toBe(0);
     expect(take('acme', 200)).toBeCloseTo(10_000);
@@ -29,21 +29,21 @@ describe('the rate of an install', () => {
     expect(take('acme', 200)).toBe(0);
   });
 
-  it('saves up no more than a minute brings', () => {
+  it("saves up no more than one minute's limit", () => {
     const { clock, take } = openLimit({ deliveriesPerMinute: 2 });
     expect(take('acme', 1)).toBe(0);
     clock.advance(3_600_000);
     expect([1, 2, 3].map(() => take('acme', 1) === 0)).toEqual([true, true, false]);
   });
 
-  it('is its own: what one uses up is not taken from another', () => {
+  it('is separate for each install', () => {
     const { take } = openLimit({ deliveriesPerMinute: 1 });
     expect(take('acme', 1)).toBe(0);
     expect(take('acme', 1)).toBeGreaterThan(0);
     expect(take('globex', 1)).toBe(0);
   });
 
-  it('neither grows nor shrinks when the clock is set back', () => {
+  it('does not change when the clock is set back', () => {
     const { clock, take } = openLimit({ deliveriesPerMinute: 2 });
     take('acme', 1);
     clock.advance(-3_600_000);

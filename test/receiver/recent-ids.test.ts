@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createRecentIds } from '../../src/receiver/delivery-headers.ts';
 
-it('knows an id again, of the same install only', () => {
+it('recognises an id of the same install only', () => {
   const { meet } = createRecentIds();
   expect(meet('acme', 'd-1')).toBe(false);
   expect(meet('globex', 'd-1')).toBe(false);
@@ -9,7 +9,7 @@ it('knows an id again, of the same install only', () => {
   expect(meet('acme', 'd-2')).toBe(false);
 });
 
-it('remembers at least so many, and forgets the oldest', () => {
+it('remembers at least the given number of ids, and forgets the oldest', () => {
   const { meet } = createRecentIds(2);
   for (const id of ['d-1', 'd-2', 'd-3', 'd-4']) meet('acme', id);
   expect(meet('acme', 'd-3')).toBe(true);

@@ -23,7 +23,7 @@ function openRefusalLog() {
   };
 }
 
-it('writes one line for 1,000 refusals, and their number with the first one a minute later', () => {
+it('logs one line for 1,000 refusals in a minute, and their number a minute later', () => {
   const { clock, log, report } = openRefusalLog();
   for (let refusal = 0; refusal < 1000; refusal += 1) {
     report('acme', 'no_secret_matched');
@@ -37,7 +37,7 @@ it('writes one line for 1,000 refusals, and their number with the first one a mi
   expect(log.lines().map(({ alsoRefused }) => alsoRefused)).toEqual([0, 999, 0]);
 });
 
-it('writes a line of its own for each install and each reason', () => {
+it('logs a separate line for each install and reason', () => {
   const { log, report } = openRefusalLog();
   for (let round = 0; round < 3; round += 1) {
     report('acme', 'missing');
@@ -60,7 +60,7 @@ it('counts every refusal, logged or not', async () => {
   expect(values).toEqual([{ value: 1000, labels: { install: 'acme', reason: 'missing' } }]);
 });
 
-it('says what may be wrong', () => {
+it('gives a hint at what may be wrong', () => {
   const { log, report } = openRefusalLog();
   report('acme', 'too_new');
   expect(log.lines()).toMatchObject([
@@ -68,7 +68,7 @@ it('says what may be wrong', () => {
   ]);
 });
 
-it('reports signatures that no secret made: once a minute, and for no install that does not exist', () => {
+it('reports unmatched signatures once a minute, and only for installs that exist', () => {
   const { clock, unmatched, report } = openRefusalLog();
   for (let refusal = 0; refusal < 1000; refusal += 1) {
     report('acme', 'no_secret_matched');

@@ -5,7 +5,7 @@ import { createFakeClock } from '../support/fake-clock.ts';
 const overhead = 512;
 const second = 1000;
 
-/** Three installs, and a disk on which everything is stored four times. */
+/** A disk on which everything is stored four times. */
 function openDisk(
   limits: { storedBytes?: number; reserveBytes?: number },
   diskBytes = Number.POSITIVE_INFINITY,
@@ -32,7 +32,7 @@ function openDisk(
     breakDatabase: () => {
       isBroken = true;
     },
-    /** Stores a delivery if it is let through. @returns `stored`, or why it was not */
+    /** Stores a delivery if the gate allows it. @returns `stored`, or why not */
     async store(install: string, bytes: number): Promise<string> {
       const refusal = await gate.check(install, bytes - overhead);
       if (refusal !== undefined) return refusal;
@@ -42,8 +42,8 @@ function openDisk(
   };
 }
 
-describe('what one install may have stored', () => {
-  it('ends at its limit, for it alone, and begins again when something was purged', async () => {
+describe('the storage of one install', () => {
+  it('is limited for it alone, until something is purged', async () => {
     const { clock, stored, store } = openDisk({ storedBytes: 10_000 });
     for (let count = 0; count < 10; count += 1) expect(await store('acme', 1000)).toBe('stored');
     expect(await store('acme', 1000)).toBe('stored_bytes');
@@ -58,7 +58,7 @@ describe('what one install may have stored', () => {
     expect(await store('acme', 1000)).toBe('stored');
   });
 
-  it('is what was let through where the database cannot be asked', async () => {
+  it('is counted from what was allowed if the database cannot be asked', async () => {
     const { breakDatabase, store } = openDisk({ storedBytes: 3000 });
     breakDatabase();
     const answers = [];
@@ -70,7 +70,7 @@ describe('what one install may have stored', () => {
 describe('a disk that becomes short', () => {
   const diskBytes = 200_000;
   const reserveBytes = 120_000;
-  /** Each install has a third, and everything is written four times. */
+  /** A third of the reserve, because everything is written four times. */
   const share = 10_000;
 
   async function flood(disk: ReturnType<typeof openDisk>, install: string): Promise<number> {
@@ -82,7 +82,7 @@ describe('a disk that becomes short', () => {
     return (disk.stored.get(install) ?? 0) - before;
   }
 
-  it('is left to the other installs by one that floods it', async () => {
+  it('keeps room for other installs when one floods it', async () => {
     const disk = openDisk({ reserveBytes }, diskBytes);
     await flood(disk, 'acme');
     expect(await disk.store('acme', 1000)).toBe('disk_reserve');
@@ -90,7 +90,7 @@ describe('a disk that becomes short', () => {
     for (let sent = 0; sent < 10; sent += 1) expect(await disk.store('globex', 1000)).toBe('stored');
   });
 
-  it('still has room for an install that had stored much before', async () => {
+  it('keeps room for an install that had stored much before', async () => {
     const disk = openDisk({ reserveBytes }, diskBytes);
     disk.stored.set('globex', 19_000);
     await flood(disk, 'acme');
@@ -105,13 +105,13 @@ describe('a disk that becomes short', () => {
     expect(disk.free()).toBeGreaterThanOrEqual(0);
   });
 
-  it('is seen within a second too, from what was let through since', async () => {
+  it('is noticed within a second, from what was allowed since the last measurement', async () => {
     const disk = openDisk({ reserveBytes }, diskBytes);
     for (let sent = 0; sent < 1000; sent += 1) await disk.store('acme', 1000);
     expect(disk.free()).toBeGreaterThanOrEqual(8 * share);
   });
 
-  it('is open to all again when there is room again', async () => {
+  it('accepts everything again when there is room', async () => {
     const disk = openDisk({ reserveBytes }, diskBytes);
     await flood(disk, 'acme');
     disk.stored.set('acme', 0);
@@ -122,7 +122,7 @@ describe('a disk that becomes short', () => {
     expect(await disk.store('acme', 1000)).toBe('stored');
   });
 
-  it('is all that a single install has, and nothing is kept from it', async () => {
+  it('is not limited for a single install', async () => {
     const disk = openDisk({ reserveBytes }, diskBytes, 1);
     expect(await flood(disk, 'acme')).toBe(1_000_000);
   });

@@ -35,12 +35,12 @@ describe('a body that is announced and never sent', () => {
   const seconds = (receiver: TestReceiver, later: number) => receiver.clock.seconds() + later;
   const cases: [string, string, (receiver: TestReceiver) => string | undefined][] = [
     ['no signature', 'missing', () => undefined],
-    ['a signature of another form', 'malformed', () => `sha256=${zeros}`],
+    ['a signature in another format', 'malformed', () => `sha256=${zeros}`],
     ['a signature that is too old', 'too_old', (it) => `t=${seconds(it, -301)},v1=${zeros}`],
     ['a signature from the future', 'too_new', (it) => `t=${seconds(it, 301)},v1=${zeros}`],
   ];
 
-  it.each(cases)('with %s is refused at once, its connection closed', async (_, reason, of) => {
+  it.each(cases)('with %s is refused at once, and its connection closed', async (_, reason, of) => {
     const receiver = await open();
     const signature = of(receiver) ?? '';
     const answers = await Promise.all(
@@ -51,7 +51,7 @@ describe('a body that is announced and never sent', () => {
       expect(answer).toMatch(/^Connection: close\r$/m);
       expect(answer).toContain('{"error":"The signature is not valid","code":"unauthenticated"}');
     }
-    // The answer does not show that an install does not exist.
+    // The answer does not show whether an install exists.
     const [known, unknown] = answers.map((answer) => answer.replace(/^Date: .*$/m, ''));
     expect(known).toBe(unknown);
     expect(receiver.log.lines().map((line) => [line['install'], line['reason']])).toEqual(
@@ -70,8 +70,8 @@ describe('a body that is announced and never sent', () => {
   });
 });
 
-describe('a body that comes in many pieces', () => {
-  it('is put together as it was, however large and however small the pieces', async () => {
+describe('a body that arrives in many pieces', () => {
+  it('is put together correctly, whatever the size of the pieces', async () => {
     const receiver = await open();
     const large = body.padEnd(256 * kib - (Buffer.byteLength(body) - body.length));
     const bytes = Buffer.from(large);
@@ -89,8 +89,8 @@ describe('a body that comes in many pieces', () => {
   });
 });
 
-describe('a flood of half-sent bodies with signatures that look right', () => {
-  /** Each sends all but the last byte of 60 KiB, and stays; what its pieces cost is counted too. */
+describe('a flood of incomplete bodies with well-formed signatures', () => {
+  /** Each connection sends all but the last byte of 60 KiB and stays open. The overhead of chunks is counted too. */
   async function flood(receiver: TestReceiver, install: string, count: number) {
     const answers: string[] = [];
     const signature = `t=${receiver.clock.seconds()},v1=${zeros}`;
@@ -106,7 +106,7 @@ describe('a flood of half-sent bodies with signatures that look right', () => {
     return { answers, sockets };
   }
 
-  it.each(['acme', 'unknown'])('to %s is answered 503 beyond its half', async (install) => {
+  it.each(['acme', 'unknown'])('to %s is answered 503 beyond half of the memory', async (install) => {
     const receiver = await open({ inFlightBytes: 1024 * kib });
     const { answers } = await flood(receiver, install, 12);
     await until(
@@ -127,7 +127,7 @@ describe('a flood of half-sent bodies with signatures that look right', () => {
     expect(receiver.log.lines()).toHaveLength(1);
   });
 
-  it('keeps nothing of another install from being stored', async () => {
+  it('does not keep another install from delivering', async () => {
     const receiver = await open({ inFlightBytes: 1024 * kib });
     const { answers, sockets } = await flood(receiver, 'acme', 12);
     await until(
@@ -146,11 +146,11 @@ describe('a flood of half-sent bodies with signatures that look right', () => {
   });
 });
 
-describe('more connections than there may be', () => {
-  /** No connection is closed for being slow: only to make room. */
+describe('connections beyond the limit', () => {
+  /** Connections are closed only to make room, never for being slow. */
   const tight = { maxConnections: 10, requestTimeoutMs: 120_000 };
 
-  it('have those closed that lie idle, so that a newcomer gets in', async () => {
+  it('make the receiver close idle connections, so that a new one gets in', async () => {
     const receiver = await open(tight);
     const idle = await Promise.all(Array.from({ length: 10 }, () => openSocket(receiver.port)));
     const closed = idle.map((socket) =>
@@ -167,7 +167,7 @@ describe('more connections than there may be', () => {
     await Promise.all(closed);
   });
 
-  it('have the oldest closed where none lies idle', async () => {
+  it('make it close the oldest connections if none is idle', async () => {
     const receiver = await open(tight);
     const silent: Socket[] = [];
     let closed = 0;

@@ -14,17 +14,17 @@ describe.each(Object.entries(signatureTable))('a signature and its %s', (_, atte
 });
 
 describe('a signature', () => {
-  it('is refused where no secret is configured', () => {
+  it('is refused if no secret is configured', () => {
     expect(verify({ headers: sign(body, secret, now), secrets: [] })).toBe('no_secret_matched');
   });
 
-  it('is of no use to another install', () => {
+  it('is not valid for another install', () => {
     expect(verify({ headers: sign(body, secret, now), secrets: ['whsec_of-another-install'] })).toBe(
       'no_secret_matched',
     );
   });
 
-  it('is refused in a header that is too long, even if it ends rightly where reading would stop', () => {
+  it('is refused in a header that is too long, even if the part within the limit is valid', () => {
     const longest = `${sign(body, secret, now)},v0=`.padEnd(2048, '0');
     expect(verify({ headers: longest })).toBe('valid');
     for (const more of ['0', ',t=1', `,${sign(body, secret, now)}`]) {
@@ -32,7 +32,7 @@ describe('a signature', () => {
     }
   });
 
-  it('is found whatever the order of the secrets', () => {
+  it('is accepted whatever the order of the secrets', () => {
     for (const order of [
       [secret, retiredSecret],
       [retiredSecret, secret],
@@ -54,8 +54,8 @@ describe("stripe's implementation of the same scheme", () => {
     expect(verify({ headers })).toBe('valid');
   });
 
-  it('agrees on every body, secret and time in the tolerance, and on every change to them', () => {
-    // Neither payload nor secret is ever empty, as stripe refuses those by themselves.
+  it('agrees on every body, secret and time within the tolerance, and on every change to them', () => {
+    // Payload and secret are never empty, because stripe refuses those.
     const someSecret = fc.string({ maxLength: 60 }).map((text) => `whsec_s${text}`);
     const request = fc.record({
       payload: anyText({ minLength: 1, maxLength: 300 }),
@@ -78,7 +78,7 @@ describe("stripe's implementation of the same scheme", () => {
     fc.assert(check, { numRuns: tries(500) });
   });
 
-  it('lets the future pass, which is refused here', () => {
+  it('accepts timestamps in the future, which are refused here', () => {
     const headers = sign(body, secret, now + 301);
     expect(accepts(body, headers, secret)).toBe(true);
     expect(verify({ headers })).toBe('too_new');

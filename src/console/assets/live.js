@@ -1,4 +1,4 @@
-// Keeps a page up to date: when something was written, the page is fetched again and only what differs is replaced.
+// Keeps a page up to date: after a change in the database, fetches the page again and replaces only what differs.
 import { Idiomorph } from '/assets/idiomorph.js';
 
 const changes = new EventSource('/changes');
@@ -10,19 +10,19 @@ document.addEventListener('visibilitychange', () => {
   if (isStale) void refresh();
 });
 
-// Ages grow.
+// Ages are shown relative to now.
 setInterval(() => void refresh(), 60_000);
 
 async function refresh() {
   isStale = true;
-  // A hidden page waits, and so does one whose form is being filled in.
+  // Waits while the page is hidden or a form is being filled in.
   if (document.hidden || isFetching || isBeingFilledIn()) return;
   [isFetching, isStale] = [true, false];
   try {
     const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'error' });
     if (answer.ok && answer.headers.get('content-type')?.startsWith('text/html')) show(await answer.text());
   } catch {
-    // Signed out, or the console is being restarted: the next change tries again.
+    // The operator signed out or the console is restarting. The next change tries again.
   } finally {
     isFetching = false;
   }

@@ -1,4 +1,4 @@
-// What every page can do with a script: `/` goes to the search, and a button copies the text beside it.
+// On every page `/` focuses the search, and copy buttons copy the text beside them.
 document.documentElement.classList.add('scripted');
 
 document.addEventListener('keydown', (event) => {

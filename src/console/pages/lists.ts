@@ -14,12 +14,7 @@ import { type HtmlColumn, panelOf, tableOf } from '../view/table.ts';
 
 /** The lists of the console. The filter, columns and paging of each come from its operation. */
 export const lists: readonly View[] = [
-  {
-    path: '/access',
-    title: 'Access',
-    asks: 'accessSearch',
-    filter: ['q', 'state', 'install', 'tool', 'leaving'],
-  },
+  { path: '/access', title: 'Access', asks: 'accessSearch', filter: ['q', 'state', 'install', 'tool', 'leaving'] },
   {
     path: '/contracts',
     title: 'Contracts',

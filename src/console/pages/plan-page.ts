@@ -50,17 +50,18 @@ function planPage(request: PageRequest, plan: PlanInFull, problem?: string): Pag
       )}
       ${shortTableOf('Others who are due to leave', others, otherColumns, 'Nobody else of this customer is due to leave.')}
       <h2>Decided</h2>
-      ${shortTableOf('Removals that were approved or rejected', items.filter(isDecided), decidedColumns, 'Nothing was decided yet.')}
+      ${shortTableOf(
+        'Removals that were approved or rejected',
+        items.filter(({ outcome }) => outcome === 'approved' || outcome === 'rejected'),
+        decidedColumns,
+        'Nothing was decided yet.',
+      )}
     `,
   };
 }
 
 function isWaiting({ outcome, isStale }: PlanItem): boolean {
   return outcome === null && !isStale;
-}
-
-function isDecided({ outcome }: PlanItem): boolean {
-  return outcome === 'approved' || outcome === 'rejected';
 }
 
 /** The people, grouped by the reason for their removal. They share one form, so that several groups are decided at once. */

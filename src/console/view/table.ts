@@ -7,13 +7,6 @@ import type { Html } from '../page.ts';
 /** A column that only the console has, such as one of buttons. It comes last unless it is marked `first`. */
 export type HtmlColumn<Row> = readonly [title: string, cell: (row: Row) => Html | string, place?: 'first'];
 
-/** A column with its small print. */
-interface Shown<Row> {
-  title: string;
-  align: string;
-  cell(row: Row): Html | string;
-}
-
 /**
  * A list as a table. Empty columns are left out.
  *
@@ -74,7 +67,8 @@ export function shortTableOf<Row>(
     ${left > 0 && html`<p class="quiet">${left} more are not listed.</p>`}`;
 }
 
-function toShown<Row>(columns: Columns<Row>): Shown<Row>[] {
+/** Each column with the small print beneath it. */
+function toShown<Row>(columns: Columns<Row>) {
   const groups: [main: Column<Row>, ...beneath: Column<Row>[]][] = [];
   for (const column of columns) {
     const group = groups.at(-1);
@@ -83,7 +77,7 @@ function toShown<Row>(columns: Columns<Row>): Shown<Row>[] {
   }
   return groups.map(([main, ...beneath]) => {
     const [title, , { align } = {}] = main;
-    return { title, align: align === 'right' ? 'number' : '', cell: (row) => cellOf(main, beneath, row) };
+    return { title, align: align === 'right' ? 'number' : '', cell: (row: Row) => cellOf(main, beneath, row) };
   });
 }
 
@@ -136,7 +130,7 @@ function showField(value: unknown): Html | string {
 /** Secrets that are shown only once, each with a button that copies it. */
 export function secretSheet(answer: object, back: string): Html {
   const texts = Object.values(answer).flatMap((value) =>
-    typeof value === 'object' && value !== null ? Object.entries(value) : [],
+    typeof value === 'object' ? Object.entries(value ?? {}) : [],
   );
   return html`
     <p class="warn">Send it now. It won't be shown again.</p>
