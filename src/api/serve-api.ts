@@ -114,7 +114,7 @@ function serve(
   return async (request, response) => {
     const { name, role } = authenticate(request, response);
     if (operation.role === 'operator' && role !== 'operator') {
-      throw new AppError('forbidden', 'This token belongs to a viewer. Only operators can do this');
+      throw new AppError('forbidden', 'This token belongs to a viewer, and only operators can do this');
     }
     const input = {
       params: checkTexts(operation.params, request.params as Record<string, string>),

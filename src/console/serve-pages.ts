@@ -134,14 +134,10 @@ function createErrorPage(logger: Logger, sessions: Sessions): ErrorRequestHandle
     const status = refused ?? httpStatusOf(error.code);
     const back = request.method === 'POST' ? pageBefore(request) : undefined;
     const title = status === 404 ? 'Not found' : 'This did not work';
-    const page = {
-      title,
-      body: html`<p role="alert">${says}</p>
-        <p>${back !== undefined && html`<a href="${back}">Back</a> · `}<a href="/">Home</a></p>`,
-      status,
-    };
+    const body = html`<p role="alert">${says}</p>
+      <p>${back !== undefined && html`<a href="${back}">Back</a> · `}<a href="/">Home</a></p>`;
     response.set('Cache-Control', 'no-store');
-    await send(response, page, { path: request.path, session: sessions.read(request) });
+    await send(response, { title, body, status }, { path: request.path, session: sessions.read(request) });
   };
 }
 

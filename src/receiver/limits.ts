@@ -143,13 +143,6 @@ export function createStorageGate({ readStored, readFree, countInstalls, limits,
     [perhapsMeasured, unmeasured] = [unmeasured, new Map()];
   }
 
-  function measureAgain(now: number): Promise<void> {
-    measuredAt = now;
-    // A database that fails is reported when a delivery cannot be stored.
-    measuring = measure().catch(() => undefined);
-    return measuring;
-  }
-
   function heldBy(install: string): number {
     return amountOf(stored, install) + amountOf(perhapsMeasured, install) + amountOf(unmeasured, install);
   }
@@ -172,7 +165,12 @@ export function createStorageGate({ readStored, readFree, countInstalls, limits,
 
   async function judge(install: string, bytes: number): Promise<StorageDeferral | undefined> {
     const now = clock.now().getTime();
-    await (Math.abs(now - measuredAt) >= measuredForMs ? measureAgain(now) : measuring);
+    if (Math.abs(now - measuredAt) >= measuredForMs) {
+      measuredAt = now;
+      // A database that fails is reported when a delivery cannot be stored.
+      measuring = measure().catch(() => undefined);
+    }
+    await measuring;
     if (heldBy(install) + bytes > limits.storedBytes) return 'stored_bytes';
     return exceedsShare(install, bytes) ? 'disk_reserve' : undefined;
   }
