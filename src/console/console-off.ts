@@ -2,11 +2,8 @@ import { Router } from 'express';
 import { html } from 'hono/html';
 import { createAssets, securityHeaders, send } from './layout.ts';
 
-const example = JSON.stringify(
-  { console: { tokens: { admin: { token: { env: 'ADMIN_CONSOLE_TOKEN' }, role: 'operator' } } } },
-  null,
-  2,
-);
+const tokens = { admin: { token: { env: 'ADMIN_CONSOLE_TOKEN' }, role: 'operator' } };
+const example = JSON.stringify({ console: { tokens } }, null, 2);
 
 const body = html`<p>Nobody can sign in, because the configuration has no <code>console.tokens</code>.</p>
   <ul>

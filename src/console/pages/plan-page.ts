@@ -134,20 +134,18 @@ function nameOf({ displayName, trainerId }: PlanItem): string {
 export async function approve(request: PageRequest, ctx: ConsoleContext): Promise<Page> {
   const plan = await load(request, ctx);
   const only = chosenOf(request, plan);
-  return only.length === 0 ? unselected(request, plan) : showConfirmation(request, plan, only);
+  return only.length === 0 ? planPage(request, plan, unselected) : showConfirmation(request, plan, only);
 }
 
 export async function reject(request: PageRequest, ctx: ConsoleContext): Promise<Page | Redirect> {
   const plan = await load(request, ctx);
   const only = chosenOf(request, plan);
-  if (only.length === 0) return unselected(request, plan);
+  if (only.length === 0) return planPage(request, plan, unselected);
   await ask(request, ctx, 'plansReject', { plan: plan.id, only });
   return { redirect: `/plans/${plan.id}` };
 }
 
-function unselected(request: PageRequest, plan: PlanInFull): Page {
-  return planPage(request, plan, 'Select at least one person.');
-}
+const unselected = 'Select at least one person.';
 
 /** The memberships that were selected, or all that wait for a decision. */
 function chosenOf({ form }: PageRequest, { id, state, items }: PlanInFull): number[] {
