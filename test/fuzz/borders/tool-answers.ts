@@ -10,7 +10,7 @@ import { createLabelStudio } from '../../support/label-studio/label-studio-harne
 import { openRestTool } from '../../support/rest-tool.ts';
 import { scimSettings } from '../../support/scim-settings.ts';
 import { openScimTool } from '../../support/scim-tool.ts';
-import { type SentRequest, openFakeNetwork } from '../fetched.ts';
+import { openFakeNetwork, type SentRequest } from '../fetched.ts';
 import type { Mutator } from '../mutator.ts';
 import type { Opened, Target } from '../target.ts';
 import { address, checkError, makeAnswer, refusals } from './http-answers.ts';
