@@ -61,7 +61,7 @@ function commitOf(): string {
 
 /** What browsers load, and what `gangway adapter new` writes, beside the bundle as they lie beside the source. */
 function copyAssets(this: PluginContext): void {
-  const folder = 'src/console/assets';
+  const folder = 'src/http/console/assets';
   const files = readdirSync(folder).map((name) => [name, path.join(folder, name)] as const);
   const idiomorph = createRequire(import.meta.url).resolve('idiomorph/dist/idiomorph.esm.js');
   for (const [name, file] of [...files, ['idiomorph.js', idiomorph] as const]) {

@@ -23,11 +23,11 @@ const layers: readonly (readonly string[])[] = [
   ['usage/attribute'],
   ['usage/(due)'],
   ['notify'],
-  ['usage/show', 'budget', 'privacy', 'receiver'],
+  ['usage/show', 'budget', 'privacy', 'http/receiver'],
   ['operator'],
   ['operations'],
-  ['console'],
-  ['api'],
+  ['http/console'],
+  ['http/api'],
   ['app'],
   ['cli'],
   ['main.ts'],
@@ -41,7 +41,7 @@ const knowsOnly: Record<string, readonly string[]> = {
   'sources/(kind)': ['sources/(port)', 'sources/http', 'domain', 'lib'],
   'adapters/(port)': ['domain', 'lib'],
   'adapters/(tool)': ['adapters/(port)', 'domain', 'lib'],
-  receiver: ['inbox', 'domain', 'lib'],
+  'http/receiver': ['inbox', 'domain', 'lib'],
 };
 
 /** What stays behind a port: only these may know it. */
@@ -57,15 +57,15 @@ const onlyIn: Record<string, RegExp> = {
   kysely: /^src\/db\/|^migrations\/|-store\.ts$/,
   'better-sqlite3': /^src\/db\/(sqlite-database|checkpoint-thread|alive-lock)\.ts$/,
   pg: /^src\/db\/postgres-database\.ts$/,
-  express: /^src\/(receiver|console|api|sandbox)\//,
-  zod: /^src\/(config|operations)\/|-schema\.ts$|^src\/api\/(serve-api|openapi-document|problem)\.ts$|^src\/adapters\/adapter\.ts$/,
-  'zod-openapi': /^src\/api\/openapi-document\.ts$/,
+  express: /^src\/(http|sandbox)\//,
+  zod: /^src\/(config|operations)\/|-schema\.ts$|^src\/http\/api\/(serve-api|openapi-document|problem)\.ts$|^src\/adapters\/adapter\.ts$/,
+  'zod-openapi': /^src\/http\/api\/openapi-document\.ts$/,
   pino: /^src\/lib\/logger\.ts$/,
   commander: /^src\/cli\//,
   '@modelcontextprotocol/sdk': /^src\/cli\/mcp-command\.ts$/,
-  helmet: /^src\/console\//,
-  hono: /^src\/console\//,
-  idiomorph: /^src\/console\//,
+  helmet: /^src\/http\/console\//,
+  hono: /^src\/http\/console\//,
+  idiomorph: /^src\/http\/console\//,
   'csv-parse': /^src\/lib\/read-csv\.ts$/,
   nodemailer: /^src\/mail\/send-mail\.ts$/,
   'p-retry': /^src\/lib\/retry\.ts$/,
@@ -113,7 +113,7 @@ describe('architecture', () => {
   });
 
   it('has no page that asks a store: each asks an operation', () => {
-    const pages = files.filter((file) => /^src\/console\/(pages|view)\//.test(file));
+    const pages = files.filter((file) => /^src\/http\/console\/(pages|view)\//.test(file));
     expect(pages.length).toBeGreaterThan(7);
     const asking = pages.flatMap((file) => importsOf(file).filter((target) => target.endsWith('-store.ts')));
     expect(asking).toEqual([]);
@@ -152,6 +152,7 @@ function levelOf(layer: string): number {
 
 function layerOf(file: string): string {
   const [, top = '', next = '', deeper] = file.split('/');
+  if (top === 'http') return `http/${next}`;
   if (top === 'usage') return layerOfUsage(next);
   if (top === 'installs' && deeper !== undefined) return `installs/${next}`;
   if (top === 'adapters') return kindOf(file) === undefined ? 'adapters/(port)' : 'adapters/(tool)';

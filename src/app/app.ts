@@ -1,10 +1,5 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import type { Config } from '../config/config-schema.ts';
-import { createChanges } from '../console/changes.ts';
-import { createConsoleApp } from '../console/console-app.ts';
-import type { ConsoleContext } from '../console/page.ts';
-import type { Operator, SignInLink } from '../console/sign-in.ts';
-import { createStartedActs } from '../console/started-acts.ts';
 import { usualSecondLookMs } from '../converge/converge-steps.ts';
 import { createAliveLock } from '../db/alive-lock.ts';
 import { createCheckpointer } from '../db/checkpointer.ts';
@@ -12,6 +7,11 @@ import type { DatabaseWatch } from '../db/database.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { createHeartbeat } from '../db/heartbeat.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
+import { createChanges } from '../http/console/changes.ts';
+import { createConsoleApp } from '../http/console/console-app.ts';
+import type { ConsoleContext } from '../http/console/page.ts';
+import type { Operator, SignInLink } from '../http/console/sign-in.ts';
+import { createStartedActs } from '../http/console/started-acts.ts';
 import { createInbox } from '../inbox/inbox.ts';
 import { appendDeliveries, checkWritable, replayUnreadDeliveries } from '../inbox/inbox-store.ts';
 import { createThreadedAppend, type ThreadedAppend } from '../inbox/threaded-append.ts';
@@ -143,7 +143,7 @@ export function createApp({
       alwaysSignedIn,
       signInLink,
       async loadApi(shared) {
-        const { createApi } = await import('../api/serve-api.ts');
+        const { createApi } = await import('../http/api/serve-api.ts');
         return createApi(ctx, shared, stopping.signal);
       },
     }),

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { answerKeptMs, purgeAnswers } from '../api/kept-answer-store.ts';
 import type { Context } from '../context.ts';
 import { shrinkFile } from '../db/sqlite-file.ts';
+import { answerKeptMs, purgeAnswers } from '../http/api/kept-answer-store.ts';
 import { deleteOld } from '../inbox/storage-store.ts';
 import { type JobKind, type JobName, soleJob } from '../jobs/job.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';

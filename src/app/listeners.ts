@@ -3,14 +3,14 @@ import path from 'node:path';
 import type { Config } from '../config/config-schema.ts';
 import type { Database } from '../db/database.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
+import { createStorageGate, type StorageGate } from '../http/receiver/limits.ts';
+import { createReceiverApp } from '../http/receiver/receiver-app.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { readStored } from '../inbox/storage-store.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createHttpServer, type HttpServer } from '../lib/http-server.ts';
 import type { Readiness } from '../lib/readiness.ts';
-import { createStorageGate, type StorageGate } from '../receiver/limits.ts';
-import { createReceiverApp } from '../receiver/receiver-app.ts';
 import type { Loops } from './loops.ts';
 
 interface ReceiverParts {

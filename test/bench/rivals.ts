@@ -10,7 +10,7 @@ import { createNodeMiddleware, Webhooks } from '@octokit/webhooks';
 import SqliteDatabase from 'better-sqlite3';
 import express from 'express';
 import getRawBody from 'raw-body';
-import { createMarketplaceHeaders, isSignedWith, readSignature } from '../../src/receiver/delivery-headers.ts';
+import { createMarketplaceHeaders, isSignedWith, readSignature } from '../../src/http/receiver/delivery-headers.ts';
 
 /** What others receive webhooks with, each as its own documents show it. What Gangway does beyond is what is measured. */
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { views } from '../../src/console/serve-pages.ts';
+import { views } from '../../src/http/console/serve-pages.ts';
 import { sqlite } from '../support/databases.ts';
 import { openJourney } from '../support/journey.ts';
 import { isThorough } from '../support/tries.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { views } from '../../src/console/serve-pages.ts';
+import { views } from '../../src/http/console/serve-pages.ts';
 import { openHostileSite } from '../support/hostile-site.ts';
 import { isThorough } from '../support/tries.ts';
 import { consoleTokens } from '../support/visitor.ts';

@@ -48,7 +48,7 @@ describe('a command loads only what it needs', () => {
     const { configFile } = createBridgeWorkspace();
     const { folders } = await loadedBy('status', '--config', configFile);
     expect(folders).toContain('operator');
-    const asking = ['api', 'console', 'mail', 'receiver', 'sources', 'tools'];
+    const asking = ['http', 'mail', 'sources', 'tools'];
     expect(folders.filter((folder) => asking.includes(folder))).toEqual([]);
   });
 });

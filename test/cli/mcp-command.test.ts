@@ -1,8 +1,8 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createDocument, operations } from '../../src/api/openapi-document.ts';
 import { type ApiDocument, loadSdk, toTools } from '../../src/cli/mcp-command.ts';
+import { createDocument, operations } from '../../src/http/api/openapi-document.ts';
 import { programFile } from '../support/built-program.ts';
 import { sqlite } from '../support/databases.ts';
 import { openJourney } from '../support/journey.ts';

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { operations } from '../../src/api/openapi-document.ts';
+import { operations } from '../../src/http/api/openapi-document.ts';
 import { sqlite } from '../support/databases.ts';
 import { listenOnLoopback } from '../support/http-fake.ts';
 import { openJourney } from '../support/journey.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { views } from '../../src/console/serve-pages.ts';
+import { views } from '../../src/http/console/serve-pages.ts';
 import type { TroubleKind } from '../../src/lib/trouble-rules.ts';
 import { byUrgency, type TroubleFacts, toTrouble, troubleKinds } from '../../src/lib/troubles.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { createDocument } from '../../src/api/openapi-document.ts';
 import { type ApiDocument, toTools } from '../../src/cli/mcp-command.ts';
+import { createDocument } from '../../src/http/api/openapi-document.ts';
 import { operations } from '../../src/operations/all.ts';
 import { fieldsOf } from '../../src/operations/input.ts';
 import { nouns } from '../../src/operations/nouns.ts';

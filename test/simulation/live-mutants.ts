@@ -61,7 +61,7 @@ export const liveMutants: readonly LiveMutant[] = [
   },
   {
     rule: 'A delivery is stored before it is answered',
-    file: 'src/receiver/receiver-app.ts',
+    file: 'src/http/receiver/receiver-app.ts',
     find: `const status = await store(route, install, request, body);`,
     replace: `const status = 'accepted';
   store(route, install, request, body).catch(() => undefined);`,

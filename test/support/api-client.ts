@@ -1,4 +1,4 @@
-import { operations } from '../../src/api/openapi-document.ts';
+import { operations } from '../../src/http/api/openapi-document.ts';
 import { consoleTokens } from './visitor.ts';
 
 /** A program with the token of a person of `consoleTokens`. */

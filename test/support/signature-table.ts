@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { RefusalReason } from '../../src/receiver/delivery-headers.ts';
+import type { RefusalReason } from '../../src/http/receiver/delivery-headers.ts';
 import { digestOf, sign } from './sign.ts';
 
 /** Signature headers and bodies, with what becomes of each. The receiver and the vendor's client are held to it. */

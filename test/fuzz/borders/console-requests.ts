@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { acts, views } from '../../../src/console/serve-pages.ts';
+import { acts, views } from '../../../src/http/console/serve-pages.ts';
 import { type Dialect, postgres, sqlite } from '../../support/databases.ts';
 import { type Journey, openJourney } from '../../support/journey.ts';
 import { consoleTokens, cookieOf } from '../../support/visitor.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Request, Response } from 'express';
-import { createConsoleTokens, createSessions } from '../../../src/console/sign-in.ts';
 import { AppError } from '../../../src/domain/errors.ts';
+import { createConsoleTokens, createSessions } from '../../../src/http/console/sign-in.ts';
 import { createSecretBox } from '../../../src/keys/secret-box.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { consoleTokens } from '../../support/visitor.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { createMarketplaceHeaders, isSignedWith, readSignature } from '../../../src/receiver/delivery-headers.ts';
+import { createMarketplaceHeaders, isSignedWith, readSignature } from '../../../src/http/receiver/delivery-headers.ts';
 import { digestOf } from '../../support/sign.ts';
 import { body, now, retiredSecret, secret } from '../../support/signature-table.ts';
 import type { Mutator } from '../mutator.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { operations } from '../../../src/api/openapi-document.ts';
+import { operations } from '../../../src/http/api/openapi-document.ts';
 import { type ApiClient, createApiClient } from '../../support/api-client.ts';
 import { type Dialect, sqlite } from '../../support/databases.ts';
 import { openHeldPlan } from '../../support/held-plan.ts';

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { operations } from '../../../src/api/openapi-document.ts';
+import { operations } from '../../../src/http/api/openapi-document.ts';
 import { addressOf, createApiClient } from '../../support/api-client.ts';
 import { sqlite } from '../../support/databases.ts';
 import { openJourney } from '../../support/journey.ts';

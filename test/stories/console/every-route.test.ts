@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { acts, views } from '../../../src/console/serve-pages.ts';
+import { acts, views } from '../../../src/http/console/serve-pages.ts';
 import { sqlite } from '../../support/databases.ts';
 import { openJourney } from '../../support/journey.ts';
 import { askRaw, statusOf } from '../../support/raw-http.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { acts, views } from '../../../src/console/serve-pages.ts';
+import { acts, views } from '../../../src/http/console/serve-pages.ts';
 import { type Journey, openJourney } from '../../support/journey.ts';
 import { askRaw } from '../../support/raw-http.ts';
 import { describeAnyDialect, tries } from '../../support/tries.ts';

@@ -1,6 +1,6 @@
 import { type HTMLElement, parse } from 'node-html-parser';
 import { expect, it } from 'vitest';
-import { views } from '../../../src/console/serve-pages.ts';
+import { views } from '../../../src/http/console/serve-pages.ts';
 import { evil, openHostileSite } from '../../support/hostile-site.ts';
 import { isThorough } from '../../support/tries.ts';
 import { createVisitor, type VisitedPage } from '../../support/visitor.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { views } from '../../../src/console/serve-pages.ts';
+import { views } from '../../../src/http/console/serve-pages.ts';
 import { sqlite } from '../../support/databases.ts';
 import { openEmployerJourney, readEveryMs } from '../../support/employer-journey.ts';
 import { openFrontDoor } from '../../support/front-door.ts';

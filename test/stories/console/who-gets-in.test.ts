@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { acts, views } from '../../../src/console/serve-pages.ts';
+import { acts, views } from '../../../src/http/console/serve-pages.ts';
 import { sqlite } from '../../support/databases.ts';
 import { openJourney } from '../../support/journey.ts';
 import { consoleTokens, createVisitor } from '../../support/visitor.ts';
