@@ -8,7 +8,7 @@ import { instantIn, toInstant } from '../lib/clock.ts';
 import { purgeCounts } from '../mail/mail-count-store.ts';
 import { purgeNotices } from '../notify/purge-notices.ts';
 import { createSweep } from '../privacy/sweep.ts';
-import { clearImports } from '../usage/import/clear-imports.ts';
+import { clearImports } from '../usage/import/import-file.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

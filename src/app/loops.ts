@@ -1,7 +1,6 @@
-import { budgetJob } from '../budget/budget-job.ts';
+import { budgetJob, sweepJob } from '../budget/budget-job.ts';
 import { keepAnswer } from '../budget/keep-budget.ts';
 import { paymentJob } from '../budget/payment-job.ts';
-import { sweepJob } from '../budget/sweep-budgets.ts';
 import { type Config, usualSchedule } from '../config/config-schema.ts';
 import { inTransaction } from '../db/database.ts';
 import { createFileWatch } from '../db/sqlite-file.ts';
@@ -31,8 +30,7 @@ import { createReconcileWorker } from '../reconcile/runs/reconcile-worker.ts';
 import { chooseSilent, createScheduleWorker, silentSchedule } from '../reconcile/runs/schedule-worker.ts';
 import { checkSilence, createAliveWorker } from '../reconcile/runs/silence.ts';
 import { postponeUnplaced } from '../reconcile/runs/unplaced-store.ts';
-import { finalReportJob } from '../usage/report/final-report-job.ts';
-import { createReportWorker } from '../usage/report/report-worker.ts';
+import { createReportWorker, finalReportJob } from '../usage/report/report-worker.ts';
 import { housekeeping } from './housekeeping.ts';
 import { createServices, type Services, type ServicesDeps } from './services.ts';
 

@@ -20,10 +20,8 @@ import { createActiveListWorker } from '../reconcile/runs/active-list-worker.ts'
 import { checkSilence } from '../reconcile/runs/silence.ts';
 import { createRemovalWorker } from '../removals/removal-worker.ts';
 import { bindTool } from '../tools/bind-tool.ts';
-import { scopeOfLink } from '../usage/read/find-scopes.ts';
-import { workJobs } from '../usage/read/read-scope.ts';
-import { wantScopes } from '../usage/read/scope-store.ts';
-import { workSweepJob } from '../usage/read/sweep-scopes.ts';
+import { workJobs, workSweepJob } from '../usage/read/read-scope.ts';
+import { scopeOfLink, wantScopes } from '../usage/read/scope-store.ts';
 import type { OpenStorage } from './storage.ts';
 
 export interface ServicesDeps extends Polling {

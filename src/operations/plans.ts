@@ -7,7 +7,7 @@ import { sayCount } from '../lib/text.ts';
 import { countStaying, listMemberships } from '../memberships/membership-list-store.ts';
 import { findPlan, listPlanItems, pagePlans } from '../removals/plan-store.ts';
 import { loadRequired } from '../removals/reading-store.ts';
-import { scopeOfLink } from '../usage/read/find-scopes.ts';
+import { scopeOfLink } from '../usage/read/scope-store.ts';
 import { person, whoColumns } from './access.ts';
 import { pageById } from './cursor.ts';
 import { approvePlan, decidePlan, whyDropped } from './decide-plan.ts';

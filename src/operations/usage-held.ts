@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { nameEach } from '../memberships/membership-list-store.ts';
-import { decideHeld, decideLate, takeBackDecision } from '../usage/due/decide-held.ts';
-import { describeHeld } from '../usage/due/describe-due.ts';
+import { decideHeld, decideLate, listLate, listLowerings, takeBackDecision } from '../usage/due/decide-held.ts';
+import { describeHeld } from '../usage/due/explain-day.ts';
 import { listHeld } from '../usage/due/held-store.ts';
-import { listLate, listLowerings } from '../usage/due/list-late.ts';
 import { refreshAllDue } from '../usage/due/refresh-due.ts';
 import { trainerColumns } from './access.ts';
 import { act, read } from './operation.ts';

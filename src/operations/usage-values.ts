@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ContractKey } from '../domain/evidence.ts';
 import { countNames, type HeldReason } from '../domain/usage.ts';
 import { sayCount } from '../lib/text.ts';
-import { describeDifference, describeHeld, type WhyDifferent } from '../usage/due/describe-due.ts';
+import { describeDifference, describeHeld, type WhyDifferent } from '../usage/due/explain-day.ts';
 import type { Column } from './show.ts';
 import { formatChange } from './text-table.ts';
 import { contractKey, day, instant, maybeText, text } from './values.ts';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { maskText } from '../lib/mask.ts';
 import { countImport, findUndoable, prepareImport, undoImport } from '../usage/import/import-file.ts';
-import { dropImport } from '../usage/import/import-lines-store.ts';
-import { listImports } from '../usage/import/import-store.ts';
+import { dropImport, listImports } from '../usage/import/import-store.ts';
 import { act, group, read } from './operation.ts';
 import { type Columns, fieldColumns, numberColumns, record, table } from './show.ts';
 import { formatList } from './text-table.ts';

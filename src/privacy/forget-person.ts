@@ -9,7 +9,7 @@ import { maskEmail } from '../lib/mask.ts';
 import { stripBom } from '../lib/text.ts';
 import { lockEvidence } from '../memberships/derivation-store.ts';
 import { clearFindingTraces } from '../reconcile/drift/finding-store.ts';
-import { clearWorkTraces } from '../usage/read/work-trace-store.ts';
+import { clearWorkTraces } from '../usage/read/work-store.ts';
 import { type ForgetPlan, type Need, type PersonOnRecord, planForget } from './retention.ts';
 import {
   clearInvitations,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decideNotice, type Found, type LastNotice, settlesAt } from '../../src/budget/take-reading.ts';
+import { decideNotice, type Found, type LastNotice, settlesAt } from '../../src/budget/keep-budget.ts';
 import type { BudgetState, NotifiedBudgetState } from '../../src/domain/budget.ts';
 
 const now = new Date('2026-03-15T12:00:00.000Z');

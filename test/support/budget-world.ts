@@ -1,6 +1,5 @@
-import { budgetJob } from '../../src/budget/budget-job.ts';
+import { budgetJob, sweepContracts } from '../../src/budget/budget-job.ts';
 import { type BudgetAndReading, findBudgets } from '../../src/budget/budget-store.ts';
-import { sweepContracts } from '../../src/budget/sweep-budgets.ts';
 import type { Context } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { BudgetNotice } from '../../src/domain/notice.ts';

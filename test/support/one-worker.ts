@@ -1,8 +1,7 @@
 import type { Database } from '../../src/db/database.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { decideHeld, decideLate, takeBackDecision } from '../../src/usage/due/decide-held.ts';
+import { decideHeld, decideLate, listLate, takeBackDecision } from '../../src/usage/due/decide-held.ts';
 import { type HeldFilter, listHeld } from '../../src/usage/due/held-store.ts';
-import { listLate } from '../../src/usage/due/list-late.ts';
 import { type ItemWork, openUsageWorld, type UsageWorld } from './usage-harness.ts';
 
 /** One person who is hired to work on `signs`, with what the marketplace has and what an operator sees and decides. */

@@ -12,10 +12,8 @@ import { knownOfInstall } from '../../src/reconcile/read/install-state-store.ts'
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import type { CallNotes, UsageEntry } from '../../src/sources/source.ts';
-import { listWorkScopes } from '../../src/usage/read/find-scopes.ts';
-import { readNextScope, workJobs } from '../../src/usage/read/read-scope.ts';
-import { keepScopes, wantScopes } from '../../src/usage/read/scope-store.ts';
-import { workSweepJob } from '../../src/usage/read/sweep-scopes.ts';
+import { readNextScope, workJobs, workSweepJob } from '../../src/usage/read/read-scope.ts';
+import { keepScopes, listWorkScopes, wantScopes } from '../../src/usage/read/scope-store.ts';
 import type { ReportWanted } from '../../src/usage/report/plan-install.ts';
 import { type InstallReport, reportUsage } from '../../src/usage/report/report-usage.ts';
 import type { OnAnswer } from '../../src/usage/report/send-usage.ts';

@@ -12,7 +12,7 @@ import { type Bearing, type ExplainedPerson, loadBearing } from '../../membershi
 import { createLinkRouter } from '../../memberships/link-router.ts';
 import { explainCrossing, outsideOf, type Walls } from '../../memberships/wall.ts';
 import { loadRequired } from '../../removals/reading-store.ts';
-import { scopeOfLink } from '../../usage/read/find-scopes.ts';
+import { scopeOfLink } from '../../usage/read/scope-store.ts';
 import type { OperationContext } from '../operation.ts';
 import { maybeText } from '../values.ts';
 import { explainAddress, explainMembership } from './explain-membership.ts';

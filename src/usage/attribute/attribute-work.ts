@@ -10,8 +10,14 @@ import {
   type Observation,
   toZeros,
 } from '../../domain/usage.ts';
-import type { ContractCandidate } from './candidate.ts';
-import { isNegative, isOverADay, type SharedWork, shareWork, type WorkShare } from './share-work.ts';
+import {
+  type ContractCandidate,
+  isNegative,
+  isOverADay,
+  type SharedWork,
+  shareWork,
+  type WorkShare,
+} from './share-work.ts';
 
 /** Work that is due to no contract by itself. */
 export interface HeldWork {

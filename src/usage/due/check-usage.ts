@@ -2,13 +2,11 @@ import type { Context } from '../../context.ts';
 import { addCounts, type Counts, type Day, isNothing, noCounts, sumCounts, toCounts } from '../../domain/usage.ts';
 import { type DayKey, dayKey, reportIdOf } from '../report/ledger-store.ts';
 import { reportedOf } from '../report/plan-install.ts';
-import type { WhyDifferent } from './describe-due.ts';
-import { countDays, type DueAndLedger, listDays } from './due-store.ts';
-import { differenceOf, explainDay } from './explain-day.ts';
+import { countDays, countStale, type DueAndLedger, listDays } from './due-store.ts';
+import { differenceOf, explainDay, type WhyDifferent } from './explain-day.ts';
 import { type HeldRow, type HeldState, listHeld } from './held-store.ts';
-import { loadRates, type Rate } from './rate-store.ts';
 import { refreshAllDue, refuseAborted } from './refresh-due.ts';
-import { countStale } from './stale-store.ts';
+import { loadRates, type Rate } from './trouble-store.ts';
 
 /** One day of a trainer on a contract, from the tool to the marketplace. */
 export interface CheckedDay extends DayKey {

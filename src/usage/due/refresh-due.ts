@@ -1,17 +1,36 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Context } from '../../context.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { readSetting, writeSetting } from '../../db/setting-store.ts';
 import { AppError } from '../../domain/errors.ts';
-import { countNames, type Day, isLower, noCounts, sumCounts } from '../../domain/usage.ts';
+import {
+  countNames,
+  type Day,
+  isLower,
+  type Moment,
+  noCounts,
+  type Observation,
+  sumCounts,
+} from '../../domain/usage.ts';
 import { toInstant } from '../../lib/clock.ts';
-import type { DueDay } from '../attribute/attribute-work.ts';
+import { type Attributed, attributeWork, type DueDay, workKey } from '../attribute/attribute-work.ts';
+import { findCandidates, needsMoments } from '../attribute/share-work.ts';
+import { importedObservations } from '../import/import-store.ts';
+import { listEngagements, scopeOfLink, timeZoneOf } from '../read/scope-store.ts';
+import { listMoments, toolObservations } from '../read/work-store.ts';
 import { dayKey, releaseDays, reopenDays } from '../report/ledger-store.ts';
-import { attributeTrainers } from './attribute-trainers.ts';
-import { dropDue, loadDueOf, type StoredDue, saveDue } from './due-store.ts';
-import { dropHeld, type HeldRow, loadHeldOf, saveHeld, toHeldRow } from './held-store.ts';
-import { chooseStale, markAllStale, takeStale } from './stale-store.ts';
+import {
+  chooseStale,
+  dropDue,
+  listWorkedTrainers,
+  loadDueOf,
+  markAllStale,
+  type StoredDue,
+  saveDue,
+  takeStale,
+} from './due-store.ts';
+import { dropHeld, type HeldRow, loadDecisions, loadHeldOf, saveHeld, toHeldRow } from './held-store.ts';
 
 /** So few trainers, and days of work, that a transaction stays under 50 ms. */
 const atOnce = { trainers: 10, days: 200 };
@@ -149,4 +168,86 @@ export async function applyChange(tx: Transaction, change: DueChange): Promise<v
   await saveDue(tx, change.saved);
   await dropHeld(tx, change.heldDropped);
   await saveHeld(tx, change.heldSaved);
+}
+
+/** A trainer whose stored due work was not what follows from the sources. */
+interface WrongDue {
+  trainerId: string;
+  /** The days that were wrong. */
+  days: string[];
+}
+
+const trainersAtOnce = 10;
+
+/** Works everything out anew from the sources, and mends what was stored where it differs. */
+export async function recountDue(ctx: Context, signal?: AbortSignal, onProgress?: () => void): Promise<WrongDue[]> {
+  await refreshDue(ctx, signal, onProgress);
+  const wrong: WrongDue[] = [];
+  for (let after = ''; !signal?.aborted; ) {
+    const trainerIds = await listWorkedTrainers(ctx.database.kysely, after, trainersAtOnce);
+    if (trainerIds.length === 0) return wrong;
+    const change = await inTransaction(ctx.database, async (tx) => {
+      // A trainer whose work changed meanwhile is worked out by the next refresh.
+      const stale = await tx
+        .selectFrom('usageStale')
+        .select('trainerId')
+        .where('trainerId', 'in', trainerIds)
+        .execute();
+      const settled = trainerIds.filter((id) => !stale.some(({ trainerId }) => trainerId === id));
+      const found = await findChange(ctx, tx, settled, '');
+      await applyChange(tx, found);
+      return found;
+    });
+    wrong.push(...toWrong(change));
+    after = trainerIds.at(-1) ?? after;
+    onProgress?.();
+    await nextTurn();
+  }
+  return wrong;
+}
+
+function toWrong({ saved, dropped, heldSaved, heldDropped }: DueChange): WrongDue[] {
+  const all = [...saved, ...dropped, ...heldSaved, ...heldDropped];
+  return [...Map.groupBy(all, ({ trainerId }) => trainerId)].map(([trainerId, some]) => {
+    return { trainerId, days: [...new Set(some.map(({ day }) => day))].sort() };
+  });
+}
+
+interface AttributedSpan {
+  /** Earlier days are left out. */
+  fromDay?: Day;
+  /** An import that does not count yet, to be taken as if it did. */
+  includesImport?: number;
+}
+
+/** Works out from the sources what is due and what is held for these trainers. It changes nothing. */
+export async function attributeTrainers(
+  ctx: Context,
+  db: Transaction,
+  trainerIds: readonly string[],
+  { fromDay = '', includesImport }: AttributedSpan = {},
+): Promise<Attributed> {
+  const span = { trainerIds, fromDay };
+  const observations = [
+    ...(await toolObservations(ctx.database, db, span)),
+    ...(await importedObservations(ctx.database, db, { ...span, includesImport })),
+  ];
+  if (observations.length === 0) return { due: [], held: [] };
+  const engagements = await listEngagements(ctx.database, db, trainerIds);
+  const candidatesOf = findCandidates(engagements, (engagement) => ({
+    scope: scopeOfLink(ctx, engagement),
+    timeZone: timeZoneOf(ctx, engagement.externalProjectId),
+  }));
+  const decisions = await loadDecisions(ctx.database, db, trainerIds);
+  const moments = new Map<Observation, Moment[]>();
+  for (const observation of observations) {
+    const isDecided = decisions.has(workKey(observation));
+    if (isDecided || !needsMoments(observation, candidatesOf(observation))) continue;
+    moments.set(observation, await listMoments(db, observation));
+  }
+  return attributeWork(observations, {
+    candidatesOf,
+    momentsOf: (observation) => moments.get(observation) ?? [],
+    decisions,
+  });
 }

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../../context.ts';
 import { type By, writeAudit } from '../../db/audit-store.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
@@ -6,24 +7,34 @@ import { instantIn, toInstant } from '../../lib/clock.ts';
 import { chunksOf } from '../../lib/lists.ts';
 import { markWorkStale } from '../../memberships/derivation-store.ts';
 import { refreshDue } from '../due/refresh-due.ts';
-import type { ImportFormat, ReadEntry } from './entry.ts';
 import {
   addLines,
   changeImport,
+  clearLines,
   createImport,
   dropImport,
+  findImport,
   findSameLine,
   type ImportLine,
   type ImportSummary,
+  type ListedImport,
+  listDismissedDays,
+  listDroppedImports,
   listTrainers,
   type NewImport,
   summariseImport,
-} from './import-lines-store.ts';
-import { findImport, type ListedImport, listDismissedDays } from './import-store.ts';
+} from './import-store.ts';
 import { loadKnownPeople } from './known-people-store.ts';
-import { closeTally, type LinesPreview, openTally, type Tally, tallyLine } from './line-tally.ts';
-import { type Progress, previewLines } from './preview-import.ts';
-import { readEntries } from './read-entries.ts';
+import {
+  closeTally,
+  type LinesPreview,
+  openTally,
+  type Progress,
+  previewLines,
+  type Tally,
+  tallyLine,
+} from './preview-import.ts';
+import { type ImportFormat, type ReadEntry, readEntries } from './read-entries.ts';
 
 export interface ImportFile extends Pick<NewImport, 'install' | 'fileName' | 'actor'> {
   format: ImportFormat;
@@ -204,4 +215,21 @@ export async function undoImport(ctx: Context, by: By, id: number): Promise<void
     { isDurable: true },
   );
   await refreshDue(ctx);
+}
+
+const clearedLines = 500;
+/** Lets others write between two chunks. */
+const restMs = 2;
+
+/** Clears imports that were dropped, and those whose process was killed. If it is stopped, the next call goes on. */
+export async function clearImports({ database, clock }: Context, { signal, onProgress }: Progress): Promise<void> {
+  for (const id of await listDroppedImports(database, toInstant(clock.now()))) {
+    for (let cleared = 0; !signal.aborted; ) {
+      const more = await inTransaction(database, (tx) => clearLines(tx, id, clearedLines));
+      if (more < clearedLines) break;
+      cleared += more;
+      onProgress(`${cleared} lines of import ${id} cleared that do not count`);
+      await wait(restMs);
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import { jsonTexts, onSame } from '../../db/query.ts';
 import type { Storage } from '../../keys/storage.ts';
-import type { ImportEntry, NamedPerson } from './entry.ts';
+import type { ImportEntry, NamedPerson } from './read-entries.ts';
 
 /** Finds the trainer whose work an entry is, or says why there is none. */
 export type FindTrainer = (entry: ImportEntry) => { trainerId: string } | { fault: string };

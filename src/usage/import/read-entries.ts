@@ -1,20 +1,92 @@
-import type { Day } from '../../domain/usage.ts';
+import type { Counts, Day } from '../../domain/usage.ts';
 import { type Line, readLines, splitCsvLine } from '../../lib/read-csv.ts';
-import {
-  type CountColumn,
-  countColumns,
-  describeUnknownColumn,
-  type ImportColumn,
-  type ImportEntry,
-  type ImportFormat,
-  idColumns,
-  importColumns,
-  isCountColumn,
-  type LineValues,
-  type ReadEntry,
-  type ReadValues,
-  toImportColumn,
-} from './entry.ts';
+
+/**
+ * This folder imports work that was counted elsewhere, from a file. The lines are written in chunks, and one small
+ * transaction makes all of them count. Addresses are not stored.
+ */
+
+/** One line of a file: who did how much, on what, and when. */
+export interface ImportEntry {
+  workedOn: NamedWork;
+  /** Null where the contract alone says whose work it is. */
+  person: NamedPerson | null;
+  day: Day;
+  counts: Counts;
+}
+
+interface NamedWork {
+  by: 'contract' | 'project';
+  id: string;
+}
+
+export type NamedPerson = { trainerId: string } | { workEmail: string };
+
+/** What a line says, or its fault, in words for people and without its values. */
+export type ReadEntry = { line: number; entry: ImportEntry } | { line: number; fault: string };
+
+const countColumns = ['totalSeconds', 'tasksCompleted', 'labelsCompleted'] as const;
+
+type CountColumn = (typeof countColumns)[number];
+
+const idColumns = ['contractId', 'externalProjectId', 'opentrainUserId', 'workEmail'] as const;
+
+/** In the order of the template. */
+const importColumns = ['workDate', ...idColumns, ...countColumns] as const;
+
+type ImportColumn = (typeof importColumns)[number];
+
+/** The values of a line by column, without empty ones. */
+type LineValues = Partial<Record<ImportColumn, unknown>>;
+
+function isCountColumn(column: ImportColumn): column is CountColumn {
+  return (countColumns as readonly string[]).includes(column);
+}
+
+function toImportColumn(name: string): ImportColumn | undefined {
+  return importColumns.find((column) => column === name);
+}
+
+/** Quotes a plain name only: in a file without a header the name may be an address. */
+function describeUnknownColumn(name: string, position?: number): string {
+  if (/^[\w -]{1,40}$/.test(name)) return `"${name}"`;
+  return position === undefined ? 'one of its names' : `column ${position}`;
+}
+
+const importFormats = ['csv', 'ndjson'] as const;
+
+export type ImportFormat = (typeof importFormats)[number];
+
+/**
+ * What one line holds: `nothing` for an empty line, and for a correct header. After a bad header no other line can be
+ * read.
+ */
+type ReadValues = { values: LineValues } | { fault: string } | { badHeader: string } | 'nothing';
+
+const examples: LineValues[] = [
+  {
+    workDate: '2026-03-14',
+    contractId: 'cmc1a2b3c',
+    opentrainUserId: 'cmu4d5e6f',
+    totalSeconds: 13_500,
+    tasksCompleted: 120,
+    labelsCompleted: 480,
+  },
+  {
+    workDate: '2026-03-15',
+    externalProjectId: 'street-signs',
+    workEmail: 'amara.o@opentrain.work',
+    totalSeconds: 7200,
+    tasksCompleted: 64,
+  },
+];
+
+/** A file to start from: all columns and two lines, one by contract and one by project. */
+export function toTemplate(format: ImportFormat): string {
+  if (format === 'ndjson') return examples.map((example) => JSON.stringify(example)).join('\n');
+  const lines = examples.map((example) => importColumns.map((column) => example[column] ?? ''));
+  return [importColumns, ...lines].map((fields) => fields.join(',')).join('\n');
+}
 
 const maxLineBytes = 16 * 1024;
 

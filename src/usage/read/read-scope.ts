@@ -2,22 +2,33 @@ import type { Member, UsageNote, UsageObservation, UsageRequest } from '../../ad
 import type { Context } from '../../context.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { AppError, concernsAll, toAppError } from '../../domain/errors.ts';
-import type { Job, JobHold, JobKind } from '../../jobs/job.ts';
+import { type Job, type JobHold, type JobKind, soleJob } from '../../jobs/job.ts';
 import { listDueTurns } from '../../jobs/job-store.ts';
 import { runNextJob } from '../../jobs/job-worker.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
+import { remembered } from '../../lib/remembered.ts';
 import { turnsOf } from '../../lib/turns.ts';
 import { lookAtSettled, noteArrival } from '../../memberships/look-store.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import { readGroup } from '../../tools/read-group.ts';
-import { listWorkScopes, scopeKey, type WorkScope } from './find-scopes.ts';
 import { firstReadDay } from './look-back.ts';
-import { type CollectedReading, mergeReading } from './merge-reading.ts';
+import { assignWork, type CollectedReading, createIsAddressOf, mergeReading } from './merge-reading.ts';
 import { listWaitingIn, loadAccounts, loadMembers, type WaitingMembership } from './scope-member-store.ts';
-import { changeScope, findScope, type ReadScope, settleScope, workIn } from './scope-store.ts';
-import { worsen } from './scope-trouble.ts';
-import { assignWork, createIsAddressOf } from './whose-work.ts';
+import {
+  changeScope,
+  findScope,
+  keepScopes,
+  listWorkScopes,
+  type ReadScope,
+  scopeKey,
+  settleScope,
+  type WorkScope,
+  wantScopes,
+  workIn,
+  worsen,
+} from './scope-store.ts';
+import { listUnreadMembers } from './total-store.ts';
 
 /** How long one reading may take. */
 const readingMs = 5 * 60_000;
@@ -208,4 +219,24 @@ export function matchArrived(waiting: readonly WaitingMembership[], listed: read
   });
   const owners = Map.groupBy(found, ({ accountId }) => accountId);
   return found.filter(({ trainerId, accountId }) => owners.get(accountId)?.every((one) => one.trainerId === trainerId));
+}
+
+const minuteMs = 60_000;
+
+/** Finds scopes that were never read, and new members, whose work is read at once. */
+export const workSweepJob = soleJob('work sweep', async (ctx) => {
+  const now = toInstant(ctx.clock.now());
+  await keepScopes(ctx, [...(await listWorkScopes(ctx)).values()], now);
+  for (const [tool, { readUsage }] of ctx.adapters) if (readUsage !== undefined) await wantNewMembers(ctx, tool, now);
+  return minuteMs;
+});
+
+/** Soon after a new member came in their total is small: the longer it takes, the more of it is held. */
+async function wantNewMembers(ctx: Context, tool: string, now: string): Promise<void> {
+  // For each a scope is read at once, and no second time where it does not show their work.
+  const welcomed = remembered(ctx.database, 'welcomed members', () => new Set<number>());
+  const unread = await listUnreadMembers(ctx, tool);
+  const scopes = unread.filter(({ membershipId }) => !welcomed.has(membershipId));
+  if (scopes.length > 0) await inTransaction(ctx.database, (tx) => wantScopes(tx, scopes, now));
+  for (const { membershipId } of unread) welcomed.add(membershipId);
 }

@@ -1,14 +1,123 @@
 import { sql } from 'kysely';
-import { inTransaction, type Transaction } from '../../db/database.ts';
-import { inParts, jsonTexts } from '../../db/query.ts';
+import type { Context } from '../../context.ts';
+import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { inParts, jsonTexts, onSame } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
+import type { ContractEvidence, ContractKey, LinkEvidence } from '../../domain/evidence.ts';
+import { statusOfLink } from '../../domain/evidence-status.ts';
+import { heldStates } from '../../domain/membership.ts';
 import { type Counts, noCounts } from '../../domain/usage.ts';
 import type { JobHold } from '../../jobs/job.ts';
 import { countDueJobs, hurryJobs, wantJobs } from '../../jobs/job-store.ts';
 import type { Storage } from '../../keys/storage.ts';
-import { scopeKey } from './find-scopes.ts';
+import { usageScopeOf } from '../../memberships/wall.ts';
 import type { Totals } from './merge-work.ts';
-import { noTrouble } from './scope-trouble.ts';
+
+/** The work scope of a link, with the group and the time zone of its project. */
+interface LinkScope {
+  install: string;
+  tool: string;
+  scope: string;
+  groupId: string;
+  timeZone: string;
+}
+
+export type LinkedProject = Pick<LinkEvidence, 'install' | 'externalProjectId' | 'externalProjectName'>;
+
+/** Undefined for a link outside the projects of its install, and where the tool cannot read work. */
+export function scopeOfLink(ctx: Context, link: LinkedProject): LinkScope | undefined {
+  const route = ctx.routeLink(link);
+  if (route === undefined) return undefined;
+  const adapter = ctx.adapters.get(route.tool);
+  const scope = adapter?.readUsage && usageScopeOf(adapter, link);
+  if (scope === undefined) return undefined;
+  return { ...route, install: link.install, scope, timeZone: timeZoneOf(ctx, link.externalProjectId) };
+}
+
+export function timeZoneOf({ config }: Context, externalProjectId: string | null): string {
+  return config.links.get(externalProjectId ?? '')?.timeZone ?? 'UTC';
+}
+
+/** A work scope, with the groups whose members work in it. The install is that of one link that leads to it. */
+export interface WorkScope extends Omit<LinkScope, 'groupId'> {
+  groupIds: string[];
+  /** Whether a live link leads to it. */
+  isLinked: boolean;
+}
+
+/**
+ * The scopes in which trainers may work, by `scopeKey`: those of live links, and those of other links whose group still
+ * has members.
+ */
+export async function listWorkScopes(ctx: Context): Promise<Map<string, WorkScope>> {
+  const toGroup = (one: { tool: string; groupId: string }) => JSON.stringify([one.tool, one.groupId]);
+  const inhabited = new Set((await listInhabitedGroups(ctx)).map(toGroup));
+  const scopes = new Map<string, WorkScope>();
+  for (const link of await listWorkLinks(ctx)) {
+    const at = scopeOfLink(ctx, link);
+    const isLive = statusOfLink(link) === 'live';
+    if (at === undefined || !(isLive || inhabited.has(toGroup(at)))) continue;
+    const { groupId, ...found } = at;
+    const workScope = scopes.get(scopeKey(at)) ?? { ...found, groupIds: [], isLinked: false };
+    workScope.isLinked ||= isLive;
+    if (!workScope.groupIds.includes(groupId)) workScope.groupIds.push(groupId);
+    scopes.set(scopeKey(at), workScope);
+  }
+  return scopes;
+}
+
+export function scopeKey({ tool, scope }: { tool: string; scope: string }): string {
+  return JSON.stringify([tool, scope]);
+}
+
+// The SQL that usage reads contracts, links and participations with. It changes nothing.
+
+/** A trainer on a contract whose work is done where a link leads. */
+export interface Engagement extends ContractEvidence {
+  trainerId: string;
+  linkId: string;
+  externalProjectId: string | null;
+  externalProjectName: string | null;
+}
+
+/** Links of all installs, also those that were removed. */
+function listWorkLinks(ctx: Storage): Promise<LinkEvidence[]> {
+  return ctx.database.kysely.selectFrom('link').selectAll().orderBy('install').orderBy('linkId').execute();
+}
+
+/** Every group that a trainer is in, or may be in. */
+function listInhabitedGroups(ctx: Storage): Promise<{ tool: string; groupId: string }[]> {
+  return ctx.database.kysely
+    .selectFrom('membership')
+    .select(['tool', 'groupId'])
+    .distinct()
+    .where('state', 'in', heldStates)
+    .execute();
+}
+
+/** Every trainer who was ever on a contract. */
+export async function listTrainers(ctx: Storage, { install, contractId }: ContractKey): Promise<string[]> {
+  const all = ctx.database.kysely.selectFrom('participation').select('trainerId').where('install', '=', install);
+  const rows = await all.where('contractId', '=', contractId).orderBy('trainerId').execute();
+  return rows.map(({ trainerId }) => trainerId);
+}
+
+/** Every contract and link of these trainers, past or present. */
+export async function listEngagements(
+  database: Database,
+  db: Transaction,
+  trainerIds: readonly string[],
+): Promise<Engagement[]> {
+  return await db
+    .selectFrom('contract')
+    .innerJoin('contractLink', onSame('contractLink', 'contract', ['install', 'contractId']))
+    .innerJoin('participation', onSame('participation', 'contract', ['install', 'contractId']))
+    .innerJoin('link', onSame('link', 'contractLink', ['install', 'linkId']))
+    .selectAll('contract')
+    .select(['contractLink.linkId', 'participation.trainerId', 'link.externalProjectId', 'link.externalProjectName'])
+    .where('participation.trainerId', 'in', jsonTexts(database, trainerIds))
+    .execute();
+}
 
 // The only SQL about how far scopes were read.
 
@@ -165,4 +274,30 @@ export async function listFallenTotals(ctx: Storage, trainerIds?: readonly strin
     const { fallen = noCounts } = JSON.parse(totals ?? '{}') as Partial<Totals>;
     return { ...of, since: fallenSince ?? '', fallen };
   });
+}
+
+/** What keeps a scope from being read; all null where nothing does. */
+export type ScopeTrouble = Pick<Row<'usageScope'>, 'failingSince' | 'goneSince' | 'refusedAt'>;
+
+const noTrouble: ScopeTrouble = { failingSince: null, goneSince: null, refusedAt: null };
+
+/** A reading that has just failed. */
+interface Failed {
+  /** Whether a live link leads to the scope. Only such a scope has to stay readable. */
+  isLinked: boolean;
+  /** Whether the tool says that the scope does not exist. */
+  isGone: boolean;
+  /** When the reading began, where it will fail again until an operator changes something; else null. */
+  refusedAt: string | null;
+  now: string;
+}
+
+/** Pure: the trouble after one more failed reading. */
+export function worsen(known: ScopeTrouble, failed: Failed): ScopeTrouble {
+  const { isLinked, isGone, refusedAt, now } = failed;
+  return {
+    refusedAt,
+    failingSince: isLinked ? (known.failingSince ?? now) : null,
+    goneSince: isGone ? (known.goneSince ?? now) : null,
+  };
 }

@@ -4,13 +4,11 @@ import { inTransaction } from '../../db/database.ts';
 import { jsonTexts, onSame } from '../../db/query.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { chunksOf } from '../../lib/lists.ts';
-import { listEngagements } from './contract-source-store.ts';
-import { scopeOfLink } from './find-scopes.ts';
-import { loadPeople, standingsOf } from './load-work.ts';
 import type { Hire } from './merge-items.ts';
 import type { Standing } from './merge-work.ts';
 import type { ScopeMember } from './scope-member-store.ts';
-import type { ReadScope, ScopeKey, WantedScope } from './scope-store.ts';
+import { listEngagements, type ReadScope, type ScopeKey, scopeOfLink, type WantedScope } from './scope-store.ts';
+import { loadPeople, standingsOf } from './work-store.ts';
 
 // The SQL that decides how much of a running total counts when it is first read.
 

@@ -2,9 +2,10 @@ import type { Context } from '../../context.ts';
 import type { Day } from '../../domain/usage.ts';
 import { listOpenDays, type StoredDue } from '../due/due-store.ts';
 import { type HeldRow, listHeld } from '../due/held-store.ts';
+import { refreshDue } from '../due/refresh-due.ts';
 import { firstOpenDay, reportTimeOf } from '../read/look-back.ts';
 import { countLedger, type LedgerRow } from './ledger-store.ts';
-import { isBrakeOn, planReport, type ReportPlan } from './plan-report.ts';
+import { holdLowered, isBrakeOn, type PlannedEntry, planReport, type ReportPlan } from './plan-report.ts';
 
 /** What a run is to report. */
 export interface ReportWanted {
@@ -100,4 +101,35 @@ export async function decideBrake(
   const allowance = Math.max(0, Math.floor(known * maxLoweredFraction) - waiting);
   const isOn = isBrakeOn({ lowered: lowered + waiting, known }, maxLoweredFraction);
   return { isOff: acceptsLowered, isOn, allowance: acceptsLowered ? lowered : allowance };
+}
+
+/** What would be sent for one install, and what is held back. */
+export interface InstallPlan extends Omit<ReportPlan, 'risen'> {
+  install: string;
+  /** What a run would lower beyond the limit. */
+  heldLowered: PlannedEntry[];
+  held: HeldRow[];
+}
+
+/** What a run would do by the latest readings. It sends nothing. */
+export async function previewReport(ctx: Context, wanted: ReportWanted): Promise<InstallPlan[]> {
+  await refreshDue(ctx);
+  const plans: InstallPlan[] = [];
+  for (const install of reportedOf(ctx, wanted.installs)) plans.push(await previewInstall(ctx, install, wanted));
+  return plans;
+}
+
+async function previewInstall(ctx: Context, install: string, wanted: ReportWanted): Promise<InstallPlan> {
+  const { isOff, isOn } = await decideBrake(ctx, install, await countInstall(ctx, install, wanted), wanted);
+  const held = await listHeldOf(ctx, install, wanted);
+  const plan: InstallPlan = { install, entries: [], late: [], parked: [], heldLowered: [], held };
+  for await (const { entries, late, parked } of planInstall(ctx, install, wanted)) {
+    const split = isOff ? { entries, held: [] } : holdLowered(entries, isOn);
+    // A page is small enough for the arguments of one call.
+    plan.entries.push(...split.entries);
+    plan.heldLowered.push(...split.held);
+    plan.late.push(...late);
+    plan.parked.push(...parked);
+  }
+  return plan;
 }

@@ -1,13 +1,19 @@
 import type { Context } from '../../context.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { type Counts, isNothing, noCounts, type Observation, sumCounts } from '../../domain/usage.ts';
-import { attributeTrainers } from '../due/attribute-trainers.ts';
-import type { WhyDifferent } from '../due/describe-due.ts';
 import { type DueAndLedger, listDays } from '../due/due-store.ts';
-import { differenceOf, explainDay } from '../due/explain-day.ts';
+import { differenceOf, explainDay, type WhyDifferent } from '../due/explain-day.ts';
 import { type HeldRow, listHeld } from '../due/held-store.ts';
-import { refreshAllDue } from '../due/refresh-due.ts';
-import { listTrainers } from '../read/contract-source-store.ts';
+import { attributeTrainers, refreshAllDue } from '../due/refresh-due.ts';
+import {
+  type FallenTotal,
+  listEngagements,
+  listFallenTotals,
+  listScopes,
+  listTrainers,
+  scopeKey,
+  scopeOfLink,
+} from '../read/scope-store.ts';
 import { type DayKey, dayKey, type LedgerRow } from '../report/ledger-store.ts';
 
 /** The receipt of one day of a trainer on a contract. */
@@ -82,4 +88,36 @@ function toDay(
 
 function byDay(a: ShownDay, b: ShownDay): number {
   return `${a.day} ${a.trainerId}` < `${b.day} ${b.trainerId}` ? -1 : 1;
+}
+
+/** Why the counts of a contract may be less than what was done. */
+interface ContractGaps {
+  /** What a tool cannot report at present. */
+  gaps: { tool: string; scope: string; since: string | null; says: string }[];
+  /** Running totals that are below what was counted. */
+  fallen: FallenTotal[];
+  /** Scopes that cannot be read. */
+  failing: { tool: string; scope: string; readAt: string | null; failure: string }[];
+}
+
+/** Shows the gaps of the scopes of one contract. Changes nothing. */
+export async function showGaps(ctx: Context, install: string, contractId: string): Promise<ContractGaps> {
+  const trainerIds = await listTrainers(ctx, { install, contractId });
+  const engagements = await listEngagements(ctx.database, ctx.database.kysely, trainerIds);
+  const keys = new Set(
+    engagements.flatMap((one) => {
+      const at = one.install === install && one.contractId === contractId ? scopeOfLink(ctx, one) : undefined;
+      return at === undefined ? [] : [scopeKey(at)];
+    }),
+  );
+  const rows = (await listScopes(ctx)).filter((row) => keys.has(scopeKey(row)));
+  return {
+    gaps: rows.flatMap(({ tool, scope, gap: says, gapSince: since }) =>
+      says === null ? [] : [{ tool, scope, since, says }],
+    ),
+    fallen: (await listFallenTotals(ctx, trainerIds)).filter((one) => keys.has(scopeKey(one))),
+    failing: rows.flatMap(({ tool, scope, readBeganAt: readAt, failure }) =>
+      failure === null ? [] : [{ tool, scope, readAt, failure }],
+    ),
+  };
 }

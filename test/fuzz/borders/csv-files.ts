@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { AppError } from '../../../src/domain/errors.ts';
 import { readCsv } from '../../../src/lib/read-csv.ts';
-import type { ImportFormat, ReadEntry } from '../../../src/usage/import/entry.ts';
-import { readEntries } from '../../../src/usage/import/read-entries.ts';
+import { type ImportFormat, type ReadEntry, readEntries } from '../../../src/usage/import/read-entries.ts';
 import type { Mutator } from '../mutator.ts';
 import type { Target } from '../target.ts';
 

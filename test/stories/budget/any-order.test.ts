@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { takeReading } from '../../../src/budget/take-reading.ts';
+import { takeReading } from '../../../src/budget/keep-budget.ts';
 import type { Row } from '../../../src/db/schema.ts';
 import type { BudgetNotice } from '../../../src/domain/notice.ts';
 import { noBudget, toBudget } from '../../support/budgets.ts';

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
 import type { BudgetAndReading } from '../../../src/budget/budget-store.ts';
-import { keepAnswer, keepBudget } from '../../../src/budget/keep-budget.ts';
-import type { BudgetReading } from '../../../src/budget/take-reading.ts';
+import { type BudgetReading, keepAnswer, keepBudget } from '../../../src/budget/keep-budget.ts';
 import type { Database } from '../../../src/db/database.ts';
 import type { BudgetNotice } from '../../../src/domain/notice.ts';
 import { type BudgetWorld, openBudgetWorld } from '../../support/budget-world.ts';

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { beforeEach, expect, it } from 'vitest';
-import { budgetJob } from '../../../src/budget/budget-job.ts';
-import { sweepContracts, sweepJob } from '../../../src/budget/sweep-budgets.ts';
+import { budgetJob, sweepContracts, sweepJob } from '../../../src/budget/budget-job.ts';
 import type { Row } from '../../../src/db/schema.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { listFailingJobs } from '../../../src/jobs/job-store.ts';

@@ -3,7 +3,7 @@ import { checkUsage } from '../../../src/usage/due/check-usage.ts';
 import { decideHeld, decideLate } from '../../../src/usage/due/decide-held.ts';
 import { listUsageTroubles } from '../../../src/usage/due/trouble-store.ts';
 import { countImport } from '../../../src/usage/import/import-file.ts';
-import { previewReport } from '../../../src/usage/report/preview-report.ts';
+import { previewReport } from '../../../src/usage/report/plan-install.ts';
 import { showUsage } from '../../../src/usage/show/show-usage.ts';
 import { type OneWorker, openOneWorker } from '../../support/one-worker.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';

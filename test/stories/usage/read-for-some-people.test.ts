@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import type { Observation } from '../../../src/domain/usage.ts';
+import { listWorkedTrainers } from '../../../src/usage/due/due-store.ts';
 import { refreshDue } from '../../../src/usage/due/refresh-due.ts';
-import { listWorkedTrainers } from '../../../src/usage/due/stale-store.ts';
 import { importedObservations } from '../../../src/usage/import/import-store.ts';
-import { listEngagements } from '../../../src/usage/read/contract-source-store.ts';
-import { toolObservations } from '../../../src/usage/read/observation-store.ts';
+import { listEngagements } from '../../../src/usage/read/scope-store.ts';
+import { toolObservations } from '../../../src/usage/read/work-store.ts';
 import { createEngine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';

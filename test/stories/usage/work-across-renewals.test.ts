@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { attributeTrainers } from '../../../src/usage/due/attribute-trainers.ts';
 import { decideHeld } from '../../../src/usage/due/decide-held.ts';
 import { listHeld } from '../../../src/usage/due/held-store.ts';
+import { attributeTrainers } from '../../../src/usage/due/refresh-due.ts';
 import { type EventWish, fullEvent } from '../../support/event-bodies.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';

@@ -7,7 +7,7 @@ import {
   type HeldWorkDecision,
   workKey,
 } from '../../../src/usage/attribute/attribute-work.ts';
-import type { ContractCandidate } from '../../../src/usage/attribute/candidate.ts';
+import type { ContractCandidate } from '../../../src/usage/attribute/share-work.ts';
 
 function seen(day: string, counts: Partial<Counts> = {}, source = 'tool:studio'): Observation {
   return {

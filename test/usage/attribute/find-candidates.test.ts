@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { emptyContract } from '../../../src/domain/evidence.ts';
-import { findCandidates } from '../../../src/usage/attribute/candidate.ts';
-import type { Engagement } from '../../../src/usage/read/contract-source-store.ts';
+import { findCandidates } from '../../../src/usage/attribute/share-work.ts';
+import type { Engagement } from '../../../src/usage/read/scope-store.ts';
 
 type Known = Partial<Engagement>;
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Moment, Observation } from '../../../src/domain/usage.ts';
 import { attributeWork, type HeldWorkDecision, workKey } from '../../../src/usage/attribute/attribute-work.ts';
-import type { ContractCandidate } from '../../../src/usage/attribute/candidate.ts';
+import type { ContractCandidate } from '../../../src/usage/attribute/share-work.ts';
 
 const day = '2026-03-15';
 

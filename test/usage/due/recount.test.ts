@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { recountDue } from '../../../src/usage/due/recount.ts';
-import { refreshDue } from '../../../src/usage/due/refresh-due.ts';
+import { recountDue, refreshDue } from '../../../src/usage/due/refresh-due.ts';
 import { createReportWorker } from '../../../src/usage/report/report-worker.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { startLoops } from '../../support/engine-harness.ts';

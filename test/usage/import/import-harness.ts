@@ -2,10 +2,15 @@ import type { Context } from '../../../src/context.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
 import type { Source } from '../../../src/sources/source.ts';
-import { clearImports } from '../../../src/usage/import/clear-imports.ts';
-import { countImport, type PreparedImport, prepareImport, undoImport } from '../../../src/usage/import/import-file.ts';
+import {
+  clearImports,
+  countImport,
+  type PreparedImport,
+  prepareImport,
+  undoImport,
+} from '../../../src/usage/import/import-file.ts';
 import { importedObservations } from '../../../src/usage/import/import-store.ts';
-import type { PreviewedLine } from '../../../src/usage/import/line-tally.ts';
+import type { PreviewedLine } from '../../../src/usage/import/preview-import.ts';
 import type { OpenFresh } from '../../support/databases.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';

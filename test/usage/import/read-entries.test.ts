@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ImportFormat, toTemplate } from '../../../src/usage/import/entry.ts';
-import { readEntries } from '../../../src/usage/import/read-entries.ts';
+import { type ImportFormat, readEntries, toTemplate } from '../../../src/usage/import/read-entries.ts';
 
 const today = '2026-03-15';
 

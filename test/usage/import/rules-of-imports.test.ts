@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { decideHeld, decideLate } from '../../../src/usage/due/decide-held.ts';
+import { decideHeld, decideLate, listLate } from '../../../src/usage/due/decide-held.ts';
 import { differenceOf } from '../../../src/usage/due/explain-day.ts';
 import { listHeld } from '../../../src/usage/due/held-store.ts';
-import { listLate } from '../../../src/usage/due/list-late.ts';
 import { countImport, undoImport } from '../../../src/usage/import/import-file.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { tries } from '../../support/tries.ts';

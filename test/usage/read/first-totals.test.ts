@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { toolObservations } from '../../../src/usage/read/observation-store.ts';
 import { listFallenTotals } from '../../../src/usage/read/scope-store.ts';
+import { toolObservations } from '../../../src/usage/read/work-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { startLoops } from '../../support/engine-harness.ts';
 import { until } from '../../support/until.ts';

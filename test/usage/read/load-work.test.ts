@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { toItem, toItemColumns } from '../../../src/usage/read/load-work.ts';
 import type { Item } from '../../../src/usage/read/merge-items.ts';
+import { toItem, toItemColumns } from '../../../src/usage/read/work-store.ts';
 
 const [morning, noon, next] = ['2026-03-15T09:00:00.000Z', '2026-03-15T12:00:00.000Z', '2026-03-16T09:00:00.000Z'];
 

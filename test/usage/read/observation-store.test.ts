@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { type Database, inTransaction } from '../../../src/db/database.ts';
-import { toolObservations } from '../../../src/usage/read/observation-store.ts';
-import { clearWorkTraces } from '../../../src/usage/read/work-trace-store.ts';
+import { clearWorkTraces, toolObservations } from '../../../src/usage/read/work-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 
 const [day, next] = ['2026-03-15', '2026-03-16'];

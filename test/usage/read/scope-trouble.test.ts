@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { listLinks } from '../../../src/operations/links.ts';
 import type { Source } from '../../../src/sources/source.ts';
-import { reportNow } from '../../../src/usage/report/report-now.ts';
+import { reportNow } from '../../../src/usage/report/report-worker.ts';
 import { tellNow } from '../../support/alerting.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { troublesIn } from '../../support/troubles.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { holdLock } from '../../../src/db/lock.ts';
 import { brakeDue } from '../../../src/removals/removal-worker.ts';
-import { scopeOfLink } from '../../../src/usage/read/find-scopes.ts';
-import { reportNextFinal } from '../../../src/usage/report/final-report-job.ts';
+import { scopeOfLink } from '../../../src/usage/read/scope-store.ts';
+import { reportNextFinal } from '../../../src/usage/report/report-worker.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
 

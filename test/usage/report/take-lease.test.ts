@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { takeLease } from '../../../src/usage/report/report-contracts.ts';
+import { takeLease } from '../../../src/usage/report/report-usage.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createTestContext } from '../../support/engine-harness.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Source } from '../../../src/sources/source.ts';
-import { previewReport } from '../../../src/usage/report/preview-report.ts';
+import { previewReport } from '../../../src/usage/report/plan-install.ts';
 import { reportUsage } from '../../../src/usage/report/report-usage.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { listLowerings } from '../../../src/usage/due/decide-held.ts';
 import { differenceOf } from '../../../src/usage/due/explain-day.ts';
-import { listLowerings } from '../../../src/usage/due/list-late.ts';
 import { showUsage } from '../../../src/usage/show/show-usage.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { showGaps } from '../../../src/usage/show/show-gaps.ts';
+import { showGaps } from '../../../src/usage/show/show-usage.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { troublesIn } from '../../support/troubles.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';

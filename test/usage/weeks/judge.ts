@@ -1,5 +1,5 @@
 import { type CheckedDay, checkUsage } from '../../../src/usage/due/check-usage.ts';
-import { recountDue } from '../../../src/usage/due/recount.ts';
+import { recountDue } from '../../../src/usage/due/refresh-due.ts';
 import type { Expected, ExpectedHeld } from './attribution.ts';
 import { type Counts, dayOf, differs, install, isNothing, keyOf, names, nothing, runsOn } from './facts.ts';
 import { isInDoubt, type Told } from './market.ts';

@@ -1,8 +1,7 @@
 import { AppError } from '../../../src/domain/errors.ts';
 import { emptyContract, versionOfRead } from '../../../src/domain/evidence.ts';
-import { decideHeld, decideLate, takeBackDecision } from '../../../src/usage/due/decide-held.ts';
+import { decideHeld, decideLate, listLate, takeBackDecision } from '../../../src/usage/due/decide-held.ts';
 import { type HeldRow, listHeld } from '../../../src/usage/due/held-store.ts';
-import { listLate } from '../../../src/usage/due/list-late.ts';
 import { refreshDue } from '../../../src/usage/due/refresh-due.ts';
 import { countImport, type PreparedImport, prepareImport, undoImport } from '../../../src/usage/import/import-file.ts';
 import { reportUsage } from '../../../src/usage/report/report-usage.ts';

@@ -19,9 +19,8 @@ import { toInstant } from '../../../src/lib/clock.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
 import { createMetrics } from '../../../src/lib/metrics.ts';
 import { lockEvidence } from '../../../src/memberships/derivation-store.ts';
-import { listWorkScopes } from '../../../src/usage/read/find-scopes.ts';
 import { readNextScope } from '../../../src/usage/read/read-scope.ts';
-import { keepScopes, wantScopes } from '../../../src/usage/read/scope-store.ts';
+import { keepScopes, listWorkScopes, wantScopes } from '../../../src/usage/read/scope-store.ts';
 import { createFakeClock, type FakeClock } from '../../support/fake-clock.ts';
 import {
   type ContractFact,
