@@ -23,7 +23,7 @@ const layers: readonly (readonly string[])[] = [
   ['usage/attribute'],
   ['usage/(due)'],
   ['notify'],
-  ['usage/show', 'budget', 'privacy', 'http/receiver'],
+  ['budget', 'privacy', 'http/receiver'],
   ['operator'],
   ['operations'],
   ['http/console'],

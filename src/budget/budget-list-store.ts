@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from '../db/database.ts';
 import { jsonTexts, onSame } from '../db/query.ts';
-import { type BudgetPace, type BudgetState, paceDays, runsOutAt } from '../domain/budget.ts';
+import { type BudgetState, paceDays, runsOutAt } from '../domain/budget.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import type { Counts, Day } from '../domain/usage.ts';
 import type { Storage } from '../keys/storage.ts';
@@ -9,9 +9,9 @@ import { addDays } from '../lib/days.ts';
 import { differs, isCounted, sameDay } from '../usage/due/due-store.ts';
 import { listHeld } from '../usage/due/held-store.ts';
 import { listLedger } from '../usage/report/ledger-store.ts';
-import { nextReading, sayUnknown } from './budget-store.ts';
+import { budgetKey, nextReading, sayUnknown } from './budget-store.ts';
 
-/** The SQL of showing budgets to people, a page at a time. */
+// The SQL that shows budgets to people, a page at a time.
 
 export interface BudgetFilter {
   install?: string | undefined;
@@ -20,39 +20,26 @@ export interface BudgetFilter {
   /** The last contract of the page before. */
   after?: ContractKey | undefined;
   limit: number;
-  /** The first day that counts for the pace. */
-  since: Day;
 }
 
-export interface ListedBudget
-  extends Omit<BudgetRow, 'notFoundAt' | 'paymentType' | 'consumedSeconds' | 'consumedLabels'> {
-  /** Undefined where no work uses it up. */
-  unit: 'seconds' | 'labels' | undefined;
-  pace: BudgetPace;
-  /** How many days of trainers the marketplace does not have as they were read, or are held. */
-  waiting: number;
-}
+/** What uses up the budget. A contract with a fixed price, for example, has no volume that work uses up. */
+const units: Record<string, 'seconds' | 'labels'> = { PAY_PER_HOUR: 'seconds', PAY_PER_LABEL: 'labels' };
 
-type BudgetRow = Awaited<ReturnType<typeof listPage>>[number];
-
-const units = { PAY_PER_HOUR: 'seconds', PAY_PER_LABEL: 'labels' } as const;
-
-/** What uses up the budget. A contract of another kind, such as a fixed price, has no volume that work uses up. */
-function unitOf(paymentType: string | null): 'seconds' | 'labels' | undefined {
-  return units[paymentType as keyof typeof units];
-}
-
-/** Ordered by install and contract. */
-export async function listBudgets(database: Database, filter: BudgetFilter): Promise<ListedBudget[]> {
-  const rows = await listPage(database, filter);
-  const worked = await listWorked(database, rows, filter.since);
-  const waiting = await countWaiting(database, rows);
+/** Budgets by install and contract, and when each is used up at the pace of the last week. */
+export async function listBudgets(ctx: Storage, now: Date, filter: BudgetFilter) {
+  const rows = await listPage(ctx.database, filter);
+  const worked = await sumWork(ctx.database, rows, addDays(now.toISOString().slice(0, 10), -paceDays));
+  const unsent = await countUnsent(ctx.database, rows);
+  const held = await countHeld(ctx);
   return rows.map(sayUnknown).map(({ notFoundAt: _, paymentType, consumedSeconds, consumedLabels, ...row }) => {
-    const unit = unitOf(paymentType);
-    const consumed = unit === undefined ? null : { seconds: consumedSeconds, labels: consumedLabels }[unit];
-    const lately = unit === undefined ? 0 : Number(worked.get(keyOf(row))?.[unit] ?? 0);
-    const pace = { consumedFraction: row.consumedFraction, consumed, lately };
-    return { ...row, unit, pace, waiting: Number(waiting.get(keyOf(row))?.count ?? 0) };
+    const { key } = budgetKey(row);
+    const unit = units[paymentType ?? ''] ?? null;
+    const consumed = unit && { seconds: consumedSeconds, labels: consumedLabels }[unit];
+    const lately = unit === null ? 0 : Number(worked.get(key)?.[unit] ?? 0);
+    const endsAt = runsOutAt({ consumedFraction: row.consumedFraction, consumed, lately }, now);
+    // Days of trainers that the marketplace does not have as they are due, or that are held.
+    const waiting = (unsent.get(key) ?? 0) + (held.get(key) ?? 0);
+    return { ...row, unit, lately, endsAt: unit && endsAt, waiting };
   });
 }
 
@@ -68,72 +55,55 @@ function listPage({ kysely }: Database, { install, state, contractId, after, lim
   if (state !== undefined) query = query.where('budget.state', '=', state);
   if (contractId !== undefined) query = query.where('budget.contractId', '=', contractId);
   if (after !== undefined) {
-    const key = ['budget.install', 'budget.contractId'] as const;
-    query = query.where((eb) => eb(eb.refTuple(...key), '>', eb.tuple(after.install, after.contractId)));
+    query = query.where((eb) =>
+      eb(eb.refTuple('budget.install', 'budget.contractId'), '>', eb.tuple(after.install, after.contractId)),
+    );
   }
   return query.orderBy('budget.install').orderBy('budget.contractId').limit(limit).execute();
 }
 
-async function listWorked({ kysely }: Database, of: readonly ContractKey[], since: Day) {
-  if (of.length === 0) return new Map<string, never>();
-  const rows = await kysely
+async function sumWork(database: Database, of: readonly ContractKey[], since: Day) {
+  const rows = await database.kysely
     .selectFrom('usageLedger')
     .select(['install', 'contractId'])
     .select((eb) => [eb.fn.sum<number>('seconds').as('seconds'), eb.fn.sum<number>('labels').as('labels')])
-    .where('install', 'in', [...new Set(of.map(({ install }) => install))])
-    .where('contractId', 'in', [...new Set(of.map(({ contractId }) => contractId))])
+    .where('install', 'in', installsOf(database, of))
+    .where('contractId', 'in', contractsOf(database, of))
     // As a computed text, or SQLite would search all contracts by their days.
     .where(sql<string>`day || ''`, '>=', since)
     .groupBy(['install', 'contractId'])
     .execute();
-  return new Map(rows.map((row) => [keyOf(row), row]));
+  return new Map(rows.map((row) => [budgetKey(row).key, row]));
 }
 
-/** Days of which the marketplace does not have what is due. */
-async function countWaiting(database: Database, of: readonly ContractKey[]) {
-  const installs = jsonTexts(database, [...new Set(of.map(({ install }) => install))]);
-  const contractIds = jsonTexts(database, [...new Set(of.map(({ contractId }) => contractId))]);
+/** Counts the days that the marketplace does not have as they are due. */
+async function countUnsent(database: Database, of: readonly ContractKey[]): Promise<Map<string, number>> {
   const query = sql<ContractKey & { count: number }>`select d.install, d.contract_id, count(*) as count
     from usage_due d left join usage_ledger l on ${sameDay}
-    where d.install in ${installs} and d.contract_id in ${contractIds} and d.is_open = 1
+    where d.install in ${installsOf(database, of)} and d.contract_id in ${contractsOf(database, of)} and d.is_open = 1
       and (l.state <> 'answered' or ${differs}) and (l.state is not null or ${isCounted})
     group by d.install, d.contract_id`;
   const { rows } = await query.execute(database.kysely);
-  return new Map(rows.map((row) => [keyOf(row), row]));
+  return new Map(rows.map((row) => [budgetKey(row).key, row.count]));
 }
 
-function keyOf({ install, contractId }: ContractKey): string {
-  return JSON.stringify([install, contractId]);
+function installsOf(database: Database, contracts: readonly ContractKey[]) {
+  return jsonTexts(database, [...new Set(contracts.map(({ install }) => install))]);
 }
 
-/** A budget, and when it is used up at the pace of the last week. What waits includes held work. */
-export type EndingBudget = ListedBudget & { endsAt: string | null };
-
-export async function listEndingBudgets(
-  ctx: Storage,
-  now: Date,
-  filter: Omit<BudgetFilter, 'since'>,
-): Promise<EndingBudget[]> {
-  const since = addDays(now.toISOString().slice(0, 10), -paceDays);
-  const budgets = await listBudgets(ctx.database, { ...filter, since });
-  const held = await countHeld(ctx);
-  return budgets.map((one) => ({
-    ...one,
-    waiting: one.waiting + (held.get(keyOf(one)) ?? 0),
-    endsAt: one.unit === undefined ? null : runsOutAt(one.pace, now),
-  }));
+function contractsOf(database: Database, contracts: readonly ContractKey[]) {
+  return jsonTexts(database, [...new Set(contracts.map(({ contractId }) => contractId))]);
 }
 
-/** How much held work may be of each contract. */
+/** Counts the held work that may be of each contract. */
 async function countHeld(ctx: Storage): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
-  for (const { contracts } of await listHeld(ctx, { state: 'held' })) {
-    for (const key of contracts.map(keyOf)) counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
+  const keys = (await listHeld(ctx, { state: 'held' })).flatMap(({ contracts }) => contracts.map(budgetKey));
+  for (const { key } of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
   return counts;
 }
 
-/** What was reported of each day since the first one, in one unit, the latest first. */
+/** What was reported of each day since the first one in one unit, latest first. */
 export async function listUsedDays(
   ctx: Storage,
   of: ContractKey,

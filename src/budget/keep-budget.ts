@@ -6,28 +6,34 @@ import { toAppError } from '../domain/errors.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import type { BudgetNotice } from '../domain/notice.ts';
 import { moveJob } from '../jobs/job-store.ts';
-import { toInstant } from '../lib/clock.ts';
+import { instantAfter, toInstant } from '../lib/clock.ts';
 import { addBudgetNotice } from '../notify/notice-store.ts';
 import type { Budget } from '../sources/source.ts';
 import { budgetKey, lockBudget, saveBudget } from './budget-store.ts';
 
-/** Stores what was read, together with the notice that is due. */
-export async function keepBudget(ctx: Context, reading: BudgetReading): Promise<Taken> {
+export interface BudgetReading extends ContractKey {
+  budget: Budget;
+  /** When the request began. */
+  askedAt: string;
+}
+
+/** Stores what was read, together with the notice that is due. @returns when to read the budget again */
+export async function keepBudget(ctx: Context, reading: BudgetReading): Promise<string> {
   const rules = { now: ctx.clock.now(), repeatMs: ctx.config.notifications.repeatMs };
-  const taken = await inTransaction(ctx.database, async (tx) => {
-    const taken = takeReading(await lockBudget(ctx, tx, reading), reading, rules);
-    await saveBudget(tx, taken.row);
-    if (taken.notice !== null) await addBudgetNotice(ctx, tx, taken.notice);
-    return taken;
+  const { notice, nextReadAt } = await inTransaction(ctx.database, async (tx) => {
+    const change = applyReading(await lockBudget(ctx, tx, reading), reading, rules);
+    await saveBudget(tx, change.row);
+    if (change.notice !== null) await addBudgetNotice(ctx, tx, change.notice);
+    return change;
   });
-  if (taken.notice !== null) logNotice(ctx, taken.notice);
-  return taken;
+  if (notice !== null) logNotice(ctx, notice);
+  return nextReadAt;
 }
 
 /**
- * Stores the budget that came with the answer to a usage report.
+ * Stores the budget in the answer to a usage report.
  *
- * @param budget null where the answer had no readable budget
+ * @param budget null if the answer has no valid budget
  * @param askedAt when the request began
  */
 export async function keepAnswer(
@@ -38,36 +44,27 @@ export async function keepAnswer(
 ): Promise<void> {
   if (budget === null || budget.contractId !== contractId) return;
   try {
-    const { nextReadAt: dueAt } = await keepBudget(ctx, { install, contractId, budget, askedAt });
+    const dueAt = await keepBudget(ctx, { install, contractId, budget, askedAt });
+    const { key } = budgetKey({ install, contractId });
     const now = toInstant(ctx.clock.now());
-    await inTransaction(ctx.database, (tx) =>
-      moveJob(tx, 'budget', budgetKey({ install, contractId }).key, { now, dueAt }),
-    );
+    await inTransaction(ctx.database, (tx) => moveJob(tx, 'budget', key, { now, dueAt }));
   } catch (error) {
-    // The usage was accepted and must not be sent again; the budget is read again later.
+    // The usage was accepted and must not be sent again. The budget is read again later.
     const fields = { err: toAppError(error), install, contractId };
-    ctx.logger.warn(fields, 'The budget of an answer could not be kept');
+    ctx.logger.warn(fields, 'Could not store the budget from the answer to a usage report');
   }
 }
 
 function logNotice({ logger }: Context, notice: BudgetNotice): void {
   const { kind, install, contractId, isRepeat, budget } = notice;
   const fields = { install, contractId, notice: kind, isRepeat, ...budget };
-  if (isRepeat) logger.info(fields, 'The budget of a contract is still as it was');
+  if (isRepeat) logger.info(fields, 'The budget of a contract is still low or used up');
   else if (kind === 'budget.depleted') logger.warn(fields, 'The budget of a contract is used up');
   else if (kind === 'budget.low') logger.warn(fields, 'The budget of a contract is running out');
-  else logger.info(fields, 'The budget of a contract is well again');
+  else logger.info(fields, 'The budget of a contract is sufficient again');
 }
 
-export interface BudgetReading {
-  install: string;
-  contractId: string;
-  budget: Budget;
-  /** When the request began whose answer this is. */
-  askedAt: string;
-}
-
-interface Taken {
+interface BudgetChange {
   row: Row<'budget'>;
   notice: BudgetNotice | null;
   nextReadAt: string;
@@ -77,37 +74,33 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 /**
- * Pure: what is known of a budget after one more answer, and which notice is due. The answer to an older request than
- * the stored one says nothing about the budget.
+ * Pure: the stored budget after one more answer, and the notice that is due. An answer to a request that began before
+ * that of the stored budget does not change the budget.
  */
-export function takeReading(known: Row<'budget'>, reading: BudgetReading, rules: NoticeRules): Taken {
+export function applyReading(known: Row<'budget'>, reading: BudgetReading, rules: NoticeRules): BudgetChange {
+  const { now } = rules;
   const isOlder = known.askedAt !== null && reading.askedAt < known.askedAt;
-  const answered = { ...known, notFoundAt: null };
-  const read = isOlder ? answered : { ...answered, ...toFacts(known, reading) };
-  const found = foundIn(read);
-  const decision = found && decideNotice(lastNoticeOf(known), found, rules);
-  const row = decision === null ? read : { ...read, ...toNoticeColumns(decision, read, rules.now) };
-  return {
-    row,
-    nextReadAt: nextReadAt(row, rules.now),
-    notice: found && decision && toNotice(row, decision, decision.isRepeat ? rules.now.toISOString() : found.since),
-  };
+  const read = { ...known, ...(isOlder ? {} : toColumns(known, reading)), notFoundAt: null };
+  const decision = decideNotice(read, rules);
+  if (decision === null) return { row: read, notice: null, nextReadAt: nextReadAt(read, now) };
+  const notifiedAt = toInstant(now);
+  const row = { ...read, notifiedState: decision.state, notifiedAt, notifiedFundedVolume: read.fundedVolume };
+  return { row, notice: toNotice(row, decision, notifiedAt), nextReadAt: nextReadAt(row, now) };
 }
 
-function toFacts(known: Row<'budget'>, { budget, askedAt }: BudgetReading): Partial<Row<'budget'>> {
+const stateOf = new Map<string, BudgetState>([
+  ['OK', 'ok'],
+  ['LOW', 'low'],
+  ['DEPLETED', 'depleted'],
+]);
+
+function toColumns(known: Row<'budget'>, { budget, askedAt }: BudgetReading): Partial<Row<'budget'>> {
   const { fundedVolume, fundedAmountUsd, consumedVolume, remainingVolume } = budget;
   const { consumedFraction, consumed, paymentType, lastUsageAt } = budget;
-  const state = toState(budget.state);
+  const state = stateOf.get(budget.state) ?? 'unknown';
   return {
-    fundedVolume,
-    fundedAmountUsd,
-    consumedVolume,
-    remainingVolume,
-    consumedFraction,
-    state,
-    askedAt,
-    paymentType,
-    lastUsageAt,
+    ...{ fundedVolume, fundedAmountUsd, consumedVolume, remainingVolume, consumedFraction },
+    ...{ state, askedAt, paymentType, lastUsageAt },
     stateSince: state === known.state ? known.stateSince : askedAt,
     consumedSeconds: consumed?.seconds ?? null,
     consumedLabels: consumed?.labels ?? null,
@@ -115,69 +108,36 @@ function toFacts(known: Row<'budget'>, { budget, askedAt }: BudgetReading): Part
   };
 }
 
-const stateOf: Record<string, BudgetState> = { OK: 'ok', LOW: 'low', DEPLETED: 'depleted' };
-
-function toState(word: string): BudgetState {
-  return Object.hasOwn(stateOf, word) ? (stateOf[word] ?? 'unknown') : 'unknown';
-}
-
-function foundIn({ state, stateSince, fundedVolume }: Row<'budget'>): Found | null {
-  return state === null || stateSince === null ? null : { state, since: stateSince, fundedVolume };
-}
-
-function lastNoticeOf({ notifiedState, notifiedAt, notifiedFundedVolume }: Row<'budget'>): LastNotice | null {
-  if (notifiedState === null || notifiedAt === null) return null;
-  return { state: notifiedState, at: notifiedAt, fundedVolume: notifiedFundedVolume };
-}
-
-function toNoticeColumns(
-  { state }: NoticeDecision,
-  { fundedVolume }: Row<'budget'>,
-  now: Date,
-): Partial<Row<'budget'>> {
-  return { notifiedState: state, notifiedAt: now.toISOString(), notifiedFundedVolume: fundedVolume };
-}
-
-/** Hourly where the budget runs out, daily elsewhere, and when a notice will be due. */
+/** Hourly while the budget is low or used up, otherwise daily; earlier if a notice is due earlier. */
 function nextReadAt(row: Row<'budget'>, now: Date): string {
   const isShort = row.state === 'low' || row.state === 'depleted';
-  const regular = new Date(now.getTime() + (isShort ? hourMs : dayMs)).toISOString();
-  const found = foundIn(row);
-  const settled = found && settlesAt(lastNoticeOf(row), found);
+  const regular = instantAfter(toInstant(now), isShort ? hourMs : dayMs);
+  const settled = settlesAt(row);
   return settled !== null && settled < regular ? settled : regular;
 }
 
-function toNotice(row: Row<'budget'>, { state, isRepeat }: NoticeDecision, occurredAt: string): BudgetNotice {
-  const { install, contractId } = row;
+function toNotice(row: Row<'budget'>, { state, isRepeat }: NoticeDecision, notifiedAt: string): BudgetNotice {
+  const { install, contractId, stateSince } = row;
   const { fundedVolume, fundedAmountUsd, consumedVolume, remainingVolume, consumedFraction } = row;
   return {
     kind: `budget.${state}`,
     install,
     contractId,
-    occurredAt,
+    occurredAt: isRepeat ? notifiedAt : (stateSince ?? notifiedAt),
     isRepeat,
     budget: { fundedVolume, fundedAmountUsd, consumedVolume, remainingVolume, consumedFraction },
   };
 }
 
-/** What the last notice said. */
-export interface LastNotice {
-  state: NotifiedBudgetState;
-  at: string;
-  fundedVolume: number | null;
-}
-
-/** What the latest reading found. */
-export interface Found {
-  state: BudgetState;
-  /** Since when every reading has found this state. */
-  since: string;
-  fundedVolume: number | null;
-}
+/** The state that was read last, and what the last notice said. */
+export type NoticeFacts = Pick<
+  Row<'budget'>,
+  'state' | 'stateSince' | 'fundedVolume' | 'notifiedState' | 'notifiedAt' | 'notifiedFundedVolume'
+>;
 
 interface NoticeRules {
   now: Date;
-  /** After what time an unchanged state is noticed again; null for never. */
+  /** The time after which a notice about an unchanged state is repeated; null for never. */
   repeatMs: number | null;
 }
 
@@ -186,44 +146,31 @@ interface NoticeDecision {
   isRepeat: boolean;
 }
 
-/** How long a better state has to last, unless it was paid for. */
-const quietMs = 3_600_000;
+/** How long a better state has to last before a notice, unless more was funded. */
+const quietMs = hourMs;
 
 const severities: Record<NotifiedBudgetState, number> = { ok: 0, low: 1, depleted: 2 };
 
 /**
- * Pure: whether a notice is due now. A worse state is noticed at once. A better state is noticed when more was
- * funded, or once it has lasted, because corrections of usage may move it to and fro. Before the first notice the
- * state counts as well funded.
+ * Pure: which notice is due now. A worse state is due at once. A better state is due when more was funded, or after it
+ * has lasted, because corrections of usage move it to and fro. Without an earlier notice, the state was `ok`.
  */
-export function decideNotice(
-  last: LastNotice | null,
-  found: Found,
-  { now, repeatMs }: NoticeRules,
-): NoticeDecision | null {
-  const { state } = found;
-  if (state === 'unknown') return null;
-  if (state === (last?.state ?? 'ok')) {
-    if (last === null || state === 'ok' || repeatMs === null) return null;
-    return hasPassed(last.at, repeatMs, now) ? { state, isRepeat: true } : null;
+export function decideNotice(budget: NoticeFacts, { now, repeatMs }: NoticeRules): NoticeDecision | null {
+  const { state, notifiedState, notifiedAt } = budget;
+  if (state === null || state === 'unknown') return null;
+  if (state === (notifiedState ?? 'ok')) {
+    if (notifiedAt === null || state === 'ok' || repeatMs === null) return null;
+    return instantAfter(notifiedAt, repeatMs) <= toInstant(now) ? { state, isRepeat: true } : null;
   }
-  if (last !== null && isUnsettled(last, found) && !hasPassed(found.since, quietMs, now)) {
-    return null;
-  }
-  return { state, isRepeat: false };
+  const settled = settlesAt(budget);
+  return settled === null || settled <= toInstant(now) ? { state, isRepeat: false } : null;
 }
 
-/** When a better state will have lasted long enough; null where nothing waits for that. */
-export function settlesAt(last: LastNotice | null, found: Found): string | null {
-  if (last === null || !isUnsettled(last, found)) return null;
-  return new Date(Date.parse(found.since) + quietMs).toISOString();
-}
-
-function isUnsettled(last: LastNotice, { state, fundedVolume }: Found): boolean {
-  if (state === 'unknown' || severities[state] >= severities[last.state]) return false;
-  return !(last.fundedVolume !== null && (fundedVolume ?? 0) > last.fundedVolume);
-}
-
-function hasPassed(since: string, ms: number, now: Date): boolean {
-  return now.getTime() - Date.parse(since) >= ms;
+/** When a better state will have lasted long enough; null if no notice waits for that. */
+export function settlesAt(budget: NoticeFacts): string | null {
+  const { state, stateSince, fundedVolume, notifiedState, notifiedFundedVolume } = budget;
+  if (state === null || state === 'unknown' || stateSince === null || notifiedState === null) return null;
+  if (severities[state] >= severities[notifiedState]) return null;
+  const hasMore = notifiedFundedVolume !== null && (fundedVolume ?? 0) > notifiedFundedVolume;
+  return hasMore ? null : instantAfter(stateSince, quietMs);
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type EndingBudget, listEndingBudgets, listUsedDays } from '../budget/budget-list-store.ts';
+import { listBudgets, listUsedDays } from '../budget/budget-list-store.ts';
 import { budgetStates } from '../domain/budget.ts';
 import { AppError } from '../domain/errors.ts';
 import { addDays } from '../lib/days.ts';
@@ -88,8 +88,8 @@ export const operations = group('budgets', {
     }),
     out: page(Budget),
     run: ({ limit: most, cursor, ...filter }, ctx) =>
-      pageBy('budgets', contractKey, { limit: most, cursor }, async (after, limit) =>
-        (await listEndingBudgets(ctx, ctx.clock.now(), { ...filter, after, limit })).map(toBudget),
+      pageBy('budgets', contractKey, { limit: most, cursor }, (after, limit) =>
+        listBudgets(ctx, ctx.clock.now(), { ...filter, after, limit }),
       ),
     show: table(columns, 'No budgets match. A budget is read within a minute after its contract became active.'),
   }),
@@ -98,22 +98,18 @@ export const operations = group('budgets', {
     out: ContractBudget,
     async run({ contract: contractId, install }, ctx) {
       const now = ctx.clock.now();
-      const [budget, other] = await listEndingBudgets(ctx, now, { install, contractId, limit: 2 });
+      const [budget, other] = await listBudgets(ctx, now, { install, contractId, limit: 2 });
       if (budget === undefined) throw new AppError('not_found', `There is no budget of a contract ${contractId}`);
       if (other !== undefined)
         throw new AppError('conflict', `Several installs have a contract ${contractId}: name one`);
       const first = addDays(now.toISOString().slice(0, 10), 1 - usedDays);
       const days = await listUsedDays(ctx, budget, budget.unit ?? 'seconds', first);
-      return { ...toBudget(budget), days };
+      return { ...budget, days };
     },
     show: ({ days, ...budget }) =>
       `${formatList([budget], columns, '')}\n\n${formatList(days, budgetDayColumns(budget.unit), 'Nothing was used in the last 60 days.')}`,
   }),
 });
-
-function toBudget({ unit, pace, ...budget }: EndingBudget) {
-  return { ...budget, unit: unit ?? null, lately: pace.lately };
-}
 
 function toRounded(volume: number | null): number | null {
   return volume === null ? null : Number(volume.toFixed(2));

@@ -11,7 +11,8 @@ import { isRaised, type TroubleKind } from '../lib/trouble-rules.ts';
 import { isAlert, type TroubleFacts, toTrouble } from '../lib/troubles.ts';
 import { listStandingAlerts, type StoredAlert } from '../notify/alert-store.ts';
 import { listUsageTroubles, type UsageTrouble } from '../usage/due/trouble-store.ts';
-import { type ListedScope, listFallenTotals, listScopes } from '../usage/read/scope-store.ts';
+import { type ListedScope, listScopes } from '../usage/read/scope-store.ts';
+import { listFallenTotals } from '../usage/read/total-store.ts';
 
 /** A slow call is no trouble until a trainer has waited for this long. */
 const patienceMs = 2 * 60_000;

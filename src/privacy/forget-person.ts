@@ -12,7 +12,6 @@ import { clearFindingTraces } from '../reconcile/drift/finding-store.ts';
 import { clearWorkTraces } from '../usage/read/work-store.ts';
 import { type ForgetPlan, type Need, type PersonOnRecord, planForget } from './retention.ts';
 import {
-  clearInvitations,
   clearPeople,
   clearTitles,
   clearToolTraces,
@@ -20,70 +19,67 @@ import {
   forgetPeople,
   forgottenOf,
   installsOfPerson,
-  isPersonKnown,
   peopleOf,
+  reasonsOfPerson,
   retainedContractsOf,
   retainedMembershipsOf,
-  retainedReasonsOf,
 } from './retention-store.ts';
 
 /** What was cleared, or would be. */
 export interface Forgotten {
   trainerId: string;
-  /** The installs that no longer know anything of the trainer. */
+  /** The installs that have forgotten the trainer. */
   installs: string[];
-  /** Installs that still need to know the trainer. There, nothing was cleared. */
+  /** Installs that still need the trainer. Nothing was cleared for them. */
   neededBy: Need[];
   /** Installs in which a name or address was known. */
   people: number;
   /** Titles of the trainer's contracts. */
   titles: number;
-  /** Stored requests that named the trainer. */
+  /** Stored deliveries that named the trainer. */
   deliveries: number;
-  /** Memberships, receipts and invitations with data that a tool gave about the trainer. */
+  /** Rows with data of a tool about the trainer. */
   toolTraces: number;
-  /** Requests that name the trainer and are not handled yet. They stay. */
+  /** Deliveries that name the trainer and are kept, because they are not handled yet. */
   deliveriesLeft: number;
 }
 
-export interface ForgetWish {
+export interface ForgetOptions {
   dryRun: boolean;
   by: By;
-  /** The only install that is to forget the trainer; undefined for every install that can. */
+  /** Only this install forgets the trainer; undefined for every install that can. */
   install?: string | undefined;
 }
 
-/** Bodies are opened one by one; the thread is free between two pages. */
+/** Deliveries to open before other work gets its turn on the thread. */
 const pageSize = 100;
 const restMs = 5;
 
 /**
- * Clears everything personal of one trainer at once, whatever the retention, in every install that no longer needs
- * it. The ids stay, with a note: what an old delivery brings back is not kept until the trainer is hired there again.
+ * Clears all personal data of one trainer now, whatever the retention, in every install that no longer needs it. The
+ * ids stay, with a note that clears whatever an old delivery brings back, until the trainer is hired there again.
  *
  * @param who a trainer id, or a work address
- * @throws AppError `not_found`, or `conflict` while every install has a contract with the trainer, or has the trainer
- *   in a tool
+ * @throws AppError `not_found`; `conflict` while every install has an active contract with the trainer, or has them in
+ *   a tool
  */
 export async function forgetPerson(
   ctx: Storage,
   who: string,
-  { dryRun, by, install }: ForgetWish,
+  { dryRun, by, install }: ForgetOptions,
   signal: AbortSignal,
 ): Promise<Forgotten> {
   const { database } = ctx;
   const trainerId = await findTrainer(ctx, who, install);
   const foreseen = planForget(await loadPerson(database.kysely, trainerId), install);
-  // Deliveries are cleared first, chunk by chunk. After a crash they are found again by the addresses, which are cleared
-  // last.
+  // Deliveries go first, chunk by chunk: they are found by the addresses, also after a crash.
   const scope = await collectNames(ctx, trainerId, { install, ...foreseen });
   const deliveries = await clearDeliveries(ctx, scope, dryRun, signal);
 
   const { plan, ...counts } = await (dryRun ? rollingBack : inTransaction)(database, async (tx) => {
-    // The evidence must not change between the decision and the write.
     await lockEvidence(ctx, tx);
     const known = await loadPerson(tx, trainerId);
-    // A trainer who was hired meanwhile must not be half forgotten.
+    // Throws if an install whose deliveries were cleared has hired the trainer meanwhile.
     for (const one of foreseen.cleared) planForget(known, one);
     const plan = planForget(known, install);
     await writeAudit(tx, by, 'forget', `trainer ${trainerId} at ${plan.cleared.join(', ')}`);
@@ -103,20 +99,19 @@ async function clearKnown(
     (person) => isCleared(person) && (person.displayName !== null || person.workEmail !== null),
   );
   const titled = contracts.filter((one) => isCleared(one) && one.title !== null);
-  // The addresses are cleared after what is found by them.
+  // Findings are found by the addresses.
   const listed = await clearFindingTraces(tx, trainerId, cleared);
   await clearPeople(tx, named);
   await clearTitles(tx, titled);
   const worked = await clearWorkTraces(tx, trainerId, keptMembershipIds);
-  const told = await clearToolTraces(tx, membershipIds);
-  const invited = await clearInvitations(tx, membershipIds);
+  const told = await clearToolTraces(tx, membershipIds, true);
   const forgotten = cleared.map((install) => ({ install, trainerId }));
   await forgetPeople(tx, forgotten, at);
-  return { people: named.length, titles: titled.length, toolTraces: listed + worked + told + invited };
+  return { people: named.length, titles: titled.length, toolTraces: listed + worked + told };
 }
 
 async function findTrainer(ctx: Storage, who: string, install: string | undefined): Promise<string> {
-  if (await isPersonKnown(ctx, who)) return who;
+  if ((await installsOfPerson(ctx.database.kysely, who)).length > 0) return who;
   if (!who.includes('@')) throw new AppError('not_found', `There is no trainer ${who}`);
   const digest = ctx.box.digest(who.trim().toLowerCase());
   const [trainerId, ...others] = await findPeopleByDigest(ctx, digest, install);
@@ -129,27 +124,25 @@ async function findTrainer(ctx: Storage, who: string, install: string | undefine
 }
 
 async function loadPerson(tx: Transaction, trainerId: string): Promise<PersonOnRecord> {
-  const memberships = await retainedMembershipsOf(tx, [trainerId]);
-  const ids = memberships.map(({ id }) => id);
   const forgotten = await forgottenOf(tx, [trainerId]);
   return {
     trainerId,
-    memberships,
+    memberships: await retainedMembershipsOf(tx, [trainerId]),
     installs: await installsOfPerson(tx, trainerId),
     forgottenBy: new Set(forgotten.map(({ install }) => install)),
     contracts: await retainedContractsOf(tx, [trainerId]),
-    reasons: await retainedReasonsOf(tx, ids),
+    reasons: await reasonsOfPerson(tx, trainerId),
   };
 }
 
-/** What a delivery of an install may name the trainer by; undefined where its deliveries are kept. */
+/** What the deliveries of an install may call the trainer; undefined if they are kept. */
 type NamesIn = (install: string) => Names | undefined;
 
-/** For each install only its own addresses: an address that another install made up may belong to another person. */
+/** Of each install only its own addresses: one that another install made up may belong to somebody else. */
 async function collectNames(
   ctx: Storage,
   trainerId: string,
-  { install: only, neededBy }: Pick<ForgetPlan, 'neededBy'> & Pick<ForgetWish, 'install'>,
+  { install: only, neededBy }: Pick<ForgetPlan, 'neededBy'> & Pick<ForgetOptions, 'install'>,
 ): Promise<NamesIn> {
   const known = await peopleOf(ctx.database.kysely, trainerId);
   const contracts = await retainedContractsOf(ctx.database.kysely, [trainerId]);
@@ -168,24 +161,15 @@ async function collectNames(
   };
 }
 
-/** Page by page, so that transactions stay short. Deliveries that are not handled yet are left and counted. */
 async function clearDeliveries(ctx: Storage, namesIn: NamesIn, dryRun: boolean, signal: AbortSignal) {
   let [deliveries, deliveriesLeft] = [0, 0];
   const names = new Map<string, Names | undefined>();
   for (let lastId = 0; ; ) {
     const page = await pageDeliveries(ctx, lastId, pageSize);
-    const theirs = page.filter((delivery) => {
-      const { install } = delivery;
-      if (!names.has(install)) names.set(install, namesIn(install));
-      return isAbout(ctx, delivery, names.get(install));
-    });
-    const settled = theirs.filter(({ nextAttemptAt }) => nextAttemptAt === null);
-    const removed = dryRun
-      ? settled.length
-      : await removeDeliveries(
-          ctx,
-          settled.map(({ id }) => id),
-        );
+    for (const { install } of page) if (!names.has(install)) names.set(install, namesIn(install));
+    const theirs = page.filter((delivery) => isAbout(ctx, delivery, names.get(delivery.install)));
+    const settled = theirs.flatMap(({ id, nextAttemptAt }) => (nextAttemptAt === null ? [id] : []));
+    const removed = dryRun ? settled.length : await removeDeliveries(ctx, settled);
     deliveries += removed;
     deliveriesLeft += theirs.length - removed;
     if (page.length < pageSize) return { deliveries, deliveriesLeft };
@@ -194,7 +178,7 @@ async function clearDeliveries(ctx: Storage, namesIn: NamesIn, dryRun: boolean, 
   }
 }
 
-/** A body that cannot be opened names no one. */
+/** A body that cannot be opened names nobody. */
 function isAbout(ctx: Storage, delivery: PagedDelivery, names: Names | undefined): boolean {
   if (names === undefined) return false;
   try {
@@ -204,7 +188,6 @@ function isAbout(ctx: Storage, delivery: PagedDelivery, names: Names | undefined
   }
 }
 
-/** What a delivery may name a person by. */
 interface Names {
   trainerId: string;
   /** In lower case. */
@@ -213,13 +196,17 @@ interface Names {
 }
 
 /**
- * Whether a stored body names a person: by id or address anywhere in it, or by a record without an id on one of the
- * person's contracts. A body that is not JSON is searched as text.
+ * Whether a stored body is about a person: it has their id or address anywhere, or it is about one of their contracts
+ * and gives its trainer no id. A body that is not JSON is searched as text.
  */
 export function namesPerson(body: Uint8Array, names: Names): boolean {
   const text = stripBom(Buffer.from(body).toString('utf8'));
-  const json = tryParse(text);
-  if (json === undefined) return isInText(text, names);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return isInText(text, names);
+  }
   const strings = [...stringsOf(json)];
   if (strings.some((value) => isTheirs(value, names))) return true;
   return hasNamelessPerson(json) && strings.some((value) => names.contractIds.has(value));
@@ -235,12 +222,12 @@ function isInText(text: string, { trainerId, addresses }: Names): boolean {
 }
 
 function hasNamelessPerson(json: unknown): boolean {
-  const data = fieldOf(json, 'data');
-  const freelancer = fieldOf(data, 'freelancer');
-  return isObject(freelancer) && typeof fieldOf(freelancer, 'opentrainUserId') !== 'string';
+  const freelancer = (json as { data?: { freelancer?: { opentrainUserId?: unknown } } | null } | null)?.data
+    ?.freelancer;
+  return isObject(freelancer) && typeof freelancer.opentrainUserId !== 'string';
 }
 
-/** Every string in it, at any depth. A stack replaces recursion, because strangers may nest very deep. */
+/** Every string at any depth, without recursion, because a stranger's JSON may be nested very deep. */
 function* stringsOf(json: unknown): Generator<string> {
   const stack = [json];
   while (stack.length > 0) {
@@ -250,18 +237,6 @@ function* stringsOf(json: unknown): Generator<string> {
   }
 }
 
-function fieldOf(value: unknown, name: string): unknown {
-  return isObject(value) && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
-}
-
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
-}
-
-function tryParse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

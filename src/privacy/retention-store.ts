@@ -3,7 +3,7 @@ import { forgetPasswords } from '../converge/intent-store.ts';
 import { dropInvitations } from '../converge/invitation-store.ts';
 import { clearReceiptMessages } from '../converge/receipt-store.ts';
 import type { Transaction } from '../db/database.ts';
-import { keyIn, onSame } from '../db/query.ts';
+import { inParts, keyIn, onSame } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { clearContractTitles, clearPersonalData } from '../evidence/evidence-store.ts';
@@ -13,19 +13,14 @@ import { dropEndedAddresses } from '../memberships/address-store.ts';
 import { clearFailures, clearToolIds } from '../memberships/membership-store.ts';
 import type { PersonContract, RetainedContract } from './retention.ts';
 
-// The only SQL of how long data is kept. It reads page by page, by key, so that no query is long.
+// The SQL of retention. It reads page by page, by key, so that no query is long.
 
 export interface PersonKey {
   install: string;
   trainerId: string;
 }
 
-/** Contracts with something to note or to clear. */
-export async function pageRetainedContracts(
-  ctx: Storage,
-  after: ContractKey | null,
-  limit: number,
-): Promise<ContractKey[]> {
+export async function pageContracts(ctx: Storage, after: ContractKey | null, limit: number): Promise<ContractKey[]> {
   let query = ctx.database.kysely
     .selectFrom('contract')
     .select(['install', 'contractId'])
@@ -33,14 +28,15 @@ export async function pageRetainedContracts(
     .orderBy('contractId')
     .limit(limit);
   if (after !== null) {
-    const { install, contractId } = after;
-    query = query.where((eb) => eb(eb.refTuple('install', 'contractId'), '>', eb.tuple(install, contractId)));
+    query = query.where((eb) =>
+      eb(eb.refTuple('install', 'contractId'), '>', eb.tuple(after.install, after.contractId)),
+    );
   }
   return await query.execute();
 }
 
-/** Trainers with personal data. */
-export async function pageRetainedPeople(ctx: Storage, after: PersonKey | null, limit: number): Promise<PersonKey[]> {
+/** Trainers whose name or address is stored. */
+export async function pagePeople(ctx: Storage, after: PersonKey | null, limit: number): Promise<PersonKey[]> {
   let query = ctx.database.kysely
     .selectFrom('person')
     .select(['install', 'trainerId'])
@@ -49,14 +45,12 @@ export async function pageRetainedPeople(ctx: Storage, after: PersonKey | null, 
     .orderBy('trainerId')
     .limit(limit);
   if (after !== null) {
-    const { install, trainerId } = after;
-    query = query.where((eb) => eb(eb.refTuple('install', 'trainerId'), '>', eb.tuple(install, trainerId)));
+    query = query.where((eb) => eb(eb.refTuple('install', 'trainerId'), '>', eb.tuple(after.install, after.trainerId)));
   }
   return await query.execute();
 }
 
 export async function retainedContractsByKey(tx: Transaction, keys: ContractKey[]): Promise<RetainedContract[]> {
-  if (keys.length === 0) return [];
   return await tx
     .selectFrom('contract')
     .selectAll('contract')
@@ -65,9 +59,8 @@ export async function retainedContractsByKey(tx: Transaction, keys: ContractKey[
     .execute();
 }
 
-/** All contracts and memberships of these trainers, in every install. */
+/** All contracts of these trainers, in every install. */
 export async function retainedContractsOf(tx: Transaction, trainerIds: string[]): Promise<PersonContract[]> {
-  if (trainerIds.length === 0) return [];
   return await tx
     .selectFrom('participation')
     .innerJoin('contract', onSame('contract', 'participation', ['install', 'contractId']))
@@ -78,103 +71,90 @@ export async function retainedContractsOf(tx: Transaction, trainerIds: string[])
 }
 
 export async function retainedMembershipsOf(tx: Transaction, trainerIds: string[]): Promise<Row<'membership'>[]> {
-  return trainerIds.length === 0
-    ? []
-    : await tx.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds).execute();
+  return await tx.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds).execute();
 }
 
-/** The reasons of these memberships, with the install of each. */
-export async function retainedReasonsOf(
+/** The installs that gave reasons for the trainer's memberships. */
+export async function reasonsOfPerson(
   tx: Transaction,
-  membershipIds: number[],
+  trainerId: string,
 ): Promise<{ membershipId: number; install: string }[]> {
-  return membershipIds.length === 0
-    ? []
-    : await tx
-        .selectFrom('reason')
-        .select(['membershipId', 'install'])
-        .distinct()
-        .where('membershipId', 'in', membershipIds)
-        .execute();
+  return await tx
+    .selectFrom('reason')
+    .innerJoin('membership', 'membership.id', 'reason.membershipId')
+    .select(['reason.membershipId', 'reason.install'])
+    .distinct()
+    .where('membership.trainerId', '=', trainerId)
+    .execute();
 }
 
 export async function forgottenOf(tx: Transaction, trainerIds: string[]): Promise<PersonKey[]> {
-  return trainerIds.length === 0
-    ? []
-    : await tx
-        .selectFrom('forgottenPerson')
-        .select(['install', 'trainerId'])
-        .where('trainerId', 'in', trainerIds)
-        .execute();
+  const all = tx.selectFrom('forgottenPerson').select(['install', 'trainerId']);
+  return await all.where('trainerId', 'in', trainerIds).execute();
 }
 
 export async function noteEnds(tx: Transaction, contracts: ContractKey[], seenAt: string): Promise<void> {
-  if (contracts.length === 0) return;
   const rows = contracts.map(({ install, contractId }) => ({ install, contractId, seenAt }));
-  await tx
-    .insertInto('contractEnd')
-    .values(rows)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
+  for (const part of inParts(rows)) {
+    const insert = tx.insertInto('contractEnd').values(part);
+    await insert.onConflict((conflict) => conflict.doNothing()).execute();
+  }
 }
 
 export async function dropEndNotes(tx: Transaction, contracts: ContractKey[]): Promise<void> {
-  if (contracts.length === 0) return;
-  await tx
-    .deleteFrom('contractEnd')
-    .where(keyIn(['install', 'contractId'], contracts))
-    .execute();
+  const key = ['install', 'contractId'];
+  for (const part of inParts(contracts)) await tx.deleteFrom('contractEnd').where(keyIn(key, part)).execute();
 }
 
-/** @returns how many had one */
-export async function clearTitles(tx: Transaction, contracts: ContractKey[]): Promise<number> {
-  if (contracts.length === 0) return 0;
-  return await clearContractTitles(tx, contracts);
+export async function clearTitles(tx: Transaction, contracts: ContractKey[]): Promise<void> {
+  for (const part of inParts(contracts)) await clearContractTitles(tx, part);
 }
 
-/** @returns how many had something */
-export async function clearPeople(tx: Transaction, people: PersonKey[]): Promise<number> {
-  if (people.length === 0) return 0;
-  await dropEndedAddresses(tx, people);
-  return await clearPersonalData(tx, people);
+export async function clearPeople(tx: Transaction, people: PersonKey[]): Promise<void> {
+  for (const part of inParts(people)) {
+    await dropEndedAddresses(tx, part);
+    await clearPersonalData(tx, part);
+  }
 }
 
-/** What tools have said about the trainers, which may quote a name. */
-export async function clearMessages(tx: Transaction, membershipIds: number[]): Promise<void> {
-  if (membershipIds.length === 0) return;
-  await clearFailures(tx, membershipIds);
-  await clearReceiptMessages(tx, membershipIds);
-}
-
-/** Invitations that will not be handed over any more. @returns how many */
-export async function clearInvitations(tx: Transaction, membershipIds: number[]): Promise<number> {
-  if (membershipIds.length === 0) return 0;
-  await forgetPasswords(tx, membershipIds);
-  await forgetMailed(tx, membershipIds);
-  return await dropInvitations(tx, membershipIds);
+/**
+ * Clears what tools said about members, because it may quote a name, and invitations that nobody needs any more.
+ *
+ * @param forgetsIds whether the ids in the tool are cleared too: they may be addresses
+ * @returns how many rows
+ */
+export async function clearToolTraces(tx: Transaction, membershipIds: number[], forgetsIds: boolean): Promise<number> {
+  let cleared = 0;
+  for (const part of inParts(membershipIds)) {
+    if (forgetsIds) cleared += await clearToolIds(tx, part);
+    else await clearFailures(tx, part);
+    cleared += await clearReceiptMessages(tx, part);
+    await forgetPasswords(tx, part);
+    await forgetMailed(tx, part);
+    cleared += await dropInvitations(tx, part);
+  }
+  return cleared;
 }
 
 export async function rememberPeople(tx: Transaction, people: PersonKey[]): Promise<void> {
-  if (people.length === 0) return;
-  await tx
-    .deleteFrom('forgottenPerson')
-    .where(keyIn(['install', 'trainerId'], people))
-    .execute();
+  const key = ['install', 'trainerId'];
+  for (const part of inParts(people)) await tx.deleteFrom('forgottenPerson').where(keyIn(key, part)).execute();
 }
 
 export async function forgetPeople(tx: Transaction, people: PersonKey[], forgottenAt: string): Promise<void> {
-  if (people.length === 0) return;
-  await tx
-    .insertInto('forgottenPerson')
-    .values(people.map(({ install, trainerId }) => ({ install, trainerId, forgottenAt })))
-    .onConflict((conflict) => conflict.columns(['install', 'trainerId']).doUpdateSet({ forgottenAt }))
-    .execute();
+  for (const part of inParts(people)) {
+    const insert = tx.insertInto('forgottenPerson').values(part.map((person) => ({ ...person, forgottenAt })));
+    const forgotten = insert.onConflict((conflict) =>
+      conflict.columns(['install', 'trainerId']).doUpdateSet({ forgottenAt }),
+    );
+    await forgotten.execute();
+  }
 }
 
 const endSeenAt = sql<string | null>`(select seen_at from contract_end
   where contract_end.install = contract.install and contract_end.contract_id = contract.contract_id)`;
 
-/** All of its links were removed: no source will ever report its end. */
+/** Whether all links of a contract were removed, so that no source will ever report its end. */
 const isUnlinked = sql<number | boolean>`(
   exists (select 1 from contract_link as pair
     where pair.install = contract.install and pair.contract_id = contract.contract_id)
@@ -193,20 +173,6 @@ export async function findPeopleByDigest(ctx: Storage, digest: string, install?:
   if (install !== undefined) query = query.where('install', '=', install);
   const rows = await query.orderBy('trainerId').execute();
   return rows.map(({ trainerId }) => trainerId);
-}
-
-/** Whether anything is or was known of a trainer. */
-export async function isPersonKnown(ctx: Storage, trainerId: string): Promise<boolean> {
-  for (const table of ['participation', 'person', 'membership'] as const) {
-    const row = await ctx.database.kysely
-      .selectFrom(table)
-      .select('trainerId')
-      .where('trainerId', '=', trainerId)
-      .limit(1)
-      .executeTakeFirst();
-    if (row !== undefined) return true;
-  }
-  return false;
 }
 
 export function peopleOf(tx: Transaction, trainerId: string): Promise<Row<'person'>[]> {
@@ -229,10 +195,4 @@ export async function installsOfPerson(tx: Transaction, trainerId: string): Prom
     .union(reasons)
     .execute();
   return rows.map(({ install }) => install).sort();
-}
-
-/** Clears what tools have said of members: their ids in the tool, which may be addresses, and messages. @returns how many rows */
-export async function clearToolTraces(tx: Transaction, membershipIds: number[]): Promise<number> {
-  if (membershipIds.length === 0) return 0;
-  return (await clearToolIds(tx, membershipIds)) + (await clearReceiptMessages(tx, membershipIds));
 }

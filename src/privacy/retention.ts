@@ -2,46 +2,43 @@ import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ContractEvidence } from '../domain/evidence.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
-import type { MembershipState } from '../domain/membership.ts';
 
 /**
- * This folder decides what is kept of people and for how long, and clears the rest: names, addresses, titles. The ids
- * stay, as tombstones. It never adds evidence, changes no membership, and clears no trainer who may still have to be
- * found in a tool.
+ * This folder clears names, addresses and titles after the retention, or when a person is to be forgotten. The ids
+ * stay. It never adds evidence, changes no membership, and clears nobody who may still have to be found in a tool.
  */
 
 export interface RetainedContract extends ContractEvidence {
-  /** When its end was first seen, where that was noted. */
+  /** When its end was first seen; null if that was not noted. */
   endSeenAt: string | null;
-  /** Whether every link to it was removed, so that its end will never be reported. */
+  /** Whether all its links were removed, so that its end will never be reported. */
   isUnlinked: number | boolean;
 }
 
 export type PersonContract = RetainedContract & { trainerId: string };
 
 /**
- * Since when a contract is over; null while it is not, or where this is not known. A read only says that it has ended
- * by now, and says so again each time. Its end counts from when it was first seen.
+ * When a contract ended; null if it has not, or if the time is unknown. A reading only says that the contract has
+ * ended by now, so the first one to say so counts.
  */
 export function endOfContract(contract: RetainedContract): string | null {
   if (!hasEnded(contract)) return null;
   const { endedEventAt, activeReadAt, endSeenAt } = contract;
   if (endedEventAt === null) return endSeenAt;
-  // An end that a later read disputed was not the end.
+  // A later reading listed it as active: that event was not the end.
   return activeReadAt !== null && activeReadAt > endedEventAt ? activeReadAt : endedEventAt;
 }
 
-/** Whether the end of a contract is to be noted, because no event gives its time. */
+/** Whether to note when the end was first seen, because no event says when it was. */
 export function needsNote(contract: RetainedContract): boolean {
   return hasEnded(contract) && contract.endedEventAt === null && contract.endSeenAt === null;
 }
 
-/** Whether a source says so, or the contract can no longer be seen to go on. */
 function hasEnded(contract: RetainedContract): boolean {
   return statusOfContract(contract) === 'ended' || Boolean(contract.isUnlinked);
 }
 
-/** Whether a noted end has turned out not to be one. */
+/** Whether the contract goes on although its end was noted. */
 export function isNoteStale(contract: RetainedContract): boolean {
   return contract.endSeenAt !== null && !hasEnded(contract);
 }
@@ -51,36 +48,25 @@ export function isOver(contract: RetainedContract, before: string): boolean {
   return end !== null && end < before;
 }
 
-/** What retention needs to know of a membership. */
-interface RetainedMembership {
-  wanted: boolean;
-  state: MembershipState;
-  memberId: string | null;
-  isOurs: boolean;
+/** Whether the trainer may be in the tool, or about to be: then their address may be needed to find them. */
+export function mayBeInTool(membership: Row<'membership'>): boolean {
+  const { wanted, memberId, isOurs } = membership;
+  return isHeld(membership) && (wanted || memberId !== null || isOurs);
 }
 
-/** Whether the trainer may be in the tool, or about to be: their address may be needed to find them. */
-export function mayBeInTool({ wanted, state, memberId, isOurs }: RetainedMembership): boolean {
-  if (wanted) return true;
-  if (state === 'removed' || state === 'released') return false;
-  return memberId !== null || isOurs;
-}
-
-/** Whether the marketplace says, or may still say, that the contract goes on. */
 export function mayBeRunning(contract: ContractEvidence): boolean {
   const status = statusOfContract(contract);
   return status === 'active' || status === 'disputed';
 }
 
 /**
- * Whether what is known of a trainer in one install has to go: all of their contracts there ended before `before`. A
- * trainer without a contract is kept: that none is known is no evidence of an end.
+ * Whether all contracts of a trainer in one install ended before `before`. A trainer without a known contract is kept:
+ * that is no evidence of an end.
  */
 export function isPersonOver(contracts: readonly RetainedContract[], before: string): boolean {
   return contracts.length > 0 && contracts.every((contract) => isOver(contract, before));
 }
 
-/** All that is known of one person, by install. */
 export interface PersonOnRecord {
   trainerId: string;
   /** Every install that ever named the trainer. */
@@ -89,31 +75,31 @@ export interface PersonOnRecord {
   forgottenBy: ReadonlySet<string>;
   contracts: readonly PersonContract[];
   memberships: readonly Row<'membership'>[];
-  /** The reasons of the trainer's memberships, with the install of each. */
+  /** The installs that gave reasons for the memberships. */
   reasons: readonly { membershipId: number; install: string }[];
 }
 
 export interface ForgetPlan {
-  /** Installs that need nothing of the trainer any more. */
+  /** Installs that forget the trainer. */
   cleared: string[];
   neededBy: Need[];
-  /** Memberships that no install needs, and that no remaining install was a reason for. */
+  /** Memberships of which every install that gave a reason has forgotten the trainer. */
   membershipIds: number[];
   keptMembershipIds: number[];
 }
 
-/** An install that still needs to know the trainer, and what for. */
+/** An install that still needs the trainer, and why. */
 export interface Need {
   install: string;
   reason: string;
 }
 
 /**
- * Pure: what may be forgotten of a person. Each install is judged by itself: what one customer needs does not keep
- * others from forgetting.
+ * Pure: what may be forgotten of a person. Each install is judged by itself: that one customer needs the trainer does
+ * not keep others from forgetting them.
  *
- * @param only the only install that is to forget; undefined for all
- * @throws AppError `not_found`, or `conflict` where no install can forget the trainer yet
+ * @param only the only install that forgets; undefined for all
+ * @throws AppError `not_found`; `conflict` if no install can forget the trainer yet
  */
 export function planForget(known: PersonOnRecord, only?: string): ForgetPlan {
   const { trainerId, installs, forgottenBy, memberships } = known;
@@ -155,11 +141,11 @@ function ownersOf({ reasons }: PersonOnRecord, { id, install }: Row<'membership'
 }
 
 function toRefusal({ trainerId }: PersonOnRecord, needs: Need[], only?: string): AppError {
-  const said = needs
+  const reasons = needs
     .filter(({ install }) => only === undefined || install === only)
     .map(({ install, reason }) => `install ${install}: ${reason}`);
   return new AppError(
     'conflict',
-    `The trainer ${trainerId} is still needed (${said.join('; ')}): end the contract first, and try again when "gangway members" shows them as removed`,
+    `The trainer ${trainerId} is still needed (${reasons.join('; ')}): end the contract first, and try again when "gangway members" shows them as removed`,
   );
 }

@@ -5,30 +5,29 @@ import { instantIn, toInstant } from '../lib/clock.ts';
 import { lockEvidence } from '../memberships/derivation-store.ts';
 import { isNoteStale, isOver, isPersonOver, mayBeInTool, mayBeRunning, needsNote } from './retention.ts';
 import {
-  clearInvitations,
-  clearMessages,
   clearPeople,
   clearTitles,
+  clearToolTraces,
   dropEndNotes,
   forgottenOf,
   noteEnds,
   type PersonKey,
-  pageRetainedContracts,
-  pageRetainedPeople,
+  pageContracts,
+  pagePeople,
   rememberPeople,
   retainedContractsByKey,
   retainedContractsOf,
   retainedMembershipsOf,
 } from './retention-store.ts';
 
-/** So few that a transaction stays well under 50 ms. */
+/** Keeps a transaction well under 50 ms. */
 const chunkSize = 100;
 
 /**
- * Goes through all contracts and trainers, one chunk per step, and clears what is over. Level-triggered: what an old delivery brings back after it was cleared is cleared by the next round, as long as the
- * contract is over. Contracts come first, so that their ends are noted.
+ * Goes through all contracts and trainers, one chunk per step, and clears expired data. If an old delivery brings data
+ * back, the next round clears it again. Contracts come first, so that their ends are noted.
  *
- * @returns the step; it returns whether there is more; otherwise the next step begins again
+ * @returns the step, which returns whether there is more; after the last chunk it starts over
  */
 export function createSweep(ctx: Context): () => Promise<boolean> {
   let contract: ContractKey | null = null;
@@ -49,13 +48,13 @@ export function createSweep(ctx: Context): () => Promise<boolean> {
 
 /** @returns where to go on; null at the end */
 async function sweepContracts(ctx: Context, after: ContractKey | null): Promise<ContractKey | null> {
-  const { clock } = ctx;
-  const page = await pageRetainedContracts(ctx, after, chunkSize);
+  const page = await pageContracts(ctx, after, chunkSize);
+  if (page.length === 0) return null;
   await changeWhereNeeded(
     ctx,
     (tx) => planContracts(ctx, tx, page),
     async (tx, plan) => {
-      await noteEnds(tx, plan.ended, toInstant(clock.now()));
+      await noteEnds(tx, plan.ended, toInstant(ctx.clock.now()));
       await dropEndNotes(tx, plan.resumed);
       await clearTitles(tx, plan.over);
     },
@@ -74,27 +73,27 @@ async function planContracts(ctx: Context, tx: Transaction, page: ContractKey[])
 }
 
 async function sweepPeople(ctx: Context, after: PersonKey | null): Promise<PersonKey | null> {
-  const page = await pageRetainedPeople(ctx, after, chunkSize);
+  const page = await pagePeople(ctx, after, chunkSize);
+  if (page.length === 0) return null;
   await changeWhereNeeded(
     ctx,
     (tx) => planPeople(ctx, tx, page),
     async (tx, plan) => {
       await rememberPeople(tx, plan.remembered);
       await clearPeople(tx, plan.over);
-      await clearMessages(tx, plan.membershipIds);
-      await clearInvitations(tx, plan.membershipIds);
+      await clearToolTraces(tx, plan.membershipIds, false);
     },
   );
   return page.length < chunkSize ? null : (page.at(-1) ?? null);
 }
 
 async function planPeople(ctx: Context, tx: Transaction, page: PersonKey[]) {
-  const trainerIds = trainersOf(page);
+  const trainerIds = [...new Set(page.map(({ trainerId }) => trainerId))];
   const contracts = await retainedContractsOf(tx, trainerIds);
   const memberships = await retainedMembershipsOf(tx, trainerIds);
   const forgotten = await forgottenOf(tx, trainerIds);
 
-  // Each install is judged by itself: one install's word does not make others keep a trainer.
+  // Each install is judged by itself: the contracts of one do not make another keep a trainer.
   const inTools = new Set(memberships.filter(mayBeInTool).map(keyOf));
   const running = new Set(contracts.filter(mayBeRunning).map(keyOf));
   const isForgotten = new Set(forgotten.map(keyOf));
@@ -103,10 +102,8 @@ async function planPeople(ctx: Context, tx: Transaction, page: PersonKey[]) {
     const key = keyOf(person);
     if (inTools.has(key)) return false;
     if (isForgotten.has(key)) return !running.has(key);
-    return isPersonOver(
-      contracts.filter((one) => keyOf(one) === key),
-      before,
-    );
+    const theirs = contracts.filter((one) => keyOf(one) === key);
+    return isPersonOver(theirs, before);
   };
   const over = page.filter(isDue);
   const isOverFor = new Set(over.map(keyOf));
@@ -122,21 +119,14 @@ function keyOf({ install, trainerId }: PersonKey): string {
   return JSON.stringify([install, trainerId]);
 }
 
-function trainersOf(people: readonly PersonKey[]): string[] {
-  return [...new Set(people.map(({ trainerId }) => trainerId))];
-}
-
-/**
- * Looks without a lock first, because mostly there is nothing to write. What has to be written is decided again under
- * the lock.
- */
+/** Plans without a lock first, because there is rarely anything to write, and plans again under the lock. */
 async function changeWhereNeeded<Plan extends Record<string, readonly unknown[]>>(
   ctx: Context,
   plan: (tx: Transaction) => Promise<Plan>,
   write: (tx: Transaction, plan: Plan) => Promise<void>,
 ): Promise<void> {
-  const glance = await plan(ctx.database.kysely);
-  if (Object.values(glance).every((rows) => rows.length === 0)) return;
+  const unlocked = await plan(ctx.database.kysely);
+  if (Object.values(unlocked).every((rows) => rows.length === 0)) return;
   await inTransaction(ctx.database, async (tx) => {
     // The evidence must not change between the decision and the write.
     await lockEvidence(ctx, tx);

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
-import { type ListedBudget, listBudgets } from '../../src/budget/budget-list-store.ts';
+import { listBudgets } from '../../src/budget/budget-list-store.ts';
 import type { Database } from '../../src/db/database.ts';
+import { createEngine } from '../support/engine-harness.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
-const since = '2026-03-10';
+const now = new Date('2026-03-17T12:00:00.000Z');
 
 describeAnyDatabase('the list of budgets', (openFresh) => {
   async function addBudget(
@@ -26,7 +27,7 @@ describeAnyDatabase('the list of budgets', (openFresh) => {
       .execute();
   }
 
-  it('goes page by page through installs and contracts, and is filtered', async () => {
+  it('pages through installs and contracts, and can be filtered', async () => {
     const database = await openFresh();
     const keys = [
       ['acme', 'a/1'],
@@ -34,8 +35,11 @@ describeAnyDatabase('the list of budgets', (openFresh) => {
       ['other', 'a/1'],
     ] as const;
     for (const key of keys.toReversed()) await addBudget(database, key, key[1] === 'b' ? { state: 'low' } : {});
-    const list = async (filter: Partial<Parameters<typeof listBudgets>[1]>) =>
-      (await listBudgets(database, { limit: 2, since, ...filter })).map((one) => [one.install, one.contractId]);
+    const list = async (filter: Partial<Parameters<typeof listBudgets>[2]>) =>
+      (await listBudgets(createEngine(database), now, { limit: 2, ...filter })).map((one) => [
+        one.install,
+        one.contractId,
+      ]);
     const first = await list({});
     expect(first).toEqual(keys.slice(0, 2));
     expect(await list({ after: { install: 'acme', contractId: 'b' } })).toEqual([keys[2]]);
@@ -45,7 +49,7 @@ describeAnyDatabase('the list of budgets', (openFresh) => {
     expect(await list({ state: 'depleted' })).toEqual([]);
   });
 
-  it('has the work of the last days in the unit that is paid by, and what waits', async () => {
+  it('has the work of the last week in the unit of pay, when the budget is used up, and the days that wait', async () => {
     const database = await openFresh();
     const facts = { consumedSeconds: 900, consumedFraction: 0.5 };
     await addBudget(database, ['acme', 'hours'], { ...facts, paymentType: 'PAY_PER_HOUR' });
@@ -59,12 +63,13 @@ describeAnyDatabase('the list of budgets', (openFresh) => {
     const due = { install: 'acme', contractId: 'labels', trainerId: 'usr1', timeZone: 'UTC', seconds: 40, labels: 1 };
     const dues = ['2026-03-11', '2026-03-12'].map((day) => ({ ...due, day, isPartial: false, isOpen: true }));
     await database.kysely.insertInto('usageDue').values(dues).execute();
-    const listed = await listBudgets(database, { limit: 10, since });
-    const short = ({ contractId, unit, pace, waiting }: ListedBudget) => [contractId, unit, pace, waiting];
-    expect(listed.map(short)).toEqual([
-      ['hours', 'seconds', { consumedFraction: 0.5, consumed: 900, lately: 100 }, 0],
-      ['labels', 'labels', { consumedFraction: 0.5, consumed: null, lately: 2 }, 1],
-      ['once', undefined, { consumedFraction: 0.5, consumed: null, lately: 0 }, 0],
+    const listed = await listBudgets(createEngine(database), now, { limit: 10 });
+    const short = listed.map((one) => [one.contractId, one.unit, one.lately, one.endsAt, one.waiting]);
+    // 900 seconds are left, and 100 are used a week.
+    expect(short).toEqual([
+      ['hours', 'seconds', 100, '2026-05-19T12:00:00.000Z', 0],
+      ['labels', 'labels', 2, null, 1],
+      ['once', null, 0, null, 0],
     ]);
   });
 });

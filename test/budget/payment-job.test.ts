@@ -27,7 +27,7 @@ function afterList(ctx: Context, happens: () => Promise<void>): Context {
 describeAnyDatabase('what waits for money', (openFresh) => {
   const open = async () => await openPaymentWorld(await openFresh());
 
-  it('is what the list says, and is over only after a second list without it', async () => {
+  it('follows the list, and is over only after a second list without it', async () => {
     const { sandbox, contractId, engine, read, waiting } = await open();
     const { id } = sandbox.billContract(contractId);
     await read();
@@ -69,7 +69,7 @@ describeAnyDatabase('what waits for money', (openFresh) => {
     },
   );
 
-  it('is read daily where nothing waits, hourly where something does, and soon after an event', async () => {
+  it('is read daily, hourly while something waits, and soon after an event', async () => {
     const { sandbox, contractId, engine, front, read, ask } = await open();
     const readIn = async (ms: number) => {
       engine.clock.advance(ms - 1);
@@ -87,7 +87,7 @@ describeAnyDatabase('what waits for money', (openFresh) => {
     expect(front.asked()).toHaveLength(5);
   });
 
-  it('is read again where an event asks while it is being read', async () => {
+  it('is read again if an event comes in during the reading', async () => {
     const { sandbox, contractId, ctx, read, ask, waiting } = await open();
     const asking = afterList(ctx, async () => {
       sandbox.billContract(contractId);
@@ -99,7 +99,7 @@ describeAnyDatabase('what waits for money', (openFresh) => {
     expect(await waiting()).toHaveLength(1);
   });
 
-  it('is stored by the process that has the lease, and not by one that lost it', async () => {
+  it('is stored only by the process that has the lease', async () => {
     const { sandbox, contractId, engine, ctx, read, waiting } = await open();
     const frozen = afterList(ctx, async () => {
       sandbox.billContract(contractId);
@@ -120,7 +120,7 @@ describeAnyDatabase('what waits for money', (openFresh) => {
     expect(await waiting()).toHaveLength(1);
   });
 
-  it('is shown with where a person acts; a list that cannot be read is shown after three times', async () => {
+  it('is shown with the address where it is settled; a list that cannot be read is shown after three tries', async () => {
     const { sandbox, contractId, engine, front, read, ask } = await open();
     const { id } = sandbox.billContract(contractId, { amountUsd: 50, paymentUrl: 'https://pay.example/inv?a=1' });
     await read();
@@ -146,7 +146,7 @@ describeAnyDatabase('what waits for money', (openFresh) => {
     expect(engine.log.text()).not.toContain('pay.example');
   });
 
-  it('is named up to twenty, and counted beyond, where very many wait', async () => {
+  it('is named up to twenty, and counted beyond that', async () => {
     const { sandbox, contractId, engine, read } = await open();
     for (let count = 0; count < 520; count += 1) sandbox.billContract(contractId);
     await read();

@@ -71,7 +71,7 @@ it.each([
   expect(readAll(lists)).toEqual(waiting);
 });
 
-it('is over only where two lists at least ten minutes apart leave it out, with none between that has it', () => {
+it('is over only after two lists without it, at least ten minutes apart, and none with it between', () => {
   const steps = fc.array(fc.tuple(fc.integer({ min: 1, max: 9 }), fc.boolean()), { maxLength: 20 });
   fc.assert(
     fc.property(steps, (taken) => {
@@ -88,7 +88,7 @@ it('is over only where two lists at least ten minutes apart leave it out, with n
   );
 });
 
-it('keeps what is known where there are more than there is room for', () => {
+it('keeps known payments if there are more than fit', () => {
   const ids = Array.from({ length: 600 }, (_, index) => `p${index}`);
   const known = ids.slice(550).map((paymentId) => ({ paymentId, seenAt: at(0), absences: null }));
   const { listed, missed, over } = takePayments(known, ids.map(toPayment), at(20));

@@ -5,7 +5,7 @@ import type { Database } from '../../src/db/database.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
 import type { MembershipState } from '../../src/domain/membership.ts';
 import { openBody, pageDeliveries } from '../../src/inbox/inbox-store.ts';
-import { type ForgetWish, forgetPerson } from '../../src/privacy/forget-person.ts';
+import { type ForgetOptions, forgetPerson } from '../../src/privacy/forget-person.ts';
 import { createSweep } from '../../src/privacy/sweep.ts';
 import { keepFindings } from '../../src/reconcile/drift/finding-store.ts';
 import { openForTest, sqlite } from '../support/databases.ts';
@@ -18,7 +18,7 @@ const address = 'amara.o@opentrain.work';
 const name = 'Amara Okonkwo-Distinctive';
 
 describeAnyDatabase('forgetting a person', (openFresh) => {
-  it('clears everything personal of them in every table, and of no other person', async () => {
+  it('clears all their personal data in every table, and that of nobody else', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
     const other = { trainer: 't10', contract: 'c10', workEmail: 't10@opentrain.work' };
@@ -66,7 +66,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     });
   });
 
-  it('clears an account that a tool lists under their address, and of no other person', async () => {
+  it('clears an account that a tool lists under their address, and that of nobody else', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
     const account = (email: string) => ({
@@ -82,7 +82,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     expect([left, other]).toMatchObject([{ addressDigest: engine.box.digest('ben@opentrain.work') }, undefined]);
   });
 
-  it('clears their invitation, though it was not handed over', async () => {
+  it('clears their invitation even if it was not handed over', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
     await settleMemberships(engine, false, 'released');
@@ -94,7 +94,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     expect(await engine.rows('intent')).toMatchObject([{ credential: null }]);
   });
 
-  it('clears what a tool calls them where their work was read, and of no other person', async () => {
+  it('clears the ids of a tool under which their work was read, and those of nobody else', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
     await settleMemberships(engine, false, 'released');
@@ -159,7 +159,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     expect(await forget('Amara.O@OpenTrain.work')).toMatchObject({ trainerId: 't1', people: 2 });
   });
 
-  it('asks for an id where an address is that of several', async () => {
+  it('asks for an id if several people have the address', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
     await engine.apply([event('contract.started', { trainer: 't2', contract: 'c9' })]);
@@ -169,12 +169,12 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     });
   });
 
-  it('says so where no person has that id', async () => {
+  it('says that nobody has the id', async () => {
     const { forget } = await openWorld(openFresh);
     await expect(forget('t9')).rejects.toMatchObject({ code: 'not_found', message: 'There is no trainer t9' });
   });
 
-  it('is refused at the install with which a contract of theirs is active, and at no other', async () => {
+  it('is refused only by an install with an active contract', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
     await engine.apply([event('contract.started', { contract: 'c7' })], 'initech');
@@ -198,7 +198,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     expect(await countNamed(engine)).toBe(0);
   });
 
-  it('says so of an install that knows nothing of them', async () => {
+  it('says that an install knows nothing of them', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
     await expect(forget('t1', { install: 'initech' })).rejects.toMatchObject({
@@ -229,7 +229,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     expect(await bodiesOf(engine)).toHaveLength(isDone ? 1 : 4);
   });
 
-  it('is refused also where they are hired while it looks', async () => {
+  it('is refused if they are hired meanwhile', async () => {
     const { engine } = await openWorld(openFresh);
     await hireAndEnd(engine);
     const { transact } = engine.database;
@@ -249,7 +249,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     expect(await countNamed(engine)).toBe(2);
   });
 
-  it('leaves what is not handled yet, and says so', async () => {
+  it('keeps deliveries that are not handled yet, and counts them', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
     await engine.deliver([event('contract.ended', { id: '7000000077' })]);
@@ -260,7 +260,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     expect(await forget('t1')).toMatchObject({ people: 1, deliveries: 1, deliveriesLeft: 0 });
   });
 
-  it('lasts: what comes again is cleared by the next round, until they are hired again', async () => {
+  it('lasts: the next round clears what comes again, until they are hired again', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
     await forget('t1');
@@ -279,7 +279,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     expect(await countNamed(engine)).toBe(1);
   });
 
-  it('passes over deliveries whose body was not kept: they name no person', async () => {
+  it('skips deliveries without a body', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await engine.deliver(['{"type":"payout.sent","resourceId":"t1"}']);
     await engine.deliver([event('contract.started'), event('contract.ended')]);
@@ -288,7 +288,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     expect(await engine.rows('delivery')).toMatchObject([{ state: 'ignored' }]);
   });
 
-  it('goes through more than one page of deliveries', async () => {
+  it('reads more than one page of deliveries', async () => {
     const { engine, forget } = await openWorld(openFresh);
     const ids = Array.from({ length: 230 }, (_, index) => String(7_100_000_000 + index));
     await engine.deliver(ids.map((id) => event('contract.started', { id })));
@@ -313,7 +313,7 @@ describeAnyDatabase('forgetting a person that another customer names too', (open
     return world;
   }
 
-  it('is not refused for that, and takes nothing from the other', async () => {
+  it('is not refused for that, and clears nothing of the other', async () => {
     const { engine, forget } = await openNamedByTwo();
     const ofAcme = async () =>
       JSON.stringify(
@@ -341,7 +341,7 @@ describeAnyDatabase('forgetting a person that another customer names too', (open
     expect(people.find(({ install }) => install === 'globex')).toMatchObject({ displayName: null, workEmail: null });
   });
 
-  it('lasts there, whatever the other says', async () => {
+  it('lasts there, whatever the other does', async () => {
     const { engine, forget } = await openNamedByTwo();
     await forget('t1', { install: 'globex' });
     await engine.apply([event('contract.started', { contract: 'c2' })], 'globex');
@@ -351,7 +351,7 @@ describeAnyDatabase('forgetting a person that another customer names too', (open
     expect(await engine.rows('forgottenPerson')).toMatchObject([{ install: 'globex', trainerId: 't1' }]);
   });
 
-  it('clears what the tool has said once both have forgotten them', async () => {
+  it('clears what the tool said once both have forgotten them', async () => {
     const { engine, forget } = await openNamedByTwo();
     await forget('t1', { install: 'globex' });
     await engine.apply([event('contract.ended', { contract: 'forged' })]);
@@ -360,7 +360,7 @@ describeAnyDatabase('forgetting a person that another customer names too', (open
     expect(await engine.membershipRows()).toMatchObject([{ memberId: null, failure: null }]);
   });
 
-  it('deletes no deliveries by an address that another made up', async () => {
+  it('deletes no deliveries by an address that another install made up', async () => {
     const { engine, forget } = await openWorld(openFresh);
     const victim = { trainer: 't2', contract: 'c2', workEmail: 't2@opentrain.work' };
     await engine.deliver([event('contract.started', victim)], 'globex');
@@ -371,7 +371,7 @@ describeAnyDatabase('forgetting a person that another customer names too', (open
     expect(await bodiesOf(engine)).toEqual([expect.stringContaining('"t2"')]);
   });
 
-  it('keeps what was read of their work where they still are', async () => {
+  it('keeps the work of projects where they still are', async () => {
     const { engine, forget } = await openNamedByTwo();
     const { kysely } = engine.database;
     const away = { contract: 'c3', project: 'lamps', link: 'cml2' };
@@ -412,7 +412,7 @@ async function openWorld(openFresh: () => Promise<Database>) {
 
 function createForget(engine: Engine) {
   const { signal } = new AbortController();
-  return (who: string, { dryRun = false, install }: Partial<ForgetWish> = {}) =>
+  return (who: string, { dryRun = false, install }: Partial<ForgetOptions> = {}) =>
     forgetPerson(engine, who, { dryRun, by: { actor: 'ada', at: '2026-03-15T12:00:00.000Z' }, install }, signal);
 }
 

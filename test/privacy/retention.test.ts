@@ -34,7 +34,7 @@ it.each<[string, Partial<RetainedContract>, string | null]>([
   expect(endOfContract(contract(registers))).toBe(end);
 });
 
-it('is noted once, where only reads say so, and struck where it was none', () => {
+it('is noted once if only readings say so, and the note is dropped if the contract goes on', () => {
   expect(needsNote(contract({ endedReadAt: first }))).toBe(true);
   expect(needsNote(contract({ endedReadAt: first, endSeenAt: first }))).toBe(false);
   expect(needsNote(contract({ endedReadAt: first, endedEventAt: first }))).toBe(false);
@@ -43,7 +43,7 @@ it('is noted once, where only reads say so, and struck where it was none', () =>
   expect(isNoteStale(contract({ endedReadAt: first, endSeenAt: first }))).toBe(false);
 });
 
-it('is over for a person when all of theirs are, and never for one without any', () => {
+it('is over for a person when all their contracts are, and never without a contract', () => {
   const [early, late] = [contract({ endedEventAt: first }), contract({ endedEventAt: second })];
   expect(isPersonOver([early, late], third)).toBe(true);
   expect(isPersonOver([early, late], second)).toBe(false);

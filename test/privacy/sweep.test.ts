@@ -12,7 +12,7 @@ import { describeAnyDatabase } from '../support/tries.ts';
 const dayMs = 86_400_000;
 
 describeAnyDatabase('retention', (openFresh) => {
-  it('clears name, address and title so long after the last contract, and keeps the ids', async () => {
+  it('clears name, address and title when the retention is over, and keeps the ids', async () => {
     const { engine, sweepAll } = await openWorld(openFresh);
     await engine.apply([event('contract.started')]);
     await engine.apply([event('contract.ended')]);
@@ -71,7 +71,7 @@ describeAnyDatabase('retention', (openFresh) => {
     expect(await namesOf(engine)).toEqual(['acme/t1 null']);
   });
 
-  it('clears in each install by itself, whatever another says of them', async () => {
+  it('clears each install by itself, whatever another has', async () => {
     const { engine, sweepAll } = await openWorld(openFresh);
     await engine.apply([event('contract.started')]);
     await engine.apply([event('contract.started', { contract: 'forged' })], 'globex');
@@ -86,7 +86,7 @@ describeAnyDatabase('retention', (openFresh) => {
     expect(await engine.rows('receipt')).toMatchObject([{ message: 'no seat for Amara O.' }]);
   });
 
-  it('keeps a person who has a contract left in that install, whatever ended', async () => {
+  it('keeps a person with another contract in that install', async () => {
     const { engine, sweepAll } = await openWorld(openFresh);
     await engine.apply([event('contract.started'), event('contract.ended')]);
     await engine.apply([event('contract.started', { contract: 'c2', link: 'l2' })]);
@@ -97,7 +97,7 @@ describeAnyDatabase('retention', (openFresh) => {
     expect(await namesOf(engine)).toEqual(['acme/t1 Amara O.', 'globex/t1 null']);
   });
 
-  it('keeps a person who has a contract of which nothing more is known', async () => {
+  it('keeps a person with a contract whose end is unknown', async () => {
     const { engine, sweepAll } = await openWorld(openFresh);
     await engine.apply([event('contract.started'), event('contract.ended')]);
     const seenAt = toInstant(engine.clock.now());
@@ -113,7 +113,7 @@ describeAnyDatabase('retention', (openFresh) => {
     expect(await namesOf(engine)).toEqual(['acme/t1 Amara O.']);
   });
 
-  it('counts from when an end was first seen, where it was read again and again', async () => {
+  it('counts from when an end was first seen, however often it is read', async () => {
     const { engine, sweepAll } = await openWorld(openFresh);
     await engine.apply([event('contract.started')]);
     engine.clock.advance(200 * dayMs);
@@ -148,7 +148,7 @@ describeAnyDatabase('retention', (openFresh) => {
     expect(await namesOf(engine)).toEqual([`acme/t1 ${name}`, 'acme/t2 Amara O.']);
   });
 
-  it('clears again what an old delivery brought back, and keeps it once there is a new contract', async () => {
+  it('clears again what an old delivery brought back, and keeps it after a new hire', async () => {
     const { engine, sweepAll } = await openWorld(openFresh);
     await engine.apply([event('contract.started'), event('contract.ended')]);
     engine.clock.advance(91 * dayMs);
@@ -163,7 +163,7 @@ describeAnyDatabase('retention', (openFresh) => {
     expect(await namesOf(engine)).toEqual(['acme/t1 Amara O.']);
   });
 
-  it('has who is on their contracts asked again, where one turns out to go on', async () => {
+  it('makes Gangway ask again who is on a contract that turns out to go on', async () => {
     const { engine, sweepAll } = await openWorld(openFresh);
     await engine.apply([event('contract.started'), event('contract.ended')]);
     const readAt = toInstant(engine.clock.now());
@@ -177,7 +177,7 @@ describeAnyDatabase('retention', (openFresh) => {
     expect(contracts).toContainEqual(expect.objectContaining({ contractId: 'c2', participantsReadAt: readAt }));
   });
 
-  it('goes through more than one chunk, and begins anew when it is through', async () => {
+  it('takes more than one chunk, and then starts over', async () => {
     const { engine, sweep, sweepAll } = await openWorld(openFresh);
     await insertEnded(engine, 230);
     engine.clock.advance(91 * dayMs);
@@ -190,7 +190,7 @@ describeAnyDatabase('retention', (openFresh) => {
     expect(await namesOf(engine)).toContain('acme/p0 null');
   });
 
-  it('decides again under the lock what it is about to clear', async () => {
+  it('decides again under the lock', async () => {
     let beforeLock = async () => {};
     const { engine, sweep, sweepAll } = await openWorld(openFresh, () => beforeLock());
     await engine.apply([event('contract.started'), event('contract.ended')]);

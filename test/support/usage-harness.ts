@@ -289,7 +289,7 @@ export async function openUsageWorld(
     },
     async read(isComplete = false) {
       const now = toInstant(clock.now());
-      const scopes = [...(await listWorkScopes(ctx)).values()];
+      const scopes = await listWorkScopes(ctx);
       await keepScopes(ctx, scopes, now);
       await inTransaction(database, (tx) => wantScopes(tx, scopes, now));
       if (isComplete) await forgetComplete(database);

@@ -21,9 +21,9 @@ import {
 
 /** Work that is due to no contract by itself. */
 export interface HeldWork {
-  /** Names the work for as long as it exists, whatever its counts. */
+  /** Names the work, whatever its counts. */
   key: string;
-  /** Its counts are what is held, which may be a part of what was observed. */
+  /** With the held counts, which may be a part of what was observed. */
   observation: Observation;
   reason: HeldReason;
   /** Contracts that the work may be of. */
@@ -31,30 +31,30 @@ export interface HeldWork {
   state: 'held' | 'discarded' | 'assigned';
 }
 
-/** What is due for one trainer on one day of one contract, summed over all sources. */
+/** What is due for a trainer on a day of a contract, from all sources. */
 export interface DueDay extends ContractKey {
   trainerId: string;
   day: Day;
   timeZone: string;
   counts: Counts;
-  /** Whether other work of the day is held, so that more may be due. Such a day lowers nothing and is not closed. */
+  /** Whether other work of the day is held, so that more may be due. Such a day is not lowered or closed. */
   isPartial: boolean;
-  /** The observations that it is the sum of. Of work that was shared, only the share. */
+  /** The observations in the sum, each with the counts that the contract gets. */
   observations: readonly Observation[];
 }
 
 /** What an operator decided about held work. */
 export interface HeldWorkDecision {
-  /** Null where it is never reported. */
+  /** Null if it is never reported. */
   contract: ContractKey | null;
   /** Why it was held. */
   reason: HeldReason;
 }
 
 export interface Attribution {
-  /** The contracts that an observation may be of, whatever their days. */
+  /** The contracts that an observation may be of, whenever they ran. */
   candidatesOf(observation: Observation): readonly ContractCandidate[];
-  /** The moments of an observation, where `needsMoments`. Empty where they are not known. */
+  /** The moments of an observation, if `needsMoments`. Empty if they are unknown. */
   momentsOf(observation: Observation): readonly Moment[];
   /** By the key of held work. */
   decisions: ReadonlyMap<string, HeldWorkDecision>;
@@ -65,32 +65,29 @@ export interface Attributed {
   held: HeldWork[];
 }
 
-/**
- * Assigns each observation to a contract. Pure. What cannot be assigned, or cannot be right, is held and never cut to
- * fit.
- */
+/** Pure: assigns each observation to a contract. Work that cannot be assigned or cannot be right is held, never cut. */
 export function attributeWork(observations: readonly Observation[], attribution: Attribution): Attributed {
   const tally: Tally = { claims: new Map(), held: [], partial: new Set() };
   for (const observation of observations) tallyOne(tally, observation, attribution);
   return settle(tally);
 }
 
-/** Names an observation for as long as it exists, whatever its counts. */
+/** Names an observation, whatever its counts. */
 export function workKey({ source, workedOn, trainerId, day, isFirstTotal }: Observation): string {
   return JSON.stringify([source, ...Object.values(workedOn), trainerId, day, ...(isFirstTotal ? ['first'] : [])]);
 }
 
-/** Names what no contract gets of an observation that is shared. */
+/** Names the part of an observation that no contract gets. */
 function restKey(observation: Observation): string {
   return `${workKey(observation)} rest`;
 }
 
-/** Names the observation that held work is, or is a part of. */
+/** Names the observation of held work, which may be a part of it. */
 export function wholeKey(key: string): string {
   return key.replace(/ rest$/, '');
 }
 
-/** What the sources say of one trainer's day on one contract. */
+/** What the sources have of a trainer's day on a contract. */
 interface Claim {
   candidate: ContractCandidate;
   parts: { observation: Observation; counts: Counts }[];
@@ -99,7 +96,7 @@ interface Claim {
 interface Tally {
   claims: Map<string, Claim>;
   held: HeldWork[];
-  /** The claims that held work may belong to as well. */
+  /** Claims to which held work may belong. */
   partial: Set<string>;
 }
 
@@ -156,7 +153,7 @@ function tallyDecided(
   addShares(tally, observation, candidates, [share]);
 }
 
-/** @param others contracts that get zeros unless they have a share, in case the work was reported for them before */
+/** @param others contracts that get zeros if they have no share, in case the work was reported for them before */
 function addShares(
   { claims }: Tally,
   observation: Observation,
@@ -172,7 +169,7 @@ function addShares(
   }
 }
 
-/** Work may have been reported for a contract that had begun by then. For another, only by a decision. */
+/** Without a decision, work can only have been reported for a contract that had begun. */
 function begunBy(day: Day, candidates: readonly ContractCandidate[]): ContractCandidate[] {
   return candidates.filter(({ firstDay }) => firstDay === null || firstDay <= day);
 }
@@ -199,14 +196,14 @@ function settle({ claims, held, partial }: Tally): Attributed {
   for (const [key, claim] of claims) {
     const reason = faultOf(claim);
     if (reason === null) due.push(toDue(claim, partial.has(key)));
-    else for (const { observation } of standingOf(claim)) holdOf(faulty, observation, reason, claim.candidate);
+    else for (const { observation } of countedParts(claim)) holdOf(faulty, observation, reason, claim.candidate);
   }
-  // What is at fault is held whole, whatever was decided about it or about a part of it.
+  // Faulty work is held whole, whatever was decided about it or a part of it.
   const others = held.filter(({ observation }) => !faulty.has(workKey(observation)));
   return { due, held: [...others, ...faulty.values()] };
 }
 
-/** Holds shared work once, even if it is at fault for several of its contracts. */
+/** Holds shared work once, even if it is faulty for several contracts. */
 function holdOf(
   faulty: Map<string, HeldWork>,
   observation: Observation,
@@ -218,18 +215,17 @@ function holdOf(
   faulty.set(key, { ...known, contracts: [...known.contracts, ...idsOf([candidate])] });
 }
 
-/** What was not taken back, and is not nothing. */
-function standingOf({ parts }: Claim): Claim['parts'] {
+function countedParts({ parts }: Claim): Claim['parts'] {
   return parts.filter(({ observation, counts }) => !observation.isTakenBack && !isNothing(counts));
 }
 
 function faultOf(claim: Claim): HeldReason | null {
-  const kinds = new Set(standingOf(claim).map(({ observation }) => kindOf(observation)));
+  const kinds = new Set(countedParts(claim).map(({ observation }) => kindOf(observation)));
   if (kinds.size > 1) return 'two_sources';
   return isOverADay(sumOf(claim.parts)) ? 'over_a_day' : null;
 }
 
-/** One file may name the contract and another the project, and both may mean the same work. */
+/** A file by contract and another by project may have the same work. */
 function kindOf({ source, workedOn }: Observation): string {
   return source.startsWith('import:') ? `import by ${workedOn.by}` : 'tool';
 }

@@ -12,17 +12,17 @@ import {
   type WorkedOn,
 } from '../../domain/usage.ts';
 import { dayIn } from '../../lib/days.ts';
-import type { Engagement } from '../read/scope-store.ts';
+import type { Engagement, ScopeKey } from '../read/scope-store.ts';
 
 /** A contract that a trainer's work may be of. */
 export interface ContractCandidate extends ContractKey {
-  /** The time zone in which its days are counted. */
+  /** The time zone of its days. */
   timeZone: string;
-  /** Null where it is not known; then no day is excluded. */
+  /** Null if unknown: then no day is too early. */
   firstDay: Day | null;
   /** Null while the contract goes on. */
   lastDay: Day | null;
-  /** When it began and ended; null where only the day is known, or not even that. */
+  /** When it began and ended; null if the time of day is unknown. */
   startsAt: string | null;
   endsAt: string | null;
 }
@@ -46,16 +46,14 @@ function isCutOn({ firstDay, lastDay, startsAt, endsAt }: ContractCandidate, day
   return (firstDay === day && startsAt !== null) || (lastDay === day && endsAt !== null);
 }
 
-/** Where an engagement's work is done, and in which time zone its days are counted. */
-interface ScopeInZone {
-  scope: { tool: string; scope: string } | undefined;
-  timeZone: string;
-}
-
-/** Lists the contracts of each trainer by what was worked on. A link that is gone still says where that was. Pure. */
+/**
+ * Pure: finds the contracts that an observation may be of. Removed links count too.
+ *
+ * @param scopeOf where the work is done, and in which time zone its days are counted
+ */
 export function findCandidates(
   engagements: readonly Engagement[],
-  scopeOf: (engagement: Engagement) => ScopeInZone,
+  scopeOf: (engagement: Engagement) => { scope: ScopeKey | undefined; timeZone: string },
 ): (observation: Pick<Observation, 'workedOn' | 'trainerId'>) => ContractCandidate[] {
   const byWork = new Map<string, Map<string, ContractCandidate>>();
   for (const engagement of engagements) {
@@ -67,7 +65,7 @@ export function findCandidates(
     if (scope !== undefined) all.push({ by: 'scope', tool: scope.tool, scope: scope.scope });
     for (const workedOn of all) {
       const key = keyOf({ workedOn, trainerId });
-      // Two links of one contract to one scope are one contract.
+      // A contract may have two links to one scope.
       const known = byWork.get(key) ?? new Map<string, ContractCandidate>();
       byWork.set(key, known.set(JSON.stringify([install, contractId]), candidate));
     }
@@ -76,14 +74,7 @@ export function findCandidates(
 }
 
 function keyOf({ workedOn, trainerId }: Pick<Observation, 'workedOn' | 'trainerId'>): string {
-  switch (workedOn.by) {
-    case 'scope':
-      return JSON.stringify([workedOn.by, workedOn.tool, workedOn.scope, trainerId]);
-    case 'project':
-      return JSON.stringify([workedOn.by, workedOn.install, workedOn.externalProjectId, trainerId]);
-    case 'contract':
-      return JSON.stringify([workedOn.by, workedOn.install, workedOn.contractId, trainerId]);
-  }
+  return JSON.stringify([...Object.values(workedOn), trainerId]);
 }
 
 function toCandidate(contract: Engagement, timeZone: string): ContractCandidate {
@@ -101,22 +92,22 @@ function toCandidate(contract: Engagement, timeZone: string): ContractCandidate 
   };
 }
 
-/** A date without a time was stored as the beginning of that day in UTC: the instant is not known. */
+/** A date without a time is stored as midnight in UTC: the instant is unknown. */
 function isDay(instant: string | null): boolean {
   return instant?.endsWith('T00:00:00.000Z') ?? false;
 }
 
-/** The event of an end is raised a little later than the end it reports. */
+/** The event of an end is raised so much later at most. */
 const longestRaiseMs = 10 * 60_000;
 
-/** A planned end is no end: work may go on past it until the contract has ended. */
+/** A planned end does not count: work may go on until the contract has ended. */
 function endOf(contract: Engagement): string | null {
   if (statusOfContract(contract) !== 'ended') return null;
   const { endDate, endedEventAt, endedByOperatorAt, endedReadAt, activeReadAt } = contract;
   const raiseMs = Date.parse(endedEventAt ?? '') - Date.parse(endDate ?? '');
   const isAnnounced = raiseMs >= 0 && raiseMs <= longestRaiseMs && !isDay(endDate);
   const endedAt = isAnnounced ? endDate : (endedEventAt ?? endDate);
-  // The last reading that listed it active stays the same. Each later reading lists it ended.
+  // `endedReadAt` rises with each reading, and the last reading as active does not.
   return endedAt ?? endedByOperatorAt ?? activeReadAt ?? endedReadAt;
 }
 
@@ -128,15 +119,15 @@ export interface WorkShare {
 
 export interface SharedWork {
   shares: WorkShare[];
-  /** What no contract gets before an operator decides. */
+  /** What is held. */
   rest: { counts: Counts; reason: HeldReason } | null;
 }
 
 const secondsOfDay = 86_400;
 
 /**
- * Pure: which contract gets which part of an observation. Work with an instant belongs to the contract that ran then.
- * Work with only a day belongs to the one contract that ran on that day.
+ * Pure: which contract gets which part of an observation. Work with an instant belongs to the contract that ran then,
+ * work with only a day to the one contract that ran that day.
  */
 export function shareWork(
   observation: Observation,
@@ -173,12 +164,12 @@ export function isOverADay({ seconds }: Counts): boolean {
   return (seconds ?? 0) > secondsOfDay;
 }
 
-/** The contract gets everything but what has an instant before its start or after its end. */
+/** The contract gets everything without an instant before its start or after its end. */
 function shareWithOne(counts: Counts, candidate: ContractCandidate, moments: readonly Moment[]): SharedWork {
   const { outside = [], inside = [] } = Object.groupBy(moments, ({ at }) =>
     isRunningAt(candidate, at) ? 'inside' : 'outside',
   );
-  // A task is the contract's where any piece of it is.
+  // A task belongs to the contract if any piece of it does.
   const tasks = new Set(inside.map(({ taskId }) => taskId));
   const sum = sumOf(
     outside.map((one) => (tasks.has(one.taskId) ? { ...one, taskId: null } : one)),
@@ -189,7 +180,7 @@ function shareWithOne(counts: Counts, candidate: ContractCandidate, moments: rea
   return { shares: [{ candidate, counts: share }], rest: toRest(rest, outside, [candidate]) };
 }
 
-/** A task counts once for each contract that a piece of it was done for, as it counts once for each day. */
+/** A task counts once for each contract with a piece of it, as it counts once for each day. */
 function shareByInstants(
   counts: Counts,
   running: readonly ContractCandidate[],
@@ -215,7 +206,7 @@ function toRest(counts: Counts, moments: readonly Moment[], running: readonly Co
   return { counts, reason: isEarly ? 'before_start' : 'after_end' };
 }
 
-/** A count that any contract has is zero for the others: they may have had some before. */
+/** A known count is zero for a contract without work: it may have had some before. */
 function sumOf(moments: readonly Moment[], { seconds, labels, tasks }: Counts): Counts {
   const taskIds = moments.flatMap(({ taskId }) => taskId ?? []);
   return {

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
-import { addCounts, type Counts, type Day, isNothing, noCounts, sumCounts, toCounts } from '../../domain/usage.ts';
+import { addCounts, type Counts, isNothing, noCounts, sumCounts, toCounts } from '../../domain/usage.ts';
 import { type DayKey, dayKey, reportIdOf } from '../report/ledger-store.ts';
-import { reportedOf } from '../report/plan-install.ts';
+import { reportedOf, toDayFilter, type WantedDays } from '../report/plan-install.ts';
 import { countDays, countStale, type DueAndLedger, listDays } from './due-store.ts';
 import { differenceOf, explainDay, type WhyDifferent } from './explain-day.ts';
 import { type HeldRow, type HeldState, listHeld } from './held-store.ts';
@@ -10,20 +10,20 @@ import { loadRates, type Rate } from './trouble-store.ts';
 
 /** One day of a trainer on a contract, from the tool to the marketplace. */
 export interface CheckedDay extends DayKey {
-  /** The id by which an operator decides: of held work, or of the day. */
+  /** The id of the held work or of the day, for an operator's decision. */
   id: string;
-  /** What the tools and the imports have: what is due, and what is held. */
+  /** What the tools and imports have: due, held and discarded work. */
   seen: Counts;
   due: Counts;
   /** What the marketplace answered. */
   answered: Counts;
-  /** Null where they agree. */
+  /** Null if nothing differs. */
   why: WhyDifferent | null;
-  /** Why the work is held, where it is. */
+  /** Held or discarded work of the day. */
   held: HeldRow | null;
   /** What is not paid; negative where more is paid than is due. */
   difference: Counts;
-  /** The difference in US dollars, where the rate of the contract is known. */
+  /** The difference in US dollars; null if the rate of the contract is not known. */
   usd: number | null;
 }
 
@@ -40,14 +40,7 @@ export interface CheckSum {
   usd: number;
 }
 
-export interface CheckWanted {
-  installs: readonly string[];
-  contractId?: string | undefined;
-  from?: Day | undefined;
-  to?: Day | undefined;
-}
-
-/** Differences that an operator has decided about, or that are none yet. */
+/** Differences that need no operator: they decided, or the day has not begun. */
 const settled: readonly (WhyDifferent | null)[] = [null, 'not_begun', 'dismissed', 'discarded'];
 
 /** Whether something is unpaid, or paid without a source. */
@@ -55,29 +48,27 @@ export function isOpenDifference({ why }: Pick<CheckedDay, 'why'>): boolean {
   return !settled.includes(why);
 }
 
-/** More days are not checked, and the due work of more trainers is not computed again, while somebody waits. */
+/** Nobody should wait until more days are checked, or the due work of more trainers is computed again. */
 const mostAtOnce = { days: 5000, trainers: 100 };
 
-/** Why it takes long to check these days, or to list what is due where none are given; null where it does not. */
-export async function whyLong(ctx: Context, wanted?: CheckWanted): Promise<string | null> {
+/** Why it takes long to check these days, or to list what is due; null if it does not. */
+export async function whyLong(ctx: Context, wanted?: WantedDays): Promise<string | null> {
   if ((await countStale(ctx, mostAtOnce.trainers)) === mostAtOnce.trainers) {
     return `The work of ${mostAtOnce.trainers} trainers or more has changed, and what is due is computed again first.`;
   }
   if (wanted === undefined) return null;
-  const { installs, contractId, from, to } = wanted;
-  const contractIds = contractId === undefined ? undefined : [contractId];
   let left = mostAtOnce.days;
-  for (const install of reportedOf(ctx, installs)) {
-    left -= await countDays(ctx, { install, contractIds, from, to }, left);
+  for (const install of reportedOf(ctx, wanted.installs)) {
+    left -= await countDays(ctx, toDayFilter(install, wanted), left);
     if (left === 0) return `These are ${mostAtOnce.days} days of trainers or more. Choose less, or check them all.`;
   }
   return null;
 }
 
-/** Every day of every contract: what the sources have, what is due, what was answered, and why they differ. */
-export async function* checkUsage(ctx: Context, wanted: CheckWanted, signal?: AbortSignal): AsyncGenerator<CheckedDay> {
+/** Every day of every contract: what the sources have, what is due, what was answered, and why these differ. */
+export async function* checkUsage(ctx: Context, wanted: WantedDays, signal?: AbortSignal): AsyncGenerator<CheckedDay> {
   await refreshAllDue(ctx, signal);
-  // Held work that may be of several installs is listed once.
+  // Work that may be of several installs comes with each of them.
   const listed = new Set<string>();
   for (const install of reportedOf(ctx, wanted.installs)) {
     for await (const day of checkInstall(ctx, install, wanted)) {
@@ -91,18 +82,14 @@ export async function* checkUsage(ctx: Context, wanted: CheckWanted, signal?: Ab
   if (isAll) yield* checkUnattributed(ctx, wanted);
 }
 
-async function* checkInstall(
-  ctx: Context,
-  install: string,
-  { contractId, from, to }: CheckWanted,
-): AsyncGenerator<CheckedDay> {
+async function* checkInstall(ctx: Context, install: string, wanted: WantedDays): AsyncGenerator<CheckedDay> {
+  const { contractId, from, to } = wanted;
   const now = ctx.clock.now();
   const rates = await loadRates(ctx, install);
   const rows = (await listHeld(ctx, { install, contractId, from, to })).filter(isNotDue);
   const held = Map.groupBy(rows, toHeldKey);
   const decided = statesOf(rows);
-  const contractIds = contractId === undefined ? undefined : [contractId];
-  for await (const days of listDays(ctx, { install, contractIds, from, to })) {
+  for await (const days of listDays(ctx, toDayFilter(install, wanted))) {
     for (const day of days) {
       const key = dayKey(day);
       const known = { held: held.get(key) ?? [], decided: decided.get(key), now };
@@ -113,7 +100,7 @@ async function* checkInstall(
   for (const some of held.values()) yield* some.map((row) => toHeldDay(install, row, rates));
 }
 
-/** By day of each contract that it may be of: whether work is held, or was discarded. */
+/** By day of each possible contract: whether work is held or was discarded. */
 function statesOf(rows: readonly UndueRow[]): Map<string, HeldState> {
   const states = new Map<string, HeldState>();
   for (const { contracts, trainerId, day, state } of rows) {
@@ -125,8 +112,8 @@ function statesOf(rows: readonly UndueRow[]): Map<string, HeldState> {
   return states;
 }
 
-/** Held work that may be of no contract of any install. */
-async function* checkUnattributed(ctx: Context, { from, to }: CheckWanted): AsyncGenerator<CheckedDay> {
+/** Held work without any possible contract. */
+async function* checkUnattributed(ctx: Context, { from, to }: WantedDays): AsyncGenerator<CheckedDay> {
   const rows = (await listHeld(ctx, { install: '', from, to })).filter(isNotDue);
   yield* rows.filter(({ contracts }) => contracts.length === 0).map((row) => toHeldDay('', row, new Map()));
 }
@@ -138,20 +125,21 @@ function isNotDue(row: HeldRow): row is UndueRow {
   return row.state !== 'assigned' && !isNothing(row.counts);
 }
 
-/** Held work of one contract stands on that contract's day. */
+/** Held work with one possible contract is listed on that contract's day. */
 function toHeldKey({ contracts, trainerId, day, id }: HeldRow): string {
   const [contract, other] = contracts;
   return contract === undefined || other !== undefined ? id : dayKey({ ...contract, trainerId, day });
 }
 
-interface KnownOfDay {
-  /** Work of the day that may be of no other contract. */
+/** What is known of a day besides what is due and was reported. */
+interface OtherWork {
+  /** Work of the day that can be of no other contract. */
   held: readonly UndueRow[];
   decided: HeldState | undefined;
   now: Date;
 }
 
-function toChecked(one: DueAndLedger, { held, decided, now }: KnownOfDay, rate: Rate | undefined): CheckedDay {
+function toChecked(one: DueAndLedger, { held, decided, now }: OtherWork, rate: Rate | undefined): CheckedDay {
   const { due: stored, ledger, ...key } = one;
   const waiting = held.find(({ state }) => state === 'held') ?? held[0];
   const due = stored?.counts ?? noCounts;
@@ -161,7 +149,7 @@ function toChecked(one: DueAndLedger, { held, decided, now }: KnownOfDay, rate: 
   const payable = addCounts(due, sumOf('held'));
   const difference = toDifference(payable, answered);
   const why = explainDay(stored, ledger, now, decided) ?? waiting?.state ?? null;
-  // A late change is decided by its day, even where other work of the day was discarded.
+  // A late change is decided by its day, even if other work of the day was discarded.
   const isOfDay = waiting === undefined || why === 'late' || why === 'dismissed';
   return {
     ...key,
@@ -176,13 +164,12 @@ function toChecked(one: DueAndLedger, { held, decided, now }: KnownOfDay, rate: 
   };
 }
 
-/** Held work of a day on which nothing is due or was reported, or that may be of several contracts. */
+/** Held work with several possible contracts, or of a day on which nothing is due or was reported. */
 function toHeldDay(install: string, row: UndueRow, rates: ReadonlyMap<string, Rate>): CheckedDay {
   const { id, trainerId, day, counts, contracts, state } = row;
   const [contract, other] = contracts;
   const contractId = other === undefined ? (contract?.contractId ?? '') : '';
-  const isHeld = state === 'held';
-  const difference = isHeld ? counts : noCounts;
+  const difference = state === 'held' ? counts : noCounts;
   return {
     ...{ install, contractId, trainerId, day, id, seen: counts, due: noCounts, answered: noCounts, held: row },
     why: state,
@@ -193,7 +180,7 @@ function toHeldDay(install: string, row: UndueRow, rates: ReadonlyMap<string, Ra
 
 function toDifference(seen: Counts, answered: Counts): Counts {
   const difference = differenceOf(seen, answered);
-  // What was reported and is not seen any more is paid without a source.
+  // A count that no source has any more is paid without a source.
   return toCounts((name) => difference[name] ?? (answered[name] === null ? null : -answered[name]));
 }
 

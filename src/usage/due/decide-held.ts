@@ -9,18 +9,17 @@ import { addDays } from '../../lib/days.ts';
 import { markWorkStale } from '../../memberships/derivation-store.ts';
 import { wholeKey } from '../attribute/attribute-work.ts';
 import { type DayKey, findReported, releaseDays, reportIdOf } from '../report/ledger-store.ts';
-import { planInstall, reportedOf } from '../report/plan-install.ts';
+import { planDays, reportedOf } from '../report/plan-install.ts';
 import { type DueAndLedger, listLowered, setOpen } from './due-store.ts';
 import { describeHeld } from './explain-day.ts';
 import { dropDecision, findHeld, type HeldRow, heldIdOf, keepDecision } from './held-store.ts';
 import { refreshDue, refreshTrainers } from './refresh-due.ts';
 
 /**
- * Assigns held work to a contract, or discards it for null. The next report sends what follows, whatever the age of
- * the day.
+ * Assigns held work to a contract, or discards it for null. The next report sends the consequence, however old the day.
  *
- * @throws AppError `not_found` where no such work is held, `invalid` for a contract it cannot be of, `conflict` where
- *   the work would be held all the same
+ * @throws AppError `not_found` if no such work is held; `invalid` for a contract that it cannot belong to; `conflict` if
+ *   the work would still be held
  */
 export async function decideHeld(ctx: Context, by: By, id: string, contractId: string | null): Promise<void> {
   await decide(ctx, by, async (tx) => {
@@ -34,7 +33,7 @@ export async function decideHeld(ctx: Context, by: By, id: string, contractId: s
     await refresh(ctx, tx, held);
     const after = await findHeld(tx, id);
     if (after === undefined || after.state === 'held') {
-      // What would put its whole day at fault is held with it.
+      // A part may be held because the whole work would be at fault.
       const { reason } = after ?? (await findHeld(tx, heldIdOf(wholeKey(held.work)))) ?? held;
       throw new AppError(
         'conflict',
@@ -45,26 +44,20 @@ export async function decideHeld(ctx: Context, by: By, id: string, contractId: s
   });
 }
 
-/**
- * Takes a decision about held work back.
- *
- * @throws AppError `not_found` where none was made
- */
+/** @throws AppError `not_found` if nothing was decided */
 export async function takeBackDecision(ctx: Context, by: By, id: string): Promise<void> {
   await decide(ctx, by, async (tx) => {
     const held = await needHeld(tx, id);
-    const wasDecided = await dropDecision(tx, held.work);
-    if (!wasDecided) throw new AppError('not_found', `Nothing was decided about ${id}`);
+    if (!(await dropDecision(tx, held.work))) throw new AppError('not_found', `Nothing was decided about ${id}`);
     await refresh(ctx, tx, held);
     return `${id} taken back`;
   });
 }
 
 /**
- * Decides about a day that changed after it was sent for the last time: the next report sends it, or no report does.
+ * Decides about a day that changed after its last report: the next report sends it, or none does.
  *
- * @param reportId as `listLate` names it
- * @throws AppError `not_found` where no such day was sent for the last time
+ * @throws AppError `not_found` if the day had no last report
  */
 export async function decideLate(ctx: Context, by: By, reportId: string, isSent: boolean): Promise<void> {
   await decide(ctx, by, async (tx) => {
@@ -76,7 +69,7 @@ export async function decideLate(ctx: Context, by: By, reportId: string, isSent:
   });
 }
 
-/** @param change returns what the audit log is to say */
+/** @param change returns the text for the audit log */
 async function decide(ctx: Context, by: By, change: (tx: Transaction) => Promise<string>): Promise<void> {
   await refreshDue(ctx);
   const decideAll = async (tx: Transaction) => await writeAudit(tx, by, 'usage held', await change(tx));
@@ -94,21 +87,21 @@ async function refresh(ctx: Context, tx: Transaction, { trainerId, day }: HeldRo
   await refreshTrainers(ctx, tx, [trainerId]);
 }
 
-/** A day whose counts changed after it was sent for the last time. */
+/** A day that changed after its last report. */
 interface LateDay extends DayKey {
-  /** Names the day for the operator's decision. */
+  /** For the operator's decision. */
   id: string;
   from: Counts;
   to: Counts;
 }
 
-/** They are listed until an operator sends or dismisses them, whatever their age. */
+/** Days that an operator has neither sent nor dismissed, however old. */
 export async function listLate(ctx: Context, installs: readonly string[]): Promise<LateDay[]> {
   const late: LateDay[] = [];
   const closedBefore = await readSetting(ctx.database.kysely, 'usage_closed_before');
   if (closedBefore === undefined) return late;
   for (const install of reportedOf(ctx, installs)) {
-    for await (const plan of planInstall(ctx, install, { installs, to: addDays(closedBefore, -1) })) {
+    for await (const plan of planDays(ctx, { install, to: addDays(closedBefore, -1) })) {
       for (const { contractId, trainerId, day, counts, before } of plan.late) {
         const key = { install, contractId, trainerId, day };
         late.push({ ...key, id: reportIdOf(key), from: before, to: counts });
@@ -120,16 +113,16 @@ export async function listLate(ctx: Context, installs: readonly string[]): Promi
 
 /** A day of which less is due than was reported. */
 interface Lowering extends DayKey {
-  /** `held`: an operator has to accept it; `reported`: it was sent. */
+  /** `held`: it waits for an operator; `reported`: it was sent. */
   state: 'held' | 'reported';
   /** Since when it is held, or when it was sent. */
   since: string;
   from: Counts;
-  /** Null where nothing is seen of the day at present. */
+  /** Null if nothing is due on the day. */
   to: Counts | null;
 }
 
-/** Held days of any age, and days that were reported lower within the look-back. */
+/** Held days, however old, and days that were lowered within the look-back. */
 export async function listLowerings(ctx: Context, installs: readonly string[]): Promise<Lowering[]> {
   const since = instantIn(ctx.clock, -ctx.config.usage.lookbackMs);
   const days = await Promise.all(installs.map((install) => listLowered(ctx, install, since)));
@@ -139,12 +132,12 @@ export async function listLowerings(ctx: Context, installs: readonly string[]): 
 function toLowerings({ due, ledger, ...key }: DueAndLedger, since: string): Lowering[] {
   if (ledger === undefined) return [];
   const { heldSince, lowered, answered } = ledger;
-  return [
-    ...(heldSince === null
-      ? []
-      : [{ ...key, state: 'held', since: heldSince, from: answered, to: due?.counts ?? null } as const]),
-    ...(lowered === null || lowered.at < since
-      ? []
-      : [{ ...key, state: 'reported', since: lowered.at, from: lowered.from, to: answered } as const]),
-  ];
+  const lowerings: Lowering[] = [];
+  if (heldSince !== null) {
+    lowerings.push({ ...key, state: 'held', since: heldSince, from: answered, to: due?.counts ?? null });
+  }
+  if (lowered !== null && lowered.at >= since) {
+    lowerings.push({ ...key, state: 'reported', since: lowered.at, from: lowered.from, to: answered });
+  }
+  return lowerings;
 }

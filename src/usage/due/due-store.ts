@@ -8,14 +8,13 @@ import { type Counts, countNames, type Day } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { type DayKey, keyColumns, type LedgerRow, toLedgerRow } from '../report/ledger-store.ts';
 
-// The SQL of what is due, alone and beside what was answered.
+// The SQL of what is due, alone and beside what was answered, and of trainers for whom it is stale.
 
-/** What is due on a day, as it is stored. */
 export interface StoredDue extends Omit<Row<'usageDue'>, keyof Counts> {
   counts: Counts;
 }
 
-/** A day that is due, that was reported, or both. */
+/** A day that is due or was reported. */
 export interface DueAndLedger extends DayKey {
   due: StoredDue | undefined;
   ledger: LedgerRow | undefined;
@@ -47,7 +46,7 @@ function toDue({ seconds, tasks, labels, ...row }: Row<'usageDue'>): StoredDue {
   return { ...row, counts: { seconds, tasks, labels } };
 }
 
-/** Stores what is due. A run looks at these days again. */
+/** Stores what is due, and opens the days for the next run. */
 export async function saveDue(tx: Transaction, days: readonly Omit<StoredDue, 'isOpen'>[]): Promise<void> {
   const rows = days.map(({ install, contractId, trainerId, day, timeZone, counts, isPartial }) => {
     return { install, contractId, trainerId, day, timeZone, isPartial, ...counts, isOpen: true };
@@ -63,19 +62,19 @@ export async function dropDue(tx: Transaction, days: readonly DayKey[]): Promise
   for (const part of inParts(days)) await tx.deleteFrom('usageDue').where(keyIn(keyColumns, part)).execute();
 }
 
-/** Has the next run look at a day again, or no run. */
+/** Opens a day for the next run, or closes it for all. */
 export async function setOpen(tx: Transaction, { install, contractId, trainerId, day }: DayKey, isOpen: boolean) {
   const update = tx.updateTable('usageDue').set({ isOpen });
   await update.where((eb) => eb.and({ install, contractId, trainerId, day })).execute();
 }
 
 export const sameDay = sql`l.install = d.install and l.contract_id = d.contract_id and l.trainer_id = d.trainer_id and l.day = d.day`;
-/** A count that no source has is not sent: the marketplace keeps what it has stored. */
+/** A count that no source has does not differ: it is not sent, so the marketplace keeps its own. */
 export const differs = anyOf((name) => sql`d.${name} is not null and (l.${name} is null or d.${name} <> l.${name})`);
 export const isCounted = anyOf((name) => sql`coalesce(d.${name}, 0) <> 0`);
-/** As `isDoubted` of the ledger says. */
+/** The same as `isDoubted` in `ledger-day.ts`. */
 const isDoubted = sql`(l.doubted_until is not null and l.sent_at < l.doubted_until)`;
-/** Whether what is stored may not be what follows by now. */
+/** Whether the stored due work may be out of date. */
 const isStale = sql`(exists (select 1 from usage_stale s where s.trainer_id = d.trainer_id)
   or exists (select 1 from derivation v where v.trainer_id = d.trainer_id))`;
 
@@ -87,10 +86,10 @@ function anyOf(condition: (name: RawBuilder<unknown>) => RawBuilder<unknown>): R
 }
 
 /**
- * The days that a run has to look at, contract by contract. Days that the marketplace has as they are due are left
- * out, unless they are to be sent for the last time.
+ * The days that a run may have to send, contract by contract. Left out are days that the marketplace has as they are
+ * due, unless they have to be sent for the last time.
  *
- * @param leavingBefore days before this one are sent for the last time
+ * @param leavingBefore earlier days are sent for the last time
  */
 export async function* listOpenDays(
   ctx: Storage,
@@ -105,13 +104,13 @@ export async function* listOpenDays(
   }
 }
 
-/** Every day that is due or was reported: those that are due first, each part contract by contract. */
+/** Every day that is due or was reported: first the due ones, then the others, each contract by contract. */
 export async function* listDays(ctx: Storage, filter: DayFilter): AsyncGenerator<DueAndLedger[]> {
   yield* pages(ctx, filter, 'd', sql`true`);
   yield* pages(ctx, filter, 'l', sql`d.day is null`);
 }
 
-/** Days of any age whose lowering is held, and days that were reported lower since an instant. */
+/** Days whose lowering is held, however old, and days that were lowered since an instant. */
 export async function listLowered(ctx: Storage, install: string, since: string): Promise<DueAndLedger[]> {
   const ofInstall = sql`${selectFrom('l')} where l.install = ${install}`;
   // Each part has an index of its own. With an `or`, SQLite reads all days of the install. By day, contract and trainer.
@@ -120,7 +119,7 @@ export async function listLowered(ctx: Storage, install: string, since: string):
   return (await query.execute(ctx.database.kysely)).rows.map(toDays);
 }
 
-/** How many days are due or were reported, whichever are more. It counts to `most` and no further. */
+/** How many days are due, or were reported if these are more, up to `most`. */
 export async function countDays(ctx: Storage, filter: DayFilter, most: number): Promise<number> {
   const countIn = async (table: 'usage_due' | 'usage_ledger', alias: 'd' | 'l') => {
     const condition = toCondition(ctx, alias, filter, undefined, filter.contractIds === undefined);
@@ -128,12 +127,12 @@ export async function countDays(ctx: Storage, filter: DayFilter, most: number): 
       select 1 from ${sql.table(table)} ${sql.ref(alias)} where ${condition} limit ${most}) as counted`.execute(
       ctx.database.kysely,
     );
-    return Number(rows[0]?.days);
+    return rows[0]?.days ?? 0;
   };
   return Math.max(await countIn('usage_due', 'd'), await countIn('usage_ledger', 'l'));
 }
 
-/** Days that left the look-back and that the marketplace has as they are due: no run looks at them any more. */
+/** Closes days that left the look-back and that the marketplace has as they are due. No run reads them again. */
 export async function closeSettledDays(tx: Transaction, install: string, before: Day): Promise<void> {
   if (before > ((await readSetting(tx, 'usage_closed_before')) ?? '')) {
     await writeSetting(tx, 'usage_closed_before', before);
@@ -159,7 +158,7 @@ interface JoinedRow extends Row<'usageLedger'> {
 /** Which of the two tables has every day that is listed: the due days, or the ledger. */
 type Listed = 'd' | 'l';
 
-/** Page by page: one query for everything would block the thread for too long. */
+/** Page by page, because one query for everything would block the thread. */
 async function* pages(
   ctx: Storage,
   filter: DayFilter,
@@ -199,7 +198,7 @@ function toCondition(
   isByDay = false,
 ): RawBuilder<unknown> {
   const column = (name: string) => sql.ref(`${listed}.${name}`);
-  // For each page, and for a single contract, SQLite would read and sort all of the span by the index of days.
+  // Without `coalesce`, SQLite would use the index of days, and sort the whole span for each page.
   const day = isByDay ? column('day') : sql`coalesce(${column('day')}, '')`;
   const conditions = [sql`${column('install')} = ${install}`];
   if (contractIds !== undefined) {
@@ -225,51 +224,47 @@ function toDays({ dueSeconds, dueTasks, dueLabels, isPartial, isOpen, timeZone, 
   };
 }
 
-// The SQL of marks on trainers whose due work has to be worked out again. `markWorkStale` sets them.
-
-/** Marks everyone with work, from their first day on. */
+/** Marks everyone with work, from their first day on, as `markWorkStale` marks some. */
 export async function markAllStale(tx: Transaction): Promise<void> {
   await sql`insert into usage_stale (trainer_id, from_day, reopens)
     select trainer_id, '', 0 from usage_day union select trainer_id, '', 0 from usage_import_entry
     where true on conflict (trainer_id) do update set from_day = ''`.execute(tx);
 }
 
-/** How many trainers are marked. It counts to `most` and no further. */
+/** How many trainers are stale, up to `most`. */
 export async function countStale({ database }: Storage, most: number): Promise<number> {
-  const marked = database.kysely.selectFrom('usageStale').select('trainerId').limit(most).execute();
-  return (await marked).length;
+  return (await database.kysely.selectFrom('usageStale').select('trainerId').limit(most).execute()).length;
 }
 
-/** Takes the marks of these trainers away. A later change marks them again. */
+/** Removes the marks of these trainers. A later change sets them again. */
 export async function takeStale(
   database: Database,
   tx: Transaction,
   trainerIds: readonly string[],
 ): Promise<Row<'usageStale'>[]> {
-  // On PostgreSQL this waits for an instance that works on one of them, and takes the others.
+  // On PostgreSQL this waits while another instance works on one of them.
   const taken = tx.deleteFrom('usageStale').where('trainerId', 'in', jsonTexts(database, trainerIds)).returningAll();
   return await taken.execute();
 }
 
-/** Some marked trainers, with so many days of work together; at least one, where there is any. */
+/** Some stale trainers with at most so many days of work together, but at least one trainer if there is any. */
 export async function chooseStale(tx: Transaction, most: { trainers: number; days: number }): Promise<string[]> {
-  const query = sql<{ trainerId: string; days: number }>`select trainer_id,
+  const { rows } = await sql<{ trainerId: string; days: number }>`select trainer_id,
       (select count(*) from usage_day w where w.trainer_id = s.trainer_id and w.day >= s.from_day)
       + (select count(*) from usage_import_entry e where e.trainer_id = s.trainer_id and e.day >= s.from_day) as days
-    from usage_stale s order by trainer_id limit ${most.trainers}`;
+    from usage_stale s order by trainer_id limit ${most.trainers}`.execute(tx);
   let left = most.days;
-  const { rows } = await query.execute(tx);
   return rows.flatMap(({ trainerId, days }, index) => {
-    left -= Number(days);
+    left -= days;
     return index === 0 || left >= 0 ? [trainerId] : [];
   });
 }
 
-/** Some of those with work, or with something due, in the order of their ids. One with a first total has a day, too. */
+/** Some trainers who have work, or something due, and are not stale, by their ids. A first total always has a day. */
 export async function listWorkedTrainers(db: Transaction, after: string, limit: number): Promise<string[]> {
   const parts = ['usage_day', 'usage_import_entry', 'usage_due'].map(
     (table) => sql`select trainer_id from (select distinct trainer_id from ${sql.raw(table)}
-      where trainer_id > ${after} order by trainer_id limit ${limit}) as ${sql.raw(`of_${table}`)}`,
+      where trainer_id > ${after} and trainer_id not in (select trainer_id from usage_stale) order by trainer_id limit ${limit}) as ${sql.raw(`of_${table}`)}`,
   );
   const query = sql<{ trainerId: string }>`${sql.join(parts, sql` union `)} order by trainer_id limit ${limit}`;
   return (await query.execute(db)).rows.map(({ trainerId }) => trainerId);

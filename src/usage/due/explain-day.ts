@@ -5,7 +5,7 @@ import { isLoweringHeld } from '../report/plan-report.ts';
 import type { StoredDue } from './due-store.ts';
 import type { HeldState } from './held-store.ts';
 
-/** Why the marketplace has something else than is due. */
+/** Why the marketplace does not have what is due. */
 export const describeDifference = {
   not_begun: 'its day has not started in UTC',
   not_sent: 'to be sent with the next report',
@@ -38,9 +38,9 @@ export const describeHeld: Record<HeldReason, string> = {
 export type ExplainedDue = Pick<StoredDue, 'day' | 'counts' | 'timeZone' | 'isPartial' | 'isOpen'>;
 
 /**
- * Pure. Null where the marketplace has what is due.
+ * Pure: why the marketplace does not have what is due; null if it has.
  *
- * @param decided work of the same day that is due to no contract: held, or discarded
+ * @param decided the state of other work of that day which is due to no contract
  */
 export function explainDay(
   due: ExplainedDue | undefined,
@@ -50,7 +50,7 @@ export function explainDay(
 ): WhyDifferent | null {
   if (sent === undefined) return due === undefined ? null : explainUnsent(due, now);
   const why = due === undefined ? explainUnseen(sent, decided) : explainDifference(due, sent);
-  // What the marketplace refuses is refused, whatever else may have arrived.
+  // A refused day is refused, whatever else may have arrived.
   const isInDoubt = sent.state === 'in_doubt' || (isDoubted(sent) && (sent.state === 'answered' || why === null));
   return isInDoubt ? 'in_doubt' : why;
 }
@@ -65,7 +65,7 @@ function explainDifference(due: ExplainedDue, sent: LedgerDay): WhyDifferent | n
   if (isNothing(differenceOf(due.counts, answered))) return hasUnseen(due.counts, answered) ? 'unseen' : null;
   if (state !== 'answered') return state;
   if (isLoweringHeld(due, sent)) return 'lowering_held';
-  // While other work of the day is held, nothing of it is lowered.
+  // While other work of the day is held, the day is not lowered.
   if (due.isPartial && !isMore(due.counts, answered)) return 'held';
   if (closedAt === null) return 'not_sent';
   return due.isOpen ? 'late' : 'dismissed';
@@ -77,12 +77,12 @@ function explainUnsent({ counts, day, timeZone }: ExplainedDue, now: Date): WhyD
   return hasBegun ? 'not_sent' : 'not_begun';
 }
 
-/** Whether no source has a count any more that was reported. */
+/** Whether a count was reported that no source has any more. */
 function hasUnseen(due: Counts, answered: Counts): boolean {
   return countNames.some((name) => due[name] === null && (answered[name] ?? 0) > 0);
 }
 
-/** What is due beyond what was answered. A count that no source has is not compared. */
+/** What is due beyond what was sent. A count that no source has is not compared. */
 export function differenceOf(due: Counts, sent: Counts): Counts {
   return toCounts((name) => (due[name] === null ? null : due[name] - (sent[name] ?? 0)));
 }

@@ -1,18 +1,17 @@
 import { createHash } from 'node:crypto';
-import { type ExpressionBuilder, sql } from 'kysely';
+import type { ExpressionBuilder } from 'kysely';
 import type { Database, Transaction } from '../../db/database.ts';
-import { inParts, jsonTexts, keyIn, toExcluded } from '../../db/query.ts';
+import { hasChanged, inParts, jsonTexts, toExcluded } from '../../db/query.ts';
 import type { Row, Tables } from '../../db/schema.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import type { Counts, Day, WorkedOn } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
 import type { HeldWork, HeldWorkDecision } from '../attribute/attribute-work.ts';
 
-// The SQL of work that waits for an operator, and of work that an operator decided about.
+// The SQL of held work, and of what operators decided about it.
 
 export type HeldState = HeldWork['state'];
 
-/** Held work as it is stored. */
 export interface HeldRow extends Omit<Row<'usageHeld'>, keyof Counts | 'workedOn' | 'contracts'> {
   workedOn: WorkedOn;
   counts: Counts;
@@ -28,7 +27,7 @@ export interface HeldFilter {
   contractId?: string | undefined;
   from?: Day | undefined;
   to?: Day | undefined;
-  /** The work listed last on the page before. */
+  /** The last work of the page before. */
   after?: Pick<HeldRow, 'day' | 'id'> | undefined;
   limit?: number | undefined;
 }
@@ -74,11 +73,8 @@ export async function saveHeld(tx: Transaction, held: readonly HeldRow[]): Promi
 }
 
 export async function dropHeld(tx: Transaction, rows: readonly HeldRow[]): Promise<void> {
-  for (const part of inParts(rows))
-    await tx
-      .deleteFrom('usageHeld')
-      .where(keyIn(['id'], part))
-      .execute();
+  for (const part of inParts(rows.map(({ id }) => id)))
+    await tx.deleteFrom('usageHeld').where('id', 'in', part).execute();
 }
 
 export async function findHeld(db: Transaction, id: string): Promise<HeldRow | undefined> {
@@ -91,8 +87,12 @@ export async function listHeld(ctx: Storage, filter: HeldFilter = {}): Promise<H
   const { state, install, contractId, from, to, after, limit } = filter;
   let rows = ctx.database.kysely.selectFrom('usageHeld').selectAll().orderBy('day').orderBy('id');
   if (state !== undefined) rows = rows.where('state', '=', state);
-  if (install !== undefined) rows = rows.where((eb) => mayBeOf(eb, { install }));
-  if (contractId !== undefined) rows = rows.where((eb) => mayBeOf(eb, { contractId }));
+  if (install !== undefined) {
+    rows = rows.where((eb) =>
+      eb.or([eb('install', '=', install), eb.and([eb('install', '=', ''), names(eb, { install })])]),
+    );
+  }
+  if (contractId !== undefined) rows = rows.where((eb) => names(eb, { contractId }));
   if (from !== undefined) rows = rows.where('day', '>=', from);
   if (to !== undefined) rows = rows.where('day', '<=', to);
   if (after !== undefined) {
@@ -102,12 +102,9 @@ export async function listHeld(ctx: Storage, filter: HeldFilter = {}): Promise<H
   return (await rows.execute()).map(fromRow);
 }
 
-function mayBeOf(eb: ExpressionBuilder<Tables, 'usageHeld'>, of: Partial<ContractKey>) {
-  const [[name, value] = []] = Object.entries(of);
-  const named = eb('contracts', 'like', sql<string>`${`%${JSON.stringify({ [name ?? '']: value }).slice(1, -1)}%`}`);
-  return 'install' in of
-    ? eb.or([eb('install', '=', of.install ?? ''), eb.and([eb('install', '=', ''), named])])
-    : named;
+/** A condition on the JSON of `contracts`. */
+function names(eb: ExpressionBuilder<Tables, 'usageHeld'>, of: Partial<ContractKey>) {
+  return eb('contracts', 'like', `%${JSON.stringify(of).slice(1, -1)}%`);
 }
 
 function fromRow({ seconds, tasks, labels, workedOn, contracts, ...row }: Row<'usageHeld'>): HeldRow {
@@ -119,7 +116,7 @@ function fromRow({ seconds, tasks, labels, workedOn, contracts, ...row }: Row<'u
   };
 }
 
-/** The decisions about the work of these trainers, by the key of the work. */
+/** By the key of the work: the decisions about these trainers' work. */
 export async function loadDecisions(
   database: Database,
   db: Transaction,
@@ -138,7 +135,7 @@ export async function loadDecisions(
   );
 }
 
-/** @param contract null where the work is never reported */
+/** @param contract null if the work is never reported */
 export async function keepDecision(
   tx: Transaction,
   { work, trainerId, reason }: Pick<HeldRow, 'work' | 'trainerId' | 'reason'>,
@@ -154,7 +151,6 @@ export async function keepDecision(
 }
 
 /** @returns whether there was one */
-export async function dropDecision(tx: Transaction, work: string): Promise<boolean> {
-  const { numDeletedRows } = await tx.deleteFrom('usageDecision').where('work', '=', work).executeTakeFirst();
-  return numDeletedRows > 0n;
+export function dropDecision(tx: Transaction, work: string): Promise<boolean> {
+  return hasChanged(tx.deleteFrom('usageDecision').where('work', '=', work));
 }

@@ -32,17 +32,17 @@ import {
 } from './due-store.ts';
 import { dropHeld, type HeldRow, loadDecisions, loadHeldOf, saveHeld, toHeldRow } from './held-store.ts';
 
-/** So few trainers, and days of work, that a transaction stays under 50 ms. */
+/** Keeps a transaction under 50 ms. */
 const atOnce = { trainers: 10, days: 200 };
 /** Lets other processes write between two transactions. */
 const restMs = 2;
 
-/** What one trainer's stored due work lacks. */
-export interface DueChange {
+/** How stored due work has to change. */
+interface DueChange {
   saved: DueDay[];
-  /** Of these, work that became another contract's: both days are sent together, or it would be paid twice. */
+  /** Saved days whose work moved to or from another contract: both are sent, or the work would be paid twice. */
   moved: DueDay[];
-  /** Of the moved days, those on which the contracts together have no less than before. The brake lets them pass. */
+  /** Moved days on which the contracts together have no less than before. The brake lets them pass. */
   kept: DueDay[];
   dropped: StoredDue[];
   heldSaved: HeldRow[];
@@ -50,36 +50,35 @@ export interface DueChange {
 }
 
 /**
- * Works out again what is due for the trainers whose work, contracts or decisions have changed, some at a time. Every
- * reader of what is due calls it first.
+ * Computes again what is due for trainers whose work, contracts or decisions have changed. Whoever reads what is due
+ * calls it first.
  */
 export async function refreshDue(ctx: Context, signal?: AbortSignal, onProgress?: () => void): Promise<void> {
-  await markAllWhereRulesChanged(ctx);
+  await markAllIfRulesChanged(ctx);
   while (!signal?.aborted) {
-    const chosen = await inTransaction(ctx.database, (tx) => refreshSome(ctx, tx));
-    if (chosen === 0) return;
+    const trainerIds = await inTransaction(ctx.database, async (tx) => {
+      const chosen = await chooseStale(tx, atOnce);
+      await refreshTrainers(ctx, tx, chosen);
+      return chosen;
+    });
+    if (trainerIds.length === 0) return;
     onProgress?.();
     await wait(restMs);
   }
 }
 
-/**
- * For an answer that must not leave any trainer out.
- *
- * @throws AppError `unavailable` when it is aborted
- */
+/** For an answer that leaves no trainer out. @throws AppError `unavailable` if it is aborted */
 export async function refreshAllDue(ctx: Context, signal: AbortSignal | undefined): Promise<void> {
   await refreshDue(ctx, signal);
   refuseAborted(signal);
 }
 
-/** @throws AppError `unavailable` when it is aborted */
 export function refuseAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new AppError('unavailable', 'This took too long or was interrupted: ask again');
 }
 
-/** What the configuration says about whose work it is, and on which day. */
-async function markAllWhereRulesChanged(ctx: Context): Promise<void> {
+/** The time zones and adapters in the configuration decide whose work it is, and on which day. */
+async function markAllIfRulesChanged(ctx: Context): Promise<void> {
   const { links, tools } = ctx.config;
   const zones = [...links].map(([project, { timeZone }]) => [project, timeZone]);
   const rules = JSON.stringify([zones.sort(), [...tools].map(([tool, { adapter }]) => [tool, adapter]).sort()]);
@@ -90,39 +89,29 @@ async function markAllWhereRulesChanged(ctx: Context): Promise<void> {
   });
 }
 
-async function refreshSome(ctx: Context, tx: Transaction): Promise<number> {
-  const trainerIds = await chooseStale(tx, atOnce);
-  if (trainerIds.length > 0) await refreshTrainers(ctx, tx, trainerIds);
-  return trainerIds.length;
-}
-
-/** Works out again what is due for these trainers, if they are stale. */
+/** Computes again what is due for these trainers, if they are stale. */
 export async function refreshTrainers(ctx: Context, tx: Transaction, trainerIds: readonly string[]): Promise<void> {
   const stale = await takeStale(ctx.database, tx, trainerIds);
   if (stale.length === 0) return;
-  const fromDay = stale.map((one) => one.fromDay).sort()[0] ?? '';
-  const change = await findChange(
-    ctx,
-    tx,
-    stale.map(({ trainerId }) => trainerId),
-    fromDay,
-  );
+  const staleIds = stale.map(({ trainerId }) => trainerId);
+  const change = await findChange(ctx, tx, staleIds, stale.map(({ fromDay }) => fromDay).sort()[0] ?? '');
   await applyChange(tx, change);
   const reopened = new Set(stale.flatMap(({ trainerId, reopens }) => (reopens ? [trainerId] : [])));
   await reopenDays(tx, change.moved);
   await releaseDays(tx, [...change.kept, ...change.saved.filter(({ trainerId }) => reopened.has(trainerId))]);
 }
 
-/** How what is stored for these trainers differs from what follows from the sources. */
-export async function findChange(
+/** How the stored due work of these trainers differs from what follows from the sources. */
+async function findChange(
   ctx: Context,
   db: Transaction,
   trainerIds: readonly string[],
   fromDay: Day,
 ): Promise<DueChange> {
-  const { due, held } = await attributeTrainers(ctx, db, trainerIds, { fromDay });
-  const stored = await loadDueOf(ctx.database, db, { trainerIds, fromDay });
-  const storedHeld = await loadHeldOf(ctx.database, db, { trainerIds, fromDay });
+  const span = { trainerIds, fromDay };
+  const { due, held } = await attributeTrainers(ctx, db, span);
+  const stored = await loadDueOf(ctx.database, db, span);
+  const storedHeld = await loadHeldOf(ctx.database, db, span);
   const known = new Map(stored.map((one) => [dayKey(one), one]));
   const knownHeld = new Map(storedHeld.map((one) => [one.id, one]));
   const now = toInstant(ctx.clock.now());
@@ -143,7 +132,7 @@ export async function findChange(
   };
 }
 
-/** The days of a trainer on which one contract has less than before, and another has more. */
+/** Finds days of a trainer on which one contract has less than before, and another has more. */
 function findMoved(saved: readonly DueDay[], known: ReadonlyMap<string, StoredDue>): Pick<DueChange, 'moved' | 'kept'> {
   const before = (one: DueDay) => known.get(dayKey(one))?.counts ?? noCounts;
   const hasLess = (one: DueDay) => isLower(one.counts, before(one));
@@ -163,43 +152,33 @@ function isSameDue(stored: StoredDue | undefined, { counts, timeZone, isPartial 
   return isDeepStrictEqual(stored.counts, counts);
 }
 
-export async function applyChange(tx: Transaction, change: DueChange): Promise<void> {
+async function applyChange(tx: Transaction, change: DueChange): Promise<void> {
   await dropDue(tx, change.dropped);
   await saveDue(tx, change.saved);
   await dropHeld(tx, change.heldDropped);
   await saveHeld(tx, change.heldSaved);
 }
 
-/** A trainer whose stored due work was not what follows from the sources. */
+/** A trainer for whom something else was stored as due than follows from the sources. */
 interface WrongDue {
   trainerId: string;
-  /** The days that were wrong. */
   days: string[];
 }
 
-const trainersAtOnce = 10;
-
-/** Works everything out anew from the sources, and mends what was stored where it differs. */
+/** Computes everything again from the sources, and corrects what was stored. */
 export async function recountDue(ctx: Context, signal?: AbortSignal, onProgress?: () => void): Promise<WrongDue[]> {
   await refreshDue(ctx, signal, onProgress);
   const wrong: WrongDue[] = [];
-  for (let after = ''; !signal?.aborted; ) {
-    const trainerIds = await listWorkedTrainers(ctx.database.kysely, after, trainersAtOnce);
-    if (trainerIds.length === 0) return wrong;
-    const change = await inTransaction(ctx.database, async (tx) => {
-      // A trainer whose work changed meanwhile is worked out by the next refresh.
-      const stale = await tx
-        .selectFrom('usageStale')
-        .select('trainerId')
-        .where('trainerId', 'in', trainerIds)
-        .execute();
-      const settled = trainerIds.filter((id) => !stale.some(({ trainerId }) => trainerId === id));
-      const found = await findChange(ctx, tx, settled, '');
-      await applyChange(tx, found);
-      return found;
+  for (let after: string | undefined = ''; after !== undefined && !signal?.aborted; ) {
+    const from: string = after;
+    const { trainerIds, change } = await inTransaction(ctx.database, async (tx) => {
+      const trainerIds = await listWorkedTrainers(tx, from, atOnce.trainers);
+      const change = await findChange(ctx, tx, trainerIds, '');
+      await applyChange(tx, change);
+      return { trainerIds, change };
     });
     wrong.push(...toWrong(change));
-    after = trainerIds.at(-1) ?? after;
+    after = trainerIds.at(-1);
     onProgress?.();
     await nextTurn();
   }
@@ -213,32 +192,27 @@ function toWrong({ saved, dropped, heldSaved, heldDropped }: DueChange): WrongDu
   });
 }
 
-interface AttributedSpan {
+export interface AttributedSpan {
+  trainerIds: readonly string[];
   /** Earlier days are left out. */
-  fromDay?: Day;
-  /** An import that does not count yet, to be taken as if it did. */
+  fromDay: Day;
+  /** An import that does not count yet, to be treated as if it did. */
   includesImport?: number;
 }
 
-/** Works out from the sources what is due and what is held for these trainers. It changes nothing. */
-export async function attributeTrainers(
-  ctx: Context,
-  db: Transaction,
-  trainerIds: readonly string[],
-  { fromDay = '', includesImport }: AttributedSpan = {},
-): Promise<Attributed> {
-  const span = { trainerIds, fromDay };
+/** What is due and what is held for these trainers, as it follows from the sources. It changes nothing. */
+export async function attributeTrainers(ctx: Context, db: Transaction, span: AttributedSpan): Promise<Attributed> {
+  const { database } = ctx;
   const observations = [
-    ...(await toolObservations(ctx.database, db, span)),
-    ...(await importedObservations(ctx.database, db, { ...span, includesImport })),
+    ...(await toolObservations(database, db, span)),
+    ...(await importedObservations(database, db, span)),
   ];
   if (observations.length === 0) return { due: [], held: [] };
-  const engagements = await listEngagements(ctx.database, db, trainerIds);
-  const candidatesOf = findCandidates(engagements, (engagement) => ({
+  const candidatesOf = findCandidates(await listEngagements(database, db, span.trainerIds), (engagement) => ({
     scope: scopeOfLink(ctx, engagement),
     timeZone: timeZoneOf(ctx, engagement.externalProjectId),
   }));
-  const decisions = await loadDecisions(ctx.database, db, trainerIds);
+  const decisions = await loadDecisions(database, db, span.trainerIds);
   const moments = new Map<Observation, Moment[]>();
   for (const observation of observations) {
     const isDecided = decisions.has(workKey(observation));

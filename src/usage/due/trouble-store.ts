@@ -4,9 +4,8 @@ import type { Storage } from '../../keys/storage.ts';
 import { differs, sameDay } from './due-store.ts';
 
 /**
- * Work that is not paid, or may be paid wrongly, before an operator acts. `held`: its contract is not known;
- * `lowering`: a run would lower too much; `refused`: the marketplace refused it; `late`: it changed after its day was
- * sent for the last time.
+ * Why work is not paid, or may be paid wrongly, until an operator acts. `held`: its contract is not known; `lowering`:
+ * a run would lower too much; `refused`: by the marketplace; `late`: it changed after the last report of its day.
  */
 export type UsageTroubleKind = 'held' | 'lowering' | 'refused' | 'late';
 
@@ -20,18 +19,14 @@ export interface UsageTrouble {
   oldest: Day;
 }
 
-/**
- * What changed after its day was sent for the last time, and no operator has decided about. Days that still may be sent
- * are not looked at: with 100,000 people they are a million.
- */
+/** Days that changed after their last report. The days that may still be sent are skipped: there may be a million. */
 const lateDays = sql`usage_due d join usage_ledger l on ${sameDay}
   where d.is_open = 1 and d.day < (select value from setting where name = 'usage_closed_before')
     and l.closed_at is not null and l.state = 'answered' and ${differs}`;
 
-/** What the marketplace refused, and does not have as it is due. */
 const refusedDays = sql`usage_ledger l join usage_due d on ${sameDay} where l.state = 'refused' and ${differs}`;
 
-/** Everything of any age, by kind and install. */
+/** All of it, however old, by kind and install. */
 export async function listUsageTroubles(ctx: Storage): Promise<UsageTrouble[]> {
   const sums = sql`count(*) as days, coalesce(sum(seconds), 0) as seconds, min(day) as oldest`;
   const queries = {
@@ -40,25 +35,25 @@ export async function listUsageTroubles(ctx: Storage): Promise<UsageTrouble[]> {
       where lowering_held_at is not null group by install`,
     refused: sql`select l.install, count(*) as days, coalesce(sum(d.seconds - coalesce(l.seconds, 0)), 0) as seconds,
       min(l.day) as oldest from ${refusedDays} group by l.install`,
-    // By an expression: otherwise SQLite would scan all open days to have them in the order of the installs.
+    // Grouped by an expression, or SQLite would scan all open days in the order of the installs.
     late: sql`select d.install || '' as install, count(*) as days, coalesce(sum(d.seconds - coalesce(l.seconds, 0)), 0) as seconds,
       min(d.day) as oldest from ${lateDays} group by d.install || ''`,
   };
   const troubles: UsageTrouble[] = [];
   for (const kind of ['held', 'lowering', 'refused', 'late'] as const) {
     const { rows } = await sql<Omit<UsageTrouble, 'kind'>>`${queries[kind]} order by 1`.execute(ctx.database.kysely);
-    for (const row of rows) troubles.push({ ...row, kind, days: Number(row.days), seconds: Number(row.seconds) });
+    for (const row of rows) troubles.push({ ...row, kind, seconds: Number(row.seconds) });
   }
   return troubles;
 }
 
-/** What one second, or one label, of a contract is paid, as far as its budget says. */
+/** The pay of one second, or one label, by the budget of the contract. */
 export interface Rate {
   unit: 'seconds' | 'labels';
   usd: number;
 }
 
-/** By contract. The marketplace counts paid time in hours. */
+/** By contract. The marketplace counts time in hours. */
 export async function loadRates(ctx: Storage, install: string): Promise<Map<string, Rate>> {
   const rows = await ctx.database.kysely
     .selectFrom('budget')

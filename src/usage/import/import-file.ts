@@ -43,24 +43,24 @@ export interface ImportFile extends Pick<NewImport, 'install' | 'fileName' | 'ac
 
 export interface ImportPreview extends LinesPreview, ImportSummary {}
 
-/** A file whose lines are written. Nothing of it counts yet. */
+/** A file whose lines are written, and do not count yet. */
 export interface PreparedImport {
-  /** Null where a line is refused, so that the file cannot be imported. */
+  /** Null if a line is refused, so that the file cannot be imported. */
   id: number | null;
   preview: ImportPreview;
 }
 
-/** So few lines that adding them stays well under 50 ms. */
+/** Keeps a transaction well under 50 ms. */
 const chunkLines = 500;
-/** Leaves an operator time to decide whether the import is to count. */
+/** How long an operator has to confirm an import. */
 const keptMs = 3_600_000;
 
 /**
- * Reads a file to its end, writes its lines under the id of a new import, and says what will happen with each of them.
- * If a line is refused or the file breaks off, the import is dropped.
+ * Reads a whole file, writes its lines under the id of a new import, and says what will become of each. If a line is
+ * refused or the file breaks off, the import is dropped.
  *
  * @param listAtMost how many lines the preview lists
- * @throws AppError `conflict` where it took so long that another process dropped it; any error of the chunks
+ * @throws AppError `conflict` if it took so long that another process dropped it; any error of the chunks
  */
 export async function prepareImport(
   ctx: Context,
@@ -89,7 +89,7 @@ export async function prepareImport(
     const preview = { ...summary, ...(await closeTally(ctx, install, tally)) };
     return { id: isRefused ? null : id, preview };
   } catch (error) {
-    // If this fails too, the import is dropped when its time is over.
+    // If this fails too, the import expires.
     await dropImport(ctx, id).catch(() => undefined);
     throw error;
   }
@@ -100,7 +100,6 @@ function refuse(tally: Tally, line: number, reason: string): void {
   tallyLine(tally, { line, outcome: 'refused', ...ofNoWork, reason });
 }
 
-/** So few lines that a transaction stays short. */
 async function* readChunks({ clock }: Context, { chunks, format }: ImportFile): AsyncGenerator<ReadEntry[]> {
   const today = toInstant(clock.now()).slice(0, 10);
   for await (const entries of readEntries(chunks, format, today)) yield* chunksOf(entries, chunkLines);
@@ -125,10 +124,10 @@ async function writeChunk(
     const found = { line: read.line, ...findTrainer(read.entry) };
     return 'fault' in found ? found : { ...found, day, workedOnBy: workedOn.by, workedOnId: workedOn.id, ...counts };
   });
-  const right = lines.filter((one): one is ImportLine => !('fault' in one));
+  const valid = lines.filter((one): one is ImportLine => !('fault' in one));
   const added = await inTransaction(ctx.database, async (tx) => {
     await keepWriting(ctx, tx, id);
-    return await addLines(ctx, tx, id, right);
+    return await addLines(ctx, tx, id, valid);
   });
   const faults: LineFault[] = [];
   for (const one of lines) {
@@ -141,18 +140,14 @@ async function writeChunk(
   return faults;
 }
 
-/** Extends the time of an import. @throws AppError `conflict` where another process has dropped it */
+/** Extends the time of an import. @throws AppError `conflict` if another process has dropped it */
 async function keepWriting({ clock }: Context, tx: Transaction, id: number, summary?: ImportSummary): Promise<void> {
   const known = { state: 'writing', keptAt: toInstant(clock.now()) } as const;
   const isKept = await changeImport(tx, id, known, { ...summary, keptUntil: instantIn(clock, keptMs) });
   if (!isKept) throw new AppError('conflict', 'The import took too long and was dropped. Start it again');
 }
 
-/**
- * Makes an import count, whole and at once.
- *
- * @throws AppError `conflict` where it was dropped meanwhile
- */
+/** Makes the whole import count at once. @throws AppError `conflict` if it was dropped meanwhile */
 export async function countImport(ctx: Context, by: By, id: number): Promise<void> {
   const change = { state: 'counted', countedAt: toInstant(ctx.clock.now()) } as const;
   const stale = await listTrainers(ctx.database.kysely, id);
@@ -172,8 +167,8 @@ export async function countImport(ctx: Context, by: By, id: number): Promise<voi
 const mostDaysNamed = 10;
 
 /**
- * @throws AppError `not_found` where it never counted; `conflict` where it is already undone, or where an operator has
- * dismissed a later change of its days
+ * @throws AppError `not_found` if it never counted; `conflict` if it is already undone, or if an operator has dismissed
+ *   a later change of its days
  */
 export async function findUndoable(ctx: Context, id: number): Promise<ListedImport> {
   const found = await findImport(ctx.database.kysely, id);
@@ -183,33 +178,25 @@ export async function findUndoable(ctx: Context, id: number): Promise<ListedImpo
   const days = await listDismissedDays(ctx.database.kysely, id, mostDaysNamed + 1);
   if (days.length === 0) return found;
   const named = days.slice(0, mostDaysNamed).join(', ') + (days.length > mostDaysNamed ? ' and more' : '');
-  throw new AppError(
-    'conflict',
-    `Import ${id} cannot be undone, because an operator dismissed a later change of ${named}`,
-  );
+  const reason = `because an operator dismissed a later change of ${named}`;
+  throw new AppError('conflict', `Import ${id} cannot be undone, ${reason}`);
 }
 
 function alreadyUndone(id: number): AppError {
   return new AppError('conflict', `Import ${id} is already undone`);
 }
 
-/**
- * Undoes an import: what it replaced counts again, and what only it had is taken back.
- *
- * @throws AppError as `findUndoable` does
- */
+/** What the import replaced counts again, and what only it had becomes zero. @throws AppError as `findUndoable` does */
 export async function undoImport(ctx: Context, by: By, id: number): Promise<void> {
   await findUndoable(ctx, id);
   const change = { state: 'undone', undoneAt: toInstant(ctx.clock.now()) } as const;
   const trainers = await listTrainers(ctx.database.kysely, id);
+  const stale = trainers.map((one) => ({ ...one, reopens: true }));
   await inTransaction(
     ctx.database,
     async (tx) => {
       if (!(await changeImport(tx, id, { state: 'counted' }, change))) throw alreadyUndone(id);
-      await markWorkStale(
-        tx,
-        trainers.map((one) => ({ ...one, reopens: true })),
-      );
+      await markWorkStale(tx, stale);
       await writeAudit(tx, by, 'usage undo', `import ${id}`);
     },
     { isDurable: true },
@@ -217,18 +204,17 @@ export async function undoImport(ctx: Context, by: By, id: number): Promise<void
   await refreshDue(ctx);
 }
 
-const clearedLines = 500;
 /** Lets others write between two chunks. */
 const restMs = 2;
 
-/** Clears imports that were dropped, and those whose process was killed. If it is stopped, the next call goes on. */
+/** Clears the lines of dropped and expired imports. If it is stopped, the next call goes on. */
 export async function clearImports({ database, clock }: Context, { signal, onProgress }: Progress): Promise<void> {
   for (const id of await listDroppedImports(database, toInstant(clock.now()))) {
     for (let cleared = 0; !signal.aborted; ) {
-      const more = await inTransaction(database, (tx) => clearLines(tx, id, clearedLines));
-      if (more < clearedLines) break;
+      const more = await inTransaction(database, (tx) => clearLines(tx, id, chunkLines));
+      if (more < chunkLines) break;
       cleared += more;
-      onProgress(`${cleared} lines of import ${id} cleared that do not count`);
+      onProgress(`${cleared} lines cleared of import ${id}, which does not count`);
       await wait(restMs);
     }
   }

@@ -1,12 +1,12 @@
 import { sql, type Updateable } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
-import { jsonRows, jsonTexts } from '../../db/query.ts';
+import { hasChanged, jsonRows, jsonTexts } from '../../db/query.ts';
 import type { Row, Tables } from '../../db/schema.ts';
 import { type Counts, countNames, type Day, type Observation, toCounts, type WorkedOn } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { differs, sameDay } from '../due/due-store.ts';
 
-// The SQL of imports that count, or counted.
+// The SQL of imports. Their lines are written in chunks, and one update makes all of them count.
 
 export type ListedImport = Row<'usageImport'> & {
   state: 'counted' | 'undone';
@@ -16,7 +16,7 @@ export type ListedImport = Row<'usageImport'> & {
   lastDay: Day;
 };
 
-/** A line of an import, with what its import says of it. */
+/** A line with the columns of its import. */
 export interface ImportedEntry extends Omit<Row<'usageImportEntry'>, 'line'> {
   install: string;
   isUndone: boolean;
@@ -27,11 +27,10 @@ export interface ImportedEntry extends Omit<Row<'usageImportEntry'>, 'line'> {
 interface ImportedSpan {
   trainerIds: readonly string[];
   fromDay: Day;
-  /** An import that does not count yet, to be taken as if it had just begun to. */
+  /** An import that does not count yet, to be treated as if it had just begun to. */
   includesImport?: number | undefined;
 }
 
-/** What imports say of the work of these trainers since a day. */
 export async function importedObservations(
   database: Database,
   db: Transaction,
@@ -46,15 +45,15 @@ export async function importedObservations(
     .where('day', '>=', fromDay)
     .where((eb) => eb.or([eb('state', 'in', ['counted', 'undone']), eb('usageImport.id', '=', includesImport)]))
     .execute();
-  // An import that does not count yet is kept until a later instant than any other began to count.
+  // `keptUntil` lies in the future, so an import that does not count yet is the latest.
   return layerEntries(
     rows.map((row) => ({ ...row, isUndone: row.state === 'undone', countedAt: row.countedAt ?? row.keptUntil })),
   );
 }
 
 /**
- * Pure: of each trainer, work and day, every count is that of the latest import that has it. A count that only undone
- * imports had is taken back.
+ * Pure: for each trainer, work and day, each count is that of the latest import with this count. A count that only
+ * undone imports had is taken back.
  */
 export function layerEntries(entries: readonly ImportedEntry[]): Observation[] {
   const byWork = Map.groupBy(entries, ({ install, workedOnBy, workedOnId, trainerId, day }) =>
@@ -68,7 +67,7 @@ export function layerEntries(entries: readonly ImportedEntry[]): Observation[] {
       counts[name] === null && undone.some((one) => one[name] !== null) ? 0 : null,
     );
     return [
-      // An operator may have given all of it to a contract that gets nothing by itself.
+      // An operator may have assigned all of it to a contract that gets nothing without that.
       ...toObservations(
         counted,
         toCounts((name) => counts[name] ?? takenBack[name]),
@@ -87,7 +86,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** One observation, by the latest of the entries that give a count; none where no entry does. */
+/** One observation with the source of the latest entry that has one of the counts; none if no entry has. */
 function toObservations(latestFirst: readonly ImportedEntry[], counts: Counts): Observation[] {
   const latest = latestFirst.find((one) => countNames.some((name) => counts[name] !== null && one[name] !== null));
   if (latest === undefined) return [];
@@ -109,7 +108,7 @@ export function toWorkedOn({
     : { by: 'project', install, externalProjectId: workedOnId };
 }
 
-/** Imports that count or counted, the latest first. */
+/** Imports that count or counted, latest first. */
 export async function listImports(
   { database }: Storage,
   { install, limit }: { install?: string | undefined; limit: number },
@@ -127,7 +126,7 @@ function selectListed(db: Transaction) {
   return db.selectFrom('usageImport').selectAll().where('state', 'in', ['counted', 'undone']).$castTo<ListedImport>();
 }
 
-/** Days of an import that were sent for the last time, and whose later change an operator dismissed. */
+/** Days of an import that changed after their last report, where an operator dismissed the change. */
 export async function listDismissedDays(db: Transaction, importId: number, limit: number): Promise<Day[]> {
   const query = sql<{ day: Day }>`select distinct d.day from usage_import_entry e
     join usage_due d on d.trainer_id = e.trainer_id and d.day = e.day join usage_ledger l on ${sameDay}
@@ -136,8 +135,6 @@ export async function listDismissedDays(db: Transaction, importId: number, limit
   return (await query.execute(db)).rows.map(({ day }) => day);
 }
 
-// The SQL of an import from its first line until it counts or is cleared.
-
 export type NewImport = Pick<Row<'usageImport'>, 'install' | 'fileName' | 'actor' | 'keptUntil'>;
 
 export type ImportLine = Omit<Row<'usageImportEntry'>, 'importId'>;
@@ -145,7 +142,7 @@ export type ImportLine = Omit<Row<'usageImportEntry'>, 'importId'>;
 export interface ImportSummary {
   lines: number;
   people: number;
-  /** Null where no line was written. */
+  /** Null if no line was written. */
   firstDay: Day | null;
   lastDay: Day | null;
 }
@@ -158,22 +155,18 @@ export async function createImport(ctx: Storage, of: NewImport): Promise<number>
   });
 }
 
-/**
- * @param keptAt an import that is not kept until then is not changed
- * @returns whether it was in that state
- */
+/** @returns whether it was changed: it was in `state`, and had not expired at `keptAt` */
 export async function changeImport(
   tx: Transaction,
   id: number,
   { state, keptAt = '' }: { state: Row<'usageImport'>['state']; keptAt?: string },
   change: Updateable<Tables['usageImport']>,
 ): Promise<boolean> {
-  const of = tx.updateTable('usageImport').set(change).where('id', '=', id).where('state', '=', state);
-  const { numUpdatedRows } = await of.where('keptUntil', '>=', keptAt).executeTakeFirst();
-  return numUpdatedRows > 0n;
+  const update = tx.updateTable('usageImport').set(change).where('id', '=', id).where('state', '=', state);
+  return await hasChanged(update.where('keptUntil', '>=', keptAt));
 }
 
-/** Gives up an import that does not count yet. */
+/** Drops an import that does not count yet. */
 export async function dropImport({ database }: Storage, id: number): Promise<void> {
   await inTransaction(database, (tx) => changeImport(tx, id, { state: 'writing' }, { keptUntil: '' }));
 }
@@ -181,7 +174,7 @@ export async function dropImport({ database }: Storage, id: number): Promise<voi
 /**
  * Adds lines to an import that does not count yet.
  *
- * @returns the lines that were added; a line whose person, work and day is already there is not
+ * @returns the added lines, without those whose person, work and day it already had
  */
 export async function addLines(
   { database }: Storage,
@@ -189,16 +182,9 @@ export async function addLines(
   id: number,
   lines: readonly ImportLine[],
 ): Promise<Set<number>> {
-  const rows = lines.map((one) => [
-    one.line,
-    one.day,
-    one.workedOnBy,
-    one.workedOnId,
-    one.trainerId,
-    one.seconds,
-    one.tasks,
-    one.labels,
-  ]);
+  const rows = lines.map(({ line, day, workedOnBy, workedOnId, trainerId, seconds, tasks, labels }) => {
+    return [line, day, workedOnBy, workedOnId, trainerId, seconds, tasks, labels];
+  });
   const added = await sql<{ line: number }>`insert into usage_import_entry
     (import_id, line, day, worked_on_by, worked_on_id, trainer_id, seconds, tasks, labels)
     select ${id}, cast(value ->> 0 as bigint), value ->> 1, value ->> 2, value ->> 3, value ->> 4,
@@ -226,8 +212,7 @@ export async function findSameLine(
 export async function summariseImport(db: Transaction, importId: number): Promise<ImportSummary> {
   const query = sql<ImportSummary>`select count(*) as lines, count(distinct trainer_id) as people,
     min(day) as first_day, max(day) as last_day from usage_import_entry where import_id = ${importId}`;
-  const [{ lines, people, firstDay, lastDay }] = (await query.execute(db)).rows as [ImportSummary];
-  return { lines: Number(lines), people: Number(people), firstDay, lastDay };
+  return (await query.execute(db)).rows[0] as ImportSummary;
 }
 
 /** The trainers of an import, and the first day of each. */
@@ -251,18 +236,18 @@ export async function listLines(
     .select(['line', 'trainerId', 'day', 'workedOnBy', 'workedOnId'])
     .where('trainerId', 'in', jsonTexts(database, trainerIds))
     .where('day', '>=', fromDay)
-    // Without the sign, SQLite would read all lines of the import instead of those of the trainers.
+    // Without the sign, SQLite would read all lines of the import.
     .where(sql`+import_id`, '=', importId)
     .execute();
 }
 
-/** Imports that were given up, or whose time was over before they counted. */
+/** Imports that were dropped, or that expired before they counted. */
 export async function listDroppedImports(database: Database, now: string): Promise<number[]> {
   const all = database.kysely.selectFrom('usageImport').select('id').where('state', '=', 'writing');
   return (await all.where('keptUntil', '<', now).orderBy('id').execute()).map(({ id }) => id);
 }
 
-/** @returns how many lines were cleared; with the last of them the import is gone */
+/** Deletes the import with its last line. @returns how many lines were cleared */
 export async function clearLines(tx: Transaction, importId: number, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`delete from usage_import_entry
     where import_id = ${importId} and line in (select line from usage_import_entry

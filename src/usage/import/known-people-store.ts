@@ -2,10 +2,10 @@ import { jsonTexts, onSame } from '../../db/query.ts';
 import type { Storage } from '../../keys/storage.ts';
 import type { ImportEntry, NamedPerson } from './read-entries.ts';
 
-/** Finds the trainer whose work an entry is, or says why there is none. */
+/** Finds the trainer of an entry, or says why there is none. */
 export type FindTrainer = (entry: ImportEntry) => { trainerId: string } | { fault: string };
 
-/** Loads the evidence that these entries need. */
+/** Loads what is needed to find the trainers of these entries. */
 export async function loadKnownPeople(
   ctx: Storage,
   install: string,
@@ -76,9 +76,7 @@ async function loadContracts({ database }: Storage, install: string, contractIds
   return toEngaged(rows);
 }
 
-/**
- * By project, those of these trainers on whose contract it ever was: work may be imported after the end of a link.
- */
+/** By project: those of these trainers who ever had it on a contract. Work may be imported after a link has ended. */
 async function loadProjects({ database }: Storage, install: string, projectIds: string[], trainerIds: string[]) {
   const rows = await database.kysely
     .selectFrom('link')

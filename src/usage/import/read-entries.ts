@@ -1,15 +1,11 @@
 import type { Counts, Day } from '../../domain/usage.ts';
 import { type Line, readLines, splitCsvLine } from '../../lib/read-csv.ts';
 
-/**
- * This folder imports work that was counted elsewhere, from a file. The lines are written in chunks, and one small
- * transaction makes all of them count. Addresses are not stored.
- */
+/** This folder imports work from files. Addresses in a file are not stored. */
 
-/** One line of a file: who did how much, on what, and when. */
 export interface ImportEntry {
   workedOn: NamedWork;
-  /** Null where the contract alone says whose work it is. */
+  /** Null if the line names only the contract. */
   person: NamedPerson | null;
   day: Day;
   counts: Counts;
@@ -22,7 +18,7 @@ interface NamedWork {
 
 export type NamedPerson = { trainerId: string } | { workEmail: string };
 
-/** What a line says, or its fault, in words for people and without its values. */
+/** A line's entry, or its fault in words without its values. */
 export type ReadEntry = { line: number; entry: ImportEntry } | { line: number; fault: string };
 
 const countColumns = ['totalSeconds', 'tasksCompleted', 'labelsCompleted'] as const;
@@ -36,7 +32,6 @@ const importColumns = ['workDate', ...idColumns, ...countColumns] as const;
 
 type ImportColumn = (typeof importColumns)[number];
 
-/** The values of a line by column, without empty ones. */
 type LineValues = Partial<Record<ImportColumn, unknown>>;
 
 function isCountColumn(column: ImportColumn): column is CountColumn {
@@ -47,7 +42,7 @@ function toImportColumn(name: string): ImportColumn | undefined {
   return importColumns.find((column) => column === name);
 }
 
-/** Quotes a plain name only: in a file without a header the name may be an address. */
+/** Quotes plain names only: without a header, the name may be an address. */
 function describeUnknownColumn(name: string, position?: number): string {
   if (/^[\w -]{1,40}$/.test(name)) return `"${name}"`;
   return position === undefined ? 'one of its names' : `column ${position}`;
@@ -57,10 +52,7 @@ const importFormats = ['csv', 'ndjson'] as const;
 
 export type ImportFormat = (typeof importFormats)[number];
 
-/**
- * What one line holds: `nothing` for an empty line, and for a correct header. After a bad header no other line can be
- * read.
- */
+/** `nothing` is an empty line or a valid header. After a bad header, no line can be read. */
 type ReadValues = { values: LineValues } | { fault: string } | { badHeader: string } | 'nothing';
 
 const examples: LineValues[] = [
@@ -81,7 +73,7 @@ const examples: LineValues[] = [
   },
 ];
 
-/** A file to start from: all columns and two lines, one by contract and one by project. */
+/** A file with all columns and two lines, one by contract and one by project. */
 export function toTemplate(format: ImportFormat): string {
   if (format === 'ndjson') return examples.map((example) => JSON.stringify(example)).join('\n');
   const lines = examples.map((example) => importColumns.map((column) => example[column] ?? ''));
@@ -90,10 +82,7 @@ export function toTemplate(format: ImportFormat): string {
 
 const maxLineBytes = 16 * 1024;
 
-/**
- * Reads a file as it comes in, some lines at a time: what each line says, or its fault. Empty lines are skipped.
- * After a bad CSV header nothing else is read.
- */
+/** Reads a file as a stream. Empty lines are skipped; after a bad CSV header, nothing else is read. */
 export async function* readEntries(
   chunks: AsyncIterable<Buffer>,
   format: ImportFormat,
@@ -117,7 +106,7 @@ function toEntry(line: number, read: { values: LineValues } | { fault: string },
   return 'fault' in entry ? { line, fault: entry.fault } : { line, entry };
 }
 
-/** One line of NDJSON: an object, in which null means absent. */
+/** Reads a line of NDJSON: an object, in which null means absent. */
 function readJsonLine(line: Line): ReadValues {
   if ('fault' in line) return line;
   if (line.text.trim() === '') return 'nothing';
@@ -142,7 +131,7 @@ function tryParse(text: string): unknown {
   }
 }
 
-/** Reads line after line. The first is the header, which also shows the delimiter. */
+/** The first line is the header, which also shows the delimiter. */
 function createCsvReader(): (line: Line) => ReadValues {
   let header: Header | undefined;
   return (line) => {
@@ -163,7 +152,7 @@ interface Header {
 }
 
 function readHeader(text: string): Header | { fault: string } {
-  // No column's name holds either of them.
+  // No column's name has a delimiter in it.
   const delimiter = text.includes(';') ? ';' : ',';
   const names = splitCsvLine(text, delimiter)?.map((name) => name.trim());
   if (names === undefined) return { fault: 'has invalid quotes' };
@@ -202,7 +191,7 @@ function readRow(text: string, { columns, delimiter }: Header): ReadValues {
   return { values };
 }
 
-/** A count that is not a number stays text, and parsing finds the fault. */
+/** An invalid count stays text, whose fault is found later. */
 function toValue(column: ImportColumn, field: string): string | number {
   return isCountColumn(column) && /^-?\d{1,15}$/.test(field) ? Number(field) : field;
 }
@@ -217,8 +206,7 @@ const greatest: Record<CountColumn, number> = {
 };
 
 /**
- * What one line says, or everything that is wrong with it, as far as that shows without the evidence. No value of the
- * line is quoted: it may be an address in the wrong column.
+ * Parses a line, or says everything that is wrong with it. No value is quoted: it may be an address in a wrong column.
  *
  * @param today today in UTC: work is never sent before its day has begun there
  */
@@ -258,7 +246,7 @@ function faultOfDay(day: unknown, today: Day): string | false {
 function isDay(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const date = new Date(`${text}T00:00:00Z`);
-  // JavaScript takes 30 February for 1 or 2 March.
+  // JavaScript reads 30 February as 1 or 2 March.
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 

@@ -4,7 +4,7 @@ import { addDays } from '../../lib/days.ts';
 
 export interface ReportTime {
   now: Date;
-  /** How far back days are read and reported again. */
+  /** How long days are read and reported again. */
   lookbackMs: number;
 }
 
@@ -13,7 +13,7 @@ export function reportTimeOf({ config, clock }: Context): ReportTime {
 }
 
 const dayMs = 86_400_000;
-/** Days that have just left the look-back are still read, so that their changes can be shown. */
+/** Days that have just left the look-back are still read, to show late changes. */
 const marginMs = 2 * dayMs;
 
 /** The first day that is reported again. */

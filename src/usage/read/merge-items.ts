@@ -3,12 +3,12 @@ import type { UsageObservation } from '../../adapters/adapter.ts';
 import { addCounts, type Counts, type Day, type Moment, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
 import { dayIn } from '../../lib/days.ts';
 
-/** One piece of work in a tool. */
+/** A piece of work in a tool. */
 export interface Item {
   taskId: string;
   /** Whether the task counts. A skipped task does not. */
   isDone: boolean;
-  /** The day and the instant at which its labels and its task count. */
+  /** When its labels and its task count. */
   doneDay: Day;
   doneAt: string;
   labels: number | null;
@@ -24,25 +24,19 @@ export interface Growth {
   seconds: number;
 }
 
-/** One reading of one member's work. */
+/** A reading of a member's work. */
 export interface Reading {
   beganAt: Date;
   timeZone: string;
   /** The tool was not asked for earlier days. */
   firstDay: Day;
-  /** Earlier days are closed: an edit of a piece that last counted on one of them counts on that day. */
+  /** Earlier days are closed: an edit of a piece that last counted then counts on that day. */
   firstOpenDay: Day;
-  /**
-   * Whether what the reading does not list is gone: the reading is complete, it has ended, and it is still clear
-   * whose work it is.
-   */
+  /** Whether what is not listed is gone: the reading is complete, and it is still clear whose work it is. */
   lowers: boolean;
-  /**
-   * The tasks that exist in the tool. An item of a task that was deleted stays counted. Null where it is not to stay
-   * counted.
-   */
+  /** The tasks in the tool: items of deleted tasks stay counted. Null if they do not. */
   tasks: ReadonlySet<string> | null;
-  /** Pieces that were done on earlier days, and that are missing although the reading lists all work of their tasks. */
+  /** Pieces of earlier days that are missing although the reading lists all work of their tasks. */
   gone?: ReadonlySet<string>;
   /** Decides how much counts of a total that is seen for the first time. */
   hire: Hire;
@@ -67,7 +61,7 @@ export function daysOfItems(items: ReadonlyMap<string, Item>): Map<Day, Counts> 
     tasks.set(doneDay, isDone ? done.add(taskId) : done);
     for (const { day, seconds } of grown) add(day, { ...noCounts, seconds });
   }
-  // A count that any item has is zero on days without it, since such a day may have had some before.
+  // A count that any item has is zero on other days, which may have had some before.
   const all = [...items.values()];
   const seconds = all.some((item) => item.seconds !== null) ? 0 : null;
   const labels = all.some((item) => item.labels !== null) ? 0 : null;
@@ -104,7 +98,7 @@ function mergeItem(known: Item | undefined, piece: ItemObservation, { timeZone, 
   const isDone = piece.tasks !== 0;
   const done = { taskId: piece.taskId, isDone, doneDay: moment.day, doneAt: moment.at };
   if (known === undefined) return { ...done, labels, ...grown };
-  // Only a complete reading may move an item to another day or lower it.
+  // Only a complete reading moves an item to another day, or lowers it.
   if (lowers) return { ...done, labels: labels ?? known.labels, ...grown };
   const { doneDay, doneAt } = known;
   const most = maxCounts({ ...noCounts, labels }, { ...noCounts, labels: known.labels });
@@ -127,7 +121,7 @@ export function firstDayOf(items: Iterable<Item>): Day | undefined {
   return [...items].flatMap(daysOf).sort()[0];
 }
 
-/** The days on which items that are no longer the same count, or counted. */
+/** The days on which changed items count or counted. */
 export function changedDays(before: ReadonlyMap<string, Item>, after: ReadonlyMap<string, Item>): Day[] {
   return [...before].flatMap(([id, was]) => {
     const is = after.get(id);
@@ -149,8 +143,8 @@ function grow(
 ): Pick<Item, 'seconds' | 'grown'> {
   const { seconds: before = null, grown = [] } = known ?? {};
   const growth = (seconds ?? 0) - (before ?? 0);
-  if (seconds === null || growth === 0 || (growth < 0 && !lowers))
-    return { seconds: seconds === null || growth < 0 ? before : seconds, grown };
+  if (seconds === null || (growth < 0 && !lowers)) return { seconds: before, grown };
+  if (growth === 0) return { seconds, grown };
   if (growth < 0) return { seconds, grown: takeBack(grown, -growth) };
   return { seconds, grown: addGrowth(grown, { day, at, seconds: growth }) };
 }
@@ -161,7 +155,7 @@ function addGrowth(grown: readonly Growth[], added: Growth): Growth[] {
   return [...grown.filter((one) => !isSame(one)), { ...added, seconds }].sort(byInstant);
 }
 
-/** Takes seconds back from the latest growth first, because they were counted there last. */
+/** Takes seconds back from the latest growth first. */
 function takeBack(grown: readonly Growth[], seconds: number): Growth[] {
   let left = seconds;
   const kept = grown.toReversed().flatMap((one) => {
@@ -176,10 +170,7 @@ function byInstant(a: Pick<Growth, 'day' | 'at'>, b: Pick<Growth, 'day' | 'at'>)
   return `${a.day} ${a.at}` < `${b.day} ${b.at}` ? -1 : 1;
 }
 
-/**
- * The days on which an item became less, disappeared or moved. On these days the items no longer show which contract
- * the work is of.
- */
+/** The days on which an item became less, vanished or moved, so that the items no longer show whose contract it was. */
 export function tornDays(before: ReadonlyMap<string, Item>, after: ReadonlyMap<string, Item>): Set<Day> {
   const torn = new Set<Day>();
   for (const [id, was] of before) {

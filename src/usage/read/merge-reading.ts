@@ -20,13 +20,12 @@ import type { ScopeMember } from './scope-member-store.ts';
 import type { ReadScope, WorkScope } from './scope-store.ts';
 import { loadHires, rememberTotals } from './total-store.ts';
 
-/** What one reading has collected. */
 export interface CollectedReading {
-  /** By the tool's id of the member who did the work. */
+  /** By the tool's id of the member. */
   observations: ReadonlyMap<string, UsageObservation[]>;
   /** The tasks that the reading listed. */
   tasks: ReadonlySet<string>;
-  /** Those of which it listed all work, however old. */
+  /** Tasks of which it listed all work, however old. */
   wholeTasks: ReadonlySet<string>;
   /** What the tool cannot report at present. */
   gaps: ReadonlySet<string>;
@@ -35,7 +34,7 @@ export interface CollectedReading {
 export interface EndedReading extends CollectedReading {
   reading: ReadScope;
   workScope: WorkScope;
-  /** The members as they were before the reading began. */
+  /** The members before the reading began. */
   members: ScopeMember[];
   beganAt: Date;
   isComplete: boolean;
@@ -43,12 +42,11 @@ export interface EndedReading extends CollectedReading {
 
 const checksAtOnce = 4;
 const checkMs = 15_000;
-/** Members with so many observations together: what is known of all of them is loaded at once. No member is split. */
+/** Members with so many observations together are loaded at once. */
 const batchSize = 500;
-/** A few: each takes several statements, and others wait for the transaction to end. */
+/** Keeps a transaction short: each member takes several statements. */
 const writtenAtOnce = 10;
 
-/** Merges a whole reading into what is known of the members' work. */
 export async function mergeReading(ctx: Context, ended: EndedReading, signal: AbortSignal): Promise<void> {
   const { reading, workScope, members, observations, isComplete } = ended;
   const seen = isComplete ? await seenAt(ctx, reading) : new Set<string>();
@@ -65,7 +63,7 @@ export async function mergeReading(ctx: Context, ended: EndedReading, signal: Ab
   });
   for (const batch of toBatches(read)) {
     await mergeBatch(ctx, ended, isComplete ? await findGone(ctx, ended, batch) : batch);
-    // On SQLite all of it runs in this thread, and deliveries are to be answered in between.
+    // SQLite runs in this thread, and deliveries have to be answered in between.
     await nextTurn();
   }
 }
@@ -81,15 +79,14 @@ async function findGone(
   const old = await listOldItems(ctx, reading, ids, firstReadDay(ctx));
   return batch.map((member) => {
     const listed = new Set(member.observations.map((one) => (one.of === 'item' ? one.itemId : '')));
-    const missing = (old.get(member.memberId) ?? []).filter(({ itemId }) => !listed.has(itemId));
-    return {
-      ...member,
-      gone: new Set(missing.flatMap(({ itemId, taskId }) => (wholeTasks.has(taskId) ? itemId : []))),
-    };
+    const missing = (old.get(member.memberId) ?? []).filter(
+      ({ itemId, taskId }) => wholeTasks.has(taskId) && !listed.has(itemId),
+    );
+    return { ...member, gone: new Set(missing.map(({ itemId }) => itemId)) };
   });
 }
 
-/** The totals of accounts that belong to no trainer: a trainer may get such an account later. */
+/** Remembers totals of accounts that belong to no trainer. */
 async function rememberStrangers(
   ctx: Context,
   { reading, members, observations, beganAt }: EndedReading,
@@ -153,7 +150,7 @@ function* toBatches(members: readonly ReadMember[]): Iterable<ReadMember[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Checks members that a complete reading does not list: they may have lost their account, and not their work. */
+/** Whether a member that a complete reading does not list still has the account. If not, their work stays counted. */
 async function isStillThere(
   ctx: Context,
   { tool }: WorkScope,
@@ -163,40 +160,36 @@ async function isStillThere(
   const { adapters, logger } = ctx;
   const person = { trainerId, memberId, email: '', displayName: null };
   try {
-    const find = (of: AbortSignal) => adapters.get(tool)?.findMember(groupId, person, of);
-    const found = await callTool(checkMs, signal, async (of) => await find(of));
+    const found = await callTool(checkMs, signal, async (of) => adapters.get(tool)?.findMember(groupId, person, of));
     if (found?.id !== memberId) return false;
-    return found.email === null || createIsAddressOf(ctx.box)(found.email, digests);
+    return found.email === null || isAddressOf(ctx.box, found.email, digests);
   } catch (error) {
     logger.warn({ err: error, tool, trainer: trainerId }, 'Could not check whether a member is still in the tool');
     return false;
   }
 }
 
-/** Whose work a reading reports, by the tool's id and the address beside it. */
 interface AssignedWork {
-  /** By the tool's id, where exactly one trainer can have the account. */
+  /** Members whose account can only be one trainer's. */
   members: ScopeMember[];
-  /** Members who are in by an id that shows the address of another: the work is not theirs. */
+  /** Members whose id shows somebody else's address: the work is not theirs. */
   strays: ScopeMember[];
 }
 
 /**
- * Assigns work to trainers. Pure. Tools give ids out again, so work is a trainer's only where the id shows an address
- * that the trainer has or had. Where the tool shows no address, the id alone decides.
- *
- * @param isAddressOf whether an address is one of these digests
+ * Pure: assigns work to trainers. Tools give ids out again, so the id must show an address that the trainer has or had.
+ * If the tool shows no address, the id alone decides.
  */
 export function assignWork(
   all: readonly ScopeMember[],
   observations: ReadonlyMap<string, readonly UsageObservation[]>,
-  isAddressOf: (email: string, digests: readonly string[]) => boolean,
+  box: SecretBox,
 ): AssignedWork {
   const byId = Map.groupBy(all, ({ memberId }) => memberId);
   const strays: ScopeMember[] = [];
   const members = [...byId].flatMap(([memberId, known]) => {
     const email = observations.get(memberId)?.findLast((one) => one.email != null)?.email;
-    const isTheirs = ({ digests }: ScopeMember) => email == null || isAddressOf(email, digests);
+    const isTheirs = ({ digests }: ScopeMember) => email == null || isAddressOf(box, email, digests);
     const theirs = known.filter(isTheirs);
     strays.push(...known.filter((one) => one.isIn && !isTheirs(one)));
     return pickOne(theirs);
@@ -204,7 +197,7 @@ export function assignWork(
   return { members, strays };
 }
 
-/** Empty where more than one trainer has the account. */
+/** Empty if several trainers have the account. */
 function pickOne(members: readonly ScopeMember[]): ScopeMember[] {
   const inside = members.filter(({ isIn }) => isIn);
   const candidates = inside.length > 0 ? inside : members;
@@ -217,7 +210,6 @@ function trainersOf(members: readonly ScopeMember[]): number {
   return new Set(members.map(({ trainerId }) => trainerId)).size;
 }
 
-/** @returns whether an address is one of these digests */
-export function createIsAddressOf({ digest }: SecretBox) {
-  return (email: string, known: readonly string[]) => known.includes(digest(email.toLowerCase()));
+function isAddressOf({ digest }: SecretBox, email: string, digests: readonly string[]): boolean {
+  return digests.includes(digest(email.toLowerCase()));
 }

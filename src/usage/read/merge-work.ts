@@ -1,7 +1,4 @@
-/**
- * This file turns readings of a tool into counts per day. Counts are never lowered because something was not seen:
- * only a complete reading lowers them.
- */
+/** This folder reads work from the tools, and counts it per day. Only a complete reading lowers counts. */
 import type { UsageObservation } from '../../adapters/adapter.ts';
 import { AppError } from '../../domain/errors.ts';
 import { addCounts, type Counts, countNames, type Day, maxCounts, noCounts, toCounts } from '../../domain/usage.ts';
@@ -12,9 +9,9 @@ import { changedDays, countsOf, daysOfItems, type Item, mergeItems, type Reading
 /** What is known of one member's work in one scope. */
 export interface MemberWork {
   items: ReadonlyMap<string, Item>;
-  /** Null where the tool reports days by itself. */
+  /** Null if the tool reports days. */
   totals: Totals | null;
-  /** What the total was, in order, while the account belonged to no trainer. Empty once `totals` are known. */
+  /** What the total was while the account belonged to no trainer, in order. Empty once `totals` are known. */
   strange: readonly Standing[];
   days: ReadonlyMap<Day, ObservedDay>;
 }
@@ -23,17 +20,15 @@ export interface MemberWork {
 export interface Totals {
   /** The day that counts whatever goes beyond `before`. */
   day: Day;
-  /** What earlier days have counted, and what is not counted because it was there before. */
+  /** What earlier days have counted, and what was there before and is not counted. */
   before: Counts;
-  /** What was there when the total was first read, if some of it may be from before the contract. It is held. */
+  /** The first total, if a part of it may be from before the contract. It is held. */
   first?: Standing & { day: Day };
-  /**
-   * How far the latest total is below what was counted. New work counts only beyond it. Left out where it is nothing.
-   */
+  /** How far the latest total is below what was counted, if it is. New work counts only beyond it. */
   fallen?: Counts;
 }
 
-/** What a running total was when a reading began. */
+/** A running total at the beginning of a reading. */
 export interface Standing {
   at: string;
   counts: Counts;
@@ -41,18 +36,18 @@ export interface Standing {
 
 export interface ObservedDay {
   counts: Counts;
-  /** Whether a removal was begun since. A frozen day may rise and is never lowered. */
+  /** Whether a removal has begun since. A frozen day may rise, but is never lowered. */
   isFrozen: boolean;
-  /** Whether an item that was seen before that removal was deleted or moved since. */
+  /** Whether an item was deleted or moved since then. */
   isTorn: boolean;
 }
 
 export const noWork: MemberWork = { items: new Map(), totals: null, strange: [], days: new Map() };
 
 /**
- * Merges one reading of one member into what is known. Pure; to repeat it changes nothing.
+ * Pure: merges a reading into what is known of a member's work. Idempotent.
  *
- * @throws AppError `invalid` where a count or an instant is not valid
+ * @throws AppError `invalid` if a count or an instant is not valid
  */
 export function mergeWork(known: MemberWork, observations: readonly UsageObservation[], reading: Reading): MemberWork {
   for (const observation of observations) refuseInvalid(observation);
@@ -64,7 +59,7 @@ export function mergeWork(known: MemberWork, observations: readonly UsageObserva
   for (const [day, counts] of seen) {
     if (day >= reading.firstDay || edited.has(day)) counted.set(day, addCounts(counted.get(day) ?? noCounts, counts));
   }
-  // A tool that reports totals says nothing about days that are over.
+  // A tool that reports totals says nothing about past days.
   const isCovered = (day: Day) => day >= reading.firstDay && totals.kept === null;
   const gone = reading.lowers ? [...[...known.days.keys()].filter(isCovered), ...edited] : [];
   const days = new Map(known.days);
@@ -85,7 +80,7 @@ function withFallen({ kept, latest }: MergedTotals, days: ReadonlyMap<Day, Obser
   return countNames.some((name) => fallen[name]) ? { ...rest, fallen } : rest;
 }
 
-/** Freezes all days, because a removal was begun: no later reading lowers them. */
+/** Freezes all days, because a removal has begun: no later reading lowers them. */
 export function freezeWork(work: MemberWork): MemberWork {
   const days = [...work.days].map(([day, one]) => [day, { ...one, isFrozen: true }] as const);
   return { ...work, days: new Map(days) };
@@ -102,7 +97,7 @@ function mergeDay(
   const isTorn = known.isTorn || (known.isFrozen && tears);
   if (!lowers || known.isFrozen)
     return { counts: maxCounts(before, counted ?? noCounts), isFrozen: known.isFrozen, isTorn };
-  // A count that is missing from this reading is kept: only the whole day can be gone.
+  // Only a whole day can be gone: a count that is missing from the reading is kept.
   const counts = toCounts((name) => (counted === undefined ? before[name] && 0 : (counted[name] ?? before[name])));
   return { counts, isFrozen: false, isTorn };
 }
@@ -115,13 +110,13 @@ function* daysObserved(observations: readonly UsageObservation[]): Iterable<[Day
 
 interface MergedTotals {
   kept: Totals | null;
-  /** The total that the tool reported; null where this reading has none. */
+  /** The total in this reading, if it has one. */
   latest: Counts | null;
-  /** The count of the day of the reading, if the total gives one. */
+  /** The counts of the day of the reading, if the total gives any. */
   day: [Day, Counts][];
 }
 
-/** All days together never count more than the highest total that the tool reported. */
+/** All days together never count more than the highest total of the tool. */
 function mergeTotals(known: MemberWork, observations: readonly UsageObservation[], reading: Reading): MergedTotals {
   const observation = observations.findLast((one) => one.of === 'total');
   if (observation === undefined && known.totals === null) return { kept: null, latest: null, day: [] };
@@ -137,7 +132,7 @@ function mergeTotals(known: MemberWork, observations: readonly UsageObservation[
   return { kept, latest: total, day: [[kept.day, growth]] };
 }
 
-/** Beyond what the counts of a total count today, and how much of them is held. Of most counts, both are known. */
+/** From where the counts of a total count today, and how much of them is held. */
 function beginTotals(
   { totals, strange, days }: MemberWork,
   latest: Standing,
@@ -161,8 +156,8 @@ function beginTotals(
 }
 
 /**
- * A count that is seen for the first time counts from where it was when the contract began. If no reading is from
- * before that, all that the first one shows is held.
+ * A new count counts from where it was when the contract began. If no reading is from before that, all of the first one
+ * is held.
  */
 function beginCount(
   read: readonly { at: string; count: number }[],
@@ -176,7 +171,7 @@ function beginCount(
   return { before, held: early === undefined && before > 0 ? before : null };
 }
 
-/** What was counted when this day began. */
+/** What was counted at the beginning of the day. */
 function countedBefore({ totals, days }: Pick<MemberWork, 'totals' | 'days'>, today: Day): Counts | null {
   if (totals === null || totals.day >= today) return totals?.before ?? null;
   return addCounts(totals.before, days.get(totals.day)?.counts ?? noCounts);
@@ -186,7 +181,7 @@ function laterOf(a: Day | undefined, b: Day): Day {
   return a !== undefined && a > b ? a : b;
 }
 
-/** Far more than a day could hold. Databases do not count exactly beyond it. */
+/** Far more than a day's work. Databases do not count exactly beyond it. */
 const greatestCount = 1_000_000_000_000;
 
 function refuseInvalid(observation: UsageObservation): void {

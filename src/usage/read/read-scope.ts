@@ -13,7 +13,7 @@ import { lookAtSettled, noteArrival } from '../../memberships/look-store.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import { readGroup } from '../../tools/read-group.ts';
 import { firstReadDay } from './look-back.ts';
-import { assignWork, type CollectedReading, createIsAddressOf, mergeReading } from './merge-reading.ts';
+import { assignWork, type CollectedReading, mergeReading } from './merge-reading.ts';
 import { listWaitingIn, loadAccounts, loadMembers, type WaitingMembership } from './scope-member-store.ts';
 import {
   changeScope,
@@ -21,41 +21,35 @@ import {
   keepScopes,
   listWorkScopes,
   type ReadScope,
-  scopeKey,
   settleScope,
   type WorkScope,
   wantScopes,
   workIn,
-  worsen,
 } from './scope-store.ts';
 import { listUnreadMembers } from './total-store.ts';
 
 /** How long one reading may take. */
 const readingMs = 5 * 60_000;
-/** The lease outlasts the reading by so much, so that its result can be merged. */
+/** The lease outlasts the reading, so that its result can be merged. */
 const leaseSlackMs = 60_000;
-/** Covers changes that were being saved when the last reading began, and clocks that differ. */
+/** For changes that were being saved when the last reading began, and for clocks that differ. */
 const overlapMs = 10 * 60_000;
 const completeEveryMs = 20 * 3_600_000;
 
-/** Reads the work in the scopes of each tool that can report it, one of a tool at a time. */
+/** Reads the work in scopes, one scope of each tool at a time. */
 export function workJobs({ adapters }: Context): JobKind[] {
   const readable = [...adapters].filter(([, adapter]) => adapter.readUsage !== undefined);
   return readable.map(([tool]) => ({
     name: workIn(tool),
     atOnce: 1,
     leaseMs: readingMs + leaseSlackMs,
-    // One reading, and the merging after it.
+    // A reading, and merging it.
     stallMs: 2 * readingMs,
     run: (ctx, job, signal, hold) => readScope(ctx, tool, job, signal, hold),
   }));
 }
 
-/**
- * Reads the work in a scope of any tool that is due. Installs take turns.
- *
- * @returns false where none is due
- */
+/** Reads a scope that is due, of any tool. Installs take turns. @returns false if none is due */
 export async function readNextScope(ctx: Context, signal: AbortSignal): Promise<boolean> {
   const kinds = new Map(workJobs(ctx).map((kind) => [kind.name, kind]));
   const due = (await listDueTurns(ctx, toInstant(ctx.clock.now()))).flatMap(({ kind, install }) => {
@@ -76,15 +70,15 @@ async function readScope(ctx: Context, tool: string, job: Job, signal: AbortSign
   const beganAt = ctx.clock.now();
   const known = await findScope(ctx, { tool, scope: job.key });
   const reading: ReadScope = { ...known, attempts: job.attempts, hold };
-  const workScope = (await listWorkScopes(ctx)).get(scopeKey(reading));
+  const workScope = (await listWorkScopes(ctx)).find((one) => one.tool === tool && one.scope === job.key);
   try {
     if (workScope !== undefined) await readWorkScope(ctx, reading, workScope, beganAt, signal);
-    // No trainer works in the scope any more, or the configuration leads elsewhere.
+    // Nobody works in the scope any more, or the configuration has changed.
     else await settleScope(ctx, reading, { beganAt: toInstant(beganAt), isComplete: false, gap: null });
     return null;
   } catch (thrown) {
     const error = toAppError(thrown);
-    // Where the process stops, nothing is wrong with the scope.
+    // If the process stops, nothing is wrong with the scope.
     if (!signal.aborted) await noteFailure(ctx, reading, workScope, beganAt, error);
     throw error;
   }
@@ -104,11 +98,11 @@ async function readWorkScope(
   const request = toRequest(ctx, reading, workScope, isComplete);
   const collected = await readWork(ctx, workScope, request, signal);
   const { observations } = collected;
-  // Of former members there are more and more, and of most of them a reading says nothing.
+  // There are ever more former members, and a reading has nothing about most of them.
   const concerned = isComplete ? accounts : accounts.filter(({ memberId }) => observations.has(memberId));
   const known = await loadMembers(ctx, concerned);
-  const { members, strays } = assignWork(known, observations, createIsAddressOf(ctx.box));
-  // Converge looks at these members again: it finds their other account or alerts an operator.
+  const { members, strays } = assignWork(known, observations, ctx.box);
+  // Converge looks at them again, and finds their other account or alerts an operator.
   await eachInTransaction(ctx, strays, (tx, { membershipId }, now) => lookAtSettled(tx, membershipId, now));
   await mergeReading(ctx, { reading, workScope, members, ...collected, beganAt, isComplete }, signal);
   const gap = [...collected.gaps].sort().join('; ') || null;
@@ -123,14 +117,16 @@ async function noteFailure(
   beganAt: Date,
   error: AppError,
 ): Promise<void> {
-  const trouble = worsen(reading, {
-    isLinked: workScope?.isLinked === true,
-    isGone: error.code === 'not_found',
-    now: toInstant(ctx.clock.now()),
-    // A refused token is not a refusal of the scope: once the token is replaced, everything can be read.
-    refusedAt: !concernsAll(error) && reading.attempts > 0 ? toInstant(beganAt) : null,
-  });
-  const changes = { failure: maskText(error.message), ...trouble };
+  const now = toInstant(ctx.clock.now());
+  // A refused token is no refusal of the scope: once the token is replaced, everything can be read.
+  const isRefused = !concernsAll(error) && reading.attempts > 0;
+  const changes = {
+    failure: maskText(error.message),
+    // Only a scope with a live link has to stay readable.
+    failingSince: workScope?.isLinked === true ? (reading.failingSince ?? now) : null,
+    goneSince: error.code === 'not_found' ? (reading.goneSince ?? now) : null,
+    refusedAt: isRefused ? toInstant(beganAt) : null,
+  };
   await inTransaction(ctx.database, (tx) => changeScope(tx, reading, changes));
 }
 
@@ -144,7 +140,7 @@ function toRequest(
   return { timeZone, firstDay: firstReadDay(ctx), changedSince: since && toInstant(since) };
 }
 
-/** Collects the whole reading before anything is merged: a reading that breaks off says nothing. */
+/** Collects the whole reading before anything is merged, because one that breaks off proves nothing. */
 async function readWork(
   { adapters }: Context,
   { tool, scope }: WorkScope,
@@ -173,10 +169,10 @@ async function readWork(
 const listing = { timeoutMs: 60_000, maxMembers: 50_000 };
 
 /**
- * Finds the accounts of trainers who were let in and whose account is not known yet, before their work is read.
- * Without the account's id their work would belong to no trainer. One list of a group serves all of them.
+ * Finds the accounts of trainers who were let in, before their work is read: without the account's id the work would be
+ * nobody's.
  *
- * @throws AppError where the list cannot be read; then the work cannot be read either
+ * @throws AppError if a group cannot be listed; then the work cannot be read either
  */
 async function resolveWaiting(
   ctx: Context,
@@ -189,7 +185,7 @@ async function resolveWaiting(
   const byGroup = Map.groupBy(await listWaitingIn(ctx, tool, groupIds), ({ groupId }) => groupId);
   for (const [groupId, ofGroup] of byGroup) {
     const listed = await readGroup(list, groupId, listing, signal);
-    // From now on the work of an account is the trainer's. Converge completes the memberships that are wanted.
+    // Converge completes those memberships that are wanted.
     await eachInTransaction(ctx, matchArrived(ofGroup, listed), noteArrival);
   }
 }
@@ -206,7 +202,7 @@ async function eachInTransaction<T>(
   });
 }
 
-/** Matches by address. Leaves out an account of two trainers, and a trainer with two accounts. Pure. */
+/** Pure: matches by address, without accounts of two trainers and trainers with two accounts. */
 export function matchArrived(waiting: readonly WaitingMembership[], listed: readonly Member[]) {
   const accounts = Map.groupBy(
     listed.filter(({ isInvited }) => isInvited !== true),
@@ -223,17 +219,17 @@ export function matchArrived(waiting: readonly WaitingMembership[], listed: read
 
 const minuteMs = 60_000;
 
-/** Finds scopes that were never read, and new members, whose work is read at once. */
+/** Finds new scopes and new members, whose work is read at once. */
 export const workSweepJob = soleJob('work sweep', async (ctx) => {
   const now = toInstant(ctx.clock.now());
-  await keepScopes(ctx, [...(await listWorkScopes(ctx)).values()], now);
+  await keepScopes(ctx, await listWorkScopes(ctx), now);
   for (const [tool, { readUsage }] of ctx.adapters) if (readUsage !== undefined) await wantNewMembers(ctx, tool, now);
   return minuteMs;
 });
 
-/** Soon after a new member came in their total is small: the longer it takes, the more of it is held. */
+/** A new member's total is read soon: what they did before the first reading is held. */
 async function wantNewMembers(ctx: Context, tool: string, now: string): Promise<void> {
-  // For each a scope is read at once, and no second time where it does not show their work.
+  // Once for each member, because a scope may not show their work.
   const welcomed = remembered(ctx.database, 'welcomed members', () => new Set<number>());
   const unread = await listUnreadMembers(ctx, tool);
   const scopes = unread.filter(({ membershipId }) => !welcomed.has(membershipId));

@@ -3,7 +3,7 @@ import { heldStates } from '../../domain/membership.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { addressesOfMemberships } from '../../memberships/address-store.ts';
 
-/** The SQL that reads the members of a scope, as their tool knows them. */
+// The SQL that reads the members of a scope, by their ids in the tool.
 
 /** A membership that has, or had, an account in the tool. */
 export interface ScopeAccount {
@@ -13,19 +13,18 @@ export interface ScopeAccount {
   install: string;
   groupId: string;
   generation: number;
-  /** Whether the trainer is wanted in the group and has got in. */
+  /** Whether the trainer is wanted in the group, and in. */
   isIn: boolean;
 }
 
-/** A membership, as far as the trainer's work depends on it. */
 export interface ScopeMember extends ScopeAccount {
-  /** Digests of every address that the membership is, or was, for. */
+  /** Of every address that the membership is or was for. */
   digests: readonly string[];
-  /** Whether other trainers have, or had, the same account by a shared address. */
+  /** Whether other trainers have or had the same account, by a shared address. */
   isShared?: boolean;
 }
 
-/** The memberships of these groups that have, or had, an account, in the order of their ids. */
+/** The memberships of these groups that have or had an account, by id. */
 export async function loadAccounts(ctx: Storage, tool: string, groupIds: readonly string[]): Promise<ScopeAccount[]> {
   if (groupIds.length === 0) return [];
   const rows = await ctx.database.kysely
@@ -43,7 +42,6 @@ export async function loadAccounts(ctx: Storage, tool: string, groupIds: readonl
   });
 }
 
-/** The same memberships, with their history. */
 export async function loadMembers({ database }: Storage, accounts: readonly ScopeAccount[]): Promise<ScopeMember[]> {
   const ids = accounts.map(({ membershipId }) => membershipId);
   const addresses = await database.kysely
@@ -59,8 +57,8 @@ export async function loadMembers({ database }: Storage, accounts: readonly Scop
 }
 
 /**
- * A membership whose account is not known: the trainer was invited by a link that serves everyone, or a call that may
- * have let them in was never answered. They may be in and working at any moment.
+ * A membership whose account is unknown: the trainer was invited by a link that works for everybody, or a call that may
+ * have let them in was not answered. They may already be working.
  */
 export interface WaitingMembership {
   membershipId: number;

@@ -2,20 +2,21 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import { jsonTexts, onSame } from '../../db/query.ts';
+import { type Counts, noCounts } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { chunksOf } from '../../lib/lists.ts';
 import type { Hire } from './merge-items.ts';
-import type { Standing } from './merge-work.ts';
+import type { Standing, Totals } from './merge-work.ts';
 import type { ScopeMember } from './scope-member-store.ts';
 import { listEngagements, type ReadScope, type ScopeKey, scopeOfLink, type WantedScope } from './scope-store.ts';
 import { loadPeople, standingsOf } from './work-store.ts';
 
-// The SQL that decides how much of a running total counts when it is first read.
+// The SQL of running totals, for tools that report only these.
 
-/** Of an account that belongs to no trainer, so many totals are remembered. */
+/** How many totals of an account that belongs to no trainer are remembered. */
 const keptStandings = 30;
-/** A few: others wait for the transaction to end. */
-const writtenAtOnce = 200;
+/** Keeps a transaction short. */
+const rowsAtOnce = 200;
 
 /**
  * Remembers the totals of accounts that belong to no trainer, because a trainer may get such an account later.
@@ -37,7 +38,7 @@ export async function rememberTotals(
     const standings = JSON.stringify([...known, standing].slice(-keptStandings));
     return [{ tool, scope, memberId, trainerId: '', generation: 0, totals: standings, fallenSince: null }];
   });
-  for (const part of chunksOf(rows, writtenAtOnce)) {
+  for (const part of chunksOf(rows, rowsAtOnce)) {
     await inTransaction(ctx.database, async (tx) => {
       await reading.hold.confirm(tx);
       const insert = tx.insertInto('usagePerson').values(part);
@@ -52,7 +53,7 @@ export async function rememberTotals(
   }
 }
 
-/** By membership: how these trainers came into a scope. */
+/** By membership id. */
 export async function loadHires(
   ctx: Context,
   { tool, scope }: ScopeKey,
@@ -81,7 +82,7 @@ export async function loadHires(
   );
 }
 
-/** By trainer and the tool's id: when Gangway made the account, or soon after. */
+/** By trainer and the tool's id: when Gangway had made the account at the latest. */
 async function findAccountsMade(
   { database }: Storage,
   tool: string,
@@ -106,7 +107,7 @@ export interface UnreadMember extends WantedScope {
   membershipId: number;
 }
 
-/** Members whose total was never read, in the scopes in which a tool reports totals. */
+/** Members whose total was never read, in scopes where the tool reports totals. */
 export function listUnreadMembers(ctx: Storage, tool: string): Promise<UnreadMember[]> {
   return ctx.database.kysely
     .selectFrom('membership')
@@ -133,4 +134,31 @@ export function listUnreadMembers(ctx: Storage, tool: string): Promise<UnreadMem
     )
     .where('usagePerson.tool', 'is', null)
     .execute();
+}
+
+/** A running total that is below what was counted. */
+export interface FallenTotal extends ScopeKey {
+  trainerId: string;
+  since: string;
+  /** How far it is below. */
+  fallen: Counts;
+}
+
+/** Totals below what was counted, of trainers who are in: of these, or of all. */
+export async function listFallenTotals(ctx: Storage, trainerIds?: readonly string[]): Promise<FallenTotal[]> {
+  let all = ctx.database.kysely
+    .selectFrom('usagePerson')
+    .select(['tool', 'scope', 'trainerId', 'fallenSince', 'totals'])
+    .where('fallenSince', 'is not', null)
+    .where(({ exists, selectFrom }) => {
+      const wanted = selectFrom('membership').select('membership.id').where('membership.wanted', '=', true);
+      const ofAccount = wanted.whereRef('membership.memberId', '=', 'usagePerson.memberId');
+      return exists(ofAccount.whereRef('membership.tool', '=', 'usagePerson.tool'));
+    });
+  if (trainerIds !== undefined) all = all.where('trainerId', 'in', jsonTexts(ctx.database, trainerIds));
+  const rows = await all.orderBy('tool').orderBy('scope').orderBy('trainerId').execute();
+  return rows.map(({ fallenSince, totals, ...of }) => {
+    const { fallen = noCounts } = JSON.parse(totals ?? '{}') as Partial<Totals>;
+    return { ...of, since: fallenSince ?? '', fallen };
+  });
 }

@@ -4,7 +4,7 @@ import { type Counts, type Day, isLower, type LedgerState, maxCounts, noCounts, 
 export interface LedgerDay {
   trainerId: string;
   day: Day;
-  /** The counts that were answered last; all null where none were. */
+  /** The counts that were answered last; all null if none were. */
   answered: Counts;
   /** The counts that were sent last, whatever the outcome. */
   tried: Counts;
@@ -17,9 +17,9 @@ export interface LedgerDay {
   doubtedUntil: string | null;
   /** Since when a lowering of this day is held for an operator. */
   heldSince: string | null;
-  /** Set where the day was reported lower than before and has not risen again. */
+  /** Set while the day is lower than it was reported before. */
   lowered: Lowered | null;
-  /** Of the last request that was answered, whatever the answer. */
+  /** Of the last request that was answered, also if it was refused. */
   status: number | null;
   requestId: string | null;
   message: string | null;
@@ -45,14 +45,14 @@ export interface SendResult {
   status: number | null;
   requestId: string | null;
   message: string | null;
-  /** Whether the same was sent before without an answer, and may arrive later. */
+  /** Whether the same request was sent before, had no answer, and may arrive later. */
   isRepeated: boolean;
 }
 
 /** After this time a request whose outcome is unknown can no longer arrive. */
 const longestTransitMs = 10 * 60_000;
 
-/** Pure: the day is being sent. Until it is settled, it is not known what arrived. */
+/** Pure: the day is about to be sent. What arrived is unknown until it is settled. */
 export function beginDay(known: LedgerDay | undefined, { trainerId, day, counts }: SentDay, sentAt: string): LedgerDay {
   const wasUnheard = known?.state === 'in_doubt';
   return {
@@ -74,7 +74,7 @@ export function beginDay(known: LedgerDay | undefined, { trainerId, day, counts 
   };
 }
 
-/** Pure: the request of this day has ended. */
+/** Pure: the request with this day has ended. */
 export function settleDay(
   begun: LedgerDay,
   { counts, closes }: SentDay,
@@ -98,8 +98,8 @@ function lowerDay({ answered: before, lowered }: LedgerDay, after: Counts, now: 
 }
 
 /**
- * Whether an earlier request without an answer may have arrived after the one that was answered, or was followed by none
- * that the marketplace took. Then only a new request makes sure what the marketplace has.
+ * Whether an earlier request without an answer may have arrived after the last one that the marketplace accepted. Then
+ * only a new request makes sure what the marketplace has.
  */
 export function isDoubted({ state, sentAt, doubtedUntil }: LedgerDay): boolean {
   return doubtedUntil !== null && (state !== 'answered' || sentAt < doubtedUntil);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { lockRows } from '../../db/lease.ts';
-import { inParts, jsonTexts, keyIn, onSame, toExcluded } from '../../db/query.ts';
+import { countRows, inParts, jsonTexts, keyIn, toExcluded } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
@@ -39,21 +39,15 @@ export async function listLedger(ctx: Storage, of: ContractKey, from: Day): Prom
   return (await rows.execute()).map(toLedgerRow);
 }
 
-/** How many days of an install were reported since a day, and on how many of them a lowering is held. */
+/** How many days of an install since `from` were reported, and on how many of them a lowering is held. */
 export async function countLedger(ctx: Storage, install: string, from: Day): Promise<{ known: number; held: number }> {
-  const all = ctx.database.kysely
-    .selectFrom('usageLedger')
-    .select((eb) => eb.fn.countAll<number>().as('n'))
-    .where('install', '=', install)
-    .where('day', '>=', from);
-  const { n: known } = await all.executeTakeFirstOrThrow();
-  const { n: held } = await all.where('loweringHeldAt', 'is not', null).executeTakeFirstOrThrow();
-  return { known: Number(known), held: Number(held) };
+  const all = ctx.database.kysely.selectFrom('usageLedger').where('install', '=', install).where('day', '>=', from);
+  return { known: await countRows(all), held: await countRows(all.where('loweringHeldAt', 'is not', null)) };
 }
 
 type SentKey = SentDay & DayKey;
 
-/** Commits that these days of one contract are being sent and are in doubt. */
+/** Commits that these days of one contract are in doubt, because they are about to be sent. */
 export async function beginSending(ctx: Storage, days: readonly SentKey[], sentAt: string): Promise<void> {
   await inTransaction(
     ctx.database,
@@ -68,7 +62,7 @@ export async function beginSending(ctx: Storage, days: readonly SentKey[], sentA
   );
 }
 
-/** Stores the outcome of what was begun then, unless another sender has begun since. */
+/** Stores the outcome of the request that began at `sentAt`, unless another sender has begun since. */
 export async function settleSent(
   ctx: Storage,
   days: readonly SentKey[],
@@ -79,7 +73,7 @@ export async function settleSent(
     const known = await loadLedger(ctx.database, tx, days, { isLocked: true });
     const settled = days.flatMap((day) => {
       const begun = known.get(dayKey(day));
-      // A sender that has begun since has already noted that this is in doubt.
+      // Another sender has begun since, and has noted that this request is in doubt.
       if (begun === undefined || begun.sentAt !== sentAt) return [];
       return [toRow(day, settleDay(begun, day, result, now))];
     });
@@ -88,15 +82,14 @@ export async function settleSent(
 }
 
 /** Days that were reported lower since an instant and have not risen again. */
-export async function countLowered(ctx: Storage, since: string): Promise<{ install: string; days: number }[]> {
-  const rows = await ctx.database.kysely
+export function countLowered(ctx: Storage, since: string): Promise<{ install: string; days: number }[]> {
+  return ctx.database.kysely
     .selectFrom('usageLedger')
     .select((eb) => ['install', eb.fn.countAll<number>().as('days')])
     .where('loweredAt', '>=', since)
     .groupBy('install')
     .orderBy('install')
     .execute();
-  return rows.map(({ install, days }) => ({ install, days: Number(days) }));
 }
 
 /** The day that a report id names. */
@@ -163,17 +156,14 @@ export async function loadLedger(
 
 /** Updates rows that exist and are locked. */
 async function replace(tx: Transaction, rows: readonly Row<'usageLedger'>[]): Promise<void> {
-  const [first] = rows;
-  if (first === undefined) return;
-  const { install: _, contractId: __, trainerId: ___, day: ____, ...changed } = first;
-  await tx
-    .insertInto('usageLedger')
-    .values([...rows])
-    .onConflict((conflict) => conflict.columns(keyColumns).doUpdateSet(toExcluded(Object.keys(changed))))
-    .execute();
+  for (const part of inParts(rows)) {
+    const changed = Object.keys(part[0] ?? {}).filter((name) => !keyColumns.some((key) => key === name));
+    const insert = tx.insertInto('usageLedger').values(part);
+    await insert.onConflict((conflict) => conflict.columns(keyColumns).doUpdateSet(toExcluded(changed))).execute();
+  }
 }
 
-/** @throws AppError `unavailable` where another sender has begun the same meanwhile */
+/** @throws AppError `unavailable` if another sender has begun the same days meanwhile */
 async function insertNew(tx: Transaction, rows: readonly Row<'usageLedger'>[]): Promise<void> {
   if (rows.length === 0) return;
   const insert = tx.insertInto('usageLedger').values([...rows]);
@@ -182,14 +172,14 @@ async function insertNew(tx: Transaction, rows: readonly Row<'usageLedger'>[]): 
   throw new AppError('unavailable', 'Another process is sending the same usage');
 }
 
-/** Has days that were sent for the last time sent once more. */
+/** Lets closed days be sent again. */
 export async function reopenDays(tx: Transaction, days: readonly DayKey[]): Promise<void> {
   for (const part of inParts(days)) {
     await tx.updateTable('usageLedger').set({ closedAt: null }).where(keyIn(keyColumns, part)).execute();
   }
 }
 
-/** Has days that an operator decided about sent once more, even where they are lowered to what is due. */
+/** Lets days that an operator decided about be sent again, also if that lowers them. */
 export async function releaseDays(tx: Transaction, days: readonly DayKey[]): Promise<void> {
   await reopenDays(tx, days);
   const dueOrTried = (name: string) =>
@@ -221,20 +211,11 @@ export async function holdLowerings(ctx: Storage, days: readonly DayKey[], since
   });
 }
 
-// The SQL of final readings that are not reported yet.
-
-/** A removal whose final reading is to be reported, and whose work it is. */
-export interface FinalReport {
-  membershipId: number;
-  generation: number;
-  workSince: string;
-  tool: string;
-  groupId: string;
-  trainerId: string;
-}
-
-/** The first of those whose work has been read; undefined where there is none. */
-export function nextFinalReport(ctx: Storage, now: string): Promise<FinalReport | undefined> {
+/** A removal whose work was read to the end and was not reported since; undefined if there is none. */
+export function nextFinalReport(ctx: Storage, now: string) {
+  const isRead = sql<boolean>`not exists (select 1 from awaited_scope a
+    left join usage_scope s on s.tool = a.tool and s.scope = a.scope where a.membership_id = awaited_reading.membership_id
+    and (s.read_began_at is null or s.read_began_at < awaited_reading.work_since))`;
   return ctx.database.kysely
     .selectFrom('awaitedReading')
     .innerJoin('membership', 'membership.id', 'awaitedReading.membershipId')
@@ -244,23 +225,7 @@ export function nextFinalReport(ctx: Storage, now: string): Promise<FinalReport 
     .$narrowType<{ workSince: string }>()
     .where('awaitedReading.reportedAt', 'is', null)
     .where((eb) => eb.or([eb('awaitedReading.reportAfter', 'is', null), eb('awaitedReading.reportAfter', '<=', now)]))
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('awaitedScope')
-            .leftJoin('usageScope', onSame('usageScope', 'awaitedScope', ['tool', 'scope']))
-            .select('awaitedScope.scope')
-            .whereRef('awaitedScope.membershipId', '=', 'awaitedReading.membershipId')
-            .where(({ or, eb: is, ref }) =>
-              or([
-                is('usageScope.readBeganAt', 'is', null),
-                is('usageScope.readBeganAt', '<', ref('awaitedReading.workSince')),
-              ]),
-            ),
-        ),
-      ),
-    )
+    .where(isRead)
     .orderBy('awaitedReading.workSince')
     .limit(1)
     .executeTakeFirst();

@@ -1,71 +1,68 @@
 import type { Context } from '../../context.ts';
 import type { Day } from '../../domain/usage.ts';
-import { listOpenDays, type StoredDue } from '../due/due-store.ts';
+import { type DayFilter, listOpenDays, type StoredDue } from '../due/due-store.ts';
 import { type HeldRow, listHeld } from '../due/held-store.ts';
 import { refreshDue } from '../due/refresh-due.ts';
 import { firstOpenDay, reportTimeOf } from '../read/look-back.ts';
 import { countLedger, type LedgerRow } from './ledger-store.ts';
 import { holdLowered, isBrakeOn, type PlannedEntry, planReport, type ReportPlan } from './plan-report.ts';
 
-/** What a run is to report. */
-export interface ReportWanted {
+export interface WantedDays {
   installs: readonly string[];
   contractId?: string | undefined;
   /** Inclusive. */
   from?: Day | undefined;
   to?: Day | undefined;
-  /** Whether an operator accepts all that the run would lower. */
+}
+
+/** What a run reports. */
+export interface ReportWanted extends WantedDays {
+  /** Whether an operator accepts everything that the run lowers. */
   acceptsLowered?: boolean | undefined;
 }
 
-/** The installs whose source takes reports. The work for the others is only shown. */
+export function toDayFilter(install: string, { contractId, from, to }: WantedDays): DayFilter {
+  return { install, contractIds: contractId === undefined ? undefined : [contractId], from, to };
+}
+
+/** The installs whose marketplace accepts reports. The work for the others is only shown. */
 export function reportedOf({ sources }: Context, installs: readonly string[]): string[] {
   return installs.filter((install) => sources.get(install)?.reportUsage !== undefined);
 }
 
-/**
- * What is due for an install and is not known to be at the marketplace, contract by contract.
- *
- * @param contractIds only these; a contract may be in two plans
- */
-export async function* planInstall(
-  ctx: Context,
-  install: string,
-  { contractId, from, to }: ReportWanted,
-  contractIds: readonly string[] | undefined = contractId === undefined ? undefined : [contractId],
-): AsyncGenerator<ReportPlan> {
+/** Plans what has to be sent, contract by contract. A contract may be in two plans. */
+export async function* planDays(ctx: Context, filter: DayFilter): AsyncGenerator<ReportPlan> {
   const time = reportTimeOf(ctx);
-  for await (const days of listOpenDays(ctx, { install, contractIds, from, to }, firstOpenDay(time))) {
+  for await (const days of listOpenDays(ctx, filter, firstOpenDay(time))) {
     const ledgerOf = new Map<StoredDue, LedgerRow | undefined>(days.map(({ due, ledger }) => [due, ledger]));
     yield planReport([...ledgerOf.keys()], (day) => ledgerOf.get(day as StoredDue), time);
   }
 }
 
-/** Held work that may be of an install, as far as it is wanted. */
 export function listHeldOf(ctx: Context, install: string, { contractId, from, to }: ReportWanted): Promise<HeldRow[]> {
   return listHeld(ctx, { state: 'held', install, contractId, from, to });
 }
 
 /** What a run has to do in one install. */
 export interface InstallCount {
-  /** The contracts with something to do, in their order. */
+  /** Contracts with something to do, in order. */
   contractIds: string[];
-  /** Days that are to be sent, including held ones. */
+  /** Days to send, including held ones. */
   entries: number;
-  /** Days among the entries that would be lowered and are not held yet; `held` counts those that are. */
+  /** Of these, days that would be lowered and are not held yet; `held` counts those that are held. */
   lowered: number;
   held: number;
-  /** Days that were held and would no longer be lowered. */
+  /** Held days that would no longer be lowered. */
   risen: number;
   /** Days that the marketplace refused and that have not changed since. */
   parked: number;
 }
 
-/** Counts before anything is sent, because lowering is judged for a whole install. */
+/** Counts before anything is sent, because the brake is decided for a whole install. */
 export async function countInstall(ctx: Context, install: string, wanted: ReportWanted): Promise<InstallCount> {
   const contractIds = new Set<string>();
   const count = { entries: 0, lowered: 0, held: 0, risen: 0, parked: 0 };
-  for await (const { entries, risen, parked } of planInstall(ctx, install, wanted)) {
+  for await (const { entries, risen, parked } of planDays(ctx, toDayFilter(install, wanted))) {
     const braked = entries.filter(({ isBraked }) => isBraked);
     const held = braked.filter(({ heldSince }) => heldSince !== null).length;
     count.entries += entries.length;
@@ -80,15 +77,15 @@ export async function countInstall(ctx: Context, install: string, wanted: Report
 
 /** What a run may lower in one install. */
 export interface LoweringBrake {
-  /** Whether an operator has accepted the lowering: then nothing is held. */
+  /** Whether an operator has accepted the lowering, so that nothing is held. */
   isOff: boolean;
-  /** Whether everything is held that the run would lower. */
+  /** Whether every day that would be lowered is held. */
   isOn: boolean;
-  /** How many more days the run may lower, in case there are more of them than were counted. */
+  /** How many more days the run may lower, in case there are more than were counted. */
   allowance: number;
 }
 
-/** Days that are already held count too, wherever in the install they are. */
+/** Held days count too, also those that the run does not want. */
 export async function decideBrake(
   ctx: Context,
   install: string,
@@ -103,15 +100,14 @@ export async function decideBrake(
   return { isOff: acceptsLowered, isOn, allowance: acceptsLowered ? lowered : allowance };
 }
 
-/** What would be sent for one install, and what is held back. */
 export interface InstallPlan extends Omit<ReportPlan, 'risen'> {
   install: string;
-  /** What a run would lower beyond the limit. */
+  /** Days that the brake would hold. */
   heldLowered: PlannedEntry[];
   held: HeldRow[];
 }
 
-/** What a run would do by the latest readings. It sends nothing. */
+/** Plans a run by the latest readings. It sends nothing. */
 export async function previewReport(ctx: Context, wanted: ReportWanted): Promise<InstallPlan[]> {
   await refreshDue(ctx);
   const plans: InstallPlan[] = [];
@@ -123,7 +119,7 @@ async function previewInstall(ctx: Context, install: string, wanted: ReportWante
   const { isOff, isOn } = await decideBrake(ctx, install, await countInstall(ctx, install, wanted), wanted);
   const held = await listHeldOf(ctx, install, wanted);
   const plan: InstallPlan = { install, entries: [], late: [], parked: [], heldLowered: [], held };
-  for await (const { entries, late, parked } of planInstall(ctx, install, wanted)) {
+  for await (const { entries, late, parked } of planDays(ctx, toDayFilter(install, wanted))) {
     const split = isOff ? { entries, held: [] } : holdLowered(entries, isOn);
     // A page is small enough for the arguments of one call.
     plan.entries.push(...split.entries);

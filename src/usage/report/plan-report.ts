@@ -6,12 +6,11 @@ import { firstOpenDay, type ReportTime } from '../read/look-back.ts';
 import { isDoubted, type LedgerDay } from './ledger-day.ts';
 
 /**
- * Why a day is sent: `again` because an earlier request may have arrived after the one that was answered; `leaving`
- * for the last time, because it leaves the look-back.
+ * Why a day is sent. `again`: an earlier request may have arrived after the one that was answered; `leaving`: the day
+ * leaves the look-back, and this is its last report.
  */
 export type SendCause = 'new' | 'changed' | 'in_doubt' | 'again' | 'leaving';
 
-/** What is due on a day. */
 export type PlannedDay = Pick<
   DueDay,
   'install' | 'contractId' | 'trainerId' | 'day' | 'timeZone' | 'counts' | 'isPartial'
@@ -24,7 +23,7 @@ export interface PlannedEntry extends PlannedDay {
   /** The counts that the marketplace has, or may have. */
   before: Counts;
   lowers: boolean;
-  /** Whether the day is lowered below what was released before, so that the brake decides. */
+  /** Whether the brake decides, because the day falls below what was sent. */
   isBraked: boolean;
   /** Since when the lowering is held for an operator. */
   heldSince: string | null;
@@ -34,17 +33,17 @@ export interface PlannedEntry extends PlannedDay {
 
 export interface ReportPlan {
   entries: PlannedEntry[];
-  /** Days that have changed after they were sent for the last time. An operator sends or dismisses them. */
+  /** Days that changed after their last report. An operator sends or dismisses them. */
   late: (PlannedDay & { before: Counts })[];
   /** Days that the marketplace refused and that have not changed since. */
   parked: PlannedDay[];
-  /** Days whose lowering was held and that would no longer be lowered. */
+  /** Held days that would no longer be lowered. */
   risen: PlannedDay[];
 }
 
 const dayMs = 86_400_000;
 
-/** Pure: what is due and is not known to be at the marketplace, for one contract or for many. */
+/** Pure: what has to be sent so that the marketplace has what is due. */
 export function planReport(
   due: readonly PlannedDay[],
   ledgerOf: (day: PlannedDay) => LedgerDay | undefined,
@@ -55,7 +54,7 @@ export function planReport(
   for (const one of due) {
     const ledger = ledgerOf(one);
     const day = atLeast(one, ledger);
-    // The day must have begun in its zone and in UTC: otherwise the marketplace refuses the whole request.
+    // If the day has not begun in its zone and in UTC, the marketplace refuses the whole request.
     if (day.day <= latest(day.timeZone)) addDay(plan, day, ledger, time);
   }
   return plan;
@@ -71,8 +70,8 @@ function addDay(plan: ReportPlan, day: PlannedDay, ledger: LedgerDay | undefined
 }
 
 /**
- * A day is not lowered where the reason may be that other work of the day is held. A count that no source has any more
- * is sent again where it is in doubt: otherwise nobody would know whether the marketplace has it.
+ * A day is not lowered while other work of the day is held. A count that no source has any more is sent again if it is
+ * in doubt, because otherwise nobody would know whether the marketplace has it.
  */
 function atLeast<T extends DueCounts>(day: T, ledger: LedgerDay | undefined): T {
   if (ledger === undefined) return day;
@@ -81,7 +80,7 @@ function atLeast<T extends DueCounts>(day: T, ledger: LedgerDay | undefined): T 
   return isUncertain(ledger) ? { ...day, counts: toCounts((name) => day.counts[name] ?? held[name]) } : day;
 }
 
-/** The last day that has begun both in a zone and in UTC. */
+/** The last day that has begun in a zone and in UTC. */
 function createLatestDay(now: Date): (timeZone: string) => Day {
   const inUtc = dayIn(now, 'UTC');
   const known = new Map<string, Day>();
@@ -113,12 +112,12 @@ function causeOfUnanswered(counts: Counts, ledger: LedgerDay, now: Date): SendCa
   return isWaiting ? 'parked' : 'changed';
 }
 
-/** A refused day may be accepted tomorrow, when a trainer has been hired or a project linked. */
+/** A refused day may be accepted tomorrow, after a trainer was hired or a project linked. */
 function isParked(counts: Counts, { tried, sentAt }: LedgerDay, now: Date): boolean {
   return !isDifferent(counts, tried) && now.getTime() - Date.parse(sentAt) < dayMs;
 }
 
-/** A count that no source has is not sent: the marketplace keeps what it has stored. */
+/** A count that no source has is not sent, so the marketplace keeps its own. */
 function isDifferent(counts: Counts, held: Counts): boolean {
   return countNames.some((name) => counts[name] !== null && counts[name] !== held[name]);
 }
@@ -138,13 +137,13 @@ function isUncertain(ledger: LedgerDay): boolean {
   return ledger.state === 'in_doubt' || isDoubted(ledger);
 }
 
-/** Counts that were sent and may not have arrived were released before, as were those that an operator chose. */
+/** The brake has already let pass what was sent, even if it never arrived, and what an operator chose. */
 function asksBrake({ counts }: DueCounts, ledger: LedgerDay): boolean {
   const released = toCounts((name) => ledger.tried[name] ?? ledger.answered[name]);
   return isLower(counts, mayHold(ledger)) && isLower(counts, released);
 }
 
-/** Whether a lowering still waits for an operator. A day that has risen since is sent by the next run. */
+/** Whether a lowering still waits for an operator. The next run sends a day that has risen since. */
 export function isLoweringHeld(day: DueCounts, ledger: LedgerDay): boolean {
   return ledger.heldSince !== null && asksBrake(atLeast(day, ledger), ledger);
 }
@@ -153,7 +152,6 @@ function hasRisen(day: PlannedDay, ledger: LedgerDay | undefined): boolean {
   return ledger !== undefined && ledger.heldSince !== null && !isLoweringHeld(day, ledger);
 }
 
-/** How much of an install would be lowered. */
 export interface LoweredCount {
   /** Days that the run would lower, or whose lowering is held. */
   lowered: number;
@@ -161,19 +159,15 @@ export interface LoweredCount {
   known: number;
 }
 
-/**
- * A run that would lower a large part of what was reported is more likely a fault of a tool than the truth.
- * Everything that it would lower is held for an operator.
- */
+/** If a run would lower a large part of what was reported, a tool is probably at fault. An operator decides. */
 export function isBrakeOn({ lowered, known }: LoweredCount, maxLoweredFraction: number): boolean {
   return lowered > known * maxLoweredFraction;
 }
 
 /**
- * What is held stays held, however small a part of the whole it becomes, until an operator accepts it or its counts
- * rise again.
+ * A held day stays held until an operator accepts it or its counts rise again.
  *
- * @param isOn whether what is not held yet is to be held
+ * @param isOn whether the brake holds more days
  */
 export function holdLowered(
   entries: readonly PlannedEntry[],

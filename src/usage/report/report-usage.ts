@@ -17,17 +17,20 @@ import {
   decideBrake,
   type LoweringBrake,
   listHeldOf,
-  planInstall,
+  planDays,
   type ReportWanted,
   reportedOf,
 } from './plan-install.ts';
 import { holdLowered, type PlannedEntry, type ReportPlan } from './plan-report.ts';
 import { type OnAnswer, type ReportRun, type SentEntries, sendUsage } from './send-usage.ts';
 
-/** The outcome of reporting one install. */
-export interface InstallReport {
-  install: string;
+export interface InstallReport extends ReportCount {
   outcome: RunOutcome;
+}
+
+/** How far one install has been reported. */
+interface ReportCount {
+  install: string;
   /** Entries that were answered; `lowered` counts those that lowered a total. */
   sent: number;
   lowered: number;
@@ -40,13 +43,10 @@ export interface InstallReport {
 
 /** A slow install delays no other. */
 const installsAtOnce = 4;
-/** So many contracts are planned together, once no other sender can be at them. */
+/** Contracts that are leased and planned together. */
 const contractsAtOnce = 25;
 
-/**
- * Sends what is due, contract after contract. Only one sender at a time works on a contract. The next run sends what
- * could not be sent.
- */
+/** Sends what is due, contract after contract, with one sender a contract. The next run sends what could not be sent. */
 export async function reportUsage(
   ctx: Context,
   onAnswer: OnAnswer,
@@ -67,35 +67,29 @@ async function reportInstall(run: ReportRun, install: string, onProgress: () => 
   const brake = await decideBrake(ctx, install, count, wanted);
   const heldWork = (await listHeldOf(ctx, install, wanted)).length;
   const heldLowered = brake.isOff ? 0 : count.held + (brake.isOn ? count.lowered : 0);
-  const report: Omit<InstallReport, 'outcome'> = {
-    install,
-    sent: 0,
-    lowered: 0,
-    requests: 0,
-    failure: null,
+  const report: ReportCount = {
+    ...{ install, sent: 0, lowered: 0, requests: 0, failure: null, left: 0 },
     held: heldWork + heldLowered,
     refused: count.parked,
-    left: 0,
-  };
-  const onSent = (sent: SentEntries) => {
-    addSent(report, sent);
-    return report.failure === null;
   };
   for (const contractIds of chunksOf(count.contractIds, contractsAtOnce)) {
     if (signal.aborted || report.failure !== null) break;
-    report.left += await reportContracts(run, { install, brake, onSent }, contractIds);
+    report.left += await reportContracts(run, report, brake, contractIds);
     onProgress();
     await nextTurn();
   }
-  // Then some contracts were never begun.
-  const isBroken = signal.aborted || report.failure !== null;
-  const counted = count.entries - heldLowered + count.parked;
-  if (isBroken) report.left = Math.max(report.left, counted - report.sent - report.refused);
+  if (signal.aborted || report.failure !== null) {
+    // Some contracts were never begun.
+    const counted = count.entries - heldLowered + count.parked;
+    report.left = Math.max(report.left, counted - report.sent - report.refused);
+  }
   await settleRun(run, report);
-  return { ...report, outcome: outcomeOf(report) };
+  const { sent, held, refused, left, failure } = report;
+  const outcome = outcomeOfRun({ added: sent, removed: 0, held, failed: refused }, left);
+  return { ...report, outcome: failure === null ? outcome : 'failed' };
 }
 
-async function settleRun({ ctx, wanted }: ReportRun, report: Omit<InstallReport, 'outcome'>): Promise<void> {
+async function settleRun({ ctx, wanted }: ReportRun, report: ReportCount): Promise<void> {
   const { metrics, logger } = ctx;
   const { install, sent, refused, left, requests, failure, held } = report;
   await inTransaction(ctx.database, (tx) => closeSettledDays(tx, install, firstOpenDay(reportTimeOf(ctx))));
@@ -106,7 +100,7 @@ async function settleRun({ ctx, wanted }: ReportRun, report: Omit<InstallReport,
   logger.info({ install, sent, refused, left, requests, failure }, 'Usage was reported');
 }
 
-function addSent(report: Omit<InstallReport, 'outcome'>, { answered, refused, requests, failure }: SentEntries): void {
+function addSent(report: ReportCount, { answered, refused, requests, failure }: SentEntries): void {
   report.requests += requests;
   report.sent += answered.length;
   report.lowered += answered.filter(({ lowers }) => lowers).length;
@@ -114,36 +108,25 @@ function addSent(report: Omit<InstallReport, 'outcome'>, { answered, refused, re
   if (failure !== null && concernsAll(failure)) report.failure = maskText(failure.message);
 }
 
-function outcomeOf({ sent, held, refused, left, failure }: Omit<InstallReport, 'outcome'>): RunOutcome {
-  const numbers = { added: sent, removed: 0, held, failed: refused };
-  return failure === null ? outcomeOfRun(numbers, left) : 'failed';
-}
-
-/** One install while it is reported. */
-interface InstallRun {
-  install: string;
-  brake: LoweringBrake;
-  /** @returns whether to go on with the install */
-  onSent(sent: SentEntries): boolean;
-}
-
 /**
- * Sends what is due on some contracts of an install. It is planned again once no other sender can be at it.
+ * Sends what is due on some contracts of an install, as planned again under the lease.
  *
  * @returns how many days are left, including those of other senders
  */
 async function reportContracts(
   run: ReportRun,
-  { install, brake, onSent }: InstallRun,
+  report: ReportCount,
+  brake: LoweringBrake,
   contractIds: readonly string[],
 ): Promise<number> {
   const { ctx, wanted, signal } = run;
+  const { install } = report;
   const lease = await takeLease(ctx, install, contractIds);
   try {
     await refreshDue(ctx, signal);
     let left = 0;
     const entries: PlannedEntry[] = [];
-    for await (const plan of planInstall(ctx, install, wanted, contractIds)) {
+    for await (const plan of planDays(ctx, { install, contractIds, from: wanted.from, to: wanted.to })) {
       const isOurs = ({ contractId }: { contractId: string }) => lease.contractIds.has(contractId);
       left += plan.entries.filter((entry) => !isOurs(entry)).length;
       const ours = { ...plan, entries: plan.entries.filter(isOurs), risen: plan.risen.filter(isOurs) };
@@ -154,7 +137,8 @@ async function reportContracts(
       if (signal.aborted) return left;
       const sent = await sendUsage(run, { install, contractId }, some, lease.keep);
       left -= sent.answered.length + sent.refused.length;
-      if (!onSent(sent)) return left;
+      addSent(report, sent);
+      if (report.failure !== null) return left;
     }
     return left;
   } finally {
@@ -162,7 +146,7 @@ async function reportContracts(
   }
 }
 
-/** Keeps held days held, whatever the outcome of this run. @returns what may be sent */
+/** Stores which days are held, whatever the outcome of this run. @returns what may be sent */
 async function applyBrake(
   ctx: Context,
   plan: Pick<ReportPlan, 'entries' | 'risen'>,
@@ -172,7 +156,7 @@ async function applyBrake(
   const isNew = held.filter(({ heldSince }) => heldSince === null);
   await holdLowerings(ctx, isNew, toInstant(ctx.clock.now()));
   await holdLowerings(ctx, plan.risen, null);
-  // What would be lowered only since the count is counted by the next run.
+  // Days that would be lowered only since they were counted are left to the next run.
   return entries.filter((entry) => {
     if (!entry.isBraked || entry.heldSince !== null) return true;
     brake.allowance -= 1;
@@ -180,19 +164,19 @@ async function applyBrake(
   });
 }
 
-/** Keeps other senders from some contracts of an install. */
 interface SenderLease {
   /** The contracts that no other sender has. */
   contractIds: ReadonlySet<string>;
-  /** To be called before each request. @returns false where the lease has run out and others may have sent */
+  /** Call it before each request. @returns false if the lease has expired, so that others may have sent */
   keep(): Promise<boolean>;
   release(): Promise<void>;
 }
 
 const leaseMs = 120_000;
-/** Long enough for one request and all its waits. */
+/** Long enough for one request with its retries. */
 const neededMs = 90_000;
 
+/** Keeps other senders from some contracts of an install. */
 export async function takeLease(ctx: Context, install: string, contractIds: readonly string[]): Promise<SenderLease> {
   const token = randomUUID();
   const byName = new Map(

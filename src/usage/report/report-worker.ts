@@ -17,11 +17,10 @@ import {
   listEngagements,
   listScopes,
   listWorkScopes,
-  type ScopeTrouble,
   scopeOfLink,
   wantScopes,
 } from '../read/scope-store.ts';
-import { type FinalReport, nextFinalReport } from './ledger-store.ts';
+import { nextFinalReport } from './ledger-store.ts';
 import type { ReportWanted } from './plan-install.ts';
 import { type InstallReport, reportUsage } from './report-usage.ts';
 import type { OnAnswer } from './send-usage.ts';
@@ -31,8 +30,8 @@ const longestWaitMs = 10 * 60_000;
 const stallMs = 60 * 60_000;
 
 /**
- * On each tick of the schedule, has all work read and then reports what has changed. Once a day it works out anew what
- * is due.
+ * On each tick of the schedule it asks for all readings of work, and then reports what has changed. Each night it also
+ * computes again what is due.
  */
 export function createReportWorker(ctx: Context, onAnswer: OnAnswer): Loop {
   const { logger, clock } = ctx;
@@ -51,34 +50,31 @@ export function createReportWorker(ctx: Context, onAnswer: OnAnswer): Loop {
   });
 }
 
-/** The first instance asks for the readings of a tick. Several missed ticks become one. */
+/** The first instance asks for the readings of a tick. Several missed ticks are one. */
 async function wantTick(ctx: Context): Promise<void> {
   const { database, config, clock } = ctx;
   const now = clock.now();
   const tick = lastTick(config.usage.schedule, now);
   if ((await readSetting(database.kysely, 'usage_tick')) === tick) return;
-  const all = [...(await listWorkScopes(ctx)).values()];
+  const all = await listWorkScopes(ctx);
   const isFirst = await inTransaction(database, async (tx) => {
     await keepSetting(tx, 'usage_tick', tick);
     await keepSetting(tx, 'usage_reported_tick', tick);
     if (!(await raiseSetting(tx, 'usage_tick', tick))) return false;
-    // In one transaction with the tick: otherwise another instance would find nothing due, and report old work.
+    // In one transaction with the tick, or another instance would find no reading due and report old work.
     await wantScopes(tx, all, toInstant(now));
     return true;
   });
   if (isFirst) ctx.wake('work');
 }
 
-/** Reports once everything was read that can be; one instance does it. */
+/** One instance reports, once everything was read that can be. */
 async function reportTick(ctx: Context, onAnswer: OnAnswer, signal: AbortSignal, beat: () => void): Promise<void> {
   const { database, installs, clock } = ctx;
-  const { kysely } = database;
-  const [wanted, reported] = [
-    await readSetting(kysely, 'usage_tick'),
-    await readSetting(kysely, 'usage_reported_tick'),
-  ];
+  const wanted = await readSetting(database.kysely, 'usage_tick');
+  const reported = await readSetting(database.kysely, 'usage_reported_tick');
   if (wanted === undefined || reported === undefined || wanted <= reported) return;
-  // Counted from the request and not from the tick, which may be long over after a pause.
+  // From when the readings were asked for: after a pause the tick may be long past.
   const dueSince = instantIn(clock, -longestWaitMs);
   if ((await countDueScopes(ctx, toInstant(clock.now()), dueSince)) > 0) return;
   const isOurs = await inTransaction(database, (tx) => raiseSetting(tx, 'usage_reported_tick', wanted));
@@ -100,12 +96,12 @@ async function recountTonight(ctx: Context, day: string, signal: AbortSignal, be
 }
 
 const againMs = 60_000;
-/** After this time the schedule reports the work. */
+/** After this time, the work is left to the schedule. */
 const longestMs = 60 * 60_000;
 
 /**
- * Reports a final reading as soon as it has ended: all contracts that the trainer worked on in that group. What is
- * seen later is reported by the schedule.
+ * Reports the contracts of a trainer in a group as soon as the final reading before their removal has ended. Work that
+ * is seen later is left to the schedule.
  */
 export function finalReportJob(onAnswer: OnAnswer): JobKind {
   return soleJob('final reports', async (ctx, _job, signal, hold) => {
@@ -114,12 +110,14 @@ export function finalReportJob(onAnswer: OnAnswer): JobKind {
   });
 }
 
-/** @returns false where there is none. Several processes may report it: only one of them sends for a contract. */
+/** @returns false if there is none */
 export async function reportNextFinal(ctx: Context, onAnswer: OnAnswer, signal: AbortSignal): Promise<boolean> {
   const next = await nextFinalReport(ctx, toInstant(ctx.clock.now()));
   if (next !== undefined) await reportFinal(ctx, onAnswer, next, signal);
   return next !== undefined;
 }
+
+type FinalReport = NonNullable<Awaited<ReturnType<typeof nextFinalReport>>>;
 
 async function reportFinal(ctx: Context, onAnswer: OnAnswer, next: FinalReport, signal: AbortSignal): Promise<void> {
   const { clock } = ctx;
@@ -134,7 +132,7 @@ async function reportFinal(ctx: Context, onAnswer: OnAnswer, next: FinalReport, 
   await inTransaction(ctx.database, (tx) => noteReported(tx, next, noted));
 }
 
-/** The contracts on which the trainer worked in that group, past or present. */
+/** The past and present contracts of the trainer in that group. */
 async function contractsOf(ctx: Context, { tool, groupId, trainerId }: FinalReport): Promise<ContractKey[]> {
   const contracts = new Map<string, ContractKey>();
   for (const engagement of await listEngagements(ctx.database, ctx.database.kysely, [trainerId])) {
@@ -156,9 +154,9 @@ const lookEveryMs = 100;
 const readsAtOnce = 4;
 
 /**
- * Reads all work and reports it now: alone, or beside a bridge that may take part of it.
+ * Reads all work and reports it now. A running bridge may do a part of it.
  *
- * @returns also the scopes that could not be read this time. What was seen of them before is reported
+ * @returns also the scopes that could not be read. What was seen of them before is reported
  */
 export async function reportNow(
   ctx: Context,
@@ -169,28 +167,23 @@ export async function reportNow(
   const { clock } = ctx;
   const all = await listWorkScopes(ctx);
   const wantedAt = toInstant(clock.now());
-  await keepScopes(ctx, [...all.values()], wantedAt);
-  await inTransaction(ctx.database, (tx) => wantScopes(tx, [...all.values()], wantedAt));
+  await keepScopes(ctx, all, wantedAt);
+  await inTransaction(ctx.database, (tx) => wantScopes(tx, all, wantedAt));
   await Promise.all(Array.from({ length: readsAtOnce }, () => readAll(ctx, wantedAt, patience)));
-  const unread = (await listScopes(ctx)).filter(
-    ({ nextReadAt, readBeganAt, ...workScope }) =>
-      nextReadAt !== null && (readBeganAt === null || readBeganAt < wantedAt) && !isOver(workScope),
-  );
+  const unread = (await listScopes(ctx)).filter(({ nextReadAt, readBeganAt, goneSince, failingSince }) => {
+    // Without `failingSince` no link leads to the scope any more.
+    const isOver = goneSince !== null && failingSince === null;
+    return nextReadAt !== null && (readBeganAt ?? '') < wantedAt && !isOver;
+  });
   return { installs: await reportUsage(ctx, onAnswer, wanted, patience.signal), unread };
 }
 
-/** The scope is gone, and no link leads to it any more. */
-function isOver({ goneSince, failingSince }: ScopeTrouble): boolean {
-  return goneSince !== null && failingSince === null;
-}
-
-/** A failed reading is not repeated here: it becomes due later, or a bridge repeats it. */
+/** A failed reading is not repeated here: it is due later. */
 async function readAll(ctx: Context, wantedAt: string, { waitMs, signal }: ReportPatience): Promise<void> {
-  const { clock } = ctx;
-  const deadline = instantIn(clock, waitMs);
+  const deadline = instantIn(ctx.clock, waitMs);
   while (!signal.aborted && (await countDueScopes(ctx, wantedAt)) > 0) {
     if (await readNextScope(ctx, signal)) continue;
-    if (toInstant(clock.now()) >= deadline) return;
+    if (toInstant(ctx.clock.now()) >= deadline) return;
     await wait(lookEveryMs, undefined, { signal }).catch(() => undefined);
   }
 }

@@ -10,7 +10,7 @@ import { beginSending, reportIdOf, settleSent } from './ledger-store.ts';
 import type { ReportWanted } from './plan-install.ts';
 import type { PlannedEntry } from './plan-report.ts';
 
-/** What an answer says besides that the usage was accepted; null where it could not be read. */
+/** Called with the budget in an answer; null if it could not be read. */
 export type OnAnswer = (
   ctx: Context,
   of: ContractKey,
@@ -29,7 +29,7 @@ export interface ReportRun {
 export interface SentEntries {
   answered: PlannedEntry[];
   refused: PlannedEntry[];
-  /** Entries that have to be sent again. */
+  /** Entries to send again. */
   left: PlannedEntry[];
   requests: number;
   /** Why sending stopped for this contract, or for the whole install. */
@@ -40,10 +40,9 @@ const batchSize = 100;
 
 /**
  * Sends what is planned for one contract. Between a request and its answer the entries are in doubt in the ledger, so
- * that they are sent again after a crash. A refused request is narrowed down, so that one bad entry does not keep
- * others back.
+ * that they are sent again after a crash. A refused batch is halved, so that one bad entry does not hold up the others.
  *
- * @param hold keeps other senders from this contract; false where another sender has begun
+ * @param hold keeps other senders from this contract; false if another sender has begun
  */
 export async function sendUsage(
   run: ReportRun,
@@ -67,7 +66,7 @@ export async function sendUsage(
   return sent;
 }
 
-/** @returns why not, or null */
+/** @returns the error, or null */
 async function sendBatch(
   { ctx, onAnswer, signal }: ReportRun,
   reportUsage: NonNullable<Source['reportUsage']>,
@@ -80,20 +79,13 @@ async function sendBatch(
   const settle = (result: SendResult) => settleSent(ctx, batch, sentAt, { result, now: toInstant(ctx.clock.now()) });
   let budget: Budget | null;
   try {
-    const listeners = {
-      onUnheard() {
-        heard.isRepeated = true;
-      },
-      onRequestId(requestId: string) {
-        heard.requestId = requestId;
-      },
-    };
-    const entries = batch.map(toUsageEntry);
-    ({ budget } = await reportUsage(of.contractId, entries, signal, listeners));
+    ({ budget } = await reportUsage(of.contractId, batch.map(toUsageEntry), signal, {
+      onUnheard: () => Object.assign(heard, { isRepeated: true }),
+      onRequestId: (requestId) => Object.assign(heard, { requestId }),
+    }));
   } catch (thrown) {
     const error = toAppError(thrown);
-    const { isRepeated } = heard;
-    if (hasNotArrived(error)) await settle({ ...toResult(error, batch.length), isRepeated });
+    if (hasNotArrived(error)) await settle({ ...toResult(error, batch.length), isRepeated: heard.isRepeated });
     return error;
   }
   await settle({ ...heard, state: 'answered', status: null, message: null });
@@ -101,7 +93,7 @@ async function sendBatch(
   return null;
 }
 
-/** Every count that a source has, including zeros: the marketplace keeps a count that is left out. */
+/** With every count that a source has, zeros too: the marketplace keeps a count that is left out. */
 function toUsageEntry(entry: PlannedEntry): UsageEntry {
   const { seconds, tasks, labels } = entry.counts;
   return {
@@ -114,7 +106,7 @@ function toUsageEntry(entry: PlannedEntry): UsageEntry {
   };
 }
 
-/** The answer says that nothing was stored. Without an answer, or with a server error, this is not known. */
+/** Whether the answer says that nothing was stored. Without an answer, or after a server error, that is unknown. */
 function hasNotArrived({ status }: AppError): boolean {
   return status !== undefined && status >= 400 && status < 500 && status !== 408;
 }
@@ -124,14 +116,14 @@ function isOfOneEntry({ status }: AppError): boolean {
 }
 
 /**
- * 404: the contract is no longer linked; 409: no trainer is hired. Both may be different tomorrow. What concerns the
- * whole install (401, 403, 429) is no refusal of an entry.
+ * 404: the contract is no longer linked; 409: no trainer is hired. Both may change. Errors of the whole install (401,
+ * 403, 429) do not refuse an entry.
  */
 function isRefusal(error: AppError): boolean {
   return isOfOneEntry(error) || error.status === 404 || error.status === 409;
 }
 
-/** Of several entries that are refused together, some may be good. */
+/** If several entries are refused together, some may be good. */
 function toResult(error: AppError, size: number): Omit<SendResult, 'isRepeated'> {
   const { status = null, requestId = null } = error;
   const isFinal = isRefusal(error) && !(isOfOneEntry(error) && size > 1);

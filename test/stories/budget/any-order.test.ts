@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { takeReading } from '../../../src/budget/keep-budget.ts';
+import { applyReading } from '../../../src/budget/keep-budget.ts';
 import type { Row } from '../../../src/db/schema.ts';
 import type { BudgetNotice } from '../../../src/domain/notice.ts';
 import { noBudget, toBudget } from '../../support/budgets.ts';
@@ -35,9 +35,9 @@ function noticesOf(readings: readonly Reading[], repeatMs: number | null): Dated
     const budget = toBudget(one.state, { fundedVolume: one.fundedVolume });
     const key = { install: 'acme', contractId: 'cmc1' };
     const rules = { now: new Date(at), repeatMs };
-    const taken = takeReading(row, { ...key, budget, askedAt }, rules);
-    row = taken.row;
-    if (taken.notice !== null) notices.push({ ...taken.notice, at });
+    const change = applyReading(row, { ...key, budget, askedAt }, rules);
+    row = change.row;
+    if (change.notice !== null) notices.push({ ...change.notice, at });
   };
   for (const { at, ...one } of arrivals) take(one, at);
   // What was asked for last is found again when all is quiet.
@@ -63,7 +63,7 @@ const readings = fc.uniqueArray(reading, {
 const repeatMs = fc.constantFrom(null, dayMs, 7 * dayMs);
 
 describe('readings in any order of arrival', () => {
-  it('lead to a last notice of the final state', () => {
+  it('end with a notice of the final state', () => {
     fc.assert(
       fc.property(readings, repeatMs, (all, every) => {
         const notices = noticesOf(all, every);
@@ -74,7 +74,7 @@ describe('readings in any order of arrival', () => {
     );
   });
 
-  it('never lead to the same notice before it is to be repeated', () => {
+  it('never repeat a notice early', () => {
     fc.assert(
       fc.property(readings, repeatMs, (all, every) => {
         const notices = noticesOf(all, every);

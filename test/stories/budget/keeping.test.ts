@@ -39,7 +39,7 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
     return only;
   }
 
-  it('counts when it was asked for later than the one that is known', async () => {
+  it('counts if its request is later than that of the stored one', async () => {
     await keep('LOW', '2026-03-15T12:00:02.000Z', 30);
     await keep('DEPLETED', '2026-03-15T12:00:01.999Z', 10);
     expect(await row()).toMatchObject({ state: 'low', fundedVolume: 30 });
@@ -53,7 +53,7 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
     expect(await world.noticed()).toEqual(['budget.low', 'budget.depleted']);
   });
 
-  it('is noticed once where another instance takes it at the same time', async () => {
+  it('leads to one notice if two instances store it at the same time', async () => {
     await keep('OK');
     const ctx = world.open();
     const others: Promise<unknown>[] = [];
@@ -79,7 +79,7 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
     expect(alerts).toMatchObject([{ install: 'acme', contractId, notice: 'budget.low' }]);
   });
 
-  it('counts as noticed only together with its notice', async () => {
+  it('is marked as noticed only together with its notice', async () => {
     await database.kysely.schema.alterTable('notice').renameTo('elsewhere').execute();
     await expect(keep('LOW')).rejects.toThrow('notice');
     await database.kysely.schema.alterTable('elsewhere').renameTo('notice').execute();
@@ -89,7 +89,7 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
     expect(await world.noticed()).toEqual(['budget.low']);
   });
 
-  it('is noticed again while it stays so, and warned of in the log once', async () => {
+  it('leads to repeated notices while it lasts, and to one warning in the log', async () => {
     const pass = async (ms: number) => {
       world.engine.clock.advance(ms);
       await keep('LOW', world.engine.clock.now().toISOString());
@@ -104,7 +104,7 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
     expect(alerts).toHaveLength(1);
   });
 
-  it('is looked at again when what is better will have lasted', async () => {
+  it('is read again when a better state will have lasted', async () => {
     const later = (ms: number) => {
       world.engine.clock.advance(ms);
       return world.engine.clock.now().toISOString();
@@ -125,7 +125,7 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
     expect(await row()).toMatchObject({ nextReadAt: '2026-03-16T13:30:00.000Z' });
   });
 
-  it('comes with the answer to a report of usage, and need not be read then', async () => {
+  it('is taken from the answer to a usage report, and need not be read then', async () => {
     const id = await world.hire(10);
     await world.look();
     world.engine.clock.advance(hourMs);
@@ -144,13 +144,13 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
     expect(await row()).toMatchObject({ state: 'ok', askedAt: '2026-03-15T13:00:00.000Z' });
   });
 
-  it('does not keep usage from being answered where it cannot be kept', async () => {
+  it('does not fail the usage report if it cannot be stored', async () => {
     await database.kysely.schema.alterTable('notice').renameTo('elsewhere').execute();
     await keepAnswer(world.open(), { install: 'acme', contractId: 'cmc1' }, toBudget('LOW'), noon);
-    expect(world.engine.log.text()).toContain('could not be kept');
+    expect(world.engine.log.text()).toContain('Could not store the budget');
   });
 
-  it('is kept from every answer while work is reported', async () => {
+  it('is stored from each answer to a usage report', async () => {
     const usage = await openUsageWorld(database, {}, (_, ...answer) => keepAnswer(world.open(), ...answer));
     await usage.link('signs');
     const { contractId, memberId } = usage.hire();

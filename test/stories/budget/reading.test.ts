@@ -67,7 +67,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     expect(await world.noticed()).toEqual([]);
   });
 
-  it('is read every hour while it runs out, and said to run out once', async () => {
+  it('is read hourly while it is low, and announced once', async () => {
     const id = await world.hire(10);
     await world.work(id, 8);
     expect(await asked()).toEqual([id]);
@@ -91,7 +91,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     });
   });
 
-  it('is read when an event speaks of it, whose word is not taken', async () => {
+  it('is read after an event about it, and the event itself is not trusted', async () => {
     const id = await world.hire();
     await asked();
     pass(minuteMs);
@@ -104,7 +104,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     expect(await world.noticed()).toEqual([]);
   });
 
-  it('is read again where an event came in while it was being read', async () => {
+  it('is read again if an event came in during the reading', async () => {
     const id = await world.hire();
     world.front.meddle(async () => {
       world.front.meddle();
@@ -120,7 +120,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     expect(row?.askedAt).toBe('2026-03-15T12:01:00.000Z');
   });
 
-  it('is not read once the contract is over, and is when it goes on after all', async () => {
+  it('is not read after the contract ended, and is read if the contract turns out to go on', async () => {
     const [ended, other] = [await world.hire(), await world.hire()];
     await asked();
     world.market.sandbox.endContract(ended);
@@ -131,7 +131,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     expect(rows.find((row) => row.contractId === ended)?.nextReadAt).toBeNull();
   });
 
-  it('is not read while it is not linked, and is as soon as it is again', async () => {
+  it('is not read while the contract is not linked, and is read once it is again', async () => {
     const id = await world.hire();
     await asked();
     world.market.sandbox.removeLink(link);
@@ -160,7 +160,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     expect(await asked()).toEqual([]);
   });
 
-  it('is looked for tomorrow where it was not found, or when there is word of it', async () => {
+  it('is read again tomorrow if it was not found, or when there is evidence of it', async () => {
     const id = await world.hire();
     const notFound = { status: 404, body: { error: 'no', code: 'NOT_FOUND' } };
     world.front.meddle(() => notFound);
@@ -181,7 +181,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
   it.each([
     [401, 'UNAUTHORIZED'],
     [403, 'FORBIDDEN'],
-  ])('waits with all others of the install where a token is refused: %i', async (status, code) => {
+  ])('waits with all others of the install if the token is refused: %i', async (status, code) => {
     const ids = [await world.hire(), await world.hire()].sort();
     world.front.meddle(() => ({ status, body: { error: 'no', code } }));
     await world.look();
@@ -199,7 +199,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
   it.each([
     [429, 'RATE_LIMITED'],
     [503, 'INTERNAL_ERROR'],
-  ])('waits for as long as it is asked to: %i', async (status, code) => {
+  ])('waits as long as the marketplace asks: %i', async (status, code) => {
     const id = await world.hire();
     const headers = { 'retry-after': '60' };
     world.front.meddle(() => ({ status, headers, body: { error: 'later', code } }));
@@ -214,7 +214,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     expect(world.front.asked()).toEqual([`/contracts/${id}/budget`]);
   });
 
-  it('keeps back no other one by an answer that makes no sense', async () => {
+  it('does not hold up others by an invalid answer', async () => {
     const ids = [await world.hire(), await world.hire()].sort();
     world.front.meddle(({ path }) => (path.includes(ids[0] ?? '') ? { body: [] } : undefined));
     await world.look();
@@ -227,7 +227,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     expect(await asked()).toEqual([ids[0]]);
   });
 
-  it('is read by one of several instances, one request of an install at a time', async () => {
+  it('is read by one of several instances, with one request of an install at a time', async () => {
     const ids = [];
     for (let count = 0; count < 8; count += 1) ids.push(await world.hire());
     let [underWay, most] = [0, 0];
@@ -247,7 +247,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     expect(most).toBe(1);
   });
 
-  it('is read while another install does not answer, which is asked again after a stop', async () => {
+  it('is read while another install does not answer, which is asked again after a restart', async () => {
     const id = await world.hire();
     await world.engine.apply([fullEvent({ type: 'contract.started' })], 'globex');
     const { sources } = world.open();
@@ -273,7 +273,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     expect(await listFailingJobs(world.engine, 1)).toEqual([]);
   });
 
-  it('is found to be due among more contracts than one page has', async () => {
+  it('is found among more contracts than fit on a page', async () => {
     const { kysely } = world.engine.database;
     await world.hire();
     const [contract] = await kysely.selectFrom('contract').selectAll().execute();

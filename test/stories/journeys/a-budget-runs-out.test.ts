@@ -124,7 +124,7 @@ describeAnyDialect('a budget that runs out', (dialect) => {
     expect(logged).toEqual(['budget.low', 'budget.depleted']);
   });
 
-  it('is reported where the work was done elsewhere, and only an event says so', async () => {
+  it('is announced if the work was done elsewhere, and only an event says so', async () => {
     const job = await openJob(dialect);
     const { customer, clock, work, received, budgetOf } = job;
     const { contractId } = await job.hire(10);

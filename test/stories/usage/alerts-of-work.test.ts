@@ -22,7 +22,7 @@ describeAnyDatabase('trouble with work', (openFresh) => {
     tool.items.set('signs', items.set(id, { memberId, seconds, labels: 1, at }));
   }
 
-  it('is announced when it is new, not with every run, and again after a day if it has grown', async () => {
+  it('is announced when it is new, not on each run, and again after a day if it has grown', async () => {
     const world = await openWork();
     const { engine, read, report, hired, alerting } = world;
     const announced = async () => {
@@ -45,7 +45,7 @@ describeAnyDatabase('trouble with work', (openFresh) => {
     expect(await announced()).toEqual(['raised', 'raised']);
   });
 
-  it('is announced again when it comes back after it was over', async () => {
+  it('is announced again if it returns', async () => {
     const world = await openWork();
     const { engine, tool, read, report, hired, alerting } = world;
     work(world, 'a', hired.memberId, 3600);

@@ -41,7 +41,7 @@ describeAnyDatabase('an account with 500 tasks from before', (openFresh) => {
     };
   }
 
-  it('that was read before the contract began has none of them reported, and all that came since', async () => {
+  it('reports only the tasks since, if it was read before the contract began', async () => {
     const { show, hire, tasks, held } = await openTotals();
     await show(480);
     await show(500);
@@ -51,7 +51,7 @@ describeAnyDatabase('an account with 500 tasks from before', (openFresh) => {
     expect([tasks(), await held()]).toEqual([12, []]);
   });
 
-  it('that was never read before has them held, and what came since is sent', async () => {
+  it('holds them and sends what came since, if it was never read before', async () => {
     const { show, hire, tasks, held } = await openTotals();
     await hire();
     expect(await show(500)).toMatchObject({ outcome: 'held', sent: 0, held: 1 });
@@ -59,7 +59,7 @@ describeAnyDatabase('an account with 500 tasks from before', (openFresh) => {
     expect([tasks(), await held()]).toEqual([12, ['500 first_total held']]);
   });
 
-  it('that was never read before has them sent where an operator assigns them', async () => {
+  it('sends them if it was never read before and an operator assigns them', async () => {
     const { show, hire, tasks, held, decide, engine } = await openTotals();
     await hire();
     await show(500);
@@ -71,7 +71,7 @@ describeAnyDatabase('an account with 500 tasks from before', (openFresh) => {
     expect(tasks()).toBe(513);
   });
 
-  it('that was never read before has them paid by no contract where an operator discards them', async () => {
+  it('never sends them if it was never read before and an operator discards them', async () => {
     const { show, hire, tasks, held, decide } = await openTotals();
     await hire();
     await show(500);

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { checkUsage } from '../../../src/usage/due/check-usage.ts';
 import { decideHeld, decideLate } from '../../../src/usage/due/decide-held.ts';
+import { showUsage } from '../../../src/usage/due/show-usage.ts';
 import { listUsageTroubles } from '../../../src/usage/due/trouble-store.ts';
 import { countImport } from '../../../src/usage/import/import-file.ts';
 import { previewReport } from '../../../src/usage/report/plan-install.ts';
-import { showUsage } from '../../../src/usage/show/show-usage.ts';
 import { type OneWorker, openOneWorker } from '../../support/one-worker.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { prepareLines } from '../../usage/import/import-harness.ts';
@@ -50,7 +50,7 @@ describeAnyDatabase('held work', (openFresh) => {
     }
   });
 
-  it('that is assigned on day 15 is sent with the next report, once', async () => {
+  it('is sent once, with the next report, if it is assigned on day 15', async () => {
     const world = await openTwoContracts();
     const { live, decide, reported, report, held, contractId, second } = world;
     await live('2026-04-16T10:00:00.000Z');
@@ -63,7 +63,7 @@ describeAnyDatabase('held work', (openFresh) => {
     expect(await report()).toMatchObject({ outcome: 'clean', requests: 0 });
   });
 
-  it('that was assigned to one contract and is assigned to the other moves there, and is paid once', async () => {
+  it('moves and is paid once if it is assigned to another contract later', async () => {
     const world = await openTwoContracts();
     const { live, decide, reported, readAndReport, contractId, second, work, setClock, end } = world;
     await decide(contractId);
@@ -84,7 +84,7 @@ describeAnyDatabase('held work', (openFresh) => {
     ]);
   });
 
-  it('keeps its day from being closed and lowered, until it is decided', async () => {
+  it('keeps its day from being closed or lowered until it is decided', async () => {
     const world = await openOneWorker(await openFresh(), '2026-04-01T14:00:00.000Z');
     const { work, live, engine, tool, decide, reported, readAndReport, contractId } = world;
     work('before', 14_400, { at: '2026-04-01T07:00:00.000Z' });
@@ -125,7 +125,7 @@ describeAnyDatabase('held work', (openFresh) => {
     },
   );
 
-  it('of more than 24 hours is not assigned, and that is said', async () => {
+  it('is not assigned if it is more than 24 hours, and the answer says so', async () => {
     const world = await openOneWorker(await openFresh(), '2026-04-01T09:00:00.000Z');
     const { setClock, work, readAndReport, decide, contractId, held, engine } = world;
     setClock('2026-04-01T10:00:00.000Z');
@@ -137,7 +137,7 @@ describeAnyDatabase('held work', (openFresh) => {
     expect([await engine.rows('usageDecision'), await engine.rows('audit')]).toEqual([[], []]);
   });
 
-  it('that would make a day of more than 24 hours is not assigned, and the rest of the day stays as it is', async () => {
+  it('is not assigned if the day would exceed 24 hours, and the rest of the day does not change', async () => {
     const world = await openOneWorker(await openFresh(), '2026-04-01T14:00:00.000Z');
     const { setClock, work, readAndReport, decide, contractId, held, reported } = world;
     setClock('2026-04-01T15:00:00.000Z');
@@ -150,7 +150,7 @@ describeAnyDatabase('held work', (openFresh) => {
     expect([reported(), await readAndReport()]).toMatchObject([{ '2026-04-01': 40_000 }, { held: 1 }]);
   });
 
-  it('that is discarded is listed, is not paid, and is sent where that is taken back and it is assigned', async () => {
+  it('is listed and not paid if it is discarded, and sent if that is taken back and it is assigned', async () => {
     const world = await openTwoContracts();
     const { live, decide, takeBack, held, readAndReport, reported, contractId, second, engine } = world;
     await decide(null);
@@ -173,7 +173,7 @@ describeAnyDatabase('held work', (openFresh) => {
     await expect(takeBack().then(() => takeBack())).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  it('of a day that was reported before says that it was discarded, and not that it is seen no more', async () => {
+  it('is called discarded, not unseen, if its day was reported before', async () => {
     const world = await openOneWorker(await openFresh(), '2026-04-01T09:00:00.000Z');
     const { setClock, work, edit, readAndReport, decide, reported, ctx, contractId, live } = world;
     setClock('2026-04-01T10:00:00.000Z');
@@ -191,7 +191,7 @@ describeAnyDatabase('held work', (openFresh) => {
     }
   });
 
-  it('is not decided by an id that is not listed, or for a contract that it cannot be of', async () => {
+  it('is not decided for an unknown id, or for a contract that it cannot belong to', async () => {
     const { decide, ctx, takeBack } = await openTwoContracts();
     await expect(decide('other')).rejects.toMatchObject({ code: 'invalid' });
     await expect(takeBack()).rejects.toMatchObject({ code: 'not_found' });

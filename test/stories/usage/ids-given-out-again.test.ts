@@ -53,7 +53,7 @@ describeAnyDatabase('work under an id that a restored tool gave to another accou
     );
   }
 
-  it('is not reported as theirs, and what was reported of them is not lowered', async () => {
+  it('is not reported as theirs, and does not lower their days', async () => {
     world.tool.emails.set(first.memberId, employee);
     for (const item of ['a', 'b']) world.tool.items.get('signs')?.delete(item);
     work('e', first.memberId);
@@ -61,7 +61,7 @@ describeAnyDatabase('work under an id that a restored tool gave to another accou
     expect(consumed()).toEqual([two, two]);
   });
 
-  it('has the membership looked at', async () => {
+  it('makes Gangway look at the membership', async () => {
     world.tool.emails.set(first.memberId, employee);
     work('e', first.memberId);
     await world.read();
@@ -70,14 +70,14 @@ describeAnyDatabase('work under an id that a restored tool gave to another accou
     expect(due.map(({ trainerId }) => trainerId)).toEqual([first.trainerId]);
   });
 
-  it('lowers nothing where the new one has done no work', async () => {
+  it('lowers nothing if the other account has no work', async () => {
     world.tool.emails.set(first.memberId, employee);
     for (const item of ['a', 'b']) world.tool.items.get('signs')?.delete(item);
     await readAndReport();
     expect(consumed()).toEqual([two, two]);
   });
 
-  it('is kept apart where two trainers have changed ids', async () => {
+  it('is kept apart if two trainers have swapped ids', async () => {
     world.tool.items.get('signs')?.clear();
     world.tool.emails.set(first.memberId, second.email);
     world.tool.emails.set(second.memberId, first.email);

@@ -36,7 +36,7 @@ describeAnyDatabase('a file with faults', (openFresh) => {
     expect(preview.outcomes.refused.lines).toBe(wrong.length);
   });
 
-  it('has an address refused that several on the project have', async () => {
+  it('is refused if several people on the project have the address', async () => {
     const world = await openImportWorld(openFresh);
     const { database } = world.engine;
     const { workEmailDigest } = await database.kysely
@@ -54,7 +54,7 @@ describeAnyDatabase('a file with faults', (openFresh) => {
     expect(await world.prepare([other], { header })).toMatchObject({ id: 2 });
   });
 
-  it('has the later of two lines of one person and day refused, however far apart', async () => {
+  it('is refused at the later of two lines with the same person and day, however far apart', async () => {
     const world = await openImportWorld(openFresh);
     const days = Array.from({ length: 600 }, (_, back) =>
       new Date(Date.UTC(2026, 2, 15) - back * 86_400_000).toISOString().slice(0, 10),
@@ -75,7 +75,7 @@ describeAnyDatabase('a file with faults', (openFresh) => {
     expect(preview.listed.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, index) => index + 2));
   });
 
-  it('with nothing in it is refused', async () => {
+  it('is refused if it is empty', async () => {
     const world = await openImportWorld(openFresh);
     for (const options of [{}, { header: '' }]) {
       const { preview } = await world.prepare([], options);
@@ -83,7 +83,7 @@ describeAnyDatabase('a file with faults', (openFresh) => {
     }
   });
 
-  it('shows exactly the lines that are wrong, whatever is mixed', async () => {
+  it('shows exactly the wrong lines, whatever the mixture', async () => {
     const world = await openImportWorld(openFresh);
     const line = fc.oneof(
       fc.constantFrom(...right).map((rest) => ({ kind: 'right', rest })),

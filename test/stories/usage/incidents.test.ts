@@ -35,7 +35,7 @@ describeEachDatabase('usage', (openFresh) => {
   const two = { seconds: 200, tasks: 2, labels: 6 };
   const one = { seconds: 100, tasks: 1, labels: 3 };
 
-  it('is reported once, and nothing is sent where nothing has changed', async () => {
+  it('is reported once, and nothing is sent if nothing has changed', async () => {
     const { report, consumed, requests, first, second, read } = await openWork();
     expect(await report()).toMatchObject({ outcome: 'applied', sent: 2, requests: 2, held: 0 });
     expect([consumed(first.contractId), consumed(second.contractId)]).toEqual([two, two]);
@@ -44,7 +44,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(requests).toHaveLength(2);
   });
 
-  it('of two links of one job is added up for the one contract', async () => {
+  it('is added up over two links of one job', async () => {
     const world = await openWork();
     await world.link('lamps');
     await world.learn();
@@ -57,7 +57,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(world.consumed(world.second.contractId)).toEqual(two);
   });
 
-  it('is lowered by what was deleted, once everything was read', async () => {
+  it('is lowered by a deletion after a complete reading', async () => {
     const { report, read, tool, consumed, first } = await openWork();
     await report();
     tool.items.get('signs')?.delete('a');
@@ -68,7 +68,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(consumed(first.contractId)).toEqual(one);
   });
 
-  it('stays reported where its task was deleted, however much that is', async () => {
+  it('stays reported if its task was deleted, however much it is', async () => {
     const { report, read, tool, consumed, first, second } = await openWork();
     await report();
     tool.deleteTasks('signs', 'a', 'b', 'c');
@@ -81,7 +81,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(consumed(second.contractId)).toEqual(one);
   });
 
-  it('is lowered by tasks that were deleted, where that is configured', async () => {
+  it('is lowered by deleted tasks if that is configured', async () => {
     const world = await openWork({ deletedTasks: 'lower' });
     const { report, read, tool, consumed, first } = world;
     await report();
@@ -91,7 +91,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(consumed(first.contractId)).toEqual({ seconds: 0, tasks: 0, labels: 0 });
   });
 
-  it('stays reported where the tool does not say whether its task is there', async () => {
+  it('stays reported if the tool does not say whether its task exists', async () => {
     const { report, read, tool, consumed, first } = await openWork();
     await report();
     tool.tellsTasks = false;
@@ -101,7 +101,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(consumed(first.contractId)).toEqual(two);
   });
 
-  it('is lowered to an explicit zero where all of it was deleted', async () => {
+  it('is lowered to an explicit zero if all of it was deleted', async () => {
     const { report, read, tool, consumed, requests, first } = await openWork();
     await report();
     for (const id of ['a', 'b']) tool.items.get('signs')?.delete(id);
@@ -111,7 +111,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(requests.at(-1)?.entries).toMatchObject([{ totalSeconds: 0, tasksCompleted: 0, labelsCompleted: 0 }]);
   });
 
-  it('is lowered to zero where the file with it is taken back', async () => {
+  it('is lowered to zero if its import is undone', async () => {
     const { report, consumed, ctx, engine, first } = await openWork();
     await engine.database.kysely.updateTable('contract').set({ startDate: null }).execute();
     const yesterday = new Date(engine.clock.now().getTime() - 24 * hourMs).toISOString().slice(0, 10);
@@ -124,7 +124,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(consumed(first.contractId)).toEqual(two);
   });
 
-  it('of a truncated export changes nothing', async () => {
+  it('does not change after a truncated export', async () => {
     const { report, read, tool, consumed, ctx, first, second } = await openWork();
     await report();
     tool.breaksAfter = 1;
@@ -134,7 +134,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect([consumed(first.contractId), consumed(second.contractId)]).toEqual([two, two]);
   });
 
-  it('of a trainer whose account was deleted stays', async () => {
+  it('stays if the account was deleted', async () => {
     const { report, read, tool, consumed, first } = await openWork();
     await report();
     for (const id of ['a', 'b']) tool.items.get('signs')?.delete(id);
@@ -144,7 +144,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(consumed(first.contractId)).toEqual(two);
   });
 
-  it('of a trainer who was removed stays, also when they are let in again', async () => {
+  it('stays after the trainer was removed, also if they are let in again', async () => {
     const { engine, report, read, learn, tool, consumed, sandbox, jobId, first } = await openWork();
     await report();
     sandbox.endContract(first.contractId);
@@ -160,7 +160,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(consumed(first.contractId)).toEqual(two);
   });
 
-  it('is sent again where the answer was lost, and once more in case it arrives late', async () => {
+  it('is sent again if the answer was lost, and once more in case the request arrives late', async () => {
     const world = await openWork();
     const { engine, report, read, consumed, fates, first } = world;
     fates.push('lost');
@@ -180,7 +180,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(await report()).toMatchObject({ outcome: 'clean' });
   });
 
-  it('stays in doubt when a second answer comes before the lost request does', async () => {
+  it('stays in doubt if a second answer comes before the lost request arrives', async () => {
     const world = await openWork();
     const { engine, report, read, consumed, fates, first } = world;
     const { contractId } = first;
@@ -212,7 +212,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect([consumed(first.contractId), consumed(second.contractId)]).toEqual([two, two]);
   });
 
-  it('holds what a run would lower too much, and sends the rest', async () => {
+  it('is held if a run would lower too much, and the rest is sent', async () => {
     const world = await openWork({ maxLoweredFraction: 0.2 });
     const { report, read, tool, consumed, first, second, engine } = world;
     await report();
@@ -229,7 +229,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(consumed(first.contractId)).toEqual({ seconds: 0, tasks: 0, labels: 0 });
   });
 
-  it('of a held lowering stays held although new days make it a small part', async () => {
+  it('stays held if it would be lowered, even after new days make it a small part', async () => {
     const world = await openWork({ maxLoweredFraction: 0.4 });
     const { report, read, tool, consumed, first, second, engine } = world;
     await report();
@@ -253,7 +253,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(await report()).toMatchObject({ outcome: 'clean', held: 0 });
   });
 
-  it('of a held lowering is let go when it rises again, and counts until then', async () => {
+  it('is released from the brake when it rises again, and counts until then', async () => {
     const world = await openWork({ maxLoweredFraction: 0.5 });
     const { report, read, tool, consumed, first, second, engine } = world;
     await report();
@@ -273,7 +273,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(consumed(first.contractId)).toEqual(one);
   });
 
-  it('is sent without the one entry that the marketplace refuses', async () => {
+  it('is sent without an entry that the marketplace refuses', async () => {
     const world = await openWork();
     const { engine, report, read, consumed, sandbox, jobId } = world;
     const trainers = Array.from({ length: 5 }, (_, index) => ({ opentrainUserId: `crew${index}` }));
@@ -306,7 +306,7 @@ describeEachDatabase('usage', (openFresh) => {
     ]);
   });
 
-  it('is read in parts after the first time, with an overlap, and wholly once a day', async () => {
+  it('is read in parts after the first time, with an overlap, and completely once a day', async () => {
     const { engine, read, tool } = await openWork();
     engine.clock.advance(hourMs);
     await read();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { showUsage } from '../../../src/usage/due/show-usage.ts';
 import { listUsageTroubles } from '../../../src/usage/due/trouble-store.ts';
-import { showUsage } from '../../../src/usage/show/show-usage.ts';
 import { openOneWorker } from '../../support/one-worker.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
@@ -32,7 +32,7 @@ describeAnyDatabase('a piece of work of the 1st', (openFresh) => {
     expect(await why()).toEqual(['2026-04-01 late']);
   });
 
-  it('edited on the 21st is sent for the 1st where an operator says so', async () => {
+  it('edited on the 21st is sent for the 1st if an operator says so', async () => {
     const { live, edit, reported, late, readAndReport, decideLate, why } = await openMonth();
     await live('2026-04-21T09:00:00.000Z');
     edit('a', 3010);
@@ -44,7 +44,7 @@ describeAnyDatabase('a piece of work of the 1st', (openFresh) => {
     expect(await readAndReport()).toMatchObject({ outcome: 'clean', requests: 0 });
   });
 
-  it('edited on the 21st is not sent where an operator dismisses that, and is listed again when it is edited again', async () => {
+  it('edited on the 21st is not sent if an operator dismisses it, and is listed after another edit', async () => {
     const { live, edit, reported, late, readAndReport, decideLate, why } = await openMonth();
     await live('2026-04-21T09:00:00.000Z');
     edit('a', 3010);
@@ -66,7 +66,7 @@ describeAnyDatabase('a piece of work of the 1st', (openFresh) => {
     expect([reported(), await late()]).toEqual([{ '2026-04-01': 3000, '2026-04-10': 10 }, []]);
   });
 
-  it('edited to less on the 21st is listed, and lowered where an operator sends it', async () => {
+  it('edited to less on the 21st is listed, and lowered if an operator sends it', async () => {
     const { live, edit, reported, late, readAndReport, decideLate, read, report } = await openMonth();
     await live('2026-04-21T09:00:00.000Z');
     edit('a', 2000);
@@ -78,7 +78,7 @@ describeAnyDatabase('a piece of work of the 1st', (openFresh) => {
     expect(reported()).toEqual({ '2026-04-01': 2000 });
   });
 
-  it('deleted on the 21st, on a task whose work the tool lists whole, is listed, and lowered where an operator sends it', async () => {
+  it('deleted on the 21st in a task that the tool lists completely is listed, and lowered if an operator sends it', async () => {
     const { live, tool, reported, late, readAndReport, decideLate, read, report } = await openMonth();
     tool.listsWholeTasks = true;
     await live('2026-04-21T09:00:00.000Z');

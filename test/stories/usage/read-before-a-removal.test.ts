@@ -57,7 +57,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     return receipts.find(({ outcome }) => outcome === 'removed')?.message ?? null;
   }
 
-  it('their work is read, and that is what is reported of them', async () => {
+  it('their work is read and reported', async () => {
     const { engine, isCleared, tool, read, report, consumed, leaving, ctx } = await openEnd();
     expect(await isCleared()).toBe(false);
     expect(await countDueScopes(ctx, toInstant(engine.clock.now()))).toBe(1);
@@ -70,7 +70,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     expect(consumed(leaving.contractId)).toEqual({ seconds: 60, tasks: 1, labels: 2 });
   });
 
-  it('an operator can see what is waited for, and for how long', async () => {
+  it('an operator can see what the removal waits for, and how long', async () => {
     const { engine, isCleared, read, ctx } = await openEnd();
     expect(await isCleared()).toBe(false);
     const latest = (ms: number) => `at ${instantIn(engine.clock, ms)} at the latest`;
@@ -83,7 +83,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     expect(await waits()).toEqual([`once the active contracts of acme have been listed, ${latest(30_000)}`]);
   });
 
-  it('nothing is read while the brake holds the removal, and it is read once an operator approves', async () => {
+  it('their work is read only after an operator approves, if the brake holds the removal', async () => {
     const world = await openUsageWorld(await openFresh());
     const { engine, sandbox } = world;
     await world.link('signs');
@@ -106,7 +106,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     expect(await isCleared()).toBe(true);
   });
 
-  it('five minutes are waited for that, and then it is said that it was not read', async () => {
+  it('Gangway waits five minutes for the reading, and then says that it failed', async () => {
     const { engine, isCleared, tool, read, take } = await openEnd();
     tool.breaksAfter = 0;
     tool.items.set('signs', new Map([['last', { memberId: 'm', seconds: 1, labels: 1, at: '' }]]));
@@ -119,7 +119,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     expect(await take()).toMatch(/could not read the trainer's work before.* in signs \(The export broke off\)\. /);
   });
 
-  it('nothing is said of work that was read after that, but before they were out', async () => {
+  it('Gangway says nothing if the reading came late, but before they were out', async () => {
     const { engine, isCleared, tool, read, take } = await openEnd();
     tool.breaksAfter = 0;
     tool.items.set('signs', new Map([['last', { memberId: 'm', seconds: 1, labels: 1, at: '' }]]));
@@ -148,7 +148,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     return { ...world, lampsJob, atSigns, atLamps, ...watchEnds(world) };
   }
 
-  it('only the work scopes where they may have worked are waited for', async () => {
+  it('Gangway waits only for work scopes where they may have worked', async () => {
     const world = await openTwoProjects();
     const { sandbox, tool, atSigns, learn, isCleared, read, take } = world;
     tool.goneScopes.add('lamps');
@@ -160,7 +160,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     expect(await take()).toBe(null);
   });
 
-  it('a work scope that is gone is named, with the answer of the tool', async () => {
+  it('Gangway names a work scope that is gone, with the answer of the tool', async () => {
     const world = await openTwoProjects();
     const { engine, sandbox, tool, atLamps, learn, isCleared, read, take } = world;
     tool.goneScopes.add('lamps');
@@ -174,7 +174,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     expect(await take()).toMatch(/ in lamps \(There is no lamps\)\. /);
   });
 
-  it('a project that was read when nothing could count there any more is not waited for', async () => {
+  it('Gangway does not wait for a project that was read after its last work could count', async () => {
     const world = await openTwoProjects();
     const { engine, sandbox, tool, atSigns, lampsJob, learn, isCleared, read } = world;
     const trainers = [{ opentrainUserId: atSigns.trainerId }];
@@ -193,7 +193,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     expect(await isCleared()).toBe(true);
   });
 
-  it('nothing is waited for where it refuses to be read, as it did before', async () => {
+  it('Gangway does not wait for a work scope that refused the reading before', async () => {
     const { engine, isCleared, tool, ctx } = await openEnd();
     const { signal } = new AbortController();
     /** The next try, as it is due. */
@@ -218,7 +218,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     expect(await isCleared()).toBe(true);
   });
 
-  it('nothing is waited for in a tool that has no work to read, or where no trainer ever worked', async () => {
+  it('Gangway does not wait for a tool without work to read, or a scope where no trainer ever worked', async () => {
     const { engine, ctx } = await openEnd();
     const stageBy = async (scopeOf: ToolScopeOf) => {
       const [required] = (await loadRequired(ctx, await engine.membershipRows(), scopeOf)).values();

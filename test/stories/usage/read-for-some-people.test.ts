@@ -38,7 +38,7 @@ async function importOf({ kysely }: Database, trainerIds: string[], state: 'coun
 }
 
 describeAnyDatabase('some people after others', (openFresh) => {
-  it('have their work listed without the work of others, however many are asked for', async () => {
+  it('have their work listed without that of others, however many are asked for', async () => {
     const database = await openFresh();
     for (const id of ['t1', 't2', 't3']) await seeIn(database, id);
     await importOf(database, ['t2', 't3', 't4'], 'counted');
@@ -53,7 +53,7 @@ describeAnyDatabase('some people after others', (openFresh) => {
     }
   });
 
-  it('are on contracts of which no others are read, however many are asked for', async () => {
+  it('have only their contracts read, however many are asked for', async () => {
     const engine = createEngine(await openFresh());
     const hires = ['t1', 't2', 't3'].map((trainer, index) =>
       fullEvent({ type: 'contract.started', trainer, contract: 'c1', id: `7${index}` }),

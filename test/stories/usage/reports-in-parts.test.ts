@@ -23,7 +23,7 @@ describeAnyDatabase('what is reported in parts', (openFresh) => {
     return { ...world, contractId, alone };
   }
 
-  it('goes with the least requests: those on one contract together', async () => {
+  it('needs the fewest requests: one for all trainers of a contract', async () => {
     const { report, consumed, requests, contractId, alone } = await openCrowd();
     expect(await report()).toMatchObject({ outcome: 'applied', sent: 38, requests: 9, left: 0 });
     expect(consumed(contractId)).toEqual({ seconds: 1800, tasks: 30, labels: 30 });
@@ -32,7 +32,7 @@ describeAnyDatabase('what is reported in parts', (openFresh) => {
     expect(await report()).toMatchObject({ outcome: 'clean', requests: 0 });
   });
 
-  it('is sent by one of two who report at once', async () => {
+  it('is sent by one of two instances that report at once', async () => {
     const { report, requests } = await openCrowd();
     await Promise.all([report(), report()]);
     expect(requests.filter(({ entries }) => entries.length === 30)).toHaveLength(1);

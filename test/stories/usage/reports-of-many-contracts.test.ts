@@ -9,7 +9,7 @@ import { openUsageWorld } from '../../support/usage-harness.ts';
 const people = tries(20_000);
 const days = 7;
 
-it('counts the days of very many contracts', async () => {
+it('counts the days of many contracts', async () => {
   const world = await openUsageWorld(openForTest(await sqlite.createMigrated()));
   const { engine, report, fates } = world;
   await world.link('signs');

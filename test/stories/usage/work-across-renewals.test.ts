@@ -40,7 +40,7 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
 
   const pieces = (count: number) => ({ seconds: 60 * count, tasks: count, labels: 3 * count });
 
-  it('has what was done since it began, the other what was done before it ended, and neither what was between', async () => {
+  it('gets the work since it began, the other the work before it ended, and neither the work between', async () => {
     const { work, pass, end, renew, learn, read, report, consumed, first, ctx } = await openRenewal();
     work('a');
     await read();
@@ -58,7 +58,7 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
     expect(await listHeld(ctx)).toMatchObject([{ reason: 'after_end', counts: pieces(1) }]);
   });
 
-  it('begins when its event says, before anything was listed', async () => {
+  it('begins when its event says, before any reading', async () => {
     const { engine, ctx } = await openUsageWorld(await openFresh());
     const day = '2026-03-14';
     const said = (type: string, more: Partial<EventWish>) =>
@@ -74,12 +74,12 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
       .insertInto('usageDay')
       .values({ ...key, day, ...counts, isFrozen: false, seenAt: `${day}T20:00:00.000Z` })
       .execute();
-    const { due, held } = await attributeTrainers(ctx, ctx.database.kysely, ['t1']);
+    const { due, held } = await attributeTrainers(ctx, ctx.database.kysely, { trainerIds: ['t1'], fromDay: '' });
     expect(held).toEqual([]);
     expect(due).toMatchObject([{ contractId: 'old', day, counts }]);
   });
 
-  it('takes over what was reported for the other before the renewal was known', async () => {
+  it('takes over work that was reported for the other before the renewal was known', async () => {
     const { work, end, renew, learn, read, report, consumed, first } = await openRenewal();
     work('a');
     end();
@@ -93,7 +93,7 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
     expect([consumed(first), consumed(second)]).toEqual([pieces(1), pieces(1)]);
   });
 
-  it('has what a piece grew by since it began, also where that was done on an earlier day', async () => {
+  it('gets the growth of a piece since it began, also if the piece was done earlier', async () => {
     const world = await openRenewal();
     const { items, work, pass, end, renew, learn, read, report, consumed, engine, first } = world;
     const grow = async (seconds: number) => {
@@ -114,7 +114,7 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
     expect(consumed(second)).toEqual({ seconds: 40, tasks: 0, labels: 0 });
   });
 
-  it('is lowered by what was deleted of it, and so is the other', async () => {
+  it('is lowered by its deleted work, and the other by its own', async () => {
     const { items, work, end, renew, learn, read, report, consumed, first } = await openRenewal();
     for (const id of ['a', 'b']) work(id);
     end();
@@ -150,7 +150,7 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
     return { ...world, second };
   }
 
-  it('begins after a removal, which leaves the other as it was', async () => {
+  it('does not change the other if it begins after a removal', async () => {
     const { consumed, first, second, work, read, report } = await openReturn();
     expect([consumed(first), consumed(second)]).toEqual([pieces(1), pieces(1)]);
     work('c');
@@ -159,7 +159,7 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
     expect([consumed(first), consumed(second)]).toEqual([pieces(1), pieces(2)]);
   });
 
-  it('does not make up for what was taken away of the other since it ended', async () => {
+  it('does not make up for work of the other that was deleted since', async () => {
     const { items, consumed, first, second, work, read, report, ctx } = await openReturn();
     items.delete('a');
     work('c');
@@ -173,7 +173,7 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
     expect([consumed(first), consumed(second)]).toEqual([pieces(0), pieces(2)]);
   });
 
-  it('is kept apart by the days of its own time zone', async () => {
+  it('is separated by the days of its own time zone', async () => {
     const { work, pass, end, renew, learn, read, report, consumed, first } = await openRenewal({
       timeZone: 'Pacific/Kiritimati',
     });

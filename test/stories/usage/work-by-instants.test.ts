@@ -10,7 +10,7 @@ describeAnyDatabase('a contract from 14:00 on', (openFresh) => {
   const day = '2026-04-01';
   const openContract = async () => await openOneWorker(await openFresh(), `${day}T14:00:00.000Z`);
 
-  it('has nothing of 14,400 seconds at 07:00, and all of what is done from its first second on', async () => {
+  it('gets nothing of 14,400 seconds at 07:00, and all work from its first second on', async () => {
     const { work, readAndReport, reported, held, setClock } = await openContract();
     work('early', 14_400, { at: `${day}T07:00:00.000Z` });
     expect(await readAndReport()).toMatchObject({ outcome: 'held', sent: 0, held: 1 });
@@ -22,7 +22,7 @@ describeAnyDatabase('a contract from 14:00 on', (openFresh) => {
     expect([reported(), await held()]).toEqual([{ [day]: 60 }, [`${day} 14405 before_start`]]);
   });
 
-  it('has what a piece grew by since its start, and not what it had before', async () => {
+  it('gets the growth of a piece since its start, and not what it had before', async () => {
     const { work, edit, readAndReport, reported, held, setClock } = await openContract();
     work('a', 3000, { at: `${day}T07:00:00.000Z` });
     await readAndReport();
@@ -32,7 +32,7 @@ describeAnyDatabase('a contract from 14:00 on', (openFresh) => {
     expect([reported(), await held()]).toEqual([{ [day]: 100 }, [`${day} 3000 before_start`]]);
   });
 
-  it('has all of the day of its start where only the day of the work is known', async () => {
+  it('gets the whole day of its start if only the day of the work is known', async () => {
     const world = await openContract();
     await importDays(world, `${day},${world.contractId},3600`, `2026-03-31,${world.contractId},60`);
     expect(await world.readAndReport()).toMatchObject({ sent: 1, held: 1 });
@@ -52,7 +52,7 @@ describeAnyDatabase('a contract that ended at 14:00', (openFresh) => {
     return world;
   }
 
-  it('has what was done until then, and nothing of what was saved a second later or on the day after', async () => {
+  it('gets the work until then, and nothing that was saved a second or a day later', async () => {
     const { work, readAndReport, reported, held, live } = await openEnd();
     work('b', 30, { at: `${day}T14:00:01.000Z` });
     await readAndReport();
@@ -63,7 +63,7 @@ describeAnyDatabase('a contract that ended at 14:00', (openFresh) => {
     expect(await held()).toEqual([`${day} 30 after_end`, '2026-04-03 40 after_end']);
   });
 
-  it('has all of the day of its end where only the day of the work is known, and nothing of the next day', async () => {
+  it('gets the whole day of its end if only the day of the work is known, and nothing of the next day', async () => {
     const world = await openEnd();
     await world.readAndReport();
     world.setClock('2026-04-03T15:00:00.000Z');
@@ -74,7 +74,7 @@ describeAnyDatabase('a contract that ended at 14:00', (openFresh) => {
     expect([world.reported(), await world.held()]).toMatchObject([{ '2026-04-01': 300 }, ['2026-04-03 40 after_end']]);
   });
 
-  it('leaves what was done after it held when another contract begins, until an operator assigns it', async () => {
+  it('leaves later work held when another contract begins, until an operator assigns it', async () => {
     const { work, readAndReport, reported, held, live, hireAgain, decide, setClock } = await openEnd();
     work('b', 30);
     await readAndReport();
@@ -92,7 +92,7 @@ describeAnyDatabase('a contract that ended at 14:00', (openFresh) => {
     expect([reported(), reported(second), await held({ state: 'held' })]).toEqual([{ [day]: 60 }, { [day]: 50 }, []]);
   });
 
-  it('leaves what was done on the day after held when another contract begins a day later', async () => {
+  it('leaves the work of the next day held when another contract begins a day later', async () => {
     const { work, reported, held, live, hireAgain, ctx, contractId } = await openEnd();
     work('b', 30, { at: '2026-04-03T09:00:00.000Z' });
     await live('2026-04-04T09:00:00.000Z');
@@ -105,7 +105,7 @@ describeAnyDatabase('a contract that ended at 14:00', (openFresh) => {
     expect(contracts.map((one) => one.contractId).sort()).toEqual([contractId, second].sort());
   });
 
-  it('shares with the next no day of which only the day is known: all of it is held', async () => {
+  it('shares no day with the next contract if only the day of the work is known: all of it is held', async () => {
     const world = await openEnd();
     world.tool.items.get('signs')?.clear();
     const second = await world.hireAgain();
@@ -136,7 +136,7 @@ describeAnyDatabase('a contract that ended at 14:00', (openFresh) => {
     return { ...world, second, whys };
   }
 
-  it('has what was reported of it move to the next, and be paid once, although that is learned after the day was closed', async () => {
+  it('loses reported work to the next contract, paid once, even if that is learned after the day was closed', async () => {
     const world = await openOneWorker(await openFresh(), '2026-04-01T09:00:00.000Z', { maxLoweredFraction: 0.2 });
     const { sandbox, contractId, setClock, work, live, learn, readAndReport, reported, jobId, trainerId } = world;
     work('a', 60);
@@ -153,7 +153,7 @@ describeAnyDatabase('a contract that ended at 14:00', (openFresh) => {
     expect([reported(), reported(second)]).toEqual([{ '2026-04-01': 60 }, { '2026-04-01': 5 }]);
   });
 
-  it('keeps what was reported of it before its end was known until the rest of the day is decided, and says so', async () => {
+  it('keeps what was reported before its end was known until the rest of the day is decided, and says so', async () => {
     const { reported, second, held, whys, decide, readAndReport } = await openUnknownEnd();
     expect([reported(), reported(second), await held()]).toEqual([
       { '2026-04-01': 95 },
@@ -170,7 +170,7 @@ describeAnyDatabase('a contract that ended at 14:00', (openFresh) => {
     expect((await whys()).filter(([, why]) => why !== null)).toEqual([[null, 'discarded']]);
   });
 
-  it('has what was reported of it too much go to the next, where an operator assigns it', async () => {
+  it('loses overreported work to the next contract if an operator assigns it', async () => {
     const { reported, second, decide, readAndReport, whys } = await openUnknownEnd();
     await decide(second);
     expect(await readAndReport()).toMatchObject({ sent: 2, lowered: 1 });

@@ -69,20 +69,20 @@ it.each([
   expect(attribute([seen(day)], ...candidates).join(', ')).toBe(expected);
 });
 
-it('holds what cannot be right, and cuts nothing off', () => {
+it('holds impossible counts whole', () => {
   expect(attribute([seen('2026-03-11', { seconds: 86_401 })], first)).toEqual(['over_a_day']);
   expect(attribute([seen('2026-03-11', { seconds: 86_400 })], first)).toEqual(['c1 86400']);
   expect(attribute([seen('2026-03-11', { labels: -1 })], first)).toEqual(['negative']);
 });
 
-it('counts work that was taken back as nothing, unless another source has work', () => {
+it('counts withdrawn work as zero, unless another source has work', () => {
   const zero = { ...seen('2026-03-11', { seconds: 0 }, 'import:1'), isTakenBack: true };
   expect(attribute([zero], first)).toEqual(['c1 0']);
   expect(attribute([zero, seen('2026-03-11')], first)).toEqual(['c1 60']);
   expect(attribute([zero])).toEqual([]);
 });
 
-it('holds a day that files name by contract and by project', () => {
+it('holds a day that one file gives by contract and another by project', () => {
   const byContract = {
     ...seen('2026-03-11', {}, 'import:1'),
     workedOn: { by: 'contract', install: 'acme', contractId: 'c1' },
@@ -94,19 +94,19 @@ it('holds a day that files name by contract and by project', () => {
   expect(attribute([byContract, byProject], first)).toEqual(['two_sources', 'two_sources']);
 });
 
-it('holds nothing of work that came to nothing', () => {
+it('holds no work without counts', () => {
   const nothing = seen('2026-03-13', { seconds: 0, tasks: 0, labels: 0 });
   expect(attribute([nothing], first)).toEqual(['c1 0']);
   expect(attribute([nothing])).toEqual([]);
 });
 
-it('counts a source that has nothing for no second one', () => {
+it('ignores a second source without counts', () => {
   const nothing = seen('2026-03-11', { seconds: 0, tasks: 0, labels: 0 });
   expect(attribute([nothing, seen('2026-03-11', {}, 'import:1')], first)).toEqual(['c1 60']);
   expect(attribute([nothing], first)).toEqual(['c1 0']);
 });
 
-it('adds up the work scopes of one contract, and holds all of them when the sum is too much', () => {
+it('adds up the work scopes of a contract, and holds all of them if the sum is more than a day', () => {
   const elsewhere = {
     ...seen('2026-03-11'),
     workedOn: { by: 'scope', tool: 'studio', scope: '8' },
@@ -116,7 +116,7 @@ it('adds up the work scopes of one contract, and holds all of them when the sum 
   expect(attribute([seen('2026-03-11'), much], first)).toEqual(['over_a_day', 'over_a_day']);
 });
 
-it('holds a day that both a tool and an import have work of', () => {
+it('holds a day with work from a tool and an import', () => {
   const imported = seen('2026-03-11', {}, 'import:1');
   expect(attribute([seen('2026-03-11'), imported], first)).toEqual(['two_sources', 'two_sources']);
 });
@@ -131,7 +131,7 @@ function decide(observation: Observation, decision: HeldWorkDecision) {
   });
 }
 
-it('does what an operator has decided, and lists it', () => {
+it("follows an operator's decision, and lists it", () => {
   const observation = seen('2026-03-01');
   expect(decide(observation, { ...decided, contract: null })).toMatchObject({
     due: [],
@@ -143,14 +143,14 @@ it('does what an operator has decided, and lists it', () => {
   });
 });
 
-it('takes back from a contract what was reported of it, then discarded, and then undone', () => {
+it('zeros work that was reported, then discarded, and then undone', () => {
   const undone = { ...seen('2026-03-11', { seconds: 0, tasks: 0, labels: 0 }, 'import:1'), isTakenBack: true };
   const { due, held } = decide(undone, { ...decided, contract: null });
   expect(due).toMatchObject([{ contractId: 'c1', counts: undone.counts }]);
   expect(held).toEqual([]);
 });
 
-it('gives nothing to a contract that had not begun, once what was assigned to it is assigned to another', () => {
+it('gives a contract that had not begun nothing once its assigned work is assigned to another', () => {
   const observation = seen('2026-03-01');
   const { due } = attributeWork([observation], {
     candidatesOf: () => [first, second],
@@ -160,7 +160,7 @@ it('gives nothing to a contract that had not begun, once what was assigned to it
   expect(due.map(({ contractId, counts }) => `${contractId} ${counts.seconds}`)).toEqual(['c2 60', 'c1 0']);
 });
 
-it('holds all the same what an operator assigns and cannot be right', () => {
+it('holds impossible counts even if an operator assigns them', () => {
   const contract = { install: 'acme', contractId: 'c1' };
   for (const [counts, reason] of [
     [{ seconds: -1 }, 'negative'],

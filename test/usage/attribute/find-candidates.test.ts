@@ -49,7 +49,7 @@ describe('the first and the last day of a contract', () => {
     expect(find(run(start, end), timeZone)).toMatchObject({ firstDay, lastDay });
   });
 
-  it('where dates have no time are not cut short by the zone', () => {
+  it('do not depend on the zone if the dates have no time', () => {
     const dates = run('2026-03-10', '2026-03-15');
     expect(find(dates, 'America/New_York')).toMatchObject({ firstDay: '2026-03-09', lastDay: '2026-03-15' });
     expect(find(dates, 'Pacific/Kiritimati')).toMatchObject({ firstDay: '2026-03-10', lastDay: '2026-03-15' });
@@ -86,7 +86,7 @@ describe('the instants of a contract', () => {
     expect(find(known)).toMatchObject({ endsAt: null, lastDay: null });
   });
 
-  it('dates without a time are days', () => {
+  it('are unknown for dates without a time', () => {
     expect(find(run('2026-03-10', '2026-03-15'))).toEqual({
       install: 'acme',
       contractId: 'c1',

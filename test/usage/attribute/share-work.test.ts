@@ -118,19 +118,19 @@ it.each([
   expect(attribute([second], moments)).toBe(expected);
 });
 
-it('holds what was done on the last day of the only contract after its end', () => {
+it('holds work on the last day of the only contract after its end', () => {
   expect(attribute([first], [done('12:00'), done('12:01'), grown('13:00', 40)])).toBe('c1 60 1 3, after_end');
 });
 
-it('gives the only contract a task of which it has a piece, and holds no part of it', () => {
+it('gives the only contract a task if it has a piece of it', () => {
   expect(attribute([second], [done('13:00', 't'), done('15:00', 't')])).toBe('c2 60 1 3, before_start');
 });
 
-it('gives the only contract all of a day on which it begins, where no instants are known', () => {
+it('gives the only contract the whole day on which it begins if no instants are known', () => {
   expect(attribute([second], [], { counts: { seconds: 60, tasks: 1, labels: 3 } })).toBe('c2 60 1 3');
 });
 
-it('splits among three', () => {
+it('splits a day among three contracts', () => {
   const last = contract('c3', '18:00 to ');
   const candidates = [first, contract('c2', '14:00 to 17:00'), last];
   const moments = [...three, done('17:30'), done('18:00')];
@@ -151,7 +151,7 @@ it.each([
   expect(attribute(candidates, moments)).toBe(`${shares}, several_contracts`);
 });
 
-it('holds a day that two contracts share, of which no pieces are known', () => {
+it('holds a day of two contracts without known pieces', () => {
   const counts = { seconds: 60, tasks: 1, labels: 3 };
   expect(attribute([first, second], [], { counts })).toBe('several_contracts');
 });
@@ -164,22 +164,22 @@ it.each([
   expect(attribute([first, second], moments, changes)).toBe('unknown_instants');
 });
 
-it('splits a day that was frozen, as long as its pieces are all there', () => {
+it('splits a frozen day if all its pieces exist', () => {
   expect(attribute([first, second], three, { isFrozen: true })).toBe('c1 60 1 3, c2 60 1 3, after_end');
 });
 
-it('holds more than a day, although no part of it is', () => {
+it('holds more than 24 hours, though no part is', () => {
   const moments = [done('10:00'), grown('11:00', 50_000), grown('15:00', 40_000)];
   expect(attribute([first, second], moments)).toBe('over_a_day');
 });
 
-it('leaves alone what a source does not count', () => {
+it('leaves a count unknown that the source does not have', () => {
   const counts = { seconds: null, tasks: 3, labels: 9 };
   const moments = three.map((one) => ({ ...one, seconds: 0 }));
   expect(attribute([first, second], moments, { counts })).toBe('c1  1 3, c2  1 3, after_end');
 });
 
-it('gives the whole day to the contract that an operator has decided on, and nothing to any other', () => {
+it('gives the whole day to the contract that an operator chose', () => {
   const whole = { contract: { install: 'acme', contractId: 'c1' }, reason: 'unknown_instants' } as const;
   expect(attribute([first, second], three, { isTorn: true }, whole)).toBe('c1 180 3 9, c2 0 0 0');
 });
@@ -197,13 +197,13 @@ it.each([
   expect(attribute([late, second], moments, changes)).toBe(expected);
 });
 
-it('gives a day after the last end to no contract', () => {
+it('holds a day after the last end', () => {
   const counts = { seconds: 60, tasks: 1, labels: 3 };
   const over = contract('c2', '2026-03-14T20:00:00.000Z to 2026-03-14T22:00:00.000Z');
   expect(attribute([late, over], [], { counts })).toBe('after_end');
 });
 
-it('adds what an operator assigns of it to what a contract has anyway', () => {
+it('adds the part that an operator assigns to the share of the contract', () => {
   const contract = { install: 'acme', contractId: 'c2' };
   const observation = toObservation(three);
   const decide = (decision: HeldWorkDecision) =>
@@ -223,7 +223,7 @@ it('adds what an operator assigns of it to what a contract has anyway', () => {
   expect(discarded.held).toMatchObject([{ state: 'discarded', observation: { counts: { seconds: 60 } } }]);
 });
 
-it('holds it once and as a whole where a file tells of each of its contracts, too', () => {
+it('is held once and whole if a file has work of each contract too', () => {
   const whole = toObservation(three);
   const files = ['c1', 'c2'].map((contractId) =>
     toObservation(three, { source: 'import:1', workedOn: { by: 'contract', install: 'acme', contractId } }),
@@ -248,7 +248,7 @@ it('holds it once and as a whole where a file tells of each of its contracts, to
   });
 });
 
-it('says nothing that lowers of a contract that held work may be of', () => {
+it('does not lower a contract that held work may belong to', () => {
   const candidates = [first, second];
   const elsewhere = { workedOn: { by: 'scope', tool: 'studio', scope: '8' } } as const;
   const [torn, whole] = [toObservation(three, { isTorn: true }), toObservation([done('10:00')], elsewhere)];

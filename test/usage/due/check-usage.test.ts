@@ -38,7 +38,7 @@ describeAnyDatabase('a check', (openFresh) => {
     };
   }
 
-  it('names why a day differs, from the first reading to the last decision', async () => {
+  it('says why a day differs, from the first reading to the last decision', async () => {
     const { work, edit, read, report, rows, setClock, fates, engine, sandbox, contractId, trainerId } =
       await openWork();
     const day = '2026-04-01';
@@ -72,7 +72,7 @@ describeAnyDatabase('a check', (openFresh) => {
     expect(await rows()).toEqual([`${day} null 3000 unseen!`]);
   });
 
-  it('names a count that was paid and that no source has any more, beside others that are right', async () => {
+  it('names a paid count that no source has any more, beside correct counts', async () => {
     const { ctx, trainerId, report, rows, check } = await openWork();
     const header = 'workDate,externalProjectId,opentrainUserId,totalSeconds';
     const { id } = await prepareLines(ctx, [`2026-04-01,signs,${trainerId},3600`], { header });
@@ -83,7 +83,7 @@ describeAnyDatabase('a check', (openFresh) => {
     expect(await check()).toMatchObject([{ difference: { seconds: 0, tasks: -18 } }]);
   });
 
-  it('names a day that has not begun in UTC, and finds nothing open in that', async () => {
+  it('names a day that has not begun in UTC, which needs no operator', async () => {
     const { setClock, work, read, rows } = await openWork({ timeZone: 'Pacific/Kiritimati' });
     setClock('2026-04-01T12:00:00.000Z');
     work('a', 60);
@@ -91,7 +91,7 @@ describeAnyDatabase('a check', (openFresh) => {
     expect(await rows()).toEqual(['2026-04-02 60 null not_begun']);
   });
 
-  it('names a lowering that is held, with what too much is paid, and as not sent once more work has raised it', async () => {
+  it('names a held lowering with the overpaid amount, and as not sent after more work has raised it', async () => {
     const { tool, work, read, report, check, rows } = await openWork({ maxLoweredFraction: 0.1 });
     for (const id of ['a', 'b']) work(id, 60);
     await read(true);
@@ -108,7 +108,7 @@ describeAnyDatabase('a check', (openFresh) => {
     expect(await rows()).toEqual(['2026-04-01 660 660 null']);
   });
 
-  it('names discarded work beside work that is paid, and finds nothing open in that', async () => {
+  it('names discarded work beside paid work, which needs no operator', async () => {
     const { work, readAndReport, decide, rows, check } = await openWork();
     work('early', 14_400, { at: '2026-04-01T07:00:00.000Z' });
     work('a', 60);
@@ -119,7 +119,7 @@ describeAnyDatabase('a check', (openFresh) => {
     expect(await check()).toMatchObject([{ difference: { seconds: 0 }, held: { state: 'discarded' } }]);
   });
 
-  it('names work that was reported of one contract, and that another may have as well, as held', async () => {
+  it('names as held the work that was reported for one contract and may belong to another', async () => {
     const { ctx, contractId, trainerId, hireAgain, report, rows, decide } = await openWork();
     const header = 'workDate,externalProjectId,opentrainUserId,totalSeconds';
     const { id } = await prepareLines(ctx, [`2026-04-01,signs,${trainerId},3600`], { header });
@@ -133,7 +133,7 @@ describeAnyDatabase('a check', (openFresh) => {
     expect((await rows()).sort()).toEqual(['2026-04-01 0 null null', '2026-04-01 3600 3600 null']);
   });
 
-  it('names work of a trainer who is on no contract there', async () => {
+  it('names work of a trainer without a contract there', async () => {
     const { work, readAndReport, engine, trainerId, rows, check } = await openWork();
     work('a', 3600);
     await readAndReport();
@@ -145,7 +145,7 @@ describeAnyDatabase('a check', (openFresh) => {
     expect(await check()).toMatchObject([{ install: 'acme' }, { install: '', held: { reason: 'no_contract' } }]);
   });
 
-  it('sums what is due, held and answered, and what is not paid in dollars where the rate is known', async () => {
+  it('sums due, held and answered work, and what is unpaid in dollars if the rate is known', async () => {
     const { work, readAndReport, read, sum, engine, contractId, setClock } = await openWork();
     work('a', 3600);
     await readAndReport();
@@ -161,7 +161,7 @@ describeAnyDatabase('a check', (openFresh) => {
     expect(await sum()).toMatchObject([{ ...expected, usd: 40 }]);
   });
 
-  it('is of one contract, and of some days, where that is wanted', async () => {
+  it('can be limited to a contract and to some days', async () => {
     const { work, readAndReport, check, hire, learn, tool, setClock, contractId } = await openWork();
     work('a', 60);
     const other = hire();
@@ -180,7 +180,7 @@ describeAnyDatabase('a check', (openFresh) => {
     expect(await daysOf({ to: '2026-04-01' })).toEqual(['2026-04-01 60']);
   });
 
-  it('takes long where many trainers are to be worked out first', async () => {
+  it('says that it takes long if many trainers are stale', async () => {
     const { ctx, engine } = await openWork();
     const mark = (count: number) =>
       inTransaction(engine.database, (tx) =>

@@ -23,7 +23,7 @@ describeEachDatabase('a recount', (openFresh) => {
     return { ...world, kysely, stored };
   }
 
-  it('finds nothing to mend in what was worked out, changed work included', async () => {
+  it('corrects nothing after a refresh, also if work has changed since', async () => {
     const { ctx, work, read, stored } = await openWork();
     expect(await recountDue(ctx)).toEqual([]);
     const before = await stored();
@@ -71,7 +71,7 @@ describeEachDatabase('a recount', (openFresh) => {
     expect(await recountDue(ctx)).toEqual([]);
   });
 
-  it('runs each night, and raises an alert where it mended something', async () => {
+  it('runs each night, and raises an alert if it corrected something', async () => {
     const { ctx, engine, kysely, reported } = await openWork();
     startLoops(
       createWorkReader(ctx),

@@ -6,7 +6,7 @@ import { loadDueOf } from '../../../src/usage/due/due-store.ts';
 import { keepDecision } from '../../../src/usage/due/held-store.ts';
 import { refreshDue } from '../../../src/usage/due/refresh-due.ts';
 import { countImport } from '../../../src/usage/import/import-file.ts';
-import { planInstall } from '../../../src/usage/report/plan-install.ts';
+import { planDays } from '../../../src/usage/report/plan-install.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { type OneWorker, openOneWorker } from '../../support/one-worker.ts';
 import { prepareLines } from '../import/import-harness.ts';
@@ -91,7 +91,7 @@ describeEachDatabase('what is due', (openFresh) => {
     ]);
   });
 
-  it('is marked in the transaction that changes what it follows from, and is as it was where that is rolled back', async () => {
+  it('becomes stale in the transaction that changes a source, and not if that is rolled back', async () => {
     const { engine, work, read, stale, hireAgain, end, trainerId, ctx, due } = await openWork(openFresh());
     const marked = [{ trainerId, fromDay: expect.any(String), reopens: false }];
     for (const change of [() => hireAgain(), end]) {
@@ -112,11 +112,11 @@ describeEachDatabase('what is due', (openFresh) => {
     expect([await stale(), await due()]).toEqual([[], before]);
   });
 
-  it('is not sent for a trainer whose mark or whose memberships still wait', async () => {
+  it('is not sent for a stale trainer, or while their memberships have to be derived again', async () => {
     const { engine, ctx, trainerId } = await openWork(openFresh());
     const { database } = engine;
     const planned = async () => {
-      const plans = await Array.fromAsync(planInstall(ctx, 'acme', { installs: ['acme'] }));
+      const plans = await Array.fromAsync(planDays(ctx, { install: 'acme' }));
       return plans.flatMap(({ entries }) => entries.map(({ counts }) => counts.seconds));
     };
     expect(await planned()).toEqual([60]);
@@ -129,7 +129,7 @@ describeEachDatabase('what is due', (openFresh) => {
     expect(await planned()).toEqual([]);
   });
 
-  it('keeps the earliest day of two marks, and that days are to be sent once more', async () => {
+  it('keeps the earliest day of two marks, and that days are to be reopened', async () => {
     const { engine, trainerId, stale } = await openWork(openFresh());
     const mark = (fromDay: string, reopens: boolean) =>
       inTransaction(engine.database, (tx) => markWorkStale(tx, [{ trainerId, fromDay, reopens }]));
@@ -140,7 +140,7 @@ describeEachDatabase('what is due', (openFresh) => {
     expect(await stale()).toEqual([{ trainerId, fromDay: '2026-04-01', reopens: true }]);
   });
 
-  it('is worked out for everyone once a time zone of the configuration changed, and once', async () => {
+  it('is computed again for everyone once after a time zone in the configuration has changed', async () => {
     const { ctx, engine, stale, report, setClock, work, read } = await openWork(openFresh());
     const zoneOf = async () =>
       ((await engine.rows('usageDue')) as { timeZone: string }[]).map(({ timeZone }) => timeZone);
@@ -161,7 +161,7 @@ describeEachDatabase('what is due', (openFresh) => {
     expect(await report()).toMatchObject({ sent: 1 });
   });
 
-  it('is worked out once by several instances at the same time, for more trainers than one transaction takes', async () => {
+  it('is computed once by several instances at the same time, for more trainers than fit in a transaction', async () => {
     const { ctx, engine, hire, learn, tool, setClock, read, stale } = await openWork(openFresh());
     const people = Array.from({ length: 25 }, () => hire());
     await learn();
@@ -174,7 +174,7 @@ describeEachDatabase('what is due', (openFresh) => {
     expect([await stale(), (await engine.rows('usageDue')).length]).toEqual([[], 26]);
   });
 
-  it('that was reported stays in the ledger where nothing of it is seen any more, and is not lowered', async () => {
+  it('stays in the ledger and is not lowered if nothing of it is seen any more', async () => {
     const { engine, report, reported, trainerId, due } = await openWork(openFresh());
     await report();
     await inTransaction(engine.database, async (tx) => {

@@ -8,7 +8,7 @@ import { until } from '../../support/until.ts';
 import { countRows, openImportWorld } from './import-harness.ts';
 
 describeEachDatabase('an import', (openFresh) => {
-  it('counts once it is confirmed, by contract and by project, without any address', async () => {
+  it('counts once it is confirmed, by contract and by project, and stores no address', async () => {
     const world = await openImportWorld(openFresh);
     const { database } = world.ctx;
     const header = 'workDate,contractId,externalProjectId,opentrainUserId,workEmail,totalSeconds,tasksCompleted';
@@ -46,7 +46,7 @@ describeEachDatabase('an import', (openFresh) => {
     expect(JSON.stringify(kept)).not.toMatch(/opentrain\.work/i);
   });
 
-  it('gives way again count by count once it is undone', async () => {
+  it('is undone count by count', async () => {
     const world = await openImportWorld(openFresh);
     const header = 'workDate,contractId,totalSeconds,tasksCompleted';
     await world.take(['2026-03-12,cmc1,1,', '2026-03-13,cmc1,10,1'], { header });
@@ -81,7 +81,7 @@ describeEachDatabase('an import', (openFresh) => {
     expect(listed.map(({ id, state }) => `${id} ${state}`)).toEqual(['2 undone', '1 undone']);
   });
 
-  it('is undone once, and only where it counted', async () => {
+  it('is undone once, and only if it counted', async () => {
     const world = await openImportWorld(openFresh);
     const id = await world.take(['2026-03-13,cmc1,60']);
     await world.undo(id);
@@ -90,7 +90,7 @@ describeEachDatabase('an import', (openFresh) => {
     await expect(world.undo(2)).rejects.toThrow('There is no import 2');
   });
 
-  it('of one install leaves the same ids of another alone', async () => {
+  it('does not change the same ids of another install', async () => {
     const world = await openImportWorld(openFresh);
     await world.take(['2026-03-13,cmc1,60']);
     await world.take(['2026-03-13,cmc1,70'], { install: 'globex' });
@@ -100,7 +100,7 @@ describeEachDatabase('an import', (openFresh) => {
     ]);
   });
 
-  it('is dropped and cleared where a line is wrong, or it broke off, or waited too long', async () => {
+  it('is dropped and cleared if a line is wrong, if it breaks off, or if it waits too long', async () => {
     const world = await openImportWorld(openFresh);
     await world.prepare(['2026-03-13,cmc1,60', '2026-03-14,cmc1,x']);
     const stopped = world.prepare(['2026-03-13,cmc1,60'], { signal: AbortSignal.abort() });
@@ -117,7 +117,7 @@ describeEachDatabase('an import', (openFresh) => {
     await expect(world.count(3)).rejects.toThrow('took too long and was dropped');
   });
 
-  it('that was killed is cleared by a running bridge, more lines than one transaction takes', async () => {
+  it('is cleared by a running bridge after it was killed, also if it has more lines than a transaction takes', async () => {
     const { engine, ctx, prepare } = await openImportWorld(openFresh);
     await prepare(Array.from({ length: 1100 }, (_, back) => `${dayBack(back)},cmc1,60`));
     expect(await countRows(engine)).toEqual([1, 1100]);
@@ -130,7 +130,7 @@ describeEachDatabase('an import', (openFresh) => {
     );
   });
 
-  it('has the work of each of its trainers worked out anew from their first day', async () => {
+  it('makes the due work of each of its trainers stale from their first day', async () => {
     const world = await openImportWorld(openFresh);
     const header = 'workDate,contractId,opentrainUserId,totalSeconds';
     const days = Array.from({ length: 600 }, (_, back) => `${dayBack(back)},cmc2,cmu2,60`);

@@ -23,18 +23,18 @@ function layered(...entries: ImportedEntry[]): string[] {
 }
 
 describe('entries of one trainer, work and day', () => {
-  it('have each count of the latest import that has it', () => {
+  it('have each count from the latest import with it', () => {
     const all = [entry(1, { seconds: 10, labels: 1 }), entry(2, { seconds: 20, tasks: 2 }), entry(3, { tasks: 3 })];
     expect(layered(...all)).toEqual(['import:3 20/3/1']);
     expect(layered(...all.toReversed())).toEqual(['import:3 20/3/1']);
   });
 
-  it('have the counts back that an undone import had replaced', () => {
+  it('have the counts again that an undone import had replaced', () => {
     const all = [entry(1, { seconds: 10, tasks: 1 }), entry(2, { seconds: 20, isUndone: true })];
     expect(layered(...all)).toEqual(['import:1 10/1/null']);
   });
 
-  it('have zeros for the counts that only undone imports had, each for itself', () => {
+  it('have zeros for the counts that only undone imports had', () => {
     const all = [
       entry(1, { seconds: 10 }),
       entry(2, { seconds: 20, tasks: 2, isUndone: true }),
@@ -45,14 +45,14 @@ describe('entries of one trainer, work and day', () => {
     expect(layered(...all.slice(0, 2))).toEqual(['import:1 10/0/null', 'import:2 null/0/null back']);
   });
 
-  it('are of the later import by its number where two began to count at one instant', () => {
+  it('are from the import with the greater number if two began to count at the same time', () => {
     const countedAt = '2026-03-15T12:00:00.000Z';
     expect(layered(entry(2, { seconds: 20, countedAt }), entry(1, { seconds: 10, countedAt }))).toEqual([
       'import:2 20/null/null',
     ]);
   });
 
-  it('are of the import that was counted last, whatever its number', () => {
+  it('are from the import that began to count last, whatever its number', () => {
     const early = entry(2, { seconds: 20, countedAt: '2026-03-15T11:00:00.000Z' });
     expect(layered(early, entry(1, { seconds: 10 }))).toEqual(['import:1 10/null/null']);
   });

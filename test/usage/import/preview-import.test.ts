@@ -23,7 +23,7 @@ async function preview(world: ImportWorld, lines: string[], options?: Parameters
 }
 
 describeEachDatabase('the preview of an import', (openFresh) => {
-  it('says of each line what will be sent, and what will not and why', async () => {
+  it('says for each line what will be sent, or why not', async () => {
     const world = await openImportWorld(openFresh);
     await answer(world, '2026-03-12', 50);
     await answer(world, '2026-03-13', 60);
@@ -48,14 +48,14 @@ describeEachDatabase('the preview of an import', (openFresh) => {
     expect(found.sums).toEqual(['sent 3: 160', 'held 2: 70', 'unchanged 2: 0', 'refused 0: null']);
   });
 
-  it('changes nothing: the work of no trainer is due or stale', async () => {
+  it('makes no work due or stale', async () => {
     const world = await openImportWorld(openFresh);
     await world.prepare(['2026-03-14,cmc1,60']);
     expect(await world.engine.rows('usageDue')).toEqual([]);
     expect(await world.engine.rows('usageStale')).toEqual([]);
   });
 
-  it('says of held work why, and counts it as it is', async () => {
+  it('says why work is held, and counts it', async () => {
     const world = await openImportWorld(openFresh);
     const header = 'workDate,contractId,externalProjectId,opentrainUserId,totalSeconds';
     await world.engine.database.kysely
@@ -80,7 +80,7 @@ describeEachDatabase('the preview of an import', (openFresh) => {
     expect(found.sums).toEqual(['sent 1: 60', 'held 3: 190', 'unchanged 0: null', 'refused 0: null']);
   });
 
-  it('sums up a day once that several lines are of', async () => {
+  it('sums up a day with several lines once', async () => {
     const world = await openImportWorld(openFresh);
     const { kysely } = world.engine.database;
     const another = { install: 'acme', linkId: 'cml-lamps2', externalProjectId: 'lamps2' };
@@ -103,7 +103,7 @@ describeEachDatabase('the preview of an import', (openFresh) => {
     expect(found.sums[0]).toBe('sent 2: 100');
   });
 
-  it('says where a lowering will be held, because the run would lower too much', async () => {
+  it('says that a lowering will be held if the run would lower too much', async () => {
     const world = await openImportWorld(openFresh);
     for (const day of ['2026-03-10', '2026-03-11', '2026-03-12', '2026-03-13', '2026-03-14'])
       await answer(world, day, 60);
@@ -115,7 +115,7 @@ describeEachDatabase('the preview of an import', (openFresh) => {
     expect(more.sums).toEqual(['sent 1: 10', 'held 2: -30', 'unchanged 0: null', 'refused 0: null']);
   });
 
-  it('says that nothing is sent to a marketplace that takes no reports', async () => {
+  it('says that nothing is sent to a marketplace that accepts no reports', async () => {
     const world = await openImportWorld(openFresh);
     const ctx = { ...world.ctx, sources: new Map() };
     const found = (await prepareLines(ctx, ['2026-03-14,cmc1,60'])).preview;
@@ -123,7 +123,7 @@ describeEachDatabase('the preview of an import', (openFresh) => {
     expect(found.outcomes.held).toMatchObject({ lines: 1, counts: { seconds: 60 } });
   });
 
-  it('says of a day that has not begun in its time zone that it is sent then', async () => {
+  it('says that a day is sent once it has begun in its time zone', async () => {
     const world = await openImportWorld(openFresh);
     world.engine.clock.advance(-10 * 3_600_000);
     const links = new Map([['street-signs', { timeZone: 'America/Los_Angeles' }]]);
@@ -133,7 +133,7 @@ describeEachDatabase('the preview of an import', (openFresh) => {
     expect(found.listed.map(toText)).toEqual([`2 sent cmc1 null → 60, ${once}`]);
   });
 
-  it('lists the first lines of the file, whoever they are of, and counts the others', async () => {
+  it('lists the first lines of the file, whatever their trainer, and counts the others', async () => {
     const world = await openImportWorld(openFresh);
     const header = 'workDate,contractId,opentrainUserId,totalSeconds';
     const days = Array.from({ length: 700 }, (_, back) =>

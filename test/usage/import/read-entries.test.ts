@@ -33,7 +33,7 @@ describe('a CSV file of work', () => {
     ]);
   });
 
-  it('is read past the empty rows of a spreadsheet, commas alone, for which it was refused', async () => {
+  it('may have empty rows of a spreadsheet, of commas alone, for which it once was refused', async () => {
     const text = ',,\nworkDate,contractId,totalSeconds\n2026-03-14,cmc1,60\n,,\n , ,\r\n,,,,\n';
     expect(await read(text)).toEqual([{ line: 3, entry }]);
   });
@@ -44,7 +44,7 @@ describe('a CSV file of work', () => {
     ]);
   });
 
-  it('may leave counts out, which are not zero then', async () => {
+  it('may leave out counts, which then are unknown', async () => {
     const header = 'workDate,externalProjectId,workEmail,totalSeconds,tasksCompleted,labelsCompleted';
     expect(await read(`${header}\n2026-03-14,street-signs,a@b.example,,0,\n`)).toEqual([
       {
@@ -115,7 +115,7 @@ describe('a CSV file of work', () => {
     expect(JSON.stringify(all)).not.toContain('amara');
   });
 
-  it('is refused where it is no text at all', async () => {
+  it('is refused if it is not text', async () => {
     const text = Buffer.from('workDate,contractId,totalSeconds\n', 'utf16le').toString('latin1');
     expect(await read(`\u00ff\u00fe${text}`)).toHaveLength(1);
   });
@@ -125,7 +125,7 @@ describe('an NDJSON file of work', () => {
   const readJson = (...objects: unknown[]) =>
     read(objects.map((object) => JSON.stringify(object)).join('\r\n'), 'ndjson');
 
-  it('is read by JSON values, where null is as good as absent', async () => {
+  it('is read by JSON values, where null means absent', async () => {
     const work = { workDate: '2026-03-14', contractId: 'cmc1', totalSeconds: 60 };
     expect(await readJson(work, { ...work, tasksCompleted: null, workEmail: null })).toEqual([
       { line: 1, entry },

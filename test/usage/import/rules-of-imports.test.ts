@@ -53,7 +53,7 @@ describeEachDatabase('work from a file', (openFresh) => {
     };
   }
 
-  it('of days older than the look-back is sent once, and the preview has the sums that are sent', async () => {
+  it('is sent once for days older than the look-back, with the sums of the preview', async () => {
     const { prepare, ctx, report, consumed, contractId } = await openWork();
     const days = ['2026-01-10 3000,1', '2026-02-01 4000,2', '2026-03-14 500,'];
     const { id, preview } = await prepare(days);
@@ -71,7 +71,7 @@ describeEachDatabase('work from a file', (openFresh) => {
     expect((await prepare(days)).preview.outcomes).toMatchObject({ sent: { lines: 0 }, unchanged: { lines: 3 } });
   });
 
-  it('that replaces some counts is previewed by what will change, and that is sent', async () => {
+  it('is previewed by what will change if it replaces some counts, and that is sent', async () => {
     const { prepare, ctx, take, report, consumed } = await openWork();
     await take('2026-03-13 1000,10', '2026-03-14 2000,20');
     await report();
@@ -86,7 +86,7 @@ describeEachDatabase('work from a file', (openFresh) => {
     expect(consumed()).toEqual({ seconds: 3600, tasks: 30, labels: 0 });
   });
 
-  it('that corrects a day sent for the last time is held, listed and not sent', async () => {
+  it('is held and listed, not sent, if it corrects a day after its last report', async () => {
     const { prepare, ctx, take, report, consumed, contractId } = await openWork();
     await take('2026-01-10 3000,1');
     await report();
@@ -98,7 +98,7 @@ describeEachDatabase('work from a file', (openFresh) => {
     expect(await listLate(ctx, ['acme'])).toMatchObject([{ contractId, day: '2026-01-10', to: { seconds: 3600 } }]);
   });
 
-  it('that corrects such a day by less of one count and more of another is held as well', async () => {
+  it('is held too if it corrects such a day by less of one count and more of another', async () => {
     const { prepare, ctx, take, report, consumed } = await openWork();
     await take('2026-01-10 3000,1');
     await report();
@@ -109,7 +109,7 @@ describeEachDatabase('work from a file', (openFresh) => {
     expect(consumed()).toEqual({ seconds: 3000, tasks: 1, labels: 0 });
   });
 
-  it('that the tool counts as well is held, and says so before', async () => {
+  it('is held if the tool counts it too, and the preview says so', async () => {
     const { prepare, ctx, report, consumed, workInTool } = await openWork();
     await workInTool(100);
     await report();
@@ -120,7 +120,7 @@ describeEachDatabase('work from a file', (openFresh) => {
     expect(consumed()).toMatchObject({ seconds: 160 });
   });
 
-  it('is taken back field by field: zero where only it had the count, and what it replaced counts again', async () => {
+  it('is undone count by count: zero if only it had the count, otherwise what it replaced', async () => {
     const { take, undo, report, consumed } = await openWork();
     await take('2026-03-13 1000,');
     const second = await take('2026-03-13 1500,5', '2026-03-14 60,1');
@@ -131,7 +131,7 @@ describeEachDatabase('work from a file', (openFresh) => {
     expect(consumed()).toEqual({ seconds: 1000, tasks: 0, labels: 0 });
   });
 
-  it('is taken back from the contract that an operator gave it to, of which the day is not', async () => {
+  it('is undone also for a contract that an operator assigned it to outside its days', async () => {
     const { ctx, contractId, take, undo, report, consumed } = await openWork();
     const first = await take('2025-12-20 841,');
     await take('2025-12-20 ,18');
@@ -144,7 +144,7 @@ describeEachDatabase('work from a file', (openFresh) => {
     expect(consumed()).toMatchObject({ seconds: 0, tasks: 18 });
   });
 
-  it('is taken back from a day that was sent for the last time', async () => {
+  it('is undone also on a day after its last report', async () => {
     const { take, undo, report, consumed } = await openWork();
     await take('2026-01-10 3000,1');
     const second = await take('2026-01-10 3600,', '2026-01-11 60,');
@@ -155,7 +155,7 @@ describeEachDatabase('work from a file', (openFresh) => {
     expect(consumed()).toEqual({ seconds: 3000, tasks: 1, labels: 0 });
   });
 
-  it('has what the tool counts beneath it sent once it is taken back', async () => {
+  it('is replaced by the counts of the tool once it is undone', async () => {
     const { take, undo, report, consumed, workInTool } = await openWork();
     const id = await take('2026-03-15 500,7');
     await report();
@@ -167,7 +167,7 @@ describeEachDatabase('work from a file', (openFresh) => {
     expect(consumed()).toEqual({ seconds: 100, tasks: 1, labels: 3 });
   });
 
-  it('cannot be undone where an operator has dismissed a change of its day', async () => {
+  it('cannot be undone if an operator has dismissed a change of its day', async () => {
     const { ctx, take, undo, report, consumed, engine } = await openWork();
     await take('2026-01-10 3000,');
     await report();
@@ -190,7 +190,7 @@ describeEachDatabase('work from a file', (openFresh) => {
     expect(consumed()).toMatchObject({ seconds: 3000 });
   });
 
-  it('says the same again that an operator has dismissed, and nothing changes', async () => {
+  it('changes nothing if it repeats what an operator has dismissed', async () => {
     const { ctx, take, prepare, report } = await openWork();
     await take('2026-01-10 3000,');
     await report();
@@ -201,7 +201,7 @@ describeEachDatabase('work from a file', (openFresh) => {
     expect((await prepare(['2026-01-10 3700,'])).preview.listed).toMatchObject([{ outcome: 'held' }]);
   });
 
-  it('is previewed with the sums that are sent, whatever was imported, undone and sent before', async () => {
+  it('is previewed with the sums that are sent, whatever was imported, undone or sent before', async () => {
     const count = fc.option(fc.integer({ min: 0, max: 900 }), { nil: '' });
     const day = fc.constantFrom('2026-01-10', '2026-02-27', '2026-03-02', '2026-03-13', '2026-03-14', '2026-03-15');
     const line = fc.record({ day, seconds: fc.integer({ min: 0, max: 900 }), tasks: count });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { listFallenTotals } from '../../../src/usage/read/scope-store.ts';
+import { listFallenTotals } from '../../../src/usage/read/total-store.ts';
 import { toolObservations } from '../../../src/usage/read/work-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { startLoops } from '../../support/engine-harness.ts';
@@ -56,7 +56,7 @@ describeEachDatabase('a total that is seen for the first time', (openFresh) => {
     expect(await kysely.selectFrom('usagePerson').select('trainerId').execute()).toEqual([{ trainerId }]);
   });
 
-  it('counts from there too where it was read again before the account was known to be theirs', async () => {
+  it('counts from there too if it was read again before the account was known to be theirs', async () => {
     const { show, observed, sandbox, jobId, learn, engine } = await openTotals();
     await show(500);
     engine.clock.advance(minuteMs);
@@ -67,7 +67,7 @@ describeEachDatabase('a total that is seen for the first time', (openFresh) => {
     expect(await observed()).toEqual({ counted: 7, held: 0 });
   });
 
-  it('counts from there where the tool did not list the account for a while', async () => {
+  it('counts from there if the tool did not list the account for a while', async () => {
     const { show, hire, observed, tool, read, engine } = await openTotals();
     await show(500);
     await hire();
@@ -78,7 +78,7 @@ describeEachDatabase('a total that is seen for the first time', (openFresh) => {
     expect(await observed()).toEqual({ counted: 7, held: 0 });
   });
 
-  it('counts from where it was when the contract in that work scope began, and not one elsewhere', async () => {
+  it('counts from where it was when the contract in that work scope began, whatever began elsewhere', async () => {
     const { show, hire, observed, link, openJob } = await openTotals();
     const otherJob = openJob();
     await link('lamps', otherJob);
@@ -92,7 +92,7 @@ describeEachDatabase('a total that is seen for the first time', (openFresh) => {
     ]);
   });
 
-  it('has the day of the first reading worked out again where it is held from then on', async () => {
+  it('makes the day of the first reading stale if it is held from then on', async () => {
     const { show, observed, sandbox, jobId, learn, engine, kysely } = await openTotals();
     sandbox.hire({ jobId, trainers: [{ opentrainUserId: trainerId }] });
     await show(500);
@@ -104,7 +104,7 @@ describeEachDatabase('a total that is seen for the first time', (openFresh) => {
     expect(await engine.rows('usageStale')).toMatchObject([{ trainerId, fromDay: '2026-03-15' }]);
   });
 
-  it('is held where no reading is from before the contract, and counts what comes later', async () => {
+  it('is held if no reading is from before the contract, and later work counts', async () => {
     const { show, hire, observed, engine, kysely } = await openTotals();
     await hire();
     await kysely.deleteFrom('usageStale').execute();
@@ -124,7 +124,7 @@ describeEachDatabase('a total that is seen for the first time', (openFresh) => {
     expect(await observed()).toEqual({ counted: 3, held: 500 });
   });
 
-  it('is not held where it is nothing', async () => {
+  it('is not held if it is zero', async () => {
     const { show, hire, observed } = await openTotals();
     await hire();
     await show(0);
@@ -132,7 +132,7 @@ describeEachDatabase('a total that is seen for the first time', (openFresh) => {
     expect(await observed()).toEqual({ counted: 4, held: 0 });
   });
 
-  it('counts in full where we made the account after the hire, and not where we made it before', async () => {
+  it('counts in full if Gangway made the account after the hire, and not if it did before', async () => {
     const { show, hire, observed, kysely, engine } = await openTotals();
     async function makeAccount(before: number) {
       const createdAt = new Date(engine.clock.now().getTime() - before).toISOString();
@@ -158,7 +158,7 @@ describeEachDatabase('a total that is seen for the first time', (openFresh) => {
     expect(await observed()).toMatchObject({ held: 12 });
   });
 
-  it('is not forgotten where it becomes unclear whose account it is', async () => {
+  it('is not forgotten if it becomes unclear whose account it is', async () => {
     const { show, hire, observed, kysely } = await openTotals();
     await show(500);
     await hire();
@@ -173,7 +173,7 @@ describeEachDatabase('a total that is seen for the first time', (openFresh) => {
     expect(await observed()).toEqual({ counted: 21, held: 0 });
   });
 
-  it('of an account that is no trainer’s is no total that fell, and no work', async () => {
+  it('of an account without a trainer is neither a fallen total nor work', async () => {
     const { show, engine, kysely } = await openTotals();
     await kysely.deleteFrom('usageStale').execute();
     for (const tasks of [500, 400, 400]) await show(tasks);
@@ -184,7 +184,7 @@ describeEachDatabase('a total that is seen for the first time', (openFresh) => {
     expect([await engine.rows('usageDay'), await engine.rows('usageStale')]).toEqual([[], []]);
   });
 
-  it('is read as soon as the member has come in, and not again for the same member', async () => {
+  it('is read as soon as a member has come in, once', async () => {
     const { show, hire, tool, ctx, engine } = await openTotals();
     await show(1);
     tool.totals.set('another', 3);

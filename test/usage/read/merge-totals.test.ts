@@ -24,14 +24,14 @@ describe('running totals', () => {
   const tasksOf = (work: MemberWork) =>
     Object.fromEntries([...work.days].map(([day, { counts }]) => [day.slice(8), counts.tasks]));
 
-  it('count what they grew by each day, and nothing for the days between', () => {
+  it('count their growth on the day of each reading', () => {
     let work = mergeWork(noWork, [total(5)], at(10));
     work = mergeWork(work, [total(8)], at(10, 18));
     work = mergeWork(work, [total(20)], at(13));
     expect(tasksOf(work)).toEqual({ '10': 8, '13': 12 });
   });
 
-  it('never count below zero, nor twice what vanished for a while', () => {
+  it('never count below zero, and never count work twice that vanished for a while', () => {
     let work = mergeWork(noWork, [total(100)], at(10));
     work = mergeWork(work, [total(0)], at(11));
     work = mergeWork(work, [total(100)], at(12));
@@ -39,7 +39,7 @@ describe('running totals', () => {
     expect(tasksOf(work)).toEqual({ '10': 100, '11': 0, '12': 0, '13': 4 });
   });
 
-  it('remember by how much they have fallen below what was counted, until that is made up for', () => {
+  it('remember how far they are below what was counted, until they have caught up', () => {
     const partly = { lowers: false };
     let work = mergeWork(noWork, [total(10)], at(10));
     expect(work.totals).not.toHaveProperty('fallen');
@@ -55,7 +55,7 @@ describe('running totals', () => {
     expect(tasksOf(work)).toEqual({ '10': 10, '11': 2 });
   });
 
-  it('are not below what was counted where a reading of everything lowers their day', () => {
+  it('are not below what was counted if a complete reading lowers their day', () => {
     const work = mergeWork(mergeWork(noWork, [total(10)], at(10)), [total(8)], at(10, 18));
     expect([work.totals?.fallen, tasksOf(work)]).toEqual([undefined, { '10': 8 }]);
   });
@@ -69,13 +69,13 @@ describe('running totals', () => {
     };
     const beginWith = (...strange: MemberWork['strange']) => ({ ...noWork, strange });
 
-    it('count from the last reading before the contract, which ends what is remembered of it', () => {
+    it('count from the last reading before the contract, and older ones are forgotten', () => {
       const known = beginWith(standing(9, 480), standing(10, 500), standing(11, 505));
       const work = mergeWork(known, [total(507)], hired(12));
       expect([tasksOf(work), work.totals?.first, work.strange]).toEqual([{ '12': 7 }, undefined, []]);
     });
 
-    it('count from this reading where the contract has not begun', () => {
+    it('count from this reading if the contract has not begun', () => {
       const work = mergeWork(noWork, [total(500)], hired(10));
       expect(work.totals).not.toHaveProperty('first');
       expect(tasksOf(mergeWork(work, [total(503)], hired(11)))).toEqual({ '10': 0, '11': 3 });
@@ -92,7 +92,7 @@ describe('running totals', () => {
       },
     );
 
-    it('count from now where they have become less since', () => {
+    it('count from now if they have fallen since', () => {
       const work = mergeWork(beginWith(standing(9, 500)), [total(480)], hired(11));
       expect([tasksOf(work), work.totals]).toEqual([
         { '11': 0 },
@@ -101,11 +101,11 @@ describe('running totals', () => {
       expect(tasksOf(mergeWork(work, [total(485)], hired(12)))).toEqual({ '11': 0, '12': 5 });
     });
 
-    it('count all where we made the account since', () => {
+    it('count in full if Gangway has made the account since', () => {
       expect(tasksOf(mergeWork(beginWith(standing(9, 500)), [total(3)], at(11)))).toEqual({ '11': 3 });
     });
 
-    it('are held count by count, as each is first seen', () => {
+    it('are held count by count when each is first seen', () => {
       const work = mergeWork(beginWith(standing(9, 10, 70)), [total(12)], hired(11));
       const late = mergeWork(work, [{ ...total(12), labels: 75, seconds: 60 }], hired(12));
       expect(late.days.get('2026-03-12')?.counts).toEqual({ seconds: 0, tasks: 0, labels: 5 });

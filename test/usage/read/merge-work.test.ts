@@ -36,12 +36,12 @@ function daysOf(work: MemberWork): Record<string, object> {
 }
 
 describe('pieces of work', () => {
-  it('count their labels on the day they were done, and a task once however many it has', () => {
+  it('count their labels on the day they were done, and a task with several pieces once', () => {
     const work = mergeWork(noWork, [item('a', { taskId: 't' }), item('b', { taskId: 't' })], reading);
     expect(daysOf(work)).toEqual({ '2026-03-15': { seconds: 120, tasks: 1, labels: 6 } });
   });
 
-  it('count what they grew by on the day of the change', () => {
+  it('count their growth on the day of the change', () => {
     const first = mergeWork(noWork, [item('a')], reading);
     const changed = item('a', { seconds: 100, changedAt: '2026-03-16T08:00:00.000Z' });
     expect(daysOf(mergeWork(first, [changed], reading))).toEqual({
@@ -50,7 +50,7 @@ describe('pieces of work', () => {
     });
   });
 
-  it('are taken away by a reading of everything that ended without them, and by no other', () => {
+  it('are removed only by a complete reading without them', () => {
     const work = mergeWork(noWork, [item('a'), item('b')], reading);
     const partly = mergeWork(work, [item('a')], { ...reading, lowers: false });
     expect(daysOf(partly)).toEqual(daysOf(work));
@@ -62,7 +62,7 @@ describe('pieces of work', () => {
     });
   });
 
-  it('stay where their task is gone with them, a skipped one too, and are taken from one that is there', () => {
+  it('stay if their task is gone too, also a skipped one, and are removed if it exists', () => {
     const skipped = item('b', { tasks: 0, labels: 0, seconds: 20 });
     const work = mergeWork(noWork, [item('a'), skipped, item('c')], reading);
     const without = (...ids: string[]) => {
@@ -76,7 +76,7 @@ describe('pieces of work', () => {
     expect(without()).toEqual({ '2026-03-15': { seconds: 0, tasks: 0, labels: 0 } });
   });
 
-  it('neither move nor shrink by a reading of changes', () => {
+  it('are not moved or lowered by a reading of changes', () => {
     const work = mergeWork(noWork, [item('a')], reading);
     const later = '2026-03-16T08:00:00.000Z';
     const changed = item('a', { seconds: 10, labels: 1, doneAt: later, changedAt: later });
@@ -87,7 +87,7 @@ describe('pieces of work', () => {
     });
   });
 
-  it('count their time and no task where they were skipped, and the task once it is done', () => {
+  it('count their time but no task if they were skipped, and the task once it is done', () => {
     const skipped = item('a', { tasks: 0, labels: 0 });
     const work = mergeWork(noWork, [skipped, item('b', { tasks: 1 })], reading);
     expect(daysOf(work)).toEqual({ '2026-03-15': { seconds: 120, tasks: 1, labels: 3 } });
@@ -98,7 +98,7 @@ describe('pieces of work', () => {
     expect(daysOf(mergeWork(done, [skipped, item('b')], reading))).toEqual(daysOf(work));
   });
 
-  it('count an edit on their last day once that is closed, and keep the day on which they were done', () => {
+  it('count an edit on their last day once that is closed, and keep the day they were done', () => {
     const seen = (hour: number) => `2026-03-15T${hour}:00:00.000Z`;
     const later = '2026-03-31T08:00:00.000Z';
     let work = mergeWork(noWork, [item('a'), item('b')], reading);
@@ -117,7 +117,7 @@ describe('pieces of work', () => {
     });
   });
 
-  it('leave days alone that are older than what was asked for', () => {
+  it('do not change days before those that were asked for', () => {
     const old = item('a', {
       doneAt: '2026-02-01T10:00:00.000Z',
       changedAt: '2026-02-01T10:00:00.000Z',
@@ -127,7 +127,7 @@ describe('pieces of work', () => {
 });
 
 describe('what was seen before a removal', () => {
-  it('stays, whatever a reading of everything says later, and may still rise', () => {
+  it('stays, whatever a later complete reading has, and may rise', () => {
     const frozen = freezeWork(mergeWork(noWork, [item('a')], reading));
     expect(daysOf(mergeWork(frozen, [], reading))).toEqual(daysOf(frozen));
     const more = mergeWork(frozen, [item('a', { seconds: 90 })], reading);
@@ -136,7 +136,7 @@ describe('what was seen before a removal', () => {
 });
 
 describe('the pieces of a day', () => {
-  it('come to what the day counts, those of which nothing came too', () => {
+  it('add up to the counts of the day, also those without counts', () => {
     const pieces = [item('a'), item('b', { tasks: 0, labels: 0 })];
     const { items } = mergeWork(noWork, pieces, reading);
     const moments = [...items.values()].flatMap((one) => momentsOf(one, day));
@@ -154,7 +154,7 @@ describe('the pieces of a day', () => {
     work.items.get('a')?.grown.map(({ at: when, seconds }) => `${when?.slice(11, 13)} ${seconds}`);
   const isTorn = (work: MemberWork) => work.days.get(day)?.isTorn;
 
-  it('are remembered by the instants at which they were done and grew', () => {
+  it('keep the instants at which they were done and grew', () => {
     const zone = { ...reading, lowers: false };
     const first = item('a', { doneAt: '2026-03-15T12:00:00+02:00', seconds: 10 });
     let work = mergeWork(noWork, [first], zone);
@@ -183,7 +183,7 @@ describe('the pieces of a day', () => {
     expect(isTorn(mergeWork(freezeWork(seen), pieces, partly))).toBe(false);
   });
 
-  it('still show whose the day is while they only become more', () => {
+  it('show whose the day is as long as they only grow', () => {
     const skipped = item('b', { tasks: 0, labels: 0 });
     const seen = freezeWork(mergeWork(noWork, [item('a'), skipped], reading));
     expect(seen.days.get(day)?.counts).toEqual({ seconds: 120, tasks: 1, labels: 3 });
@@ -192,7 +192,7 @@ describe('the pieces of a day', () => {
   });
 });
 
-it('keeps a count that a tool does not give this time', () => {
+it('keeps a count that is missing from this reading', () => {
   const day = { memberId: 'm1', of: 'day', day: '2026-03-15' } as const;
   const work = mergeWork(noWork, [{ ...day, tasks: 4, labels: 9 }], reading);
   expect(daysOf(mergeWork(work, [{ ...day, tasks: 5 }], reading))).toEqual({

@@ -21,7 +21,7 @@ async function remember({ kysely }: Database, trainerId: string, first: object):
 }
 
 describeEachDatabase('what the tools observed', (openFresh) => {
-  it('is listed with first totals, from a day on, however many trainers are asked for', async () => {
+  it('is listed with first totals from a day on, however many trainers are asked for', async () => {
     const database = await openFresh();
     for (const id of ['a', 'b', 'c']) await observe(database, id);
     await observe(database, 'a', next);
@@ -41,7 +41,7 @@ describeEachDatabase('what the tools observed', (openFresh) => {
     expect(await list([], '')).toEqual([]);
   });
 
-  it('is worked out again for a trainer who was forgotten, with the first total', async () => {
+  it('becomes stale for a trainer who was forgotten, with the first total', async () => {
     const database = await openFresh();
     for (const id of ['a', 'b']) await observe(database, id);
     await remember(database, 'a', { day, at: seenAt, counts });

@@ -39,7 +39,7 @@ describeEachDatabase('a piece that is older than the look-back', (openFresh) => 
     return { ...world, items, work, hireAgain, now, secondsByDay, stale };
   }
 
-  it('and was edited counts on its old day, and nothing on the day of the edit', async () => {
+  it('counts an edit on its old day, not on the day of the edit', async () => {
     const { work, now, read, secondsByDay, stale } = await openOld();
     work('a', 3010, { changedAt: now() });
     await read();
@@ -49,14 +49,14 @@ describeEachDatabase('a piece that is older than the look-back', (openFresh) => 
     expect(await secondsByDay()).toEqual({ '01': [3060, 2] });
   });
 
-  it('and was done once more keeps the day on which it was done', async () => {
+  it('keeps the day it was done if it is done again', async () => {
     const { work, now, read, secondsByDay } = await openOld();
     work('a', 3000, { at: now() });
     await read(true);
     expect(await secondsByDay()).toEqual({ '01': [3050, 2] });
   });
 
-  it('and was edited to less lowers its old day by a reading of everything, and by no other', async () => {
+  it('lowers its old day after an edit to less only by a complete reading', async () => {
     const { work, now, read, secondsByDay } = await openOld();
     work('a', 2000, { changedAt: now() });
     await read();
@@ -65,7 +65,7 @@ describeEachDatabase('a piece that is older than the look-back', (openFresh) => 
     expect(await secondsByDay()).toEqual({ '01': [2050, 2] });
   });
 
-  it('and was edited to less after its trainer was hired again lowers no day of the membership that ended', async () => {
+  it('lowers no day of the ended membership after an edit to less if its trainer was hired again', async () => {
     const { items, work, hireAgain, now, read, secondsByDay } = await openOld();
     await hireAgain();
     // The tool is not asked for pieces as old as these until one changes.
@@ -77,7 +77,7 @@ describeEachDatabase('a piece that is older than the look-back', (openFresh) => 
     expect(await secondsByDay()).toEqual({ '01': [3050, 2] });
   });
 
-  it('stays when a reading of everything does not list it', async () => {
+  it('stays if a complete reading does not list it', async () => {
     const { items, read, secondsByDay, engine, stale } = await openOld();
     items.delete('a');
     await read(true);
@@ -86,7 +86,7 @@ describeEachDatabase('a piece that is older than the look-back', (openFresh) => 
     expect(await stale()).toEqual([]);
   });
 
-  it('counts on the day of the change where it was edited within the look-back before', async () => {
+  it('counts an edit on the day of the change if the last edit is within the look-back', async () => {
     const { work, now, read, engine, secondsByDay } = await openOld(9);
     work('a', 3100, { changedAt: now() });
     await read();
@@ -96,7 +96,7 @@ describeEachDatabase('a piece that is older than the look-back', (openFresh) => 
     expect(await secondsByDay()).toEqual({ '01': [3050, 2], '10': [100, 0], '21': [40, 0] });
   });
 
-  it('lowers the day of an earlier edit, which is summed with the pieces that were edited then', async () => {
+  it('lowers the day of an earlier edit, with the other pieces that were edited then', async () => {
     const { work, now, read, engine, secondsByDay, stale } = await openOld(9);
     for (const id of ['a', 'b']) work(id, 3100, { changedAt: now() });
     await read();

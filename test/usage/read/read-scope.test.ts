@@ -40,7 +40,7 @@ describeAnyDatabase('a reading of work', (openFresh) => {
     return { world, hired, work, items, countRead };
   }
 
-  it('writes nothing of those of whom it brings nothing new', async () => {
+  it('writes nothing about members without new work', async () => {
     const { hired, work, countRead } = await open();
     expect(await countRead(true)).toBeLessThan(crowd);
     const ofNobody = await countRead(false);
@@ -49,7 +49,7 @@ describeAnyDatabase('a reading of work', (openFresh) => {
     expect(await countRead(false)).toBe(ofNobody + 1);
   });
 
-  it('writes what has grown, shrunk or gone, and what somebody is who was removed since', async () => {
+  it('writes grown, lowered and removed work, and the state of members who were removed since', async () => {
     const { world, hired, work, items, countRead } = await open();
     const [grown, shrunk, gone, ended] = hired;
     if (!grown || !shrunk || !gone || !ended) throw new Error('too few were hired');

@@ -23,7 +23,7 @@ describe('who has come', () => {
   const match = (...[waiting, listed]: Parameters<typeof matchArrived>) =>
     matchArrived(waiting, listed).map((one) => [one.membershipId, one.accountId]);
 
-  it('is known by any address that they may be in under, in whatever case', () => {
+  it('is found by any address that they may be in under, in any case', () => {
     const waiting = [wait(1, 'ada', 'ada@x.example', 'ada@y.example'), wait(2, 'ben', 'ben@x.example')];
     const listed = [
       { id: '7', email: 'Ada@Y.example' },
@@ -32,7 +32,7 @@ describe('who has come', () => {
     expect(match(waiting, listed)).toEqual([[1, '7']]);
   });
 
-  it('is left out where it is not certain which account is theirs', () => {
+  it('is left out if it is not certain which account is theirs', () => {
     const shared = [wait(1, 'ada', 'a@x.example'), wait(2, 'ben', 'a@x.example')];
     expect(match(shared, [{ id: '7', email: 'a@x.example' }])).toEqual([]);
     const twice = [wait(1, 'ada', 'a@x.example', 'b@x.example')];
@@ -44,7 +44,7 @@ describe('who has come', () => {
     expect(match(twice, [{ id: '7', email: 'a@x.example', isInvited: true }])).toEqual([]);
   });
 
-  it('is in two groups by one account', () => {
+  it('may be in two groups with one account', () => {
     const both = [wait(1, 'ada', 'a@x.example'), wait(2, 'ada', 'a@x.example')];
     expect(match(both, [{ id: '7', email: 'a@x.example' }])).toEqual([
       [1, '7'],
@@ -64,7 +64,7 @@ describeAnyDatabase('those who were waited for', (openFresh) => {
     return { engine, end };
   }
 
-  it('are the trainers who have an invitation and no account yet, also when they are to be removed', async () => {
+  it('are trainers with an invitation and no known account, also if they are about to be removed', async () => {
     const { engine, end } = await invite();
     const ids = async () => (await listWaitingIn(engine, 'studio', [group])).map((one) => one.memberId);
     expect(await ids()).toEqual(['invited:t1', 'invited:t2']);
@@ -73,7 +73,7 @@ describeAnyDatabase('those who were waited for', (openFresh) => {
     expect(await listWaitingIn(engine, 'studio', ['elsewhere'])).toEqual([]);
   });
 
-  it('are due once they have come; not by an account that is another trainer’s', async () => {
+  it('become due once they have arrived, but not by another trainer’s account', async () => {
     const { engine } = await invite();
     const [one, two] = await listWaitingIn(engine, 'studio', [group]);
     if (one === undefined || two === undefined) throw new Error('no trainer waits');

@@ -42,7 +42,7 @@ describeAnyDatabase('a work scope', (openFresh) => {
     return { ...world, linkId, alerts, troubles, listWork, readAgain };
   }
 
-  it('that is gone is an alert after a while, once', async () => {
+  it('raises one alert after a while if it is gone', async () => {
     const { readAgain, alerts, troubles, listWork, tool } = await openGone({ wasRead: true });
     await readAgain(0);
     expect(await alerts()).toEqual([]);
@@ -61,7 +61,7 @@ describeAnyDatabase('a work scope', (openFresh) => {
     expect(await listWork()).toEqual({ signs: 'read', lamps: 'read' });
   });
 
-  it('that could never be read raises an alert after a while, whatever the tool answers', async () => {
+  it('raises an alert after a while if it could never be read, whatever the tool answers', async () => {
     const { readAgain, alerts, troubles, listWork, tool } = await openGone({ wasRead: false });
     tool.goneScopes.clear();
     tool.refusedScopes.add('lamps');
@@ -74,7 +74,7 @@ describeAnyDatabase('a work scope', (openFresh) => {
     expect(await alerts()).toEqual(['usage_never_read']);
   });
 
-  it('that is gone together with its link raises no alert, and no report fails because of it', async () => {
+  it('raises no alert and fails no report if it is gone together with its link', async () => {
     const world = await openGone({ wasRead: true });
     const { api, linkId, tool, ctx, learn, readAgain, alerts, troubles } = world;
     const report = async () => (await reportNow(ctx, async () => undefined, { installs: ['acme'] }, now)).unread;

@@ -35,7 +35,7 @@ describeAnyDatabase('what is read before a removal', (openFresh) => {
     return { ...world, leaving, staying, work, reportFinal, seconds };
   }
 
-  it('is reported at once, of the contract that ended alone, and once', async () => {
+  it('is reported at once and once, for the ended contract only', async () => {
     const { reportFinal, read, seconds, leaving, staying, requests } = await openEnd();
     expect(await reportFinal()).toBe(false);
     await read();
@@ -52,7 +52,7 @@ describeAnyDatabase('what is read before a removal', (openFresh) => {
     expect(requests).toHaveLength(1);
   });
 
-  it('is tried again after a crash, and what is seen later goes the way of the schedule', async () => {
+  it('is tried again after a crash, and later work is left to the schedule', async () => {
     const { engine, reportFinal, read, report, seconds, leaving, fates, work } = await openEnd();
     await read();
     fates.push('crash');
@@ -68,7 +68,7 @@ describeAnyDatabase('what is read before a removal', (openFresh) => {
     expect(seconds(leaving)).toBe(90);
   });
 
-  it('is taken over from an instance that died over it', async () => {
+  it('is taken over from an instance that died', async () => {
     const { engine, ctx, reportFinal, read, seconds, leaving } = await openEnd();
     await read();
     const until = new Date(engine.clock.now().getTime() + 5 * minuteMs).toISOString();

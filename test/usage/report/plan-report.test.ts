@@ -68,7 +68,7 @@ it.each([
   expect(plan(day, known)).toBe(expected);
 });
 
-it('plans a day again whose request the client repeated, once the first try can no longer arrive', () => {
+it('sends a day again if the client repeated its request, once the first one can no longer arrive', () => {
   const [day, answer] = [due(), { state: 'answered', status: 200, requestId: null, message: null } as const];
   const settledMinutesAgo = (minutes: number) => {
     const at = new Date(now.getTime() - minutes * 60_000).toISOString();
@@ -93,7 +93,7 @@ describe('a count whose request was not answered, and whose source was undone si
     expect(entry?.counts).toEqual(sent);
   });
 
-  it('is sent no more once the marketplace has answered', () => {
+  it('is not sent again once the marketplace has answered', () => {
     expect(plan(left, settle(unheard, 'answered'))).toBe('nothing');
   });
 
@@ -113,7 +113,7 @@ describe('a day that leaves the look-back', () => {
   const old = { day: '2026-02-28' };
   const closedAt = '2026-03-15T11:00:00.000Z';
 
-  it('is sent once more, and what changes after that is shown', () => {
+  it('is sent once more, and later changes are listed', () => {
     expect(plan(due({ day: '2026-03-01' }), ledger())).toBe('nothing');
     expect(plan(due(old), ledger())).toBe('leaving');
     expect(plan(due(old), ledger({ closedAt }))).toBe('nothing');
@@ -121,7 +121,7 @@ describe('a day that leaves the look-back', () => {
     expect(plan(due(old), ledger({ closedAt, state: 'in_doubt' }))).toBe('in_doubt');
   });
 
-  it('is sent although it never was before', () => {
+  it('is sent also if it never was before', () => {
     expect(plan(due(old))).toBe('new');
   });
 });
@@ -163,7 +163,7 @@ it.each([
   expect(entries.map(({ cause }) => cause)).toEqual(expected === 'nothing' ? [] : [expected]);
 });
 
-it('plans no day that is still to come, in any zone at any time', () => {
+it('never plans a day that has not begun, in any zone at any time', () => {
   const zones = fc.constantFrom(...Intl.supportedValuesOf('timeZone'), 'Etc/GMT+12');
   const times = fc.date({
     min: new Date('2020-01-01'),
@@ -183,7 +183,7 @@ it('plans no day that is still to come, in any zone at any time', () => {
   );
 });
 
-it('raises what is more of a day of which some work is held, and lowers nothing of it', () => {
+it('raises a day with held work, and does not lower it', () => {
   const partly = (some: Counts) => due({ counts: some, isPartial: true });
   expect(plan(partly(less), ledger())).toBe('nothing');
   expect(plan(partly({ ...counts, tasks: 5 }), ledger())).toBe('changed');
@@ -192,7 +192,7 @@ it('raises what is more of a day of which some work is held, and lowers nothing 
   expect(plan(partly(less))).toBe('new');
 });
 
-it('holds what a run would lower, where that is too much of what is known, and sends the rest', () => {
+it('holds what a run would lower if it is too much of what was reported, and sends the rest', () => {
   const days = ['2026-03-12', '2026-03-13', '2026-03-14', '2026-03-15'];
   const { entries } = planReport(
     days.map((day, index) => due({ day, counts: index < 2 ? less : { ...counts, seconds: 99 } })),

@@ -24,7 +24,7 @@ describeEachDatabase('a lease of contracts', (openFresh) => {
     expect([...(await take('b', 'c')).contractIds]).toEqual(['b']);
   });
 
-  it('is kept for as long as that is asked for in time, and not after it has run out', async () => {
+  it('is kept as long as it is renewed in time, and not after it has expired', async () => {
     const { clock, take } = await openLocks();
     const lease = await take('a');
     for (let minute = 0; minute < 5; minute += 1) {

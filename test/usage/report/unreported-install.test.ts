@@ -9,7 +9,7 @@ const { signal } = new AbortController();
 const wanted = { installs: ['acme'] };
 
 describeAnyDatabase('an install whose source takes no reports', (openFresh) => {
-  it('is read and never reported: nothing of it is counted, planned or left', async () => {
+  it('is read and never reported: nothing is counted, planned or left', async () => {
     const world = await openUsageWorld(await openFresh());
     await world.link('signs');
     const { memberId } = world.hire();

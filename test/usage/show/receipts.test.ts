@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { listLowerings } from '../../../src/usage/due/decide-held.ts';
 import { differenceOf } from '../../../src/usage/due/explain-day.ts';
-import { showUsage } from '../../../src/usage/show/show-usage.ts';
+import { showUsage } from '../../../src/usage/due/show-usage.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';
 
@@ -29,7 +29,7 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
     return { ...world, contractId, trainerId, today, work, show };
   }
 
-  it('show what each source has seen, what was sent, and what was answered', async () => {
+  it('show what each source has, what was sent, and what was answered', async () => {
     const { engine, read, report, work, show, today, trainerId } = await openWork();
     work('a', 60);
     await read();
@@ -62,7 +62,7 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
     });
   });
 
-  it('say why tool and ledger differ, day by day', async () => {
+  it('say why the tool and the ledger differ, day by day', async () => {
     const { engine, read, report, work, show, tool } = await openWork({ maxLoweredFraction: 0.1 });
     work('old', 60);
     await read(true);
@@ -87,7 +87,7 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
     expect(await whys()).toMatchObject([['late', { seconds: 59 }]]);
   });
 
-  it('list what was lowered since, however little, until it has risen again', async () => {
+  it('list lowered days, however little, until they have risen again', async () => {
     const { read, report, work, show, tool, ctx, today } = await openWork();
     const lowerings = async () =>
       (await listLowerings(ctx, ['acme'])).map(({ state, day, from, to }) => [state, day, from.seconds, to?.seconds]);
@@ -113,7 +113,7 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
     expect((await show()).days).toMatchObject([{ report: { lowered: null } }]);
   });
 
-  it('say what was refused, with what the marketplace calls the request', async () => {
+  it('say what was refused, with the request id of the marketplace', async () => {
     const { sandbox, read, report, work, show, contractId, trainerId } = await openWork();
     work('a', 60);
     await read();
@@ -133,7 +133,7 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
     ]);
   });
 
-  it('say which days are in doubt, and what the marketplace has beyond what was answered', async () => {
+  it('say which days are in doubt, and what the marketplace may have beyond its answers', async () => {
     const { engine, read, report, arrive, work, show, fates } = await openWork();
     work('a', 60);
     await read();

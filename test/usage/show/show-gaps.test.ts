@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { showGaps } from '../../../src/usage/show/show-usage.ts';
+import { showGaps } from '../../../src/usage/due/show-usage.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { troublesIn } from '../../support/troubles.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
@@ -30,7 +30,7 @@ describeAnyDatabase('what of the work cannot be counted', (openFresh) => {
 
   const nothing = { gaps: [], fallen: [], failing: [] };
 
-  it('is shown with time and cause for the contracts of that work scope, until it can be counted', async () => {
+  it('is shown with its time and cause for the contracts of that work scope, until it can be counted', async () => {
     const { tool, worker, other, readAgain, troubles, show } = await openTotals();
     expect([await show(worker), await troubles()]).toEqual([nothing, []]);
     tool.gap = 'labels are not counted';
@@ -45,7 +45,7 @@ describeAnyDatabase('what of the work cannot be counted', (openFresh) => {
     expect([await show(worker), await troubles()]).toEqual([nothing, []]);
   });
 
-  it('is shown where a running total is below what was counted, until the total has caught up', async () => {
+  it('is shown while a running total is below what was counted', async () => {
     const { tool, worker, readAgain, troubles, show, sandbox, learn } = await openTotals();
     tool.totals.set(worker.memberId, 8);
     const since = await readAgain();
@@ -65,7 +65,7 @@ describeAnyDatabase('what of the work cannot be counted', (openFresh) => {
     expect(await troubles()).toEqual([]);
   });
 
-  it('is shown where the work scope cannot be read', async () => {
+  it('is shown if the work scope cannot be read', async () => {
     const { tool, worker, readAgain, show } = await openTotals();
     tool.refusedScopes.add('signs');
     await readAgain();

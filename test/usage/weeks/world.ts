@@ -154,7 +154,7 @@ async function letIn({ tools, madeMs }: World, tx: Database['kysely'], now: stri
 /** Reads the work of every project. @returns whether it could be read */
 export async function readAll({ ctx, database, tools, clock }: World, isComplete: boolean): Promise<boolean> {
   const now = toInstant(clock.now());
-  const scopes = [...(await listWorkScopes(ctx)).values()];
+  const scopes = await listWorkScopes(ctx);
   await keepScopes(ctx, scopes, now);
   await inTransaction(database, async (tx) => {
     await wantScopes(tx, scopes, now);

@@ -1,32 +1,24 @@
 import type { Context } from '../../context.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { type Counts, isNothing, noCounts, type Observation, sumCounts } from '../../domain/usage.ts';
-import { type DueAndLedger, listDays } from '../due/due-store.ts';
-import { differenceOf, explainDay, type WhyDifferent } from '../due/explain-day.ts';
-import { type HeldRow, listHeld } from '../due/held-store.ts';
-import { attributeTrainers, refreshAllDue } from '../due/refresh-due.ts';
-import {
-  type FallenTotal,
-  listEngagements,
-  listFallenTotals,
-  listScopes,
-  listTrainers,
-  scopeKey,
-  scopeOfLink,
-} from '../read/scope-store.ts';
+import { listEngagements, listScopes, listTrainers, scopeKey, scopeOfLink } from '../read/scope-store.ts';
+import { listFallenTotals } from '../read/total-store.ts';
 import { type DayKey, dayKey, type LedgerRow } from '../report/ledger-store.ts';
+import { type DueAndLedger, listDays } from './due-store.ts';
+import { differenceOf, explainDay, type WhyDifferent } from './explain-day.ts';
+import { type HeldRow, listHeld } from './held-store.ts';
+import { attributeTrainers, refreshAllDue } from './refresh-due.ts';
 
-/** The receipt of one day of a trainer on a contract. */
 export interface ShownDay extends Pick<DayKey, 'trainerId' | 'day'> {
   due: Counts | null;
   /** Each source's counts, and when it was read. */
   observations: Observation[];
   /** The counts that were answered last. */
   sent: Counts | null;
-  /** What is due beyond the answered counts, and why. */
+  /** What is due beyond the answered counts, and why it was not answered. */
   difference: Counts | null;
   why: WhyDifferent | null;
-  /** Null where nothing was sent yet. */
+  /** Null if nothing was sent. */
   report: LedgerRow | null;
 }
 
@@ -38,7 +30,7 @@ export interface ShownContract extends ContractKey {
   reported: Counts;
 }
 
-/** What is known of the usage of one contract, of any age. */
+/** The work on one contract, however old. */
 export async function showUsage(
   ctx: Context,
   { install, contractId }: ContractKey,
@@ -48,7 +40,7 @@ export async function showUsage(
   const days: DueAndLedger[] = [];
   for await (const some of listDays(ctx, { install, contractIds: [contractId] })) days.push(...some);
   const trainerIds = await listTrainers(ctx, { install, contractId });
-  const attributed = await attributeTrainers(ctx, ctx.database.kysely, trainerIds);
+  const attributed = await attributeTrainers(ctx, ctx.database.kysely, { trainerIds, fromDay: '' });
   const sources = new Map(attributed.due.map((one) => [dayKey(one), one.observations]));
   const held = await listHeld(ctx, { install, contractId });
   const toShown = (one: DueAndLedger) => toDay(one, sources, held, ctx.clock.now());
@@ -61,7 +53,7 @@ export async function showUsage(
   };
 }
 
-/** A day with zeros was assigned to another contract, and is shown only where it was reported. */
+/** A day with zeros belongs to another contract, and is shown only if it was reported. */
 function isShown({ due, ledger }: DueAndLedger): boolean {
   return ledger !== undefined || !isNothing(due?.counts ?? noCounts);
 }
@@ -90,26 +82,15 @@ function byDay(a: ShownDay, b: ShownDay): number {
   return `${a.day} ${a.trainerId}` < `${b.day} ${b.trainerId}` ? -1 : 1;
 }
 
-/** Why the counts of a contract may be less than what was done. */
-interface ContractGaps {
-  /** What a tool cannot report at present. */
-  gaps: { tool: string; scope: string; since: string | null; says: string }[];
-  /** Running totals that are below what was counted. */
-  fallen: FallenTotal[];
-  /** Scopes that cannot be read. */
-  failing: { tool: string; scope: string; readAt: string | null; failure: string }[];
-}
-
-/** Shows the gaps of the scopes of one contract. Changes nothing. */
-export async function showGaps(ctx: Context, install: string, contractId: string): Promise<ContractGaps> {
+/**
+ * Why the counts of a contract may be less than the work that was done: what a tool cannot report at present, running
+ * totals below what was counted, and scopes that cannot be read.
+ */
+export async function showGaps(ctx: Context, install: string, contractId: string) {
   const trainerIds = await listTrainers(ctx, { install, contractId });
   const engagements = await listEngagements(ctx.database, ctx.database.kysely, trainerIds);
-  const keys = new Set(
-    engagements.flatMap((one) => {
-      const at = one.install === install && one.contractId === contractId ? scopeOfLink(ctx, one) : undefined;
-      return at === undefined ? [] : [scopeKey(at)];
-    }),
-  );
+  const theirs = engagements.filter((one) => one.install === install && one.contractId === contractId);
+  const keys = new Set(theirs.map((one) => scopeOfLink(ctx, one)).map((at) => at && scopeKey(at)));
   const rows = (await listScopes(ctx)).filter((row) => keys.has(scopeKey(row)));
   return {
     gaps: rows.flatMap(({ tool, scope, gap: says, gapSince: since }) =>
