@@ -1,32 +1,29 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
-import { onSame } from '../db/query.ts';
+import { onSame, toExcluded } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { ContractKey, GrantEvidence } from '../domain/evidence.ts';
-import type { ContractRegisters, LinkRegisters } from '../domain/evidence-status.ts';
+import type { LinkRegisters } from '../domain/evidence-status.ts';
 import type { JobKey } from '../jobs/job.ts';
 import { dropJob, wantJobs } from '../jobs/job-store.ts';
 import type { Storage } from '../keys/storage.ts';
 
-// The SQL of what is known of budgets: one row per contract.
+// The SQL of budgets, one row for each contract.
 
 export function budgetKey({ install, contractId }: ContractKey): JobKey {
   return { key: `${install}/${contractId}`, install };
 }
 
-/** Reads the row and locks it until the transaction ends; adds one where there is none. */
+/** Locks the row until the transaction ends. Adds it if there is none. */
 export async function lockBudget(
   ctx: Storage,
   tx: Transaction,
   { install, contractId }: ContractKey,
 ): Promise<Row<'budget'>> {
-  await tx
-    .insertInto('budget')
-    .values({ install, contractId })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
+  const insert = tx.insertInto('budget').values({ install, contractId });
+  await insert.onConflict((conflict) => conflict.doNothing()).execute();
   const row = tx.selectFrom('budget').selectAll().where('install', '=', install).where('contractId', '=', contractId);
   return await lockRows(ctx.database, row).executeTakeFirstOrThrow();
 }
@@ -35,7 +32,7 @@ export async function saveBudget(tx: Transaction, row: Row<'budget'>): Promise<v
   await at(tx, row).set(row).execute();
 }
 
-/** The marketplace answered that there is no such contract. Changes nothing where an answer came in meanwhile. */
+/** Notes that the marketplace has no such contract, unless a later request had an answer. */
 export async function noteUnknownBudget(ctx: Storage, of: ContractKey, askedAt: string): Promise<void> {
   await inTransaction(ctx.database, (tx) =>
     at(tx, of)
@@ -59,7 +56,7 @@ export function countBudgetsByState(ctx: Storage): Promise<{ install: string; st
     .execute();
 }
 
-/** How many active contracts of each install the marketplace does not have. */
+/** Active contracts that the marketplace does not have. */
 export function countUnknownBudgets(ctx: Storage): Promise<{ install: string; count: number }[]> {
   return ctx.database.kysely
     .selectFrom('budget')
@@ -86,7 +83,7 @@ export async function findBudgets(ctx: Storage, contractId: string): Promise<Bud
   return rows.map(sayUnknown);
 }
 
-/** What is known of the job that reads a budget; null where none does. */
+/** A column of the job that reads a budget; null if there is none. */
 export function nextReading(eb: ExpressionBuilder<Tables, 'budget'>, column: 'dueAt' | 'failure') {
   const key = sql<string>`budget.install || '/' || budget.contract_id`;
   return eb.selectFrom('job').select(column).where('kind', '=', 'budget').where('key', '=', key);
@@ -102,32 +99,22 @@ function at(tx: Transaction, { install, contractId }: ContractKey) {
   return tx.updateTable('budget').where('install', '=', install).where('contractId', '=', contractId);
 }
 
-/** In the form of the condition of the index. */
+/** As the condition of the index is written. */
 function isWatched() {
   return sql<boolean>`is_watched = 1`;
 }
 
-/** A contract, and how far the reading of its budget has come. */
-export interface SweptContract extends ContractKey, ContractRegisters {
-  budgetEventAt: string | null;
-  isWatched: boolean;
-  metEventAt: string | null;
-  notFoundAt: string | null;
-}
+export type SweptContract = Awaited<ReturnType<typeof pageSweptContracts>>[number];
 
-/** Contracts that may be active, and those whose budget is read, in the order of their key. */
-export async function pageSweptContracts(
-  ctx: Storage,
-  after: ContractKey | null,
-  limit: number,
-): Promise<SweptContract[]> {
+/** Contracts that may be active and those whose budget is read, by install and contract. */
+export async function pageSweptContracts(ctx: Storage, after: ContractKey | null, limit: number) {
   let rows = ctx.database.kysely
     .selectFrom('contract')
     .leftJoin('budget', onSame('budget', 'contract', ['install', 'contractId']))
     .select(['contract.install', 'contract.contractId', 'budgetEventAt'])
     .select(['startedEventAt', 'endedEventAt', 'activeReadAt', 'endedReadAt'])
     .select(['endedByOperatorAt', 'reopenedAt', 'isWatched', 'metEventAt', 'notFoundAt'])
-    // A contract that a reading found ended has ended for good.
+    // An end that was read is final.
     .where((eb) => eb.or([eb('endedReadAt', 'is', null), eb('isWatched', '=', true)]))
     .orderBy('contract.install')
     .orderBy('contract.contractId')
@@ -137,7 +124,7 @@ export async function pageSweptContracts(
       eb(eb.refTuple('contract.install', 'contract.contractId'), '>', eb.tuple(after.install, after.contractId)),
     );
   }
-  return (await rows.execute()).map((row) => ({ ...row, isWatched: row.isWatched ?? false }));
+  return await rows.execute();
 }
 
 /** All contracts from `first` to `last`. */
@@ -165,23 +152,17 @@ export function listGrants(ctx: Storage): Promise<GrantEvidence[]> {
   return ctx.database.kysely.selectFrom('installGrant').selectAll().execute();
 }
 
-/** Has the budgets of these contracts read now, and from time to time. */
+/** Makes the budgets of these contracts due now, and regularly from then on. */
 export async function watchBudgets(tx: Transaction, contracts: readonly SweptContract[], now: string): Promise<void> {
   if (contracts.length === 0) return;
   const met = { isWatched: true, notFoundAt: null };
-  await tx
-    .insertInto('budget')
-    .values(
-      contracts.map(({ install, contractId, budgetEventAt }) => {
-        return { install, contractId, ...met, metEventAt: budgetEventAt };
-      }),
-    )
-    .onConflict((conflict) =>
-      conflict
-        .columns(['install', 'contractId'])
-        .doUpdateSet((eb) => ({ ...met, metEventAt: eb.ref('excluded.metEventAt') })),
-    )
-    .execute();
+  const insert = tx.insertInto('budget').values(
+    contracts.map(({ install, contractId, budgetEventAt }) => {
+      return { install, contractId, ...met, metEventAt: budgetEventAt };
+    }),
+  );
+  const changed = { ...met, ...toExcluded(['metEventAt']) };
+  await insert.onConflict((conflict) => conflict.columns(['install', 'contractId']).doUpdateSet(changed)).execute();
   await wantJobs(tx, 'budget', contracts.map(budgetKey), now);
 }
 
@@ -190,7 +171,7 @@ export async function unwatchBudget(tx: Transaction, contract: ContractKey): Pro
   await dropJob(tx, 'budget', budgetKey(contract).key);
 }
 
-/** The same for an install that is removed. */
+/** For an install that is removed. */
 export async function unwatchBudgetsOf(tx: Transaction, install: string): Promise<void> {
   await tx.updateTable('budget').set({ isWatched: false }).where('install', '=', install).execute();
 }

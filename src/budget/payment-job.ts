@@ -5,17 +5,14 @@ import { AppError } from '../domain/errors.ts';
 import type { Job, JobHold, JobKind } from '../jobs/job.ts';
 import { toInstant } from '../lib/clock.ts';
 import type { PendingPayment } from '../sources/record-schema.ts';
-import { type KnownPayment, listKnownPayments, type TakenPayments, writePayments } from './payment-store.ts';
+import { type KnownPayment, listKnownPayments, type PaymentChanges, writePayments } from './payment-store.ts';
 
 const minuteMs = 60_000;
 const soonMs = 10 * minuteMs;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/**
- * Reads what waits for money, where a source lists it. Only a list says it: an event asks for a reading, and nothing of
- * the event is believed.
- */
+/** Reads which payments wait for a person, if a source lists them. Events only ask for a reading. */
 export const paymentJob: JobKind = {
   name: 'payments',
   atOnce: 4,
@@ -25,7 +22,7 @@ export const paymentJob: JobKind = {
   isStanding: true,
   installs: ({ sources }) =>
     [...sources].flatMap(([install, one]) => (one.listPendingPayments === undefined ? [] : [install])),
-  // People come and go without it, so there is no hurry.
+  // Access does not depend on it.
   restMs: () => minuteMs,
   run: readPayments,
 };
@@ -35,40 +32,40 @@ async function readPayments(ctx: Context, { install, asks }: Job, signal: AbortS
   if (list === undefined) throw new AppError('not_found', `Install ${install} no longer lists payments`);
   const askedAt = toInstant(ctx.clock.now());
   const payments = await list(signal);
-  // What another process has read meanwhile is newer.
+  // Throws if another process has taken over: its reading is newer.
   await hold.renew();
-  const taken = await inTransaction(ctx.database, async (tx) => {
+  const changes = await inTransaction(ctx.database, async (tx) => {
     const known = await listKnownPayments(tx, install);
-    const taken = takePayments(known, payments, askedAt);
-    await writePayments(tx, install, taken, askedAt);
-    return taken;
+    const changes = mergePayments(known, payments, askedAt);
+    await writePayments(tx, install, changes, askedAt);
+    return changes;
   });
-  return restAfter(taken, asks);
+  return restAfter(changes, asks);
 }
 
 /**
- * Soon where a second list must prove that something is over, and after an event, as the list may show later what the
- * event spoke of. Hourly while anything waits. Daily else: events ask sooner.
+ * Soon if a second list must prove that a payment is over, and after an event, because the list may be behind. Hourly
+ * while a payment waits. Otherwise daily, because events ask sooner.
  */
-function restAfter({ listed, missed }: TakenPayments, asks: number): number {
+function restAfter({ listed, missed }: PaymentChanges, asks: number): number {
   if (missed.length > 0 || asks > 0) return soonMs;
   return listed.length > 0 ? hourMs : dayMs;
 }
 
-/** More are not kept, so that storing them takes no long transaction. */
+/** Keeps the transaction short. */
 const mostKept = 500;
 
 /**
- * Pure: what follows from one more list. What is listed waits. What is not listed is over once a second list, at least
- * ten minutes after the first, does not have it either: one list may be empty by mistake.
+ * Pure: merges one more list. A payment that is not listed is over once a second list, at least ten minutes later, lacks
+ * it too, because one list may be empty by mistake.
  *
  * @param askedAt when the request for the list began
  */
-export function takePayments(
+export function mergePayments(
   known: readonly KnownPayment[],
   listed: readonly PendingPayment[],
   askedAt: string,
-): TakenPayments {
+): PaymentChanges {
   const ids = new Set(listed.map(({ id }) => id));
   const knownIds = new Set(known.map(({ paymentId }) => paymentId));
   const knownFirst = listed.toSorted((a, b) => Number(knownIds.has(b.id)) - Number(knownIds.has(a.id)));

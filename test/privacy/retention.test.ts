@@ -13,20 +13,20 @@ const second = '2026-02-01T00:00:00.000Z';
 const third = '2026-03-01T00:00:00.000Z';
 
 it.each<[string, Partial<RetainedContract>, string | null]>([
-  ['of nothing known is not known', {}, null],
-  ['of an active one is none', { startedEventAt: first }, null],
-  ['is when its event says', { startedEventAt: first, endedEventAt: second }, second],
-  ['said by an event counts, whatever is read later', { endedEventAt: first, endedReadAt: third }, first],
-  ['that is disputed is none', { endedEventAt: first, activeReadAt: second }, null],
+  ['is unknown without evidence', {}, null],
+  ['is null while it is active', { startedEventAt: first }, null],
+  ['is that of its event', { startedEventAt: first, endedEventAt: second }, second],
+  ['is that of its event, whatever is read later', { endedEventAt: first, endedReadAt: third }, first],
+  ['is null while it is disputed', { endedEventAt: first, activeReadAt: second }, null],
   [
-    'that was disputed lies after the last read that listed it active',
+    'is the last reading that listed it as active, if the event was disputed',
     { endedEventAt: first, activeReadAt: second, endedReadAt: third },
     second,
   ],
-  ['said by reads alone is not known', { startedEventAt: first, endedReadAt: third }, null],
-  ['said by reads alone is when it was noted', { endedReadAt: third, endSeenAt: second }, second],
+  ['is unknown if only readings say so', { startedEventAt: first, endedReadAt: third }, null],
+  ['is when it was noted, if only readings say so', { endedReadAt: third, endSeenAt: second }, second],
   [
-    'that no source will report, because its links are gone, is when that was noted',
+    'is when it was noted, if all its links were removed',
     { startedEventAt: first, isUnlinked: 1, endSeenAt: second },
     second,
   ],

@@ -27,18 +27,7 @@ export interface CheckedDay extends DayKey {
   usd: number | null;
 }
 
-export interface CheckSum {
-  install: string;
-  /** Days of trainers, and how many of them differ. */
-  days: number;
-  differing: number;
-  seen: Counts;
-  due: Counts;
-  answered: Counts;
-  held: Counts;
-  /** The differences in US dollars, of contracts whose rate is known. */
-  usd: number;
-}
+export type CheckSum = ReturnType<typeof emptySum>;
 
 /** Differences that need no operator: they decided, or the day has not begun. */
 const settled: readonly (WhyDifferent | null)[] = [null, 'not_begun', 'dismissed', 'discarded'];
@@ -189,9 +178,18 @@ function toUsd(difference: Counts, rate: Rate | undefined): number | null {
   return Math.round((difference[rate.unit] ?? 0) * rate.usd * 100) / 100;
 }
 
+function emptySum(install: string) {
+  return {
+    ...{ install, seen: noCounts, due: noCounts, answered: noCounts, held: noCounts },
+    // Days of trainers, and how many of them differ.
+    ...{ days: 0, differing: 0 },
+    // The differences in US dollars, of contracts whose rate is known.
+    usd: 0,
+  };
+}
+
 export function sumChecked(sums: Map<string, CheckSum>, one: CheckedDay): void {
-  const none = { seen: noCounts, due: noCounts, answered: noCounts, held: noCounts };
-  const sum = sums.get(one.install) ?? { install: one.install, days: 0, differing: 0, ...none, usd: 0 };
+  const sum = sums.get(one.install) ?? emptySum(one.install);
   const held = one.held?.state === 'held' ? one.held.counts : noCounts;
   sums.set(one.install, {
     install: one.install,

@@ -102,9 +102,9 @@ export async function listLate(ctx: Context, installs: readonly string[]): Promi
   if (closedBefore === undefined) return late;
   for (const install of reportedOf(ctx, installs)) {
     for await (const plan of planDays(ctx, { install, to: addDays(closedBefore, -1) })) {
-      for (const { contractId, trainerId, day, counts, before } of plan.late) {
+      for (const { contractId, trainerId, day, counts: to, before: from } of plan.late) {
         const key = { install, contractId, trainerId, day };
-        late.push({ ...key, id: reportIdOf(key), from: before, to: counts });
+        late.push({ ...key, id: reportIdOf(key), from, to });
       }
     }
   }

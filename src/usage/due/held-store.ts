@@ -143,11 +143,8 @@ export async function keepDecision(
   decidedAt: string,
 ): Promise<void> {
   const decided = { install: contract?.install ?? null, contractId: contract?.contractId ?? null, reason, decidedAt };
-  await tx
-    .insertInto('usageDecision')
-    .values({ work, trainerId, ...decided })
-    .onConflict((conflict) => conflict.column('work').doUpdateSet(decided))
-    .execute();
+  const insert = tx.insertInto('usageDecision').values({ work, trainerId, ...decided });
+  await insert.onConflict((conflict) => conflict.column('work').doUpdateSet(decided)).execute();
 }
 
 /** @returns whether there was one */

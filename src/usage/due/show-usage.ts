@@ -1,53 +1,45 @@
 import type { Context } from '../../context.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
-import { type Counts, isNothing, noCounts, type Observation, sumCounts } from '../../domain/usage.ts';
+import { isNothing, noCounts, sumCounts } from '../../domain/usage.ts';
 import { listEngagements, listScopes, listTrainers, scopeKey, scopeOfLink } from '../read/scope-store.ts';
 import { listFallenTotals } from '../read/total-store.ts';
-import { type DayKey, dayKey, type LedgerRow } from '../report/ledger-store.ts';
+import { dayKey } from '../report/ledger-store.ts';
 import { type DueAndLedger, listDays } from './due-store.ts';
-import { differenceOf, explainDay, type WhyDifferent } from './explain-day.ts';
-import { type HeldRow, listHeld } from './held-store.ts';
+import { differenceOf, explainDay } from './explain-day.ts';
+import { listHeld } from './held-store.ts';
 import { attributeTrainers, refreshAllDue } from './refresh-due.ts';
 
-export interface ShownDay extends Pick<DayKey, 'trainerId' | 'day'> {
-  due: Counts | null;
-  /** Each source's counts, and when it was read. */
-  observations: Observation[];
-  /** The counts that were answered last. */
-  sent: Counts | null;
-  /** What is due beyond the answered counts, and why it was not answered. */
-  difference: Counts | null;
-  why: WhyDifferent | null;
-  /** Null if nothing was sent. */
-  report: LedgerRow | null;
-}
-
-export interface ShownContract extends ContractKey {
-  days: ShownDay[];
-  /** Work that may be of the contract: held, or decided by an operator. */
-  held: HeldRow[];
-  /** The sum of all days that were ever reported. */
-  reported: Counts;
-}
+export type ShownDay = Awaited<ReturnType<typeof showUsage>>['days'][number];
 
 /** The work on one contract, however old. */
-export async function showUsage(
-  ctx: Context,
-  { install, contractId }: ContractKey,
-  signal?: AbortSignal,
-): Promise<ShownContract> {
+export async function showUsage(ctx: Context, { install, contractId }: ContractKey, signal?: AbortSignal) {
   await refreshAllDue(ctx, signal);
   const days: DueAndLedger[] = [];
   for await (const some of listDays(ctx, { install, contractIds: [contractId] })) days.push(...some);
   const trainerIds = await listTrainers(ctx, { install, contractId });
   const attributed = await attributeTrainers(ctx, ctx.database.kysely, { trainerIds, fromDay: '' });
   const sources = new Map(attributed.due.map((one) => [dayKey(one), one.observations]));
+  // Also work that an operator decided about.
   const held = await listHeld(ctx, { install, contractId });
-  const toShown = (one: DueAndLedger) => toDay(one, sources, held, ctx.clock.now());
+  const now = ctx.clock.now();
+  const shown = days.filter(isShown).map(({ due, ledger, ...key }) => {
+    const { trainerId, day } = key;
+    const decided = held.find((one) => one.trainerId === trainerId && one.day === day);
+    return {
+      trainerId,
+      day,
+      due: due?.counts ?? null,
+      observations: [...(sources.get(dayKey(key)) ?? [])],
+      sent: ledger?.answeredAt == null ? null : ledger.answered,
+      difference: due === undefined ? null : differenceOf(due.counts, ledger?.answered ?? noCounts),
+      why: explainDay(due, ledger, now, decided?.state),
+      report: ledger ?? null,
+    };
+  });
   return {
     install,
     contractId,
-    days: days.filter(isShown).map(toShown).sort(byDay),
+    days: shown.sort((a, b) => (`${a.day} ${a.trainerId}` < `${b.day} ${b.trainerId}` ? -1 : 1)),
     held,
     reported: sumCounts(days.map(({ ledger }) => ledger?.answered ?? noCounts)),
   };
@@ -56,30 +48,6 @@ export async function showUsage(
 /** A day with zeros belongs to another contract, and is shown only if it was reported. */
 function isShown({ due, ledger }: DueAndLedger): boolean {
   return ledger !== undefined || !isNothing(due?.counts ?? noCounts);
-}
-
-function toDay(
-  { due, ledger, ...key }: DueAndLedger,
-  sources: ReadonlyMap<string, readonly Observation[]>,
-  held: readonly HeldRow[],
-  now: Date,
-): ShownDay {
-  const { trainerId, day } = key;
-  const decided = held.find((one) => one.trainerId === trainerId && one.day === day);
-  return {
-    trainerId,
-    day,
-    due: due?.counts ?? null,
-    observations: [...(sources.get(dayKey(key)) ?? [])],
-    sent: ledger === undefined || ledger.answeredAt === null ? null : ledger.answered,
-    difference: due === undefined ? null : differenceOf(due.counts, ledger?.answered ?? noCounts),
-    why: explainDay(due, ledger, now, decided?.state),
-    report: ledger ?? null,
-  };
-}
-
-function byDay(a: ShownDay, b: ShownDay): number {
-  return `${a.day} ${a.trainerId}` < `${b.day} ${b.trainerId}` ? -1 : 1;
 }
 
 /**

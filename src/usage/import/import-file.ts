@@ -105,10 +105,7 @@ async function* readChunks({ clock }: Context, { chunks, format }: ImportFile): 
   for await (const entries of readEntries(chunks, format, today)) yield* chunksOf(entries, chunkLines);
 }
 
-interface LineFault {
-  line: number;
-  fault: string;
-}
+type LineFault = Extract<ReadEntry, { fault: string }>;
 
 /** @returns the faults, in the order of their lines */
 async function writeChunk(

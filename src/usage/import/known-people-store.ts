@@ -12,10 +12,13 @@ export async function loadKnownPeople(
   entries: readonly ImportEntry[],
 ): Promise<FindTrainer> {
   const people = entries.flatMap(({ person }) => person ?? []);
-  const addresses = new Set(people.flatMap((one) => ('workEmail' in one ? one.workEmail.toLowerCase() : [])));
-  const trainersAt = await loadTrainersAt(ctx, install, [...addresses]);
-  const trainersOf = (person: NamedPerson) =>
-    'trainerId' in person ? [person.trainerId] : (trainersAt.get(person.workEmail.toLowerCase()) ?? []);
+  const addresses = people.flatMap((one) => ('workEmail' in one ? one.workEmail.toLowerCase() : []));
+  const digests = new Map([...new Set(addresses)].map((address) => [address, ctx.box.digest(address)]));
+  const known = await loadTrainersAt(ctx, install, [...digests.values()]);
+  const trainersOf = (person: NamedPerson) => {
+    if ('trainerId' in person) return [person.trainerId];
+    return (known.get(digests.get(person.workEmail.toLowerCase()) ?? '') ?? []).map(({ trainerId }) => trainerId);
+  };
   const trainerIds = [...new Set(people.flatMap(trainersOf))];
   const engaged = {
     contract: await loadContracts(ctx, install, idsOf(entries, 'contract')),
@@ -45,23 +48,16 @@ function onlyOneOf([trainerId, another]: ReadonlySet<string>): ReturnType<FindTr
   return { fault: 'several trainers are on the contract: name one by opentrainUserId' };
 }
 
-/** By the address in lower case. */
-async function loadTrainersAt({ database, box }: Storage, install: string, addresses: string[]) {
-  const digests = new Map(addresses.map((address) => [address, box.digest(address)]));
+/** By the digest of the address. */
+async function loadTrainersAt({ database }: Storage, install: string, digests: string[]) {
   const rows = await database.kysely
     .selectFrom('person')
     .select(['workEmailDigest', 'trainerId'])
     .where('install', '=', install)
-    .where('workEmailDigest', 'in', jsonTexts(database, [...digests.values()]))
+    .where('workEmailDigest', 'in', jsonTexts(database, digests))
     .orderBy('trainerId')
     .execute();
-  const byDigest = Map.groupBy(rows, ({ workEmailDigest }) => workEmailDigest);
-  return new Map(
-    addresses.map((address) => [
-      address,
-      (byDigest.get(digests.get(address) ?? '') ?? []).map(({ trainerId }) => trainerId),
-    ]),
-  );
+  return Map.groupBy(rows, ({ workEmailDigest }) => workEmailDigest);
 }
 
 /** The trainers who are or were on these contracts, by contract. */

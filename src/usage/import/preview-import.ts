@@ -62,13 +62,15 @@ async function previewTrainers(
       const { counts: to } = heldWork.observation;
       const reason = describeHeld[heldWork.reason];
       tallyLine(tally, { ...of, outcome: 'held', contractId: null, from: null, to, reason }, to);
-    } else if (change !== undefined) {
-      const { isTallied, ...shown } = change;
-      tallyLine(tally, { ...of, ...shown }, isTallied ? noCounts : differenceOf(shown.to, shown.from));
-      if (!isTallied && shown.outcome === 'lowered') tally.loweredDays += 1;
-      change.isTallied = true;
-    }
+    } else if (change !== undefined) tallyChange(tally, of, change);
   }
+}
+
+function tallyChange(tally: Tally, of: Pick<PreviewedLine, 'line' | 'trainerId' | 'day'>, change: DayChange): void {
+  const { isTallied, ...shown } = change;
+  tallyLine(tally, { ...of, ...shown }, isTallied ? noCounts : differenceOf(shown.to, shown.from));
+  if (!isTallied && shown.outcome === 'lowered') tally.loweredDays += 1;
+  change.isTallied = true;
 }
 
 /** By `lineKey`: what is held and what is due of an import. */

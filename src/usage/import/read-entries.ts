@@ -110,7 +110,12 @@ function toEntry(line: number, read: { values: LineValues } | { fault: string },
 function readJsonLine(line: Line): ReadValues {
   if ('fault' in line) return line;
   if (line.text.trim() === '') return 'nothing';
-  const json = tryParse(line.text);
+  let json: unknown;
+  try {
+    json = JSON.parse(line.text);
+  } catch {
+    return { fault: 'is not a JSON object' };
+  }
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return { fault: 'is not a JSON object' };
   const values: LineValues = {};
   for (const [name, value] of Object.entries(json)) {
@@ -121,14 +126,6 @@ function readJsonLine(line: Line): ReadValues {
     if (value !== null) values[column] = value;
   }
   return { values };
-}
-
-function tryParse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The first line is the header, which also shows the delimiter. */

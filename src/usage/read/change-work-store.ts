@@ -6,15 +6,15 @@ import type { Row } from '../../db/schema.ts';
 import type { Day } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { markWorkStale } from '../../memberships/derivation-store.ts';
-import { changedDays, firstDayOf, type Item } from './merge-items.ts';
-import { type MemberWork, noWork, type ObservedDay, type Standing } from './merge-work.ts';
+import { changedDays, firstDayOf } from './merge-items.ts';
+import { type MemberWork, noWork, type Standing } from './merge-work.ts';
 import type { ScopeMember } from './scope-member-store.ts';
 import type { ReadScope, ScopeKey } from './scope-store.ts';
 import { loadPeople, loadWorks, standingsOf, toItemColumns, totalsOf, type WantedWork } from './work-store.ts';
 
-// The SQL of the work that was seen: its items and its days.
+// The SQL that changes stored work: its items and its days.
 
-/** The members whose work was seen in a scope since their account is a trainer's. */
+/** The members of a scope whose work was seen while their account was a trainer's. */
 export async function seenAt(ctx: Storage, { tool, scope }: ScopeKey): Promise<Set<string>> {
   const rows = await ctx.database.kysely
     .selectFrom('usagePerson')
@@ -31,44 +31,37 @@ export interface ReadMember extends ScopeMember {
   observations: readonly UsageObservation[];
   /** Whether what the reading does not list is gone. */
   canLower: boolean;
-  /** Pieces that were done on days before the reading's first, and that are gone. */
+  /** Pieces from before the reading's first day that are gone. */
   gone: ReadonlySet<string>;
 }
 
 interface ReadingTime {
-  /** Of earlier days only what the reading names is needed. */
+  /** Of earlier days, only pieces that the reading names are needed. */
   firstDay: Day;
   now: string;
 }
 
-/** Makes what is known of a member's work into what is known now. `hasEnded`: the membership has ended since. */
+/** Returns a member's work after a reading. `hasEnded`: the membership has ended since. */
 export type WorkChange = (member: ReadMember, known: MemberWork, hasEnded: boolean) => MemberWork;
 
-interface MemberKey extends ScopeKey {
-  memberId: string;
-}
+type MemberKey = ScopeKey & { memberId: string };
 
-/** A member, and what is remembered of them. */
 interface KnownMember {
   member: ReadMember;
   key: MemberKey;
   person: Row<'usagePerson'> | undefined;
-  /** What the total was while the account belonged to no trainer. */
+  /** Earlier totals, while the account belonged to no trainer. */
   strange: readonly Standing[];
   generation: number;
   hasEnded: boolean;
 }
 
-/** What a reading makes of a member's work. */
 interface ChangedWork extends KnownMember {
   known: MemberWork;
   work: MemberWork;
 }
 
-/**
- * The members whose work `change` makes different from what is known. All are looked up together, because most readings
- * bring little that is new.
- */
+/** Finds members whose work `change` alters. It loads all of them together, because most readings bring little news. */
 export async function findChangedWork(
   db: Transaction,
   scope: ScopeKey,
@@ -103,7 +96,7 @@ export async function findChangedWork(
   return changed.map(merge);
 }
 
-/** The end of a membership freezes all its days. All work since a piece that the reading names is needed. */
+/** The end of a membership freezes all its days. Otherwise all days since the first changed piece are needed. */
 function firstNeededDay({ member, hasEnded, known }: ChangedWork): Day | undefined {
   return hasEnded ? '' : firstDayOf(itemIdsOf(member).flatMap((id) => known.items.get(id) ?? []));
 }
@@ -131,13 +124,13 @@ async function loadKnown(
   return members.map((member) => {
     const { memberId, person, strange } = findPerson(people, member);
     const generation = generations.get(member.membershipId) ?? -1;
-    // If the membership has changed since the tool was asked, absence from the reading means nothing.
+    // If the membership has changed since the tool was asked, absence proves nothing.
     const hasEnded = generation !== member.generation || (person !== undefined && person.generation !== generation);
     return { member, key: { tool, scope, memberId }, person, strange, generation, hasEnded };
   });
 }
 
-/** Keeps the work of two trainers apart who had the same id one after the other. */
+/** Two trainers may have had the same id one after the other. Their work is kept apart. */
 function findPerson(
   people: ReadonlyMap<string, Row<'usagePerson'>>,
   member: ScopeMember,
@@ -156,10 +149,9 @@ function idApart({ memberId, trainerId }: ScopeMember): string {
 function isChanged(one: ChangedWork, now: string): boolean {
   const { known, work, person } = one;
   const isRemembered = person !== undefined && isDeepStrictEqual({ ...person, ...toRemembered(one, now) }, person);
-  return !(isRemembered && areSame(known.items, work.items) && areSame(known.days, work.days));
+  return !isRemembered || !isDeepStrictEqual([known.items, known.days], [work.items, work.days]);
 }
 
-/** What is remembered of a person. */
 function toRemembered({ member: { trainerId }, person, generation, work: { totals } }: ChangedWork, now: string) {
   return {
     trainerId,
@@ -169,7 +161,7 @@ function toRemembered({ member: { trainerId }, person, generation, work: { total
   };
 }
 
-/** By the tool's id of the member: the pieces that these members did before a day. */
+/** By the tool's id: the pieces that these members did before a day. */
 export async function listOldItems(
   ctx: Storage,
   { tool, scope }: ScopeKey,
@@ -187,7 +179,6 @@ export async function listOldItems(
   return Map.groupBy(rows, ({ memberId }) => memberId);
 }
 
-/** Changes what is known of these members' work in one transaction. */
 export function updateWork(
   ctx: Storage,
   reading: ReadScope,
@@ -221,9 +212,9 @@ async function saveWork(tx: Transaction, one: ChangedWork, now: string): Promise
   await saveDays(tx, key, { trainerId: member.trainerId, seenAt: now }, known, work);
 }
 
-/** The first day on which something changed that counts. */
+/** The first day whose counts changed. */
 function firstChangedDay({ known, work }: ChangedWork): Day | undefined {
-  const days = [...work.days].flatMap(([day, one]) => (isSame(known.days.get(day), one) ? [] : [day]));
+  const days = [...work.days].flatMap(([day, one]) => (isDeepStrictEqual(known.days.get(day), one) ? [] : [day]));
   const [was, is] = [known.totals?.first, work.totals?.first];
   const firsts = isDeepStrictEqual(was, is) ? [] : [was, is].flatMap((first) => first?.day ?? []);
   const pieces = [...changedDays(known.items, work.items), ...changedDays(work.items, known.items)];
@@ -231,7 +222,7 @@ function firstChangedDay({ known, work }: ChangedWork): Day | undefined {
 }
 
 async function saveItems(tx: Transaction, key: MemberKey, before: MemberWork, after: MemberWork): Promise<void> {
-  const changed = [...after.items].filter(([id, item]) => !isSame(before.items.get(id), item));
+  const changed = [...after.items].filter(([id, item]) => !isDeepStrictEqual(before.items.get(id), item));
   const gone = [...before.items.keys()].filter((id) => !after.items.has(id));
   for (const part of inParts([...gone, ...changed.map(([id]) => id)])) {
     const stored = tx.deleteFrom('usageItem').where((eb) => eb.and({ ...key }));
@@ -241,7 +232,7 @@ async function saveItems(tx: Transaction, key: MemberKey, before: MemberWork, af
   for (const part of inParts(rows)) await tx.insertInto('usageItem').values(part).execute();
 }
 
-/** No day is ever gone. */
+/** A day is never deleted. */
 async function saveDays(
   tx: Transaction,
   key: MemberKey,
@@ -249,19 +240,11 @@ async function saveDays(
   before: MemberWork,
   after: MemberWork,
 ): Promise<void> {
-  const changed = [...after.days].filter(([day, one]) => !isSame(before.days.get(day), one));
+  const changed = [...after.days].filter(([day, one]) => !isDeepStrictEqual(before.days.get(day), one));
   for (const part of inParts(changed.map(([day]) => day))) {
     const stored = tx.deleteFrom('usageDay').where((eb) => eb.and({ ...key }));
     await stored.where('day', 'in', part).execute();
   }
   const rows = changed.map(([day, { counts, ...flags }]) => ({ ...key, day, ...seen, ...counts, ...flags }));
   for (const part of inParts(rows)) await tx.insertInto('usageDay').values(part).execute();
-}
-
-function areSame<T extends Item | ObservedDay>(a: ReadonlyMap<string, T>, b: ReadonlyMap<string, T>): boolean {
-  return a.size === b.size && [...b].every(([key, one]) => isSame(a.get(key), one));
-}
-
-function isSame(a: Item | ObservedDay | undefined, b: Item | ObservedDay): boolean {
-  return a === b || isDeepStrictEqual(a, b);
 }

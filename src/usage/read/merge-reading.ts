@@ -169,22 +169,17 @@ async function isStillThere(
   }
 }
 
-interface AssignedWork {
-  /** Members whose account can only be one trainer's. */
-  members: ScopeMember[];
-  /** Members whose id shows somebody else's address: the work is not theirs. */
-  strays: ScopeMember[];
-}
-
 /**
- * Pure: assigns work to trainers. Tools give ids out again, so the id must show an address that the trainer has or had.
- * If the tool shows no address, the id alone decides.
+ * Pure: finds whose work it is. Tools give ids out again, so the id must show an address that the trainer has or had. If
+ * the tool shows no address, the id alone decides.
+ *
+ * @returns `members`: those whose account can only be one trainer's; `strays`: those whose id shows another address
  */
 export function assignWork(
   all: readonly ScopeMember[],
   observations: ReadonlyMap<string, readonly UsageObservation[]>,
   box: SecretBox,
-): AssignedWork {
+): { members: ScopeMember[]; strays: ScopeMember[] } {
   const byId = Map.groupBy(all, ({ memberId }) => memberId);
   const strays: ScopeMember[] = [];
   const members = [...byId].flatMap(([memberId, known]) => {

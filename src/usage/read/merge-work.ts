@@ -102,10 +102,8 @@ function mergeDay(
   return { counts, isFrozen: false, isTorn };
 }
 
-function* daysObserved(observations: readonly UsageObservation[]): Iterable<[Day, Counts]> {
-  const counts = new Map<Day, Counts>();
-  for (const one of observations) if (one.of === 'day') counts.set(one.day, countsOf(one));
-  yield* counts;
+function daysObserved(observations: readonly UsageObservation[]): Map<Day, Counts> {
+  return new Map(observations.flatMap((one) => (one.of === 'day' ? [[one.day, countsOf(one)] as const] : [])));
 }
 
 interface MergedTotals {

@@ -5,7 +5,7 @@ import { AppError, concernsAll, toAppError } from '../../domain/errors.ts';
 import { type Job, type JobHold, type JobKind, soleJob } from '../../jobs/job.ts';
 import { listDueTurns } from '../../jobs/job-store.ts';
 import { runNextJob } from '../../jobs/job-worker.ts';
-import { toInstant } from '../../lib/clock.ts';
+import { instantAfter, toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import { remembered } from '../../lib/remembered.ts';
 import { turnsOf } from '../../lib/turns.ts';
@@ -91,11 +91,13 @@ async function readWorkScope(
   beganAt: Date,
   signal: AbortSignal,
 ): Promise<void> {
-  const { tool, scope, completeBeganAt } = reading;
+  const { tool, scope, completeBeganAt, readBeganAt } = reading;
+  const { timeZone } = workScope;
   const isComplete = beganAt.getTime() - Date.parse(completeBeganAt ?? '1970-01-01') > completeEveryMs;
+  const changedSince = isComplete ? null : readBeganAt && instantAfter(readBeganAt, -overlapMs);
   await resolveWaiting(ctx, workScope, signal);
   const accounts = await loadAccounts(ctx, tool, workScope.groupIds);
-  const request = toRequest(ctx, reading, workScope, isComplete);
+  const request = { timeZone, firstDay: firstReadDay(ctx), changedSince };
   const collected = await readWork(ctx, workScope, request, signal);
   const { observations } = collected;
   // There are ever more former members, and a reading has nothing about most of them.
@@ -128,16 +130,6 @@ async function noteFailure(
     refusedAt: isRefused ? toInstant(beganAt) : null,
   };
   await inTransaction(ctx.database, (tx) => changeScope(tx, reading, changes));
-}
-
-function toRequest(
-  ctx: Context,
-  { readBeganAt }: ReadScope,
-  { timeZone }: WorkScope,
-  isComplete: boolean,
-): UsageRequest {
-  const since = isComplete || readBeganAt === null ? null : new Date(Date.parse(readBeganAt) - overlapMs);
-  return { timeZone, firstDay: firstReadDay(ctx), changedSince: since && toInstant(since) };
 }
 
 /** Collects the whole reading before anything is merged, because one that breaks off proves nothing. */

@@ -5,17 +5,7 @@ import { addressesOfMemberships } from '../../memberships/address-store.ts';
 
 // The SQL that reads the members of a scope, by their ids in the tool.
 
-/** A membership that has, or had, an account in the tool. */
-export interface ScopeAccount {
-  membershipId: number;
-  memberId: string;
-  trainerId: string;
-  install: string;
-  groupId: string;
-  generation: number;
-  /** Whether the trainer is wanted in the group, and in. */
-  isIn: boolean;
-}
+type ScopeAccount = Awaited<ReturnType<typeof loadAccounts>>[number];
 
 export interface ScopeMember extends ScopeAccount {
   /** Of every address that the membership is or was for. */
@@ -25,7 +15,7 @@ export interface ScopeMember extends ScopeAccount {
 }
 
 /** The memberships of these groups that have or had an account, by id. */
-export async function loadAccounts(ctx: Storage, tool: string, groupIds: readonly string[]): Promise<ScopeAccount[]> {
+export async function loadAccounts(ctx: Storage, tool: string, groupIds: readonly string[]) {
   if (groupIds.length === 0) return [];
   const rows = await ctx.database.kysely
     .selectFrom('membership')
@@ -37,6 +27,7 @@ export async function loadAccounts(ctx: Storage, tool: string, groupIds: readonl
     .execute();
   return rows.flatMap(({ id, memberId, wanted, state, ...row }) => {
     if (memberId === null) return [];
+    // Whether the trainer is wanted in the group, and in.
     const isIn = wanted && (state === 'active' || state === 'invited');
     return [{ ...row, membershipId: id, memberId, isIn }];
   });
@@ -60,21 +51,9 @@ export async function loadMembers({ database }: Storage, accounts: readonly Scop
  * A membership whose account is unknown: the trainer was invited by a link that works for everybody, or a call that may
  * have let them in was not answered. They may already be working.
  */
-export interface WaitingMembership {
-  membershipId: number;
-  tool: string;
-  groupId: string;
-  trainerId: string;
-  memberId: string | null;
-  /** The addresses, in lower case, that the trainer may be in under. */
-  addresses: readonly string[];
-}
+export type WaitingMembership = Awaited<ReturnType<typeof listWaitingIn>>[number];
 
-export async function listWaitingIn(
-  ctx: Storage,
-  tool: string,
-  groupIds: readonly string[],
-): Promise<WaitingMembership[]> {
+export async function listWaitingIn(ctx: Storage, tool: string, groupIds: readonly string[]) {
   if (groupIds.length === 0) return [];
   const rows = await ctx.database.kysely
     .selectFrom('membership')
@@ -85,15 +64,12 @@ export async function listWaitingIn(
     .where((eb) => eb.or([eb('memberId', 'is', null), eb('memberId', 'like', 'invited:%')]))
     .orderBy('id')
     .execute();
-  const known = await addressesOfMemberships(
-    ctx,
-    ctx.database.kysely,
-    rows.map(({ id }) => id),
-  );
+  const ids = rows.map(({ id }) => id);
+  const known = await addressesOfMemberships(ctx, ctx.database.kysely, ids);
   return rows.flatMap(({ id, wanted, ...row }) => {
     const all = known.get(id) ?? [];
     if (all.every(({ givenAt }) => givenAt === null)) return [];
-    // A wanted trainer may have come in under their current address.
+    // In lower case. A wanted trainer may have come in under their current address.
     const theirs = all.filter((one) => one.givenAt !== null || (wanted && one.isCurrent));
     return [{ ...row, membershipId: id, addresses: theirs.map(({ address }) => address) }];
   });

@@ -8,7 +8,7 @@ import { type Item, lastMoment, momentsOf } from './merge-items.ts';
 import type { MemberWork, ObservedDay, Standing, Totals } from './merge-work.ts';
 import type { ScopeKey } from './scope-store.ts';
 
-/** The SQL that reads what is known of members' work, of one or of many at once. */
+// The SQL of the work that was seen, as it is stored.
 
 /** By the tool's id. */
 export async function loadPeople(db: Transaction, { tool, scope }: ScopeKey, memberIds: readonly string[]) {
@@ -20,13 +20,12 @@ export async function loadPeople(db: Transaction, { tool, scope }: ScopeKey, mem
   return people;
 }
 
-/** Whose work is needed, and which pieces of it, however old these are. */
 export interface WantedWork {
   totals: Totals | null;
   itemIds: readonly string[];
 }
 
-/** By the tool's id; each of these has an entry. Of earlier days there are only the wanted pieces. */
+/** By the tool's id, with an entry for each. Before `firstDay`, only the wanted pieces are loaded. */
 export async function loadWorks(
   db: Transaction,
   { tool, scope }: ScopeKey,
@@ -57,7 +56,7 @@ export async function loadWorks(
   return works;
 }
 
-/** The last day of a total is needed, however long ago it was. */
+/** The last day of a total is needed, however old it is. */
 function earliestDay(firstDay: Day, totals: Totals | null): Day {
   return totals !== null && totals.day < firstDay ? totals.day : firstDay;
 }
@@ -67,7 +66,7 @@ export function totalsOf(person: Pick<Row<'usagePerson'>, 'totals'> | undefined)
   return text === null ? null : (JSON.parse(text) as Totals);
 }
 
-/** What the total of an account was while it belonged to no trainer. */
+/** The totals of an account while it belonged to no trainer. */
 export function standingsOf(person: Pick<Row<'usagePerson'>, 'totals'> | undefined): Standing[] {
   return JSON.parse(person?.totals ?? '[]') as Standing[];
 }
@@ -96,8 +95,6 @@ export function toItem({ taskId, isDone, doneDay, doneAt, labels, seconds, grown
     grown: growth.map(([day, at, some]) => ({ day, at, seconds: some })),
   };
 }
-
-// The SQL that reads what the tools observed. It changes nothing.
 
 interface ObservedSpan {
   trainerIds: readonly string[];
@@ -142,7 +139,7 @@ function toSource({
   return { source: `tool:${tool}`, workedOn: { by: 'scope', tool, scope } as const, trainerId, memberId };
 }
 
-/** The moments of one day's work. Empty where the source does not know its work piece by piece. */
+/** The moments of a day's work. Empty if the source has no single pieces. */
 export async function listMoments(db: Transaction, { workedOn, memberId, day }: Observation): Promise<Moment[]> {
   if (workedOn.by !== 'scope' || memberId === undefined) return [];
   const rows = await db
@@ -157,15 +154,16 @@ export async function listMoments(db: Transaction, { workedOn, memberId, day }: 
   return rows.flatMap((row) => momentsOf(toItem(row), day));
 }
 
-/**
- * The SQL of what readings of work store by a tool's id of a person, which may be an address. The ledger is kept: its
- * ids name no person. Work that is read through a membership in `kept` stays too.
- */
-
-/** Items belong to a person, so they are cleared before the people. */
+/** Items go first, because the table of people says whose they are. */
 const tables = ['usage_item', 'usage_day', 'usage_person'] as const;
 
-/** It lowers nothing that was reported: absence is never zero (docs/rules.md, Usage). @returns how many rows it deleted */
+/**
+ * Deletes what was read of a trainer's work, because a tool's ids may be addresses. The ledger stays, and nothing that
+ * was reported is lowered.
+ *
+ * @param kept work that is read through these memberships stays
+ * @returns how many rows
+ */
 export async function clearWorkTraces(tx: Transaction, trainerId: string, kept: readonly number[]): Promise<number> {
   let deleted = 0;
   for (const table of tables) {

@@ -164,20 +164,12 @@ async function applyBrake(
   });
 }
 
-interface SenderLease {
-  /** The contracts that no other sender has. */
-  contractIds: ReadonlySet<string>;
-  /** Call it before each request. @returns false if the lease has expired, so that others may have sent */
-  keep(): Promise<boolean>;
-  release(): Promise<void>;
-}
-
 const leaseMs = 120_000;
 /** Long enough for one request with its retries. */
 const neededMs = 90_000;
 
 /** Keeps other senders from some contracts of an install. */
-export async function takeLease(ctx: Context, install: string, contractIds: readonly string[]): Promise<SenderLease> {
+export async function takeLease(ctx: Context, install: string, contractIds: readonly string[]) {
   const token = randomUUID();
   const byName = new Map(
     contractIds.map((contractId) => [`usage:${JSON.stringify([install, contractId])}`, contractId]),
@@ -185,9 +177,11 @@ export async function takeLease(ctx: Context, install: string, contractIds: read
   let leasedUntil = instantIn(ctx.clock, leaseMs);
   const held = await holdLocks(ctx.database, [...byName.keys()], token, toInstant(ctx.clock.now()), leasedUntil);
   return {
+    /** The contracts that no other sender has. */
     contractIds: new Set([...held].flatMap((name) => byName.get(name) ?? [])),
 
-    async keep() {
+    /** Call it before each request. @returns false if the lease has expired, so that others may have sent */
+    async keep(): Promise<boolean> {
       const now = toInstant(ctx.clock.now());
       if (now >= leasedUntil) return false;
       if (instantIn(ctx.clock, neededMs) < leasedUntil) return true;

@@ -51,20 +51,20 @@ it.each([
   ['its first day', '2026-03-10', [first], 'c1 60'],
   ['its last day', '2026-03-12', [first], 'c1 60'],
   ['the next contract, on the day after an end', '2026-03-13', [first, second], 'c2 60, c1 0'],
-  ['the next contract, and long ago to no other', '2026-03-30', [first, second], 'c2 60, c1 0'],
+  ['the next contract, long after the end of another', '2026-03-30', [first, second], 'c2 60, c1 0'],
   ['the contract before the next', '2026-03-12', [first, second], 'c1 60'],
   ['none, between two', '2026-03-20', [first, contract('c4', '2026-04-01', null)], 'before_start'],
   ['none, on the day after the end', '2026-03-13', [first], 'after_end'],
   ['none, before the start', '2026-03-09', [first], 'before_start'],
-  ['none, where there is none', '2026-03-11', [], 'no_contract'],
-  ['none, where two run', '2026-03-11', [first, contract('c3', null, null)], 'several_contracts'],
+  ['none, without a contract', '2026-03-11', [], 'no_contract'],
+  ['none, if two run', '2026-03-11', [first, contract('c3', null, null)], 'several_contracts'],
   [
-    'none, where one ends and another begins',
+    'none, if one ends and another begins',
     '2026-03-12',
     [first, contract('c3', '2026-03-12', null)],
     'several_contracts',
   ],
-  ['one whose days are not known', '2020-01-01', [contract('c3', null, null)], 'c3 60'],
+  ['one whose days are unknown', '2020-01-01', [contract('c3', null, null)], 'c3 60'],
 ] as const)('gives work to %s', (_what, day, candidates, expected) => {
   expect(attribute([seen(day)], ...candidates).join(', ')).toBe(expected);
 });

@@ -63,18 +63,18 @@ describe('the instants of a contract', () => {
   const read = '2026-03-15T18:00:00.000Z';
 
   it.each([
-    ['is what the marketplace says', { endDate: noon, endedReadAt: read }, noon],
+    ['is the end date of the marketplace', { endDate: noon, endedReadAt: read }, noon],
     ['is that of the event', { endedEventAt: noon }, noon],
     [
-      'is the end date that the event announced, a little before the event',
+      'is the end date, if the event followed within minutes',
       { endDate: noon, endedEventAt: soon },
       noon,
     ],
-    ['is that of the event, where the end was planned later', { endDate: plan, endedEventAt: noon }, noon],
-    ['is that of the event, where the end was planned earlier', { endDate: noon, endedEventAt: read }, read],
-    ['is the last reading that had it active', { activeReadAt: noon, endedReadAt: read }, noon],
-    ['is no later than a reading that had it ended, where none had it active', { endedReadAt: read }, read],
-    ['is no later than the word of an operator', { endedByOperatorAt: read }, read],
+    ['is that of the event, if the end was planned later', { endDate: plan, endedEventAt: noon }, noon],
+    ['is that of the event, if the end was planned earlier', { endDate: noon, endedEventAt: read }, read],
+    ['is the last reading that listed it as active', { activeReadAt: noon, endedReadAt: read }, noon],
+    ['is the last reading that listed it as ended, if none listed it as active', { endedReadAt: read }, read],
+    ['is when an operator said so', { endedByOperatorAt: read }, read],
   ])('the end %s', (_what, known, endsAt) => {
     expect(find(known)).toMatchObject({ endsAt, lastDay: '2026-03-15' });
   });
@@ -82,7 +82,7 @@ describe('the instants of a contract', () => {
   it.each([
     ['goes on', { activeReadAt: read }],
     ['goes on beyond a planned end', { activeReadAt: read, endDate: noon }],
-  ])('there is no end of one that %s', (_what, known) => {
+  ])('is unknown for a contract that %s', (_what, known) => {
     expect(find(known)).toMatchObject({ endsAt: null, lastDay: null });
   });
 

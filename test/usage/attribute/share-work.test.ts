@@ -78,27 +78,27 @@ const late = contract('c0', '2026-03-10T09:00:00.000Z to 2026-03-14T18:00:00.000
 const three = [done('10:00'), done('13:00'), done('15:00')];
 
 it.each([
-  ['each its own', [first, second]],
-  ['the same, in whatever order they are known', [second, first]],
-  ['the same where the start of the first is not known', [vague(first, 'startsAt'), second]],
-])('gives %s, and holds what was saved between them', (_what, candidates) => {
+  ['each contract its own work', [first, second]],
+  ['the same in the other order', [second, first]],
+  ['the same if the start of the first is unknown', [vague(first, 'startsAt'), second]],
+])('gives %s, and holds work between them', (_what, candidates) => {
   expect(attribute(candidates, three)).toBe('c1 60 1 3, c2 60 1 3, after_end');
 });
 
 it.each([
-  ['what is done when one begins to that one', [done('14:00')], 'c1 0 0 0, c2 60 1 3'],
-  ['what is done when one ends to that one', [done('12:00')], 'c1 60 1 3, c2 0 0 0'],
+  ['work at the start of one to that one', [done('14:00')], 'c1 0 0 0, c2 60 1 3'],
+  ['work at the end of one to that one', [done('12:00')], 'c1 60 1 3, c2 0 0 0'],
   [
     'a piece to the contract it was done for, and its later growth to the other',
     [done('10:00'), grown('15:00', 40)],
     'c1 60 1 3, c2 40 0 0',
   ],
   [
-    'a task once to each contract that a piece of it was done for',
+    'a task once to each contract with a piece of it',
     [done('10:00', 't'), done('11:00', 't'), done('15:00', 't')],
     'c1 120 1 6, c2 60 1 3',
   ],
-  ['nothing in words where all of it was taken away', [], 'c1 0 0 0, c2 0 0 0'],
+  ['explicit zeros if all work was deleted', [], 'c1 0 0 0, c2 0 0 0'],
 ])('gives %s', (_what, moments, expected) => {
   expect(attribute([first, second], moments)).toBe(expected);
 });
@@ -107,14 +107,14 @@ it.each([
   ['before any contract began', [done('08:00')], 'c1 0 0 0, c2 0 0 0, before_start'],
   ['after one ended', [done('13:59')], 'c1 0 0 0, c2 0 0 0, after_end'],
   ['partly before and partly within', [done('08:00'), done('10:00')], 'c1 60 1 3, c2 0 0 0, before_start'],
-])('holds what was done %s', (_what, moments, expected) => {
+])('holds work %s', (_what, moments, expected) => {
   expect(attribute([first, second], moments)).toBe(expected);
 });
 
 it.each([
   ['its start, from the first second', [done('13:59'), done('14:00')], 'c2 60 1 3, before_start'],
-  ['its start, where all of it was', [done('07:00')], 'c2 0 0 0, before_start'],
-])('holds what was done on the first day of the only contract before %s', (_what, moments, expected) => {
+  ['its start, if all of it was', [done('07:00')], 'c2 0 0 0, before_start'],
+])('holds work on the first day of the only contract before %s', (_what, moments, expected) => {
   expect(attribute([second], moments)).toBe(expected);
 });
 
@@ -139,15 +139,15 @@ it('splits a day among three contracts', () => {
 
 it.each([
   ['they overlap', [first, contract('c2', '11:00 to ')], [done('10:00'), done('11:30')], 'c1 60 1 3, c2 0 0 0'],
-  ['the earlier goes on', [contract('c1', '09:00 to '), second], three, 'c1 120 2 6, c2 0 0 0'],
-  ['the end of the earlier is known to the day alone', [vague(first, 'endsAt'), second], three, 'c1 120 2 6, c2 0 0 0'],
+  ['the earlier one goes on', [contract('c1', '09:00 to '), second], three, 'c1 120 2 6, c2 0 0 0'],
+  ['only the day is known of the end of the earlier one', [vague(first, 'endsAt'), second], three, 'c1 120 2 6, c2 0 0 0'],
   [
-    'the start of the later is known to the day alone',
+    'only the day is known of the start of the later one',
     [first, vague(second, 'startsAt')],
     three,
     'c1 0 0 0, c2 120 2 6',
   ],
-])('holds what may be of two contracts where %s', (_what, candidates, moments, shares) => {
+])('holds work of two possible contracts if %s', (_what, candidates, moments, shares) => {
   expect(attribute(candidates, moments)).toBe(`${shares}, several_contracts`);
 });
 
@@ -157,10 +157,10 @@ it('holds a day of two contracts without known pieces', () => {
 });
 
 it.each([
-  ['its pieces come to less', three, { counts: { seconds: 240, tasks: 4, labels: 12 } }],
-  ['its pieces come to more', three, { counts: { seconds: 180, tasks: 3, labels: 8 } }],
+  ['its pieces add up to less', three, { counts: { seconds: 240, tasks: 4, labels: 12 } }],
+  ['its pieces add up to more', three, { counts: { seconds: 180, tasks: 3, labels: 8 } }],
   ['a piece has gone since a removal', three, { isFrozen: true, isTorn: true }],
-])('holds all of a day where %s', (_what, moments, changes) => {
+])('holds a whole day if %s', (_what, moments, changes) => {
   expect(attribute([first, second], moments, changes)).toBe('unknown_instants');
 });
 
@@ -185,15 +185,15 @@ it('gives the whole day to the contract that an operator chose', () => {
 });
 
 it.each([
-  ['what was done before its start to none', three, {}, 'c0 0 0 0, c2 60 1 3, before_start'],
+  ['the work since its start, and holds the earlier work', three, {}, 'c0 0 0 0, c2 60 1 3, before_start'],
   ['a day without pieces', [], { counts: { seconds: 60, tasks: 1, labels: 3 } }, 'c0 0 0 0, c2 60 1 3'],
   [
-    'what its pieces do not come to, without those that were done before its start',
+    'the day without the pieces before its start, if the pieces add up to less',
     three,
     { counts: { seconds: 240, tasks: 4, labels: 12 } },
     'c0 0 0 0, c2 120 2 6, before_start',
   ],
-])('gives the contract that began after another had ended the day before %s', (_what, moments, changes, expected) => {
+])('gives a contract, after another ended the day before, %s', (_what, moments, changes, expected) => {
   expect(attribute([late, second], moments, changes)).toBe(expected);
 });
 

@@ -35,9 +35,9 @@ describeEachDatabase('a recount', (openFresh) => {
 
   it.each<[what: string, day: string, change: (world: Awaited<ReturnType<typeof openWork>>) => Promise<unknown>]>([
     ['counts', '2026-04-01', ({ kysely }) => kysely.updateTable('usageDue').set({ seconds: 3600 }).execute()],
-    ['a day that went missing', '2026-04-01', ({ kysely }) => kysely.deleteFrom('usageDue').execute()],
+    ['a lost day', '2026-04-01', ({ kysely }) => kysely.deleteFrom('usageDue').execute()],
     [
-      'a day that nothing says',
+      'a day without any source',
       '2026-03-31',
       ({ kysely }) =>
         kysely
@@ -51,17 +51,17 @@ describeEachDatabase('a recount', (openFresh) => {
           )
           .execute(),
     ],
-    ['what is held', '2026-04-01', ({ kysely }) => kysely.updateTable('usageHeld').set({ seconds: 1 }).execute()],
-    ['held work that went missing', '2026-04-01', ({ kysely }) => kysely.deleteFrom('usageHeld').execute()],
+    ['wrong held work', '2026-04-01', ({ kysely }) => kysely.updateTable('usageHeld').set({ seconds: 1 }).execute()],
+    ['lost held work', '2026-04-01', ({ kysely }) => kysely.deleteFrom('usageHeld').execute()],
     [
-      'a trainer of whom nothing is left but that',
+      'a trainer without any source',
       '2026-04-01',
       async ({ kysely }) => {
         await kysely.deleteFrom('usageDay').execute();
         await kysely.deleteFrom('usageItem').execute();
       },
     ],
-  ])('finds and mends %s', async (what, day, change) => {
+  ])('finds and corrects %s', async (what, day, change) => {
     const world = await openWork();
     const { ctx, stored, trainerId } = world;
     const before = await stored();

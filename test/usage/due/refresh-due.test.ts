@@ -35,7 +35,7 @@ async function openWork(open: Promise<Parameters<typeof openOneWorker>[0]>) {
 describeEachDatabase('what is due', (openFresh) => {
   it.each<[what: string, change: (world: OneWorker) => Promise<unknown>, due: string[], held: string[]]>([
     [
-      'a reading found more work',
+      'a reading with more work',
       async ({ work, read }) => {
         work('b', 30);
         await read();
@@ -44,7 +44,7 @@ describeEachDatabase('what is due', (openFresh) => {
       [],
     ],
     [
-      'the contract began later than was known',
+      'a later start of the contract',
       ({ engine, contractId }) => {
         const startDate = { startDate: '2026-04-01T11:00:00.000Z', startDateVersion: '2026-04-01T12:00:00.000Z' };
         const changed = { ...emptyContract('acme', contractId), ...startDate };
@@ -54,13 +54,13 @@ describeEachDatabase('what is due', (openFresh) => {
       ['2026-04-01 60 before_start'],
     ],
     [
-      'the trainer came onto a second contract',
+      'a second contract of the trainer',
       ({ hireAgain }) => hireAgain('2026-04-01T09:30:00.000Z'),
       ['2026-04-01 first 0', '2026-04-01 other 0'],
       ['2026-04-01 60 several_contracts'],
     ],
     [
-      'an import began to count',
+      'an import',
       async ({ ctx, contractId }) => {
         const { id } = await prepareLines(ctx, [`2026-04-01,${contractId},500`]);
         await inTransaction(ctx.database, (tx) => markWorkStale(tx, []));
@@ -70,7 +70,7 @@ describeEachDatabase('what is due', (openFresh) => {
       ['2026-04-01 60 two_sources', '2026-04-01 500 two_sources'],
     ],
     [
-      'a decision was made about all of it',
+      'a decision about all of it',
       ({ ctx, trainerId }) =>
         inTransaction(ctx.database, async (tx) => {
           const work = JSON.stringify(['tool:studio', 'scope', 'studio', 'signs', trainerId, '2026-04-01']);
@@ -80,7 +80,7 @@ describeEachDatabase('what is due', (openFresh) => {
       [],
       ['2026-04-01 60 over_a_day'],
     ],
-  ])('is worked out again once %s', async (_what, change, due, held) => {
+  ])('is computed again after %s', async (_what, change, due, held) => {
     const world = await openWork(openFresh());
     expect([await world.due(), await world.held(), await world.stale()]).toEqual([['2026-04-01 first 60'], [], []]);
     await change(world);

@@ -78,7 +78,7 @@ it('sends a day again if the client repeated its request, once the first one can
   expect([plan(day, settledMinutesAgo(9)), plan(day, settledMinutesAgo(10))]).toEqual(['nothing', 'again']);
 });
 
-describe('a count whose request was not answered, and whose source was undone since', () => {
+describe('a count whose request had no answer and whose source was undone since', () => {
   const sent = { seconds: 841, tasks: 18, labels: null };
   const left = due({ counts: { ...sent, seconds: null } });
   const unheard = ledger({ tried: sent, answered: unknown, state: 'in_doubt' });
@@ -86,9 +86,9 @@ describe('a count whose request was not answered, and whose source was undone si
   it.each([
     ['is sent again', left, unheard],
     ['is sent again beside held work', { ...left, isPartial: true }, unheard],
-    ['is not forgotten by a retry that was refused', left, settle(unheard, 'unsent')],
-    ['is not forgotten by a retry beside held work', { ...left, isPartial: true }, settle(unheard, 'unsent')],
-  ])('%s, so that the ledger has what the marketplace may have', (_, day, known) => {
+    ['is kept after a refused retry', left, settle(unheard, 'unsent')],
+    ['is kept after a refused retry beside held work', { ...left, isPartial: true }, settle(unheard, 'unsent')],
+  ])('%s: the ledger has what the marketplace may have', (_, day, known) => {
     const [entry] = planReport([day], () => known, { now, lookbackMs }).entries;
     expect(entry?.counts).toEqual(sent);
   });

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { type Database, inTransaction } from '../../../src/db/database.ts';
-import { clearWorkTraces, toolObservations } from '../../../src/usage/read/work-store.ts';
+import type { Item } from '../../../src/usage/read/merge-items.ts';
+import { clearWorkTraces, toItem, toItemColumns, toolObservations } from '../../../src/usage/read/work-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 
 const [day, next] = ['2026-03-15', '2026-03-16'];
@@ -51,4 +52,26 @@ describeEachDatabase('what the tools observed', (openFresh) => {
     const stale = await database.kysely.selectFrom('usageStale').selectAll().execute();
     expect(stale).toEqual([{ trainerId: 'a', fromDay: '', reopens: false }]);
   });
+});
+
+const [morning, noon, tomorrow] = ['2026-03-15T09:00:00.000Z', '2026-03-15T12:00:00.000Z', '2026-03-16T09:00:00.000Z'];
+
+const item: Item = {
+  taskId: 't',
+  isDone: true,
+  doneDay: '2026-03-15',
+  doneAt: morning,
+  labels: 3,
+  seconds: 100,
+  grown: [
+    { day: '2026-03-15', at: morning, seconds: 60 },
+    { day: '2026-03-15', at: noon, seconds: 30 },
+    { day: '2026-03-16', at: tomorrow, seconds: 10 },
+  ],
+};
+
+it.each([true, false])('stores a piece of work without loss, with isDone %s', (isDone) => {
+  const columns = toItemColumns({ ...item, isDone });
+  expect(columns).toMatchObject({ doneDay: '2026-03-15', lastDay: '2026-03-16' });
+  expect(toItem(columns)).toEqual({ ...item, isDone });
 });

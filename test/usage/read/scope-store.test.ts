@@ -7,10 +7,10 @@ import { createTestContext, inStudio } from '../../support/engine-harness.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 
 it.each([
-  ['of a link within its wall', 'acme-signs', 'scope of acme-signs'],
-  ["of no link that is another's", 'globex-signs', undefined],
-  ["of no link that is another's in another case", 'GLOBEX-1', undefined],
-  ['of no link whose id may be resolved otherwise', 'acme-/../globex-signs', undefined],
+  ['of a link within the wall of its install', 'acme-signs', 'scope of acme-signs'],
+  ["of no link of another install", 'globex-signs', undefined],
+  ["of no link of another install in another case", 'GLOBEX-1', undefined],
+  ['of no link with dot segments', 'acme-/../globex-signs', undefined],
   ['of no link for which the adapter throws', 'acme-broken', undefined],
 ])('work is read %s', (_, externalProjectId, scope) => {
   const usageScopeFor = (link: AdapterLink) => {

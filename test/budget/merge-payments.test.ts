@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { takePayments } from '../../src/budget/payment-job.ts';
+import { mergePayments } from '../../src/budget/payment-job.ts';
 import type { KnownPayment } from '../../src/budget/payment-store.ts';
 import type { PendingPayment } from '../../src/sources/record-schema.ts';
 
@@ -14,7 +14,7 @@ function toPayment(id: string): PendingPayment {
 function readAll(lists: readonly (readonly [minute: number, ids: readonly string[]])[]): string[] {
   let known: KnownPayment[] = [];
   for (const [minute, ids] of lists) {
-    const { listed, missed, over } = takePayments(known, ids.map(toPayment), at(minute));
+    const { listed, missed, over } = mergePayments(known, ids.map(toPayment), at(minute));
     const left = known.filter(({ paymentId }) => !over.includes(paymentId) && !ids.includes(paymentId));
     const found = new Map(missed.map(({ paymentId, absences }) => [paymentId, absences]));
     known = [
@@ -91,7 +91,7 @@ it('is over only after two lists without it, at least ten minutes apart, and non
 it('keeps known payments if there are more than fit', () => {
   const ids = Array.from({ length: 600 }, (_, index) => `p${index}`);
   const known = ids.slice(550).map((paymentId) => ({ paymentId, seenAt: at(0), absences: null }));
-  const { listed, missed, over } = takePayments(known, ids.map(toPayment), at(20));
+  const { listed, missed, over } = mergePayments(known, ids.map(toPayment), at(20));
   expect([listed.length, missed, over]).toEqual([500, [], []]);
   expect(known.every(({ paymentId }) => listed.some(({ id }) => id === paymentId))).toBe(true);
 });
