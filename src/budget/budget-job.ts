@@ -64,7 +64,7 @@ const pageSize = 500;
 /** Keeps write transactions short. */
 const writeSize = 100;
 
-/** Searches the evidence for contracts whose budget is to be read, now or no longer. */
+/** Searches the evidence for contracts whose budget has to be read now, or no longer. */
 export async function sweepContracts(ctx: Context): Promise<void> {
   const grants = Map.groupBy(await listGrants(ctx), ({ install }) => install);
   const isGranted = (install: string) => revokedGrant(grants.get(install) ?? []) === null;

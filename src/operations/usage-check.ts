@@ -6,7 +6,7 @@ import { toHours } from '../operator/find-troubles.ts';
 import { checkUsage, sumChecked } from '../usage/due/check-usage.ts';
 import { describeDifference, describeHeld } from '../usage/due/explain-day.ts';
 import { recountDue } from '../usage/due/refresh-due.ts';
-import { listUsageTroubles } from '../usage/due/trouble-store.ts';
+import { listUsageTroubles } from '../usage/due/unpaid-store.ts';
 import { trainerColumns } from './access.ts';
 import { act, type OperationContext, read } from './operation.ts';
 import { type Columns, fieldColumns, numberColumns } from './show.ts';

@@ -10,7 +10,7 @@ import { sayCount } from '../lib/text.ts';
 import { isRaised, type TroubleKind } from '../lib/trouble-rules.ts';
 import { isAlert, type TroubleFacts, toTrouble } from '../lib/troubles.ts';
 import { listStandingAlerts, type StoredAlert } from '../notify/alert-store.ts';
-import { listUsageTroubles, type UsageTrouble } from '../usage/due/trouble-store.ts';
+import { listUsageTroubles, type UsageTrouble } from '../usage/due/unpaid-store.ts';
 import { type ListedScope, listScopes } from '../usage/read/scope-store.ts';
 import { listFallenTotals } from '../usage/read/total-store.ts';
 

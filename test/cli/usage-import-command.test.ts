@@ -118,7 +118,7 @@ describe('gangway usage import', () => {
     expect(stderr).toBe(
       [
         'line 1: there is no such contract',
-        'line 2: workDate is missing; contractId or externalProjectId is missing; none of totalSeconds, tasksCompleted, labelsCompleted is there',
+        'line 2: workDate is missing; contractId or externalProjectId is missing; none of totalSeconds, tasksCompleted, labelsCompleted is given',
         'Nothing was imported: 2 lines are wrong.',
         '',
       ].join('\n'),

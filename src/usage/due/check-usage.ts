@@ -6,7 +6,7 @@ import { countDays, countStale, type DueAndLedger, listDays } from './due-store.
 import { differenceOf, explainDay, type WhyDifferent } from './explain-day.ts';
 import { type HeldRow, type HeldState, listHeld } from './held-store.ts';
 import { refreshAllDue, refuseAborted } from './refresh-due.ts';
-import { loadRates, type Rate } from './trouble-store.ts';
+import { loadRates, type Rate } from './unpaid-store.ts';
 
 /** One day of a trainer on a contract, from the tool to the marketplace. */
 export interface CheckedDay extends DayKey {
@@ -21,7 +21,7 @@ export interface CheckedDay extends DayKey {
   why: WhyDifferent | null;
   /** Held or discarded work of the day. */
   held: HeldRow | null;
-  /** What is not paid; negative where more is paid than is due. */
+  /** What is not paid; negative if more is paid than is due. */
   difference: Counts;
   /** The difference in US dollars; null if the rate of the contract is not known. */
   usd: number | null;

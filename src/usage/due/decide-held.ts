@@ -62,7 +62,7 @@ export async function takeBackDecision(ctx: Context, by: By, id: string): Promis
 export async function decideLate(ctx: Context, by: By, reportId: string, isSent: boolean): Promise<void> {
   await decide(ctx, by, async (tx) => {
     const day = await findReported(tx, reportId);
-    if (day?.closedAt == null) throw new AppError('not_found', `No late change is called ${reportId}`);
+    if (day?.closedAt == null) throw new AppError('not_found', `There is no late change ${reportId}`);
     if (isSent) await releaseDays(tx, [day]);
     await setOpen(tx, day, isSent);
     return `${reportId} ${isSent ? 'sent' : 'dismissed'}`;
@@ -78,7 +78,7 @@ async function decide(ctx: Context, by: By, change: (tx: Transaction) => Promise
 
 async function needHeld(tx: Transaction, id: string): Promise<HeldRow> {
   const held = await findHeld(tx, id);
-  if (held === undefined) throw new AppError('not_found', `No held work is called ${id}`);
+  if (held === undefined) throw new AppError('not_found', `There is no held work ${id}`);
   return held;
 }
 

@@ -58,7 +58,7 @@ export async function refreshDue(ctx: Context, signal?: AbortSignal, onProgress?
   while (!signal?.aborted) {
     const trainerIds = await inTransaction(ctx.database, async (tx) => {
       const chosen = await chooseStale(tx, atOnce);
-      await refreshTrainers(ctx, tx, chosen);
+      if (chosen.length > 0) await refreshTrainers(ctx, tx, chosen);
       return chosen;
     });
     if (trainerIds.length === 0) return;
@@ -169,16 +169,17 @@ interface WrongDue {
 export async function recountDue(ctx: Context, signal?: AbortSignal, onProgress?: () => void): Promise<WrongDue[]> {
   await refreshDue(ctx, signal, onProgress);
   const wrong: WrongDue[] = [];
-  for (let after: string | undefined = ''; after !== undefined && !signal?.aborted; ) {
-    const from: string = after;
+  for (let after = ''; !signal?.aborted; ) {
     const { trainerIds, change } = await inTransaction(ctx.database, async (tx) => {
-      const trainerIds = await listWorkedTrainers(tx, from, atOnce.trainers);
+      const trainerIds = await listWorkedTrainers(tx, after, atOnce.trainers);
       const change = await findChange(ctx, tx, trainerIds, '');
       await applyChange(tx, change);
       return { trainerIds, change };
     });
+    const last = trainerIds.at(-1);
+    if (last === undefined) return wrong;
     wrong.push(...toWrong(change));
-    after = trainerIds.at(-1);
+    after = last;
     onProgress?.();
     await nextTurn();
   }

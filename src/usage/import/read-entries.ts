@@ -4,16 +4,11 @@ import { type Line, readLines, splitCsvLine } from '../../lib/read-csv.ts';
 /** This folder imports work from files. Addresses in a file are not stored. */
 
 export interface ImportEntry {
-  workedOn: NamedWork;
+  workedOn: { by: 'contract' | 'project'; id: string };
   /** Null if the line names only the contract. */
   person: NamedPerson | null;
   day: Day;
   counts: Counts;
-}
-
-interface NamedWork {
-  by: 'contract' | 'project';
-  id: string;
 }
 
 export type NamedPerson = { trainerId: string } | { workEmail: string };
@@ -48,37 +43,10 @@ function describeUnknownColumn(name: string, position?: number): string {
   return position === undefined ? 'one of its names' : `column ${position}`;
 }
 
-const importFormats = ['csv', 'ndjson'] as const;
-
-export type ImportFormat = (typeof importFormats)[number];
+export type ImportFormat = 'csv' | 'ndjson';
 
 /** `nothing` is an empty line or a valid header. After a bad header, no line can be read. */
 type ReadValues = { values: LineValues } | { fault: string } | { badHeader: string } | 'nothing';
-
-const examples: LineValues[] = [
-  {
-    workDate: '2026-03-14',
-    contractId: 'cmc1a2b3c',
-    opentrainUserId: 'cmu4d5e6f',
-    totalSeconds: 13_500,
-    tasksCompleted: 120,
-    labelsCompleted: 480,
-  },
-  {
-    workDate: '2026-03-15',
-    externalProjectId: 'street-signs',
-    workEmail: 'amara.o@opentrain.work',
-    totalSeconds: 7200,
-    tasksCompleted: 64,
-  },
-];
-
-/** A file with all columns and two lines, one by contract and one by project. */
-export function toTemplate(format: ImportFormat): string {
-  if (format === 'ndjson') return examples.map((example) => JSON.stringify(example)).join('\n');
-  const lines = examples.map((example) => importColumns.map((column) => example[column] ?? ''));
-  return [importColumns, ...lines].map((fields) => fields.join(',')).join('\n');
-}
 
 const maxLineBytes = 16 * 1024;
 
@@ -212,7 +180,7 @@ function parseEntry(values: LineValues, today: Day): ImportEntry | { fault: stri
     faultOfDay(values.workDate, today),
     ...idColumns.map((column) => faultOfId(column, values[column])),
     ...faultsOfNames(values),
-    countColumns.every((column) => values[column] === undefined) && `none of ${countColumns.join(', ')} is there`,
+    countColumns.every((column) => values[column] === undefined) && `none of ${countColumns.join(', ')} is given`,
     ...countColumns.map((column) => faultOfCount(column, values[column])),
   ].filter((fault) => fault !== false);
   return faults.length > 0 ? { fault: faults.join('; ') } : toImportEntry(values as CheckedValues);
@@ -256,13 +224,10 @@ function faultsOfNames({ contractId, externalProjectId, opentrainUserId, workEma
   const [hasContract, hasProject] = [contractId !== undefined, externalProjectId !== undefined];
   const [hasTrainer, hasEmail] = [opentrainUserId !== undefined, workEmail !== undefined];
   return [
-    hasContract && hasProject && 'contractId and externalProjectId are both there: give one',
+    hasContract && hasProject && 'contractId and externalProjectId are both given: name one',
     !(hasContract || hasProject) && 'contractId or externalProjectId is missing',
-    hasTrainer && hasEmail && 'opentrainUserId and workEmail are both there: give one',
-    !hasContract &&
-      hasProject &&
-      !(hasTrainer || hasEmail) &&
-      'externalProjectId needs opentrainUserId or workEmail beside it',
+    hasTrainer && hasEmail && 'opentrainUserId and workEmail are both given: name one',
+    !hasContract && hasProject && !(hasTrainer || hasEmail) && 'externalProjectId needs opentrainUserId or workEmail',
   ];
 }
 
@@ -271,4 +236,29 @@ function faultOfCount(column: CountColumn, value: unknown): string | false {
   if (typeof value !== 'number' || !Number.isInteger(value)) return `${column} is not a whole number`;
   if (value < 0) return `${column} is negative`;
   return value > greatest[column] && `${column} is more than ${greatest[column]}`;
+}
+
+const examples: LineValues[] = [
+  {
+    workDate: '2026-03-14',
+    contractId: 'cmc1a2b3c',
+    opentrainUserId: 'cmu4d5e6f',
+    totalSeconds: 13_500,
+    tasksCompleted: 120,
+    labelsCompleted: 480,
+  },
+  {
+    workDate: '2026-03-15',
+    externalProjectId: 'street-signs',
+    workEmail: 'amara.o@opentrain.work',
+    totalSeconds: 7200,
+    tasksCompleted: 64,
+  },
+];
+
+/** A file with all columns and two lines, one by contract and one by project. */
+export function toTemplate(format: ImportFormat): string {
+  if (format === 'ndjson') return examples.map((example) => JSON.stringify(example)).join('\n');
+  const lines = examples.map((example) => importColumns.map((column) => example[column] ?? ''));
+  return [importColumns, ...lines].map((fields) => fields.join(',')).join('\n');
 }

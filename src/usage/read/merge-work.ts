@@ -153,10 +153,7 @@ function beginTotals(
   return countNames.some((name) => held[name]) ? { before, first: { ...first, counts: held } } : { before };
 }
 
-/**
- * A new count counts from where it was when the contract began. If no reading is from before that, all of the first one
- * is held.
- */
+/** A first total counts from where it was when the contract began. If no reading is that old, all of it is held. */
 function beginCount(
   read: readonly { at: string; count: number }[],
   startsAt: string | null,

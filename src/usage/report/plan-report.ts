@@ -152,16 +152,13 @@ function hasRisen(day: PlannedDay, ledger: LedgerDay | undefined): boolean {
   return ledger !== undefined && ledger.heldSince !== null && !isLoweringHeld(day, ledger);
 }
 
-export interface LoweredCount {
-  /** Days that the run would lower, or whose lowering is held. */
-  lowered: number;
-  /** Days of the install that were reported within the look-back. */
-  known: number;
-}
-
-/** If a run would lower a large part of what was reported, a tool is probably at fault. An operator decides. */
-export function isBrakeOn({ lowered, known }: LoweredCount, maxLoweredFraction: number): boolean {
-  return lowered > known * maxLoweredFraction;
+/**
+ * If a run would lower a large part of what was reported, a tool is probably at fault, and an operator decides.
+ *
+ * @param days how many days the run would lower or are held, of those that were reported within the look-back
+ */
+export function isBrakeOn(days: { lowered: number; known: number }, maxLoweredFraction: number): boolean {
+  return days.lowered > days.known * maxLoweredFraction;
 }
 
 /**

@@ -81,9 +81,9 @@ describeAnyDatabase('an account with 500 tasks from before', (openFresh) => {
   });
 
   it.each([
-    ['after the hire has all of them reported', 0, 512, []],
-    ['before the hire has them held', -60 * minuteMs, 12, ['500 first_total held']],
-  ])('that we made %s', async (_, ms, reported, waiting) => {
+    ['reports all of them if Gangway made it after the hire', 0, 512, []],
+    ['holds them if Gangway made it before the hire', -60 * minuteMs, 12, ['500 first_total held']],
+  ])('%s', async (_, ms, reported, waiting) => {
     const { show, hire, tasks, held, engine } = await openTotals();
     await hire();
     const { kysely } = engine.database;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { checkUsage } from '../../../src/usage/due/check-usage.ts';
 import { decideHeld, decideLate } from '../../../src/usage/due/decide-held.ts';
 import { showUsage } from '../../../src/usage/due/show-usage.ts';
-import { listUsageTroubles } from '../../../src/usage/due/trouble-store.ts';
+import { listUsageTroubles } from '../../../src/usage/due/unpaid-store.ts';
 import { countImport } from '../../../src/usage/import/import-file.ts';
 import { previewReport } from '../../../src/usage/report/plan-install.ts';
 import { type OneWorker, openOneWorker } from '../../support/one-worker.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { showUsage } from '../../../src/usage/due/show-usage.ts';
-import { listUsageTroubles } from '../../../src/usage/due/trouble-store.ts';
+import { listUsageTroubles } from '../../../src/usage/due/unpaid-store.ts';
 import { openOneWorker } from '../../support/one-worker.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 

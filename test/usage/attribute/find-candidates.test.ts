@@ -65,11 +65,7 @@ describe('the instants of a contract', () => {
   it.each([
     ['is the end date of the marketplace', { endDate: noon, endedReadAt: read }, noon],
     ['is that of the event', { endedEventAt: noon }, noon],
-    [
-      'is the end date, if the event followed within minutes',
-      { endDate: noon, endedEventAt: soon },
-      noon,
-    ],
+    ['is the end date, if the event followed within minutes', { endDate: noon, endedEventAt: soon }, noon],
     ['is that of the event, if the end was planned later', { endDate: plan, endedEventAt: noon }, noon],
     ['is that of the event, if the end was planned earlier', { endDate: noon, endedEventAt: read }, read],
     ['is the last reading that listed it as active', { activeReadAt: noon, endedReadAt: read }, noon],

@@ -140,7 +140,12 @@ it('splits a day among three contracts', () => {
 it.each([
   ['they overlap', [first, contract('c2', '11:00 to ')], [done('10:00'), done('11:30')], 'c1 60 1 3, c2 0 0 0'],
   ['the earlier one goes on', [contract('c1', '09:00 to '), second], three, 'c1 120 2 6, c2 0 0 0'],
-  ['only the day is known of the end of the earlier one', [vague(first, 'endsAt'), second], three, 'c1 120 2 6, c2 0 0 0'],
+  [
+    'only the day is known of the end of the earlier one',
+    [vague(first, 'endsAt'), second],
+    three,
+    'c1 120 2 6, c2 0 0 0',
+  ],
   [
     'only the day is known of the start of the later one',
     [first, vague(second, 'startsAt')],

@@ -71,7 +71,7 @@ describe('a CSV file of work', () => {
   });
 
   it.each([
-    ['', 'none of totalSeconds, tasksCompleted, labelsCompleted is there'],
+    ['', 'none of totalSeconds, tasksCompleted, labelsCompleted is given'],
     ['-1', 'totalSeconds is negative'],
     ['86401', 'totalSeconds is more than 86400'],
     ['86400', undefined],
@@ -85,9 +85,9 @@ describe('a CSV file of work', () => {
 
   it.each([
     [',,a@b.example,', 'contractId or externalProjectId is missing'],
-    ['cmc1,signs,,cmu1', 'contractId and externalProjectId are both there: give one'],
-    [',signs,,', 'externalProjectId needs opentrainUserId or workEmail beside it'],
-    ['cmc1,,a@b.example,cmu1', 'opentrainUserId and workEmail are both there: give one'],
+    ['cmc1,signs,,cmu1', 'contractId and externalProjectId are both given: name one'],
+    [',signs,,', 'externalProjectId needs opentrainUserId or workEmail'],
+    ['cmc1,,a@b.example,cmu1', 'opentrainUserId and workEmail are both given: name one'],
     ['c\u0000,,,', 'contractId is not text of up to 320 characters'],
     ['cmc1,,a@b.example,', undefined],
   ])('names who by "%s": %s', async (who, fault) => {

@@ -8,8 +8,8 @@ import { createMemoryTool } from '../../support/memory-tool.ts';
 
 it.each([
   ['of a link within the wall of its install', 'acme-signs', 'scope of acme-signs'],
-  ["of no link of another install", 'globex-signs', undefined],
-  ["of no link of another install in another case", 'GLOBEX-1', undefined],
+  ['of no link of another install', 'globex-signs', undefined],
+  ['of no link of another install in another case', 'GLOBEX-1', undefined],
   ['of no link with dot segments', 'acme-/../globex-signs', undefined],
   ['of no link for which the adapter throws', 'acme-broken', undefined],
 ])('work is read %s', (_, externalProjectId, scope) => {

@@ -3,6 +3,8 @@ import type { Day } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { differs, sameDay } from './due-store.ts';
 
+// The SQL of work that is not paid, and of what it is worth.
+
 /**
  * Why work is not paid, or may be paid wrongly, until an operator acts. `held`: its contract is not known; `lowering`:
  * a run would lower too much; `refused`: by the marketplace; `late`: it changed after the last report of its day.
