@@ -27,9 +27,6 @@ export interface HeldFilter {
   contractId?: string | undefined;
   from?: Day | undefined;
   to?: Day | undefined;
-  /** The last work of the page before. */
-  after?: Pick<HeldRow, 'day' | 'id'> | undefined;
-  limit?: number | undefined;
 }
 
 export function heldIdOf(key: string): string {
@@ -84,7 +81,7 @@ export async function findHeld(db: Transaction, id: string): Promise<HeldRow | u
 
 /** The oldest first. */
 export async function listHeld(ctx: Storage, filter: HeldFilter = {}): Promise<HeldRow[]> {
-  const { state, install, contractId, from, to, after, limit } = filter;
+  const { state, install, contractId, from, to } = filter;
   let rows = ctx.database.kysely.selectFrom('usageHeld').selectAll().orderBy('day').orderBy('id');
   if (state !== undefined) rows = rows.where('state', '=', state);
   if (install !== undefined) {
@@ -95,10 +92,6 @@ export async function listHeld(ctx: Storage, filter: HeldFilter = {}): Promise<H
   if (contractId !== undefined) rows = rows.where((eb) => names(eb, { contractId }));
   if (from !== undefined) rows = rows.where('day', '>=', from);
   if (to !== undefined) rows = rows.where('day', '<=', to);
-  if (after !== undefined) {
-    rows = rows.where((eb) => eb(eb.refTuple('day', 'id'), '>', eb.tuple(after.day, after.id)));
-  }
-  if (limit !== undefined) rows = rows.limit(limit);
   return (await rows.execute()).map(fromRow);
 }
 

@@ -8,7 +8,7 @@ import { chunksOf } from '../../lib/lists.ts';
 import type { Hire } from './merge-items.ts';
 import type { Standing, Totals } from './merge-work.ts';
 import type { ScopeMember } from './scope-member-store.ts';
-import { listEngagements, type ReadScope, type ScopeKey, scopeOfLink, type WantedScope } from './scope-store.ts';
+import { listEngagements, type ReadScope, type ScopeKey, scopeOfLink } from './scope-store.ts';
 import { loadPeople, standingsOf } from './work-store.ts';
 
 // The SQL of running totals, for tools that report only these.
@@ -103,12 +103,8 @@ async function findAccountsMade(
   return new Map(rows.map(({ trainerId, memberId, at }) => [JSON.stringify([trainerId, memberId]), at]));
 }
 
-export interface UnreadMember extends WantedScope {
-  membershipId: number;
-}
-
 /** Members whose total was never read, in scopes where the tool reports totals. */
-export function listUnreadMembers(ctx: Storage, tool: string): Promise<UnreadMember[]> {
+export function listUnreadMembers(ctx: Storage, tool: string) {
   return ctx.database.kysely
     .selectFrom('membership')
     .innerJoin('usageScopeGroup', onSame('usageScopeGroup', 'membership', ['tool', 'groupId']))

@@ -29,8 +29,6 @@ export interface ReportRun {
 export interface SentEntries {
   answered: PlannedEntry[];
   refused: PlannedEntry[];
-  /** Entries to send again. */
-  left: PlannedEntry[];
   requests: number;
   /** Why sending stopped for this contract, or for the whole install. */
   failure: AppError | null;
@@ -50,18 +48,18 @@ export async function sendUsage(
   entries: readonly PlannedEntry[],
   hold: () => Promise<boolean>,
 ): Promise<SentEntries> {
-  const sent: SentEntries = { answered: [], refused: [], left: [], requests: 0, failure: null };
+  const sent: SentEntries = { answered: [], refused: [], requests: 0, failure: null };
   const reportUsage = run.ctx.sources.get(of.install)?.reportUsage;
-  if (reportUsage === undefined) return { ...sent, left: [...entries] };
+  if (reportUsage === undefined) return sent;
   const batches = chunksOf(entries, batchSize);
   for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
-    if (!(await hold())) return { ...sent, left: [...batch, ...batches.flat()] };
+    if (!(await hold())) return sent;
     const error = await sendBatch(run, reportUsage, of, batch);
     sent.requests += 1;
     if (error === null) sent.answered.push(...batch);
     else if (isOfOneEntry(error) && batch.length > 1) batches.unshift(...halvesOf(batch));
     else if (isRefusal(error)) sent.refused.push(...batch);
-    else return { ...sent, left: [...batch, ...batches.flat()], failure: error };
+    else return { ...sent, failure: error };
   }
   return sent;
 }
