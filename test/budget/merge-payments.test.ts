@@ -10,7 +10,7 @@ function toPayment(id: string): PendingPayment {
   return { id, invoiceNumber: null, amountUsd: null, createdAt: null, jobId: null, url: 'https://x.example' };
 }
 
-/** What is known after lists at these minutes. */
+/** The known payments after lists at these minutes. */
 function readAll(lists: readonly (readonly [minute: number, ids: readonly string[]])[]): string[] {
   let known: KnownPayment[] = [];
   for (const [minute, ids] of lists) {

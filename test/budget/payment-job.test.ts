@@ -10,7 +10,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** Something happens after the list was read, and before it is stored. */
+/** Does something after the list was read and before it is stored. */
 function afterList(ctx: Context, happens: () => Promise<void>): Context {
   const sources = [...ctx.sources].map(([install, source]) => {
     const { listPendingPayments: list } = source;

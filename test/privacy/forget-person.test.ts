@@ -233,7 +233,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     const { engine } = await openWorld(openFresh);
     await hireAndEnd(engine);
     const { transact } = engine.database;
-    // The first transaction comes after the look: it removes deliveries.
+    // The first transaction removes deliveries, after the first look.
     const hired = vi.fn(() => engine.apply([event('contract.started', { contract: 'c8' })]));
     const database: Database = {
       ...engine.database,
@@ -300,7 +300,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
 });
 
 describeAnyDatabase('forgetting a person that another customer names too', (openFresh) => {
-  /** Of globex, and out; acme says that they have a contract with it, in the same project. */
+  /** A former trainer of globex, whom acme also has on a contract with the same project. */
   async function openNamedByTwo() {
     const world = await openWorld(openFresh);
     const { engine } = world;
@@ -331,7 +331,7 @@ describeAnyDatabase('forgetting a person that another customer names too', (open
       neededBy: [{ install: 'acme' }],
       people: 1,
       deliveries: 2,
-      // What the tool has said is of a membership that acme was a reason for.
+      // The tool's answer is about a membership that acme was a reason for.
       toolTraces: 0,
     });
     expect(await forget('t1')).toEqual(foreseen);
@@ -421,7 +421,7 @@ function event(type: string, wish: Partial<EventWish> = {}): string {
   return fullEvent({ type, ...theirs, ...wish });
 }
 
-/** One person at two installs, in one membership; and a delivery that gives no id. */
+/** One person at two installs in one membership, and a delivery without an id. */
 async function hireAndEnd(engine: Engine): Promise<void> {
   await engine.deliver([event('contract.started')]);
   await engine.takeIn();

@@ -195,7 +195,7 @@ describeAnyDatabase('retention', (openFresh) => {
     const { engine, sweep, sweepAll } = await openWorld(openFresh, () => beforeLock());
     await engine.apply([event('contract.started'), event('contract.ended')]);
     engine.clock.advance(91 * dayMs);
-    // The contracts, and then the people.
+    // First the contracts, then the people.
     await sweep();
     let isRaced = false;
     beforeLock = async () => {
@@ -267,7 +267,7 @@ async function readEnded(engine: Engine): Promise<void> {
   await engine.merge({ ...emptyEvidence(), contracts: [contract] });
 }
 
-/** Names a person, as the answer of a tool may. */
+/** A tool's answer that names a person. */
 async function quoteName({ database }: Engine): Promise<void> {
   const { kysely } = database;
   const message = 'no seat for Amara O.';

@@ -10,7 +10,7 @@ const begin = Date.parse('2026-03-15T12:00:00.000Z');
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 
-/** Asked at one time and answered at another: later askings may be answered sooner. */
+/** A later request may be answered sooner. */
 const reading = fc.record({
   askedAfterMs: fc.integer({ min: 0, max: 20 * dayMs }),
   takesMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 3 * 60 * minuteMs })),
@@ -23,7 +23,7 @@ interface DatedNotice extends BudgetNotice {
   at: number;
 }
 
-/** All notices, when these are answered in the order in which their answers come. */
+/** All notices, if the answers arrive in this order. */
 function noticesOf(readings: readonly Reading[], repeatMs: number | null): DatedNotice[] {
   const notices: DatedNotice[] = [];
   let row: Row<'budget'> = noBudget;
@@ -40,7 +40,7 @@ function noticesOf(readings: readonly Reading[], repeatMs: number | null): Dated
     if (change.notice !== null) notices.push({ ...change.notice, at });
   };
   for (const { at, ...one } of arrivals) take(one, at);
-  // What was asked for last is found again when all is quiet.
+  // The last request is repeated when everything is quiet.
   const last = lastAsked(readings);
   if (last !== undefined) {
     const settledMs = 25 * dayMs;
@@ -54,7 +54,7 @@ function lastAsked(readings: readonly Reading[]): Reading | undefined {
   return readings.toSorted((a, b) => a.askedAfterMs - b.askedAfterMs).at(-1);
 }
 
-/** No two at the same time: which of them was the last could not be said. */
+/** No two at the same time, so that the last is known. */
 const readings = fc.uniqueArray(reading, {
   selector: ({ askedAfterMs }) => askedAfterMs,
   minLength: 1,

@@ -59,14 +59,14 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
     const others: Promise<unknown>[] = [];
     let isOver = false;
     const beside = watchQueries(ctx.database, {
-      // While the first one has locked the budget and not written it.
+      // The first one has locked the budget, and not written it yet.
       async 'select budget'() {
         if (others.length > 0) return;
         const markOver = () => {
           isOver = true;
         };
         others.push(keep('LOW').finally(markOver));
-        // On SQLite it cannot have begun.
+        // On SQLite it cannot begin yet.
         const waits = async () => isOver || (await countWaiting(database)) === 1;
         if (database.dialect === 'postgres') await until('the other one waits', waits, Boolean);
       },

@@ -27,7 +27,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
 
   const pass = (ms: number) => world.engine.clock.advance(ms);
 
-  /** Which contracts are asked about at the next look. */
+  /** The contracts that are asked about next. */
   async function asked(): Promise<string[]> {
     world.front.meddle();
     await world.look();
@@ -208,7 +208,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     pass(minuteMs - 1);
     expect(await asked()).toEqual([]);
     pass(1);
-    // As after a new start: the client itself waits by the real clock.
+    // As after a restart: the client waits by the real clock.
     world.front.meddle();
     await world.look(world.open());
     expect(world.front.asked()).toEqual([`/contracts/${id}/budget`]);

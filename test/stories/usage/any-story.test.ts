@@ -33,7 +33,7 @@ type RenewalStep =
   | { step: 'work'; slot: number; seconds: number; labels: number }
   | { step: 'delete'; pick: number }
   | { step: 'learn' }
-  /** Whether it is known that one has ended before the other begins, so that they are taken out. */
+  /** Whether the end of one is known before the other begins, so that they are taken out. */
   | { step: 'renew'; gapMinutes: number; isNoticed: boolean };
 
 const step = <Name extends string, Rest>(
@@ -143,7 +143,7 @@ async function takeCommon(world: UsageWorld, one: CommonStep): Promise<void> {
   }
 }
 
-/** An operator discards what was done outside every contract. @returns its seconds */
+/** An operator discards work outside all contracts. @returns its seconds */
 async function discardHeld(world: UsageWorld): Promise<number> {
   world.tool.breaksAfter = null;
   await world.read(true);
@@ -153,7 +153,7 @@ async function discardHeld(world: UsageWorld): Promise<number> {
   return held.reduce((sum, { counts }) => sum + (counts.seconds ?? 0), 0);
 }
 
-/** Nothing goes wrong any more, until there is nothing left to do. */
+/** Goes on without faults until nothing is left to do. */
 async function settle(world: UsageWorld): Promise<void> {
   await world.arrive();
   world.tool.breaksAfter = null;
@@ -212,9 +212,9 @@ interface Renewal {
   trainerId: string;
   /** One after the other. */
   contracts: Contract[];
-  /** Whether the last of them is known here. Of a contract that is over, the participants are not read. */
+  /** Whether the last one is known. The participants of an ended contract are not read. */
   isKnown: boolean;
-  /** What was done before may not come to less: they were taken out, and it was theirs. */
+  /** Whether earlier work may not become less, because they were taken out since. */
   keptUntil: string;
 }
 
@@ -241,7 +241,7 @@ async function takeInRenewal(renewal: Renewal, one: RenewalStep): Promise<void> 
   }
 }
 
-/** What was done under one contract is not gone on with under another. */
+/** A piece of work is not continued under another contract. */
 function work(
   { world, items, memberId, contracts, keptUntil }: Renewal,
   { slot, seconds, labels }: Extract<RenewalStep, { step: 'work' }>,
@@ -261,7 +261,7 @@ async function renew(
   const { engine, sandbox, jobId } = world;
   if (!renewal.isKnown) await world.learn();
   world.tool.breaksAfter = null;
-  // What was taken away before they are taken out is known by then.
+  // What was deleted before they are taken out is known by then.
   if (isNoticed) await world.read(true);
   const last = contracts.at(-1);
   sandbox.endContract(last?.contractId ?? '');
@@ -270,7 +270,7 @@ async function renew(
   await world.pass(half);
   if (isNoticed) {
     await world.learn();
-    // No work of that day is lost any more, and in this zone the day ends within a day.
+    // No work of that day can be lost any more, and the day ends in this zone within a day.
     const endOfDay = engine.clock.now().getTime() + 24 * 60 * minuteMs;
     renewal.keptUntil = new Date(endOfDay).toISOString();
   } else {

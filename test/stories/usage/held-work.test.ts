@@ -10,7 +10,7 @@ import { describeAnyDatabase } from '../../support/tries.ts';
 import { prepareLines } from '../../usage/import/import-harness.ts';
 
 describeAnyDatabase('held work', (openFresh) => {
-  /** 3,000 seconds of the 1st, which are held because two contracts run at the time. */
+  /** 3,000 seconds of the 1st, held because two contracts ran then. */
   async function openTwoContracts() {
     const world = await openOneWorker(await openFresh(), '2026-04-01T09:00:00.000Z');
     const second = await world.hireAgain();
@@ -22,7 +22,7 @@ describeAnyDatabase('held work', (openFresh) => {
 
   const seen = '2026-04-01 3000 several_contracts';
 
-  /** The reasons for which a day differs, as it is checked. */
+  /** Why the days differ, by the check. */
   async function whys({ ctx }: OneWorker): Promise<string[]> {
     const days = await Array.fromAsync(checkUsage(ctx, { installs: ['acme'] }));
     return days.flatMap(({ day, why, seen: { seconds } }) => (why === null ? [] : [`${day} ${seconds} ${why}`]));
@@ -73,7 +73,7 @@ describeAnyDatabase('held work', (openFresh) => {
     await decide(second);
     expect(await readAndReport()).toMatchObject({ sent: 2, lowered: 1 });
     expect([reported(contractId), reported(second)]).toEqual([{ '2026-04-01': 0 }, { '2026-04-01': 3000 }]);
-    // It does not come back with what is done later.
+    // Later work does not bring it back.
     await end();
     setClock('2026-05-02T10:00:00.000Z');
     work('b', 60);

@@ -17,7 +17,7 @@ describeAnyDatabase('work under an id that a restored tool gave to another accou
     world.tool.items.set('signs', items.set(itemId, { memberId, seconds: 100, labels: 3, at }));
   }
 
-  /** Each has done two pieces today, and that was reported. */
+  /** Each has done two pieces today, which were reported. */
   beforeEach(async () => {
     world = await openUsageWorld(await openFresh());
     await world.link('signs');

@@ -6,7 +6,7 @@ import { openImportWorld } from '../../usage/import/import-harness.ts';
 
 const header = 'workDate,contractId,externalProjectId,opentrainUserId,workEmail,totalSeconds,tasksCompleted';
 
-/** Lines as they are after their day, and what is wrong with them. */
+/** The rest of a line after its day, and its fault. */
 const wrong: [line: string, fault: string][] = [
   ['cmcX,,,,60,', 'there is no such contract'],
   ['cmc9,,,,60,', 'no trainer is known to be on the contract'],
@@ -111,7 +111,7 @@ interface Drawn {
   rest: string;
 }
 
-/** Each line is of a day of its own, but those that repeat the last right one. */
+/** Each line has its own day, except those that repeat the last valid one. */
 function toFile(drawn: readonly Drawn[]): { lines: string[]; expected: number[] } {
   const days = drawn.map((_, index) => new Date(Date.UTC(2026, 0, index + 1)).toISOString());
   const own = drawn.map(({ rest }, index) => `${days[index]?.slice(0, 10)},${rest}`);

@@ -19,7 +19,7 @@ import { openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts'
 const minuteMs = 60_000;
 
 describeAnyDatabase('before a trainer is removed', (openFresh) => {
-  /** One of two, whose contract has ended. */
+  /** One of two trainers, whose contract has ended. */
   async function openEnd() {
     const world = await openUsageWorld(await openFresh());
     const { engine, sandbox } = world;
@@ -196,7 +196,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
   it('Gangway does not wait for a work scope that refused the reading before', async () => {
     const { engine, isCleared, tool, ctx } = await openEnd();
     const { signal } = new AbortController();
-    /** The next try, as it is due. */
+    /** The next try that is due. */
     const tryAgain = async () => {
       engine.clock.advance(10_000);
       expect(await readNextScope(ctx, signal)).toBe(true);

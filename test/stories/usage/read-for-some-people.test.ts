@@ -12,7 +12,7 @@ import { describeAnyDatabase } from '../../support/tries.ts';
 
 const day = '2026-03-15';
 const counts = { seconds: 60, tasks: 1, labels: 1 };
-/** More than either database takes as parameters of one query. */
+/** More than either database accepts as parameters of one query. */
 const many = Array.from({ length: 70_000 }, (_, index) => `unknown${index}`);
 
 async function seeIn(database: Database, trainerId: string, on = day): Promise<void> {
@@ -77,7 +77,7 @@ describeAnyDatabase('some people after others', (openFresh) => {
     );
     await engine.apply(hires);
     await refreshDue(engine);
-    // Of `b` only what is due is left.
+    // Only what is due is left of `b`.
     for (const table of ['usageDay', 'usageImportEntry'] as const)
       await database.kysely.deleteFrom(table).where('trainerId', '=', 'b').execute();
     const listed: string[] = [];

@@ -5,7 +5,7 @@ import { openForTest, sqlite } from '../../support/databases.ts';
 import { tries } from '../../support/tries.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
 
-/** With all tries twenty thousand, and so more days than a call has arguments. */
+/** With all tries twenty thousand: more days than a call may have arguments. */
 const people = tries(20_000);
 const days = 7;
 
@@ -20,7 +20,7 @@ it('counts the days of many contracts', async () => {
   expect(await report()).toMatchObject({ outcome: 'failed', sent: 0, left, held: 0 });
 });
 
-/** So many people on a contract each, who have worked on each of seven days. */
+/** People with a contract each, who have worked on seven days. */
 async function hireMany({ kysely }: Database): Promise<void> {
   const numbers = sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(people)})`;
   const id = sql`'many' || i`;

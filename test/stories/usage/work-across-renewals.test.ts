@@ -8,7 +8,7 @@ import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';
 
 const hourMs = 3_600_000;
 
-/** It is noon; one person works, and every piece takes a minute and has three labels. */
+/** At noon, one person works. Each piece takes a minute and has three labels. */
 describeAnyDatabase('a contract that follows another on one day', (openFresh) => {
   async function openRenewal(options: Parameters<typeof openUsageWorld>[1] = {}) {
     const world = await openUsageWorld(await openFresh(), options);
@@ -131,7 +131,7 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
     expect([consumed(first), consumed(second)]).toEqual([pieces(1), pieces(1)]);
   });
 
-  /** Out, as the first had ended, and in again for the second; each with a piece of work. */
+  /** Out after the first contract, in again for the second, with a piece of work for each. */
   async function openReturn() {
     const world = await openRenewal();
     const { work, end, renew, learn, read, report, pass } = world;
@@ -177,7 +177,7 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
     const { work, pass, end, renew, learn, read, report, consumed, first } = await openRenewal({
       timeZone: 'Pacific/Kiritimati',
     });
-    // It has been the 16th there for two hours; until the 16th of UTC nothing of it can be sent.
+    // The 16th began there two hours ago, but nothing can be sent before it begins in UTC.
     work('a');
     end();
     const second = renew();

@@ -115,7 +115,7 @@ describeAnyDatabase('a contract that ended at 14:00', (openFresh) => {
     expect(await world.held()).toEqual([`${day} 3600 several_contracts`]);
   });
 
-  /** Reported whole of one contract, whose end and renewal are learned later. */
+  /** All reported for one contract, whose end and renewal are learned later. */
   async function openUnknownEnd() {
     const world = await openOneWorker(await openFresh(), '2026-04-01T09:00:00.000Z');
     const { sandbox, contractId, setClock, work, readAndReport } = world;

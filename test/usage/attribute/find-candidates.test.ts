@@ -5,7 +5,7 @@ import type { Engagement } from '../../../src/usage/read/scope-store.ts';
 
 type Known = Partial<Engagement>;
 
-/** The candidate that a contract becomes, by what is known of it. */
+/** Turns evidence of a contract into a candidate. */
 function find(known: Known, timeZone = 'UTC') {
   const link = { linkId: 'l1', externalProjectId: 'signs', externalProjectName: null };
   const engagement = { ...emptyContract('acme', 'c1'), ...link, trainerId: 't1', ...known };
@@ -14,7 +14,6 @@ function find(known: Known, timeZone = 'UTC') {
   return candidate;
 }
 
-/** Begins and ends at these instants. */
 function run(startDate: string, endDate: string): Known {
   const instants = { startDate: toText(startDate), endDate: toText(endDate) };
   return { ...instants, endedReadAt: '2030-01-01T00:00:00.000Z' };

@@ -10,7 +10,7 @@ function at(when: string): string {
   return when.length > 5 ? when : `${day}T${when}:00.000Z`;
 }
 
-/** A contract between two instants: `09:00-12:00`, open where nothing stands. */
+/** A contract between two instants, such as `09:00 to 12:00`, either of which may be left out. */
 function contract(contractId: string, span: string): ContractCandidate {
   const [start = '', end = ''] = span.split(' to ').map((one) => one && at(one));
   const toDay = (instant: string) => (instant === '' ? null : instant.slice(0, 10));
@@ -25,7 +25,7 @@ function contract(contractId: string, span: string): ContractCandidate {
   };
 }
 
-/** Known to the day alone. */
+/** Only the day of this instant is known. */
 function vague(candidate: ContractCandidate, what: 'startsAt' | 'endsAt'): ContractCandidate {
   return { ...candidate, [what]: null };
 }

@@ -24,7 +24,7 @@ describeAnyDatabase('a check', (openFresh) => {
     return {
       ...world,
       check,
-      /** Of each day: what was seen, what was answered, and why they differ. */
+      /** For each day: what was seen, what was answered, and why they differ. */
       rows: async () =>
         (await check()).map(
           (one) =>

@@ -10,7 +10,7 @@ import { createWorkReader } from '../../support/usage-harness.ts';
 const hourMs = 3_600_000;
 
 describeEachDatabase('a recount', (openFresh) => {
-  /** A minute of work that is due, and four hours from before the contract that are held. */
+  /** A due minute, and four held hours from before the contract. */
   async function openWork() {
     const world = await openOneWorker(await openFresh(), '2026-04-01T14:00:00.000Z');
     const { engine, ctx } = world;

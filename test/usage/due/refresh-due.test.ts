@@ -13,7 +13,7 @@ import { prepareLines } from '../import/import-harness.ts';
 
 const by = { actor: 'ada', at: '' };
 
-/** A minute of work at 10:00 of a contract from 09:00 on, which is due. */
+/** A due minute of work at 10:00, on a contract from 09:00 on. */
 async function openWork(open: Promise<Parameters<typeof openOneWorker>[0]>) {
   const world = await openOneWorker(await open, '2026-04-01T09:00:00.000Z');
   const { engine, ctx, trainerId, contractId } = world;
@@ -152,7 +152,7 @@ describeEachDatabase('what is due', (openFresh) => {
     await engine.database.kysely.updateTable('usageDue').set({ timeZone: 'untouched' }).execute();
     await refreshDue(changed);
     expect(await zoneOf()).toEqual(['untouched']);
-    // Back as it was.
+    // The configuration is as it was before.
     await refreshDue(ctx);
     expect(await zoneOf()).toEqual(['UTC']);
     setClock('2026-04-01T11:00:00.000Z');

@@ -59,7 +59,7 @@ describeAnyDatabase('what of the work cannot be counted', (openFresh) => {
     tool.totals.set(worker.memberId, 9);
     await readAgain();
     expect(await troubles()).toHaveLength(1);
-    // A trainer who is out will do nothing more.
+    // A trainer who is out does no more work.
     sandbox.endContract(worker.contractId);
     await learn();
     expect(await troubles()).toEqual([]);

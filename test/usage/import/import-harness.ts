@@ -15,7 +15,7 @@ import type { OpenFresh } from '../../support/databases.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 
-/** Imports over a database of the test's own, in time that stands still: noon of 2026-03-15. */
+/** Imports in a database of the test's own, at noon of 2026-03-15. */
 export interface ImportWorld {
   engine: Engine;
   ctx: Context;
@@ -26,7 +26,7 @@ export interface ImportWorld {
   count(id: number): Promise<void>;
   undo(id: number): Promise<void>;
   clear(): Promise<void>;
-  /** What imports say, as `day work trainer seconds/tasks source`; of everything that is taken back, `back` too. */
+  /** Observations as `day work trainer seconds/tasks source`, with `back` for withdrawn work. */
   observed(): Promise<string[]>;
 }
 
@@ -82,7 +82,7 @@ export async function openImportWorld(openFresh: OpenFresh): Promise<ImportWorld
   };
 }
 
-/** Its marketplace takes reports, though none are sent here. */
+/** A marketplace that accepts reports. None are sent here. */
 const reporting = { reportUsage: () => Promise.reject(new Error('nothing is sent')) } as unknown as Source;
 
 /** Writes lines of CSV under the id of a new import. */
@@ -117,7 +117,7 @@ export function toText({ line, outcome, contractId, from, to, reason }: Previewe
   return `${line} ${outcome} ${contractId}${change}${reason === null ? '' : `, ${reason}`}`;
 }
 
-/** All that is kept of imports. */
+/** Everything that is stored of imports. */
 export async function countRows({ database }: Engine): Promise<[number, number]> {
   return await inTransaction(database, async (tx) => {
     const imports = await tx.selectFrom('usageImport').select('id').execute();

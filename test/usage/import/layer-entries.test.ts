@@ -15,7 +15,7 @@ function entry(importId: number, changes: Partial<ImportedEntry> = {}): Imported
   return { importId, ...work, ...none, isUndone: false, countedAt: `2026-03-15T12:0${importId}:00.000Z`, ...changes };
 }
 
-/** As `source seconds/tasks/labels`, and `back` for what is taken back. */
+/** As `source seconds/tasks/labels`, with `back` for withdrawn work. */
 function layered(...entries: ImportedEntry[]): string[] {
   return layerEntries(entries).map(({ source, counts: { seconds, tasks, labels }, isTakenBack }) =>
     [source, `${seconds}/${tasks}/${labels}`, ...(isTakenBack ? ['back'] : [])].join(' '),

@@ -5,7 +5,7 @@ import { type ImportWorld, openImportWorld, prepareLines, toText } from './impor
 
 const none = { seconds: null, tasks: null, labels: null };
 
-/** The marketplace has these seconds of a day of `cmu1` on `cmc1`. */
+/** Makes the marketplace have these seconds of a day of `cmu1` on `cmc1`. */
 async function answer({ ctx }: ImportWorld, day: string, seconds: number, changes: Partial<Row<'usageLedger'>> = {}) {
   const key = { install: 'acme', contractId: 'cmc1', trainerId: 'cmu1', day };
   const tried = { triedSeconds: seconds, triedTasks: null, triedLabels: null };

@@ -10,7 +10,7 @@ async function read(text: string, format: ImportFormat = 'csv') {
   return (await Array.fromAsync(readEntries(chunks(), format, today))).flat();
 }
 
-/** What is wrong with one line of these columns. */
+/** The fault of a line. */
 async function faultOf(line: string, header = 'workDate,contractId,totalSeconds') {
   const [first] = await read(`${header}\n${line}\n`);
   return first !== undefined && 'fault' in first ? first.fault : undefined;
@@ -26,7 +26,7 @@ const entry = {
 describe('a CSV file of work', () => {
   it('is read with a byte order mark, Windows line ends, quotes, spaces and empty lines', async () => {
     const text = '\ufeff"workDate", contractId ,totalSeconds\r\n\r\n"2026-03-14",  "cmc1",60\r\n2026-03-14,cmc1,"60"';
-    // A quote after a space is not one of CSV's.
+    // In CSV, a quote after a space is an ordinary character.
     expect(await read(text)).toEqual([
       { line: 3, fault: 'has invalid quotes' },
       { line: 4, entry },

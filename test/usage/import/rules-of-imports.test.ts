@@ -182,7 +182,7 @@ describeEachDatabase('work from a file', (openFresh) => {
     engine.clock.advance(hourMs);
     await report();
     expect(consumed()).toMatchObject({ seconds: 3060 });
-    // Sent after all, it can be undone.
+    // Once it is sent, it can be undone.
     await decideLate(ctx, by, late?.id ?? '', true);
     await report();
     await undo(second);

@@ -28,7 +28,7 @@ describeEachDatabase('a total that is seen for the first time', (openFresh) => {
       sandbox.hire({ jobId: onJob, trainers: [{ opentrainUserId: id }] });
       await world.learn();
     };
-    /** What counts, and what is held. */
+    /** Due and held work. */
     async function observed(scope = 'signs') {
       const span = { trainerIds: [trainerId], fromDay: '' };
       const all = (await toolObservations(engine.database, kysely, span)).filter(

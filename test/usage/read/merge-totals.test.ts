@@ -45,7 +45,7 @@ describe('running totals', () => {
     expect(work.totals).not.toHaveProperty('fallen');
     work = mergeWork(work, [total(8)], { ...at(10, 18), ...partly });
     expect(work.totals?.fallen).toEqual({ seconds: null, tasks: 2, labels: null });
-    // A reading that says nothing of them changes nothing about it.
+    // A reading without totals changes nothing.
     work = mergeWork(work, [], { ...at(10, 19), ...partly });
     expect(work.totals?.fallen?.tasks).toBe(2);
     work = mergeWork(work, [total(9)], at(11));

@@ -204,7 +204,7 @@ it.each([-1, Number.NaN, Number.POSITIVE_INFINITY, 1e300])('refuses %s as a coun
   expect(() => mergeWork(noWork, [item('a', { seconds })], reading)).toThrow('count');
 });
 
-/** An instant and the day it is of, there. */
+/** An instant in a zone, and its day there. */
 it.each([
   ['the last second before the day of 23 hours', 'Europe/Berlin', '2026-03-28T22:59:59.999Z', '2026-03-28'],
   ['the first second of that day', 'Europe/Berlin', '2026-03-28T23:00:00Z', '2026-03-29'],

@@ -68,7 +68,7 @@ describeEachDatabase('a piece that is older than the look-back', (openFresh) => 
   it('lowers no day of the ended membership after an edit to less if its trainer was hired again', async () => {
     const { items, work, hireAgain, now, read, secondsByDay } = await openOld();
     await hireAgain();
-    // The tool is not asked for pieces as old as these until one changes.
+    // The tool is not asked for such old pieces before one changes.
     items.clear();
     await read(true);
     work('b', 50);

@@ -13,7 +13,7 @@ const { signal } = new AbortController();
 const installs = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
 
 describeAnyDatabase('a work scope', (openFresh) => {
-  /** Linked with another; the tool does not have it (any more). */
+  /** Two linked scopes, one of which the tool does not have. */
   async function openGone({ wasRead }: { wasRead: boolean }) {
     const world = await openUsageWorld(await openFresh());
     const { engine, tool, ctx, api } = world;

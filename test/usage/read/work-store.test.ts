@@ -7,7 +7,7 @@ import { describeEachDatabase } from '../../support/databases.ts';
 const [day, next] = ['2026-03-15', '2026-03-16'];
 const counts = { seconds: 60, tasks: 1, labels: 1 };
 const seenAt = `${day}T12:00:00.000Z`;
-/** More than either database takes as parameters of one query. */
+/** More than either database accepts as parameters of one query. */
 const many = Array.from({ length: 70_000 }, (_, index) => `unknown${index}`);
 
 async function observe({ kysely }: Database, trainerId: string, on = day): Promise<void> {

@@ -97,7 +97,7 @@ describe('a count whose request had no answer and whose source was undone since'
     expect(plan(left, settle(unheard, 'answered'))).toBe('nothing');
   });
 
-  /** After a retry of what is planned. */
+  /** Retries what is planned. */
   function settle(known: LedgerDay, state: 'answered' | 'unsent'): LedgerDay {
     const [entry] = planReport([left], () => known, { now, lookbackMs }).entries;
     const [day, at] = [

@@ -15,9 +15,9 @@ import {
 } from './facts.ts';
 import type { Moment } from './memory.ts';
 
-/** Whose work it is, by the rules of docs/usage.md, and written without a look at the source. */
+/** Whose work it is, by the rules of docs/usage.md. It was written without reading the source. */
 
-/** What one source has of a trainer's work on one day. */
+/** A trainer's work on a day, from one source. */
 export interface Seen {
   /** Names the work, as `toWorkName` does. */
   name: string;
@@ -25,13 +25,13 @@ export interface Seen {
   trainer: string;
   day: string;
   counts: Counts;
-  /** The contracts that it may be of, whatever their days. */
+  /** The contracts that it may be of, whenever they ran. */
   contracts: ContractFact[];
-  /** Null where the source has no instants. */
+  /** Null if the source has no instants. */
   moments: readonly Moment[] | null;
   isTorn: boolean;
   isFirstTotal: boolean;
-  /** Whether it is the zeros of what only undone imports had. */
+  /** Whether it has the zeros of undone imports. */
   isTakenBack: boolean;
 }
 
@@ -71,7 +71,7 @@ interface Claim {
   parts: { seen: Seen; counts: Counts; isZeros: boolean }[];
 }
 
-/** What is given to contracts and what is held, while work is attributed. */
+/** What contracts get and what is held, during the attribution. */
 interface Tally {
   claims: Map<string, Claim>;
   held: ExpectedHeld[];
@@ -96,7 +96,7 @@ function give({ claims }: Tally, seen: Seen, contract: string, counts: Counts, i
   claims.set(key, claim);
 }
 
-/** Whatever was reported before of this work for other contracts is wrong now, by a decision even before they began. */
+/** Other contracts get zeros, after a decision even before they began, because the work may have been reported. */
 function giveZeros(tally: Tally, seen: Seen, but: readonly string[], isDecided: boolean): void {
   for (const one of seen.contracts) {
     const isConcerned = isDecided || firstDayOf(one) <= seen.day;
@@ -157,14 +157,14 @@ function settle({ claims, held }: Tally): Expected {
       }
     }
   }
-  // What is at fault is held whole, whatever was decided about a part of it.
+  // Faulty work is held whole, whatever was decided about a part.
   const others = held.filter(({ name }) => !faulty.has(name.replace(/ rest$/, '')));
   return { due, held: [...others, ...faulty.values()] };
 }
 
 interface Shared {
   shares: Map<string, Counts>;
-  /** What is held; null where that is nothing. */
+  /** What is held; null if nothing is. */
   rest: Counts | null;
 }
 
@@ -187,11 +187,11 @@ function share(seen: Seen): Shared {
   return { shares, rest: isNothing(rest) ? null : rest };
 }
 
-/** All of the day but what was done before the start or after the end. */
+/** The day without the work before the start or after the end. */
 function shareWithOne({ counts, day, moments }: Seen, only: ContractFact): Shared {
   const isCut = firstDayOf(only) === day || lastDayOf(only) === day;
   const outside = isCut ? (moments ?? []).filter(({ at }) => !runsAt(only, at)) : [];
-  // A task is the contract's where any piece of it is.
+  // A task belongs to the contract if any piece of it does.
   const inside = new Set((moments ?? []).filter((one) => !outside.includes(one)).map(({ task }) => task));
   const all = countMoments(outside.map((one) => (inside.has(one.task) ? { ...one, task: null } : one)));
   const rest = mapCounts((name) => (counts[name] === null ? null : Math.min(counts[name], all[name] ?? 0)));

@@ -1,4 +1,4 @@
-/** What happened in a week, apart from how Gangway sees it: what the oracle judges by. */
+/** What really happened in a week, for the oracle. */
 
 export interface Counts {
   seconds: number | null;
@@ -30,7 +30,7 @@ export function isNothing(counts: Counts): boolean {
   return names.every((name) => !counts[name]);
 }
 
-/** Whether the marketplace lacks something of what is due, or has more. A count that no source has says nothing. */
+/** Whether the marketplace has less or more than is due. Counts that no source has do not matter. */
 export function differs(due: Counts, has: Counts): boolean {
   return names.some((name) => due[name] !== null && due[name] !== (has[name] ?? 0));
 }
@@ -43,7 +43,7 @@ export const trainers = ['amara', 'bo'] as const;
 export const memberOf = (trainer: string) => `m-${trainer}`;
 export const trainerOf = (member: string) => member.slice(2);
 
-/** When a contract began or ended: at an instant, or on a day of which no more is known. */
+/** When a contract began or ended: an instant, or only a day. */
 export type Edge = { at: string } | { day: string };
 
 export interface ContractFact {

@@ -17,7 +17,7 @@ interface JudgedDay {
   /** What the marketplace has. */
   has: Counts;
   told: Told | undefined;
-  /** Work that may be of the contract, and is not due by itself. */
+  /** Held work that may be of the contract. */
   held: ExpectedHeld[];
   isDifferent: boolean;
 }
@@ -62,7 +62,7 @@ function toJudged({ world: { market } }: Week, { due: allDue, held: allHeld }: E
 
 function judgeDay(week: Week, one: JudgedDay, rows: CheckedDay[], isSettled: boolean): string[] {
   const { key, due, has, told, held, isDifferent } = one;
-  // Each held work has a row of its own where nothing is due and nothing was reported.
+  // Held work has a row of its own on days without due or reported work.
   const ids = new Set(rows.map((row) => row.held && row.id));
   if (rows.length > 1 && ids.size < rows.length) return [`${key} is listed ${rows.length} times`];
   const [row] = rows;
@@ -83,7 +83,7 @@ function isOther(a: Counts = nothing, b: Counts = nothing): boolean {
   return names.some((name) => (a[name] ?? 0) !== (b[name] ?? 0));
 }
 
-/** All that would be true to say of the day. */
+/** All reasons that would be true of the day. */
 function trueReasons(week: Week, one: JudgedDay, isSettled: boolean): Set<Why> {
   const { told, held, isDifferent, due } = one;
   const states = new Set(held.map(({ state }) => state));
@@ -106,7 +106,7 @@ function hasUnseen({ due, has }: JudgedDay): boolean {
   return due !== undefined && names.some((name) => due[name] === null && has[name]);
 }
 
-/** What may be said of a day of which something else is due than the marketplace has. */
+/** The possible reasons for a day that differs. */
 function reasonsOfDue(week: Week, one: JudgedDay & { due: Counts }, isSettled: boolean): (Why | false)[] {
   const { key, contract, day, due, has } = one;
   const isLower = names.some((name) => due[name] !== null && due[name] < (has[name] ?? 0));
@@ -122,7 +122,7 @@ function reasonsOfDue(week: Week, one: JudgedDay & { due: Counts }, isSettled: b
   ];
 }
 
-/** Whether it became due, or may be sent, only since the last run. While other work of a day is held, nothing is lowered. */
+/** Whether it has become due or sendable only since the last run. A day with held work is not lowered. */
 function isToBeSent({ reported, reopened, begunAt }: Week, { key, contract, day, due }: JudgedDay): boolean {
   if (reported === null || reopened.has(key) || day >= begunAt) return true;
   const wasHeld = reported.held.some(
@@ -131,7 +131,7 @@ function isToBeSent({ reported, reopened, begunAt }: Week, { key, contract, day,
   return wasHeld || JSON.stringify(reported.due.get(key)) !== JSON.stringify(due);
 }
 
-/** Held and discarded work that may be of several contracts, or of none, is listed for itself. */
+/** Held and discarded work of several possible contracts, or of none, has a row of its own. */
 function judgeHeld({ held }: Expected, rows: readonly CheckedDay[]): string[] {
   const open = held.filter(({ state, counts }) => state !== 'assigned' && !isNothing(counts));
   const openNames = new Set(open.map(({ name }) => name));
@@ -147,7 +147,7 @@ function judgeHeld({ held }: Expected, rows: readonly CheckedDay[]): string[] {
   ];
 }
 
-/** Nothing is paid without a word to a contract outside its days, or beyond all that there ever was. */
+/** Finds work that was paid outside the contract's days, or beyond all that was ever seen, without a reason. */
 function judgePaid({ world: { market, contracts }, decisions, most }: Week, named: ReadonlySet<string>): string[] {
   const assigned = new Set(decisions.values());
   const silent = [...market.stored].filter(([key, counts]) => !(named.has(key) || isNothing(counts)));

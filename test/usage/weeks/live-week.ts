@@ -8,9 +8,9 @@ import { read, report, take } from './steps.ts';
 import { noteAnswered, noteSending, type Week } from './week.ts';
 import { openWorld } from './world.ts';
 
-/** Lives through weeks in one database, which is emptied between them: to make one takes longer than a week. */
+/** Lives through weeks in one database, which is emptied between them: creating one takes longer than a week. */
 export interface Weeks {
-  /** @returns what was wrong at the end; empty where nothing was */
+  /** @returns what was wrong at the end */
   live(plan: Plan, onLog?: (line: string) => void): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -78,7 +78,7 @@ async function liveThrough(database: Database, plan: Plan, onLog: (line: string)
   }
 }
 
-/** Nothing goes wrong any more, and time goes on until all that can be sent was sent. */
+/** Lets time pass without faults until everything that can be sent was sent. */
 async function settle(week: Week): Promise<void> {
   const { market, clock } = week.world;
   week.log('settle');
@@ -92,7 +92,7 @@ async function settle(week: Week): Promise<void> {
   }
 }
 
-/** Leaves out steps for as long as what is left fails in the same way. */
+/** Leaves out steps as long as the others fail in the same way. */
 async function shorten(weeks: Weeks, plan: Plan): Promise<Plan> {
   const kind = kindOf(await weeks.live(plan));
   let steps: readonly Step[] = plan.steps;
@@ -107,7 +107,7 @@ async function shorten(weeks: Weeks, plan: Plan): Promise<Plan> {
   return { ...plan, steps: [...steps] };
 }
 
-/** The first fault, without what it says of one day. */
+/** The first fault, without its day. */
 export function kindOf([first = '']: readonly string[]): string {
   return first
     .replaceAll(/c\d+|amara|bo\b|\d{4}-\d\d-\d\d|import:?\d+|[-\d]+\/[-\d]+\/[-\d]+|; due.*/g, '')

@@ -10,7 +10,7 @@ import { type Counts, keyOf, nothing } from './facts.ts';
 export const fates = ['lost', 'late', 'unheard', 'again', 'turned away', 'broken'] as const;
 export type Fate = (typeof fates)[number];
 
-/** What requests said of one day of a trainer on a contract. */
+/** The requests about a day of a trainer on a contract. */
 export interface Told {
   last: 'answered' | 'refused' | 'unsent' | 'unheard';
   /** When the latest attempt without an answer was made. */
@@ -19,22 +19,22 @@ export interface Told {
   answeredMs: number | null;
 }
 
-/** The marketplace as Gangway's requests meet it. */
+/** The marketplace, with faults of the network. */
 export interface Market {
   stored: Map<string, Counts>;
   told: Map<string, Told>;
   /** Contracts, and days of contracts, that it refuses. */
   refused: Set<string>;
   fates: Fate[];
-  /** Lets arrive what is on its way, or loses it. */
+  /** Delivers requests that are on their way, or loses them. */
   arrive(): void;
-  /** Called with the key of every day that is sent, and of every one that was answered. */
+  /** Called with the keys of sent days and of answered days. */
   onSending: (key: string) => void;
   onAnswered: (key: string) => void;
   source: Source;
 }
 
-/** After so long, no request arrives any more. */
+/** After this time, no request arrives any more. */
 const longestMs = 10 * 60_000;
 
 export function isInDoubt(told: Told | undefined): boolean {
@@ -81,7 +81,7 @@ export function createMarket(now: () => number): Market {
     }
   }
 
-  /** @throws AppError where the marketplace takes none of it */
+  /** @throws AppError if the marketplace refuses it */
   function refuse(contract: string, entries: readonly UsageEntry[]): void {
     if (market.refused.has(contract)) {
       tell(contract, entries, 'refused');
@@ -92,7 +92,7 @@ export function createMarket(now: () => number): Market {
     throw new AppError('invalid', 'A day is refused', { status: 422 });
   }
 
-  /** @throws AppError where the request does not arrive, or not yet */
+  /** @throws AppError if the request does not arrive, or not yet */
   function lose(contract: string, entries: readonly UsageEntry[], fate: Fate | undefined): void {
     if (fate === 'turned away') {
       tell(contract, entries, 'unsent');

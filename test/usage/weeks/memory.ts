@@ -6,7 +6,7 @@ import type { Piece, Shown } from './tools.ts';
  * it grew; absence is no zero; what a removal began with is never lowered.
  */
 
-/** A part of a day's work that has an instant. */
+/** The work of one instant. */
 export interface Moment {
   at: string;
   task: string | null;
@@ -24,18 +24,18 @@ interface KnownPiece {
 
 export interface KnownDay {
   counts: Counts;
-  /** Whether a removal has begun since: it may rise, and is not lowered. */
+  /** Whether a removal has begun since: the day may rise, but is not lowered. */
   isFrozen: boolean;
-  /** Whether a part of it was taken away since that removal began. */
+  /** Whether a part was deleted since that removal began. */
   isTorn: boolean;
 }
 
-/** What is known of one trainer's work in one project. */
+/** A trainer's work in a project. */
 export interface KnownWork {
   pieces: Map<string, KnownPiece>;
   days: Map<string, KnownDay>;
   totals: KnownTotals | null;
-  /** Of the membership, at the last reading that concerned it. */
+  /** Of the membership at its last reading. */
   generation: number | null;
 }
 
@@ -43,7 +43,7 @@ interface KnownTotals {
   /** The day of the last reading, and what was counted before it. */
   day: string;
   before: number;
-  /** What stood there when it was first read, where it may be from before the contract. */
+  /** The first total, if it may be from before the contract. */
   first: { day: string; tasks: number } | null;
 }
 
@@ -53,7 +53,7 @@ export interface SeenMember {
   generation: number;
   /** Whether they are wanted, and in. */
   isIn: boolean;
-  /** What is not counted of their total when it is first read, and what of that is held. */
+  /** How much of their first total is not counted, and how much of that is held. */
   begin: { before: number; first: { day: string; tasks: number } | null };
 }
 
@@ -107,7 +107,7 @@ interface Reading extends ReadingFact {
   today: string;
 }
 
-/** The first day that is reported again, and the first that is read again. */
+/** The first days that are reported again, and read again. */
 export function firstOpenDay(nowMs: number, lookbackDays: number): string {
   return shiftDay(new Date(nowMs).toISOString().slice(0, 10), -lookbackDays);
 }
@@ -136,7 +136,7 @@ function absorbPieces(work: KnownWork, shown: Shown, trainer: string, reading: R
   settleDays(work, sumPieces(work.pieces), reading, torn, (day) => day >= first || touched.has(day));
 }
 
-/** What is gone was deleted, unless its task is gone too. @returns the days on which it counted */
+/** Removes deleted pieces, unless their task is gone too. @returns the days on which they counted */
 function dropPieces(work: KnownWork, shown: Shown, reading: Reading): string[] {
   const present = new Set(shown.pieces.map(({ id }) => id));
   const first = firstReadDay(reading);
@@ -181,7 +181,7 @@ function addPiece(work: KnownWork, piece: Piece, { timeZone }: Reading): void {
   });
 }
 
-/** @returns the days of which something was taken away */
+/** @returns the days that became less */
 function changePiece(known: KnownPiece, piece: Piece, reading: Reading): string[] {
   const torn: string[] = [];
   if (piece.labels < known.labels && reading.lowers) torn.push(known.doneDay);
@@ -194,7 +194,7 @@ function changePiece(known: KnownPiece, piece: Piece, reading: Reading): string[
   return torn;
 }
 
-/** A piece whose days are all reported for good counts on no new day: what it grows by is of its last one. */
+/** A piece whose days are all closed grows on its last day. */
 function grow(known: KnownPiece, growth: KnownPiece['grown'][number], { beganMs, lookbackDays }: Reading): void {
   const counted = [{ day: known.doneDay, at: known.doneAt }, ...known.grown];
   const last = counted.reduce((a, b) => (`${a.day} ${a.at}` < `${b.day} ${b.at}` ? b : a));
@@ -236,7 +236,7 @@ function sumPieces(pieces: KnownWork['pieces']): Map<string, Counts> {
   return days;
 }
 
-/** @param counted null where nothing was said of the day */
+/** @param counted null if the reading has nothing of the day */
 function settleDay(
   work: KnownWork,
   day: string,
@@ -273,7 +273,7 @@ function absorbTotal(work: KnownWork, shown: Shown, { trainer, begin }: SeenMemb
   settleDay(work, totals.day, { ...nothing, tasks: Math.max(0, total - totals.before) }, reading, new Set());
 }
 
-/** The moments of a day, where the tool lists pieces. */
+/** The moments of a day, if the tool lists pieces. */
 export function momentsOf(pieces: KnownWork['pieces'], day: string): Moment[] {
   return [...pieces.values()].flatMap(({ task, doneAt, doneDay, labels, grown }) => [
     ...(doneDay === day ? [{ at: doneAt, task, seconds: 0, labels }] : []),

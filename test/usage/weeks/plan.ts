@@ -1,7 +1,7 @@
 import { createRandom } from '../../support/random.ts';
 import type { Project } from './facts.ts';
 
-/** What happens next. Its numbers, from 0 to 1, choose among what there is then, so that any step may be left out. */
+/** A step. Its numbers, from 0 to 1, choose among the objects of that time, so that any step may be left out. */
 export interface Step {
   does: StepName;
   a: number;
@@ -9,7 +9,7 @@ export interface Step {
   c: number;
 }
 
-/** How often each step comes. */
+/** The frequency of each step. */
 const weights = {
   hours: 30,
   read: 20,

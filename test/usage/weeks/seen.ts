@@ -2,7 +2,7 @@ import { type Seen, toWorkName } from './attribution.ts';
 import { type ContractFact, type Counts, install, mapCounts, names, nothing, type Project, toolOf } from './facts.ts';
 import { type KnownWork, type Memory, momentsOf, workOfKey } from './memory.ts';
 
-/** What the tools and the imports have, day by day. */
+/** What tools and imports have, day by day. */
 
 export interface ImportFact {
   id: number;
@@ -58,7 +58,7 @@ export function seenInImports(imports: readonly ImportFact[], contracts: readonl
   return [...byWork.values()].flatMap((ofWork) => layer(ofWork.toReversed(), contracts));
 }
 
-/** Every count is the latest import's that has it and was not undone. What only undone ones had is taken back. */
+/** Each count is that of the latest import with it. Counts of undone imports only are withdrawn. */
 function layer(latestFirst: readonly LineOf[], contracts: readonly ContractFact[]): Seen[] {
   const [counting, undone] = [latestFirst.filter((one) => !one.isUndone), latestFirst.filter((one) => one.isUndone)];
   const counts = mapCounts((name) => counting.find((one) => one.counts[name] !== null)?.counts[name] ?? null);
@@ -69,7 +69,7 @@ function layer(latestFirst: readonly LineOf[], contracts: readonly ContractFact[
   return [...toSeen(counting, decidable, contracts, false), ...toSeen(undone, back, contracts, true)];
 }
 
-/** By the latest line that has one of the counts. */
+/** From the latest line with one of the counts. */
 function toSeen(
   latestFirst: readonly LineOf[],
   counts: Counts,

@@ -29,7 +29,7 @@ import type { ImportLine } from './seen.ts';
 import { absorbShown, begunBy, expect, noteMost, noteMoves, nowOf, reopen, type Week } from './week.ts';
 import { by, hireEvidence, readAll, signal, toInstantOf } from './world.ts';
 
-/** What each step does. Where there is nothing to do it to, it does nothing. */
+/** What each step does. It does nothing if it has no object. */
 
 const hourMs = 3_600_000;
 
@@ -89,7 +89,7 @@ function pick<T>(list: readonly T[], at: number): T | undefined {
   return list[Math.floor(at * list.length)];
 }
 
-/** Another number of a step. */
+/** Another random number from that of a step. */
 function more(number: number): number {
   return (number * 7919) % 1;
 }
@@ -107,7 +107,7 @@ async function hire(week: Week, { a, b, c }: Step): Promise<void> {
   await world.merge(hireEvidence(contract, toIso(nowOf(week))));
 }
 
-/** It is told by an event at once or later, with or without its time, or by a reading that has only a day, or neither. */
+/** Announced by an event now or later, with or without its time, by a reading with only a day, or not at all. */
 async function end(week: Week, { a, b, c }: Step): Promise<void> {
   const { world } = week;
   const now = nowOf(week);
@@ -260,7 +260,7 @@ async function importLines(week: Week, { a, b, c }: Step): Promise<void> {
   const lines = [a, more(a), more(more(a))].slice(0, 1 + Math.floor(b * 3)).map((one) => drawLine(week, one, c));
   const isCompared = c < 0.4 && (await calm(week));
   const { id, preview } = await prepare(week, lines);
-  // A line may name a day twice. Some imports are only looked at.
+  // Two lines may have the same day. Some imports are only previewed.
   if (id === null || c > 0.9) return;
   await countImport(week.world.ctx, by, id);
   week.imports.push({ id, isUndone: false, lines });
@@ -294,7 +294,7 @@ async function calm(week: Week): Promise<boolean> {
   return refused.size === 0 && ![...told.values()].some(isInDoubt);
 }
 
-/** What an import said that it would send is what the next run sends. */
+/** The next run sends what the preview of an import said. */
 async function comparePreview(week: Week, id: number, said: Counts): Promise<void> {
   const sum = () => [...week.world.market.stored.values()].reduce(plus, nothing);
   const before = sum();
@@ -321,7 +321,7 @@ function drawLine(week: Week, at: number, c: number): ImportLine {
     tasks: at > 0.5 ? Math.round(at * 20) : null,
     labels: at > 0.9 ? 0 : null,
   };
-  // Some replace what another import says.
+  // Some replace another import.
   const earlier = pick(
     week.imports.flatMap(({ lines }) => lines),
     more(at + c),
@@ -396,7 +396,7 @@ async function decideOn({ world: { ctx } }: Week, id: string, wish: string | nul
   else await decideHeld(ctx, by, id, wish);
 }
 
-/** @returns why not, or null */
+/** @returns the error, or null */
 async function tryTo(act: () => Promise<unknown>): Promise<AppError | null> {
   try {
     await act();
@@ -407,13 +407,13 @@ async function tryTo(act: () => Promise<unknown>): Promise<AppError | null> {
   }
 }
 
-/** Whether the work is held, or all of what it is the rest of. */
+/** Whether the work or its whole observation is held. */
 function isHeld({ held }: Expected, name: string): boolean {
   const whole = name.replace(/ rest$/, '');
   return held.some((one) => (one.name === name || one.name === whole) && one.state === 'held');
 }
 
-/** By the name that the oracle gives the same work. */
+/** The oracle's name of the same work. */
 export function nameOfRow({ source, workedOn, trainerId, day: worked, work }: HeldRow): string {
   const [named, ...ids] = Object.values(workedOn);
   const isRest = work.endsWith(' rest');

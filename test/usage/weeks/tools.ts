@@ -2,7 +2,7 @@ import type { Adapter, UsageNote, UsageObservation, UsageRequest } from '../../.
 import { AppError } from '../../../src/domain/errors.ts';
 import { dayOf, memberOf, type Project } from './facts.ts';
 
-/** One piece of work as its tool has it. */
+/** A piece of work in its tool. */
 export interface Piece {
   id: string;
   trainer: string;
@@ -13,31 +13,31 @@ export interface Piece {
   labels: number;
 }
 
-/** What one reading was shown. */
+/** What a reading was shown. */
 export interface Shown {
   project: Project;
   request: UsageRequest;
   pieces: Piece[];
-  /** The tasks that there are. */
+  /** The existing tasks. */
   tasks: Set<string>;
   days: { trainer: string; day: string; seconds: number }[];
   totals: { trainer: string; tasks: number }[];
 }
 
-/** Three tools: one lists pieces with instants, one counts by day, one has totals that run on. */
+/** Three tools: one lists pieces with instants, one counts by day, one has running totals. */
 export interface Tools {
   pieces: Map<string, Piece>;
   tasks: Set<string>;
   /** Seconds by trainer and day. */
   days: Map<string, Map<string, number>>;
   totals: Map<string, number>;
-  /** The accounts that there are: tool and trainer. */
+  /** The existing accounts: tool and trainer. */
   accounts: Set<string>;
-  /** The pieces that a reading took in. */
+  /** The pieces that a reading had. */
   known: Set<string>;
   /** Whether the next readings break off. */
   isBroken: boolean;
-  /** What readings were shown since this was emptied. */
+  /** What readings were shown since the last clearing. */
   shown: Shown[];
   adapters: Map<string, Adapter>;
 }

@@ -6,27 +6,27 @@ import { contractsOf, type ImportFact, seenInImports, seenInTools } from './seen
 import type { Shown } from './tools.ts';
 import { lookbackDays, type World } from './world.ts';
 
-/** One week as it happened, and what follows from it by the rules. */
+/** A week, and what follows from it by the rules. */
 export interface Week {
   world: World;
   memory: Memory;
   imports: ImportFact[];
   decisions: Decisions;
-  /** Days that the marketplace has for good, by their keys. */
+  /** The keys of closed days. */
   closed: Set<string>;
-  /** Of those, whose later counts an operator dismissed. */
+  /** Closed days whose later counts an operator dismissed. */
   dismissed: Map<string, Counts>;
-  /** The same, with those whose counts have changed since. */
+  /** The same, and those that have changed since. */
   dismissedEver: Map<string, string>;
-  /** What was due and held when it was last worked out. */
+  /** What was due and held at the last computation. */
   worked: Expected;
-  /** What was due when the last run began that ended well; null after one that did not. */
+  /** What was due at the beginning of the last run; null if it failed. */
   reported: Expected | null;
-  /** The last day that had begun everywhere then. */
+  /** The last day that had begun in all zones then. */
   begunAt: string;
   /** Days that may be sent once more since then. */
   reopened: Set<string>;
-  /** Totals of accounts that belonged to no trainer yet. */
+  /** Totals of accounts before they belonged to a trainer. */
   standings: Map<string, { atMs: number; tasks: number }[]>;
   /** The most seconds that a trainer's piece, day or imported line ever had, by trainer and then by its name. */
   most: Map<string, Map<string, number>>;
@@ -45,12 +45,12 @@ export function nowOf({ world }: Week): number {
   return world.clock.now().getTime();
 }
 
-/** What is due and held by now. */
+/** What is due and held now. */
 export function expect({ memory, imports, decisions, world }: Week): Expected {
   return attribute([...seenInTools(memory, world.contracts), ...seenInImports(imports, world.contracts)], decisions);
 }
 
-/** Takes in what a reading was shown. */
+/** Merges a reading. */
 export async function absorbShown(week: Week, shown: Shown, beganMs: number): Promise<void> {
   const { plan } = week.world;
   const rows = await week.world.membersOf(shown.project);
@@ -73,14 +73,14 @@ export async function absorbShown(week: Week, shown: Shown, beganMs: number): Pr
   });
 }
 
-/** Totals are remembered before they belong to a trainer, so that it is known what was there before a contract. */
+/** Remembers totals of accounts without a trainer, to know what was there before a contract. */
 function keepStandings({ standings }: Week, { totals }: Shown, owned: ReadonlySet<string>, atMs: number): void {
   for (const { trainer, tasks } of totals) {
     if (!owned.has(trainer)) standings.set(trainer, [...(standings.get(trainer) ?? []), { atMs, tasks }]);
   }
 }
 
-/** A total counts from where it was when the first contract began, and in full where the account was made after that. */
+/** A total counts from where it was when the first contract began, and in full if the account was made later. */
 function beginTotal(week: Week, { totals }: Shown, trainer: string, atMs: number): SeenMember['begin'] {
   const tasks = totals.find((one) => one.trainer === trainer)?.tasks ?? 0;
   const known = [...(week.standings.get(trainer) ?? []), { atMs, tasks }];
@@ -113,7 +113,7 @@ function heldKeys({ held }: Expected): Set<string> {
   );
 }
 
-/** After a decision or an undo, days that differ by it are sent once more, whatever their age. */
+/** After a decision or an undo, days that differ are sent once more, however old. */
 export function reopen(week: Week, before: Expected, after: Expected): void {
   week.worked = after;
   const [heldBefore, heldAfter] = [heldKeys(before), heldKeys(after)];
@@ -125,11 +125,11 @@ export function reopen(week: Week, before: Expected, after: Expected): void {
   }
 }
 
-/** Takes note that what is due is worked out now. Work that moved between contracts is sent for both, at any age. */
+/** Notes that what is due is computed now. Work that moved between contracts is sent for both, however old. */
 export function noteMoves(week: Week): Expected {
   const [before, after] = [week.worked, expect(week)];
   week.worked = after;
-  // A dismissal is of the counts that the operator saw.
+  // A dismissal covers only the counts that the operator saw.
   for (const [key, counts] of week.dismissed) {
     if (JSON.stringify(after.due.get(key)) !== JSON.stringify(counts)) week.dismissed.delete(key);
   }
@@ -169,7 +169,7 @@ export function noteSending(week: Week, key: string): void {
   if (!hasBegun) week.faults.push(`${key} was sent before its day had begun`);
 }
 
-/** Notes which days the marketplace has for good. */
+/** Notes which days are closed. */
 export function noteAnswered(week: Week, key: string): void {
   const [, , day = ''] = key.split(' ');
   week.reopened.delete(key);

@@ -52,7 +52,7 @@ export interface World {
   contracts: ContractFact[];
   /** When Gangway made an account, by tool and trainer. */
   madeMs: Map<string, number>;
-  /** Memberships of a project, as they are. */
+  /** The memberships of a project. */
   membersOf(project: Project): Promise<Row<'membership'>[]>;
   merge(evidence: Partial<Evidence>): Promise<void>;
 }
@@ -99,7 +99,7 @@ export function openWorld(database: Database, plan: Plan): World {
         .where('memberId', 'is not', null)
         .execute(),
     async merge(evidence) {
-      // Of two readings, the later one counts.
+      // The later reading counts.
       clock.advance(1000);
       const now = toInstant(clock.now());
       await inTransaction(database, async (tx) => {
@@ -123,7 +123,7 @@ const anInstall: Install = {
   livesIn: 'configuration',
 };
 
-/** As converging would: whoever is wanted is in. An account that the tool did not have before is made. */
+/** As converge would do it: lets in whoever is wanted, with a new account if the tool has none. */
 async function letIn({ tools, madeMs }: World, tx: Database['kysely'], now: string): Promise<void> {
   const waiting = await tx
     .selectFrom('membership')
@@ -164,7 +164,7 @@ export async function readAll({ ctx, database, tools, clock }: World, isComplete
   return !tools.isBroken;
 }
 
-/** What the marketplace says when a contract begins. */
+/** The marketplace's answer about a contract that begins. */
 export function hireEvidence({ id, trainer, project, start }: ContractFact, now: string): Partial<Evidence> {
   const version = versionOfRead(now);
   return {
@@ -184,7 +184,7 @@ export function hireEvidence({ id, trainer, project, start }: ContractFact, now:
   };
 }
 
-/** A day of which no more is known comes as its beginning in UTC. */
+/** A date without a time is midnight in UTC. */
 export function toInstantOf(edge: Edge): string {
   return 'at' in edge ? edge.at : `${edge.day}T00:00:00.000Z`;
 }
