@@ -57,7 +57,7 @@ async function readBudget(ctx: Context, { key, install }: Job, signal: AbortSign
 
 export const sweepJob = soleJob('budget sweep', async (ctx) => {
   await sweepContracts(ctx);
-  return 60_000;
+  return minuteMs;
 });
 
 const pageSize = 500;

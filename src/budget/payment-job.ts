@@ -5,7 +5,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Job, JobHold, JobKind } from '../jobs/job.ts';
 import { toInstant } from '../lib/clock.ts';
 import type { PendingPayment } from '../sources/record-schema.ts';
-import { type KnownPayment, listKnownPayments, type PaymentChanges, writePayments } from './payment-store.ts';
+import { listStoredPayments, type PaymentChanges, type StoredPayment, writePayments } from './payment-store.ts';
 
 const minuteMs = 60_000;
 const soonMs = 10 * minuteMs;
@@ -35,7 +35,7 @@ async function readPayments(ctx: Context, { install, asks }: Job, signal: AbortS
   // Throws if another process has taken over: its reading is newer.
   await hold.renew();
   const changes = await inTransaction(ctx.database, async (tx) => {
-    const known = await listKnownPayments(tx, install);
+    const known = await listStoredPayments(tx, install);
     const changes = mergePayments(known, payments, askedAt);
     await writePayments(tx, install, changes, askedAt);
     return changes;
@@ -62,7 +62,7 @@ const mostKept = 500;
  * @param askedAt when the request for the list began
  */
 export function mergePayments(
-  known: readonly KnownPayment[],
+  known: readonly StoredPayment[],
   listed: readonly PendingPayment[],
   askedAt: string,
 ): PaymentChanges {
@@ -72,7 +72,7 @@ export function mergePayments(
   const unlisted = known
     .filter(({ paymentId }) => !ids.has(paymentId))
     .map((one) => ({ ...one, absences: mergeAbsences(one.absences, askedAt) }));
-  const isOver = ({ absences, seenAt }: KnownPayment) => goneSince(absences, seenAt) !== null;
+  const isOver = ({ absences, seenAt }: StoredPayment) => goneSince(absences, seenAt) !== null;
   return {
     listed: knownFirst.slice(0, mostKept),
     missed: unlisted.filter((one) => !isOver(one) && isMissed(one.absences, one.seenAt)),

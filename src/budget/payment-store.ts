@@ -6,13 +6,13 @@ import type { PendingPayment } from '../sources/record-schema.ts';
 
 // The SQL of payments that wait for a person.
 
-export type KnownPayment = Pick<Row<'pendingPayment'>, 'paymentId' | 'seenAt' | 'absences'>;
+export type StoredPayment = Pick<Row<'pendingPayment'>, 'paymentId' | 'seenAt' | 'absences'>;
 
 export interface PaymentChanges {
   /** Payments that wait: all known ones, and as many new ones as are kept. */
   listed: readonly PendingPayment[];
   /** Payments that are missing from the list, which proves nothing yet. */
-  missed: readonly KnownPayment[];
+  missed: readonly StoredPayment[];
   /** Ids of payments that no longer wait. */
   over: readonly string[];
 }
@@ -22,7 +22,7 @@ export async function dropPayments(tx: Transaction, install: string): Promise<vo
   await tx.deleteFrom('pendingPayment').where('install', '=', install).execute();
 }
 
-export async function listKnownPayments(tx: Transaction, install: string): Promise<Row<'pendingPayment'>[]> {
+export async function listStoredPayments(tx: Transaction, install: string): Promise<Row<'pendingPayment'>[]> {
   return await tx.selectFrom('pendingPayment').selectAll().where('install', '=', install).execute();
 }
 

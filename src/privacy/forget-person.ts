@@ -83,12 +83,12 @@ export async function forgetPerson(
     for (const one of foreseen.cleared) planForget(known, one);
     const plan = planForget(known, install);
     await writeAudit(tx, by, 'forget', `trainer ${trainerId} at ${plan.cleared.join(', ')}`);
-    return { plan, ...(await clearKnown(tx, known, plan, by.at)) };
+    return { plan, ...(await clearPerson(tx, known, plan, by.at)) };
   });
   return { trainerId, installs: plan.cleared, neededBy: plan.neededBy, ...counts, ...deliveries };
 }
 
-async function clearKnown(
+async function clearPerson(
   tx: Transaction,
   { trainerId, contracts }: PersonOnRecord,
   { cleared, membershipIds, keptMembershipIds }: ForgetPlan,

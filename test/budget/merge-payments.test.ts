@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { mergePayments } from '../../src/budget/payment-job.ts';
-import type { KnownPayment } from '../../src/budget/payment-store.ts';
+import type { StoredPayment } from '../../src/budget/payment-store.ts';
 import type { PendingPayment } from '../../src/sources/record-schema.ts';
 
 const at = (minute: number) => new Date(Date.UTC(2026, 2, 15, 12, minute)).toISOString();
@@ -12,7 +12,7 @@ function toPayment(id: string): PendingPayment {
 
 /** The known payments after lists at these minutes. */
 function readAll(lists: readonly (readonly [minute: number, ids: readonly string[]])[]): string[] {
-  let known: KnownPayment[] = [];
+  let known: StoredPayment[] = [];
   for (const [minute, ids] of lists) {
     const { listed, missed, over } = mergePayments(known, ids.map(toPayment), at(minute));
     const left = known.filter(({ paymentId }) => !over.includes(paymentId) && !ids.includes(paymentId));

@@ -14,7 +14,7 @@ import { createPlatformSource } from '../../src/sources/platform/create-platform
 import type { CallNotes, UsageEntry } from '../../src/sources/source.ts';
 import { readNextScope, workJobs, workSweepJob } from '../../src/usage/read/read-scope.ts';
 import { keepScopes, listWorkScopes, wantScopes } from '../../src/usage/read/scope-store.ts';
-import type { ReportWanted } from '../../src/usage/report/plan-install.ts';
+import type { ReportOptions } from '../../src/usage/report/plan-install.ts';
 import { type InstallReport, reportUsage } from '../../src/usage/report/report-usage.ts';
 import type { OnAnswer } from '../../src/usage/report/send-usage.ts';
 import type { Alerting } from './alerting.ts';
@@ -39,7 +39,7 @@ export interface UsageWorld {
   learn(): Promise<void>;
   /** Reads every work scope once; completely, where that is asked for. */
   read(isComplete?: boolean): Promise<void>;
-  report(wanted?: Partial<ReportWanted>): Promise<InstallReport>;
+  report(wanted?: Partial<ReportOptions>): Promise<InstallReport>;
   consumed(contractId: string): Counts;
   /** What happens to the next requests that report usage, one after the other. */
   fates: Fate[];

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.ts';
 import { addCounts, type Counts, isNothing, noCounts, sumCounts, toCounts } from '../../domain/usage.ts';
 import { type DayKey, dayKey, reportIdOf } from '../report/ledger-store.ts';
-import { reportedOf, toDayFilter, type WantedDays } from '../report/plan-install.ts';
+import { type DaySelection, reportedOf, toDayFilter } from '../report/plan-install.ts';
 import { countDays, countStale, type DueAndLedger, listDays } from './due-store.ts';
 import { differenceOf, explainDay, type WhyDifferent } from './explain-day.ts';
 import { type HeldRow, type HeldState, listHeld } from './held-store.ts';
@@ -41,7 +41,7 @@ export function isOpenDifference({ why }: Pick<CheckedDay, 'why'>): boolean {
 const mostAtOnce = { days: 5000, trainers: 100 };
 
 /** Why it takes long to check these days, or to list what is due; null if it does not. */
-export async function whyLong(ctx: Context, wanted?: WantedDays): Promise<string | null> {
+export async function whyLong(ctx: Context, wanted?: DaySelection): Promise<string | null> {
   if ((await countStale(ctx, mostAtOnce.trainers)) === mostAtOnce.trainers) {
     return `The work of ${mostAtOnce.trainers} trainers or more has changed, and what is due is computed again first.`;
   }
@@ -55,7 +55,11 @@ export async function whyLong(ctx: Context, wanted?: WantedDays): Promise<string
 }
 
 /** Every day of every contract: what the sources have, what is due, what was answered, and why these differ. */
-export async function* checkUsage(ctx: Context, wanted: WantedDays, signal?: AbortSignal): AsyncGenerator<CheckedDay> {
+export async function* checkUsage(
+  ctx: Context,
+  wanted: DaySelection,
+  signal?: AbortSignal,
+): AsyncGenerator<CheckedDay> {
   await refreshAllDue(ctx, signal);
   // Work that may be of several installs comes with each of them.
   const listed = new Set<string>();
@@ -71,7 +75,7 @@ export async function* checkUsage(ctx: Context, wanted: WantedDays, signal?: Abo
   if (isAll) yield* checkUnattributed(ctx, wanted);
 }
 
-async function* checkInstall(ctx: Context, install: string, wanted: WantedDays): AsyncGenerator<CheckedDay> {
+async function* checkInstall(ctx: Context, install: string, wanted: DaySelection): AsyncGenerator<CheckedDay> {
   const { contractId, from, to } = wanted;
   const now = ctx.clock.now();
   const rates = await loadRates(ctx, install);
@@ -102,7 +106,7 @@ function statesOf(rows: readonly UndueRow[]): Map<string, HeldState> {
 }
 
 /** Held work without any possible contract. */
-async function* checkUnattributed(ctx: Context, { from, to }: WantedDays): AsyncGenerator<CheckedDay> {
+async function* checkUnattributed(ctx: Context, { from, to }: DaySelection): AsyncGenerator<CheckedDay> {
   const rows = (await listHeld(ctx, { install: '', from, to })).filter(isNotDue);
   yield* rows.filter(({ contracts }) => contracts.length === 0).map((row) => toHeldDay('', row, new Map()));
 }

@@ -7,10 +7,10 @@ import type { Day } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { markWorkStale } from '../../memberships/derivation-store.ts';
 import { changedDays, firstDayOf } from './merge-items.ts';
-import { type MemberWork, noWork, type Standing } from './merge-work.ts';
+import { type MemberWork, noWork, type ReadTotal } from './merge-work.ts';
 import type { ScopeMember } from './scope-member-store.ts';
 import type { ReadScope, ScopeKey } from './scope-store.ts';
-import { loadPeople, loadWorks, standingsOf, toItemColumns, totalsOf, type WantedWork } from './work-store.ts';
+import { loadPeople, loadWorks, readTotalsOf, toItemColumns, totalsOf, type WorkSelection } from './work-store.ts';
 
 // The SQL that changes stored work: its items and its days.
 
@@ -46,17 +46,17 @@ export type WorkChange = (member: ReadMember, known: MemberWork, hasEnded: boole
 
 type MemberKey = ScopeKey & { memberId: string };
 
-interface KnownMember {
+interface StoredMember {
   member: ReadMember;
   key: MemberKey;
   person: Row<'usagePerson'> | undefined;
   /** Earlier totals, while the account belonged to no trainer. */
-  strange: readonly Standing[];
+  earlierTotals: readonly ReadTotal[];
   generation: number;
   hasEnded: boolean;
 }
 
-interface ChangedWork extends KnownMember {
+interface ChangedWork extends StoredMember {
   known: MemberWork;
   work: MemberWork;
 }
@@ -69,16 +69,16 @@ export async function findChangedWork(
   { firstDay, now }: ReadingTime,
   change: WorkChange,
 ): Promise<ChangedWork[]> {
-  const all = await loadKnown(db, scope, members);
-  const load = (some: readonly KnownMember[], from: Day) => {
-    const wanted = some.map(({ member, key, person }): [string, WantedWork] => {
+  const all = await loadStored(db, scope, members);
+  const load = (some: readonly StoredMember[], from: Day) => {
+    const wanted = some.map(({ member, key, person }): [string, WorkSelection] => {
       return [key.memberId, { totals: totalsOf(person), itemIds: itemIdsOf(member) }];
     });
     return loadWorks(db, scope, new Map(wanted), from);
   };
   const works = await load(all, firstDay);
-  const merge = (one: KnownMember): ChangedWork => {
-    const known = { ...(works.get(one.key.memberId) ?? noWork), strange: one.strange };
+  const merge = (one: StoredMember): ChangedWork => {
+    const known = { ...(works.get(one.key.memberId) ?? noWork), earlierTotals: one.earlierTotals };
     return { ...one, known, work: change(one.member, known, one.hasEnded) };
   };
   const changed = all.map(merge).filter((one) => isChanged(one, now));
@@ -106,11 +106,11 @@ function itemIdsOf({ observations, gone }: ReadMember): string[] {
   return [...observations.flatMap((one) => (one.of === 'item' ? one.itemId : [])), ...gone];
 }
 
-async function loadKnown(
+async function loadStored(
   db: Transaction,
   { tool, scope }: ScopeKey,
   members: readonly ReadMember[],
-): Promise<KnownMember[]> {
+): Promise<StoredMember[]> {
   const people = await loadPeople(
     db,
     { tool, scope },
@@ -122,11 +122,11 @@ async function loadKnown(
     for (const { id, generation } of rows) generations.set(id, generation);
   }
   return members.map((member) => {
-    const { memberId, person, strange } = findPerson(people, member);
+    const { memberId, person, earlierTotals } = findPerson(people, member);
     const generation = generations.get(member.membershipId) ?? -1;
     // If the membership has changed since the tool was asked, absence proves nothing.
     const hasEnded = generation !== member.generation || (person !== undefined && person.generation !== generation);
-    return { member, key: { tool, scope, memberId }, person, strange, generation, hasEnded };
+    return { member, key: { tool, scope, memberId }, person, earlierTotals, generation, hasEnded };
   });
 }
 
@@ -134,12 +134,13 @@ async function loadKnown(
 function findPerson(
   people: ReadonlyMap<string, Row<'usagePerson'>>,
   member: ScopeMember,
-): Pick<KnownMember, 'person' | 'strange'> & { memberId: string } {
+): Pick<StoredMember, 'person' | 'earlierTotals'> & { memberId: string } {
   const { memberId, trainerId, isShared = false } = member;
   const person = people.get(memberId);
-  if (person?.trainerId === '') return { memberId, person: undefined, strange: standingsOf(person) };
-  if (person === undefined || person.trainerId === trainerId || isShared) return { memberId, person, strange: [] };
-  return { memberId: idApart(member), person: people.get(idApart(member)), strange: [] };
+  if (person?.trainerId === '') return { memberId, person: undefined, earlierTotals: readTotalsOf(person) };
+  if (person === undefined || person.trainerId === trainerId || isShared)
+    return { memberId, person, earlierTotals: [] };
+  return { memberId: idApart(member), person: people.get(idApart(member)), earlierTotals: [] };
 }
 
 function idApart({ memberId, trainerId }: ScopeMember): string {

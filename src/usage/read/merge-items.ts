@@ -83,8 +83,8 @@ export function mergeItems(
   if (!lowers) return items;
   const present = new Set(pieces.map(({ itemId }) => itemId));
   for (const [id, { doneDay, taskId }] of items) {
-    const isTaken = tasks === null || tasks.has(taskId);
-    if ((doneDay >= firstDay || gone?.has(id)) && !present.has(id) && isTaken) items.delete(id);
+    const isTaskThere = tasks === null || tasks.has(taskId);
+    if ((doneDay >= firstDay || gone?.has(id)) && !present.has(id) && isTaskThere) items.delete(id);
   }
   return items;
 }

@@ -12,7 +12,7 @@ export interface MemberWork {
   /** Null if the tool reports days. */
   totals: Totals | null;
   /** What the total was while the account belonged to no trainer, in order. Empty once `totals` are known. */
-  strange: readonly Standing[];
+  earlierTotals: readonly ReadTotal[];
   days: ReadonlyMap<Day, ObservedDay>;
 }
 
@@ -23,13 +23,13 @@ export interface Totals {
   /** What earlier days have counted, and what was there before and is not counted. */
   before: Counts;
   /** The first total, if a part of it may be from before the contract. It is held. */
-  first?: Standing & { day: Day };
+  first?: ReadTotal & { day: Day };
   /** How far the latest total is below what was counted, if it is. New work counts only beyond it. */
   fallen?: Counts;
 }
 
 /** A running total at the beginning of a reading. */
-export interface Standing {
+export interface ReadTotal {
   at: string;
   counts: Counts;
 }
@@ -42,7 +42,7 @@ export interface ObservedDay {
   isTorn: boolean;
 }
 
-export const noWork: MemberWork = { items: new Map(), totals: null, strange: [], days: new Map() };
+export const noWork: MemberWork = { items: new Map(), totals: null, earlierTotals: [], days: new Map() };
 
 /**
  * Pure: merges a reading into what is known of a member's work. Idempotent.
@@ -67,7 +67,7 @@ export function mergeWork(known: MemberWork, observations: readonly UsageObserva
   for (const day of new Set([...gone, ...counted.keys()])) {
     days.set(day, mergeDay(known.days.get(day), counted.get(day), reading.lowers, torn.has(day)));
   }
-  return { items, totals: withFallen(totals, days), strange: [], days };
+  return { items, totals: withFallen(totals, days), earlierTotals: [], days };
 }
 
 function withFallen({ kept, latest }: MergedTotals, days: ReadonlyMap<Day, ObservedDay>): Totals | null {
@@ -132,19 +132,19 @@ function mergeTotals(known: MemberWork, observations: readonly UsageObservation[
 
 /** From where the counts of a total count today, and how much of them is held. */
 function beginTotals(
-  { totals, strange, days }: MemberWork,
-  latest: Standing,
+  { totals, earlierTotals, days }: MemberWork,
+  latest: ReadTotal,
   { beganAt, timeZone, hire }: Reading,
 ): Pick<Totals, 'before' | 'first'> {
   const counted = countedBefore({ totals, days }, dayIn(beganAt, timeZone));
   const begin = (name: keyof Counts) => {
     const known = counted?.[name] ?? (hire.hasNewAccount ? 0 : null);
     if (known !== null) return { before: known, held: null };
-    const toCount = ({ at, counts }: Standing) => (counts[name] === null ? [] : [{ at, count: counts[name] }]);
-    return beginCount([...strange, latest].flatMap(toCount), hire.startsAt);
+    const toCount = ({ at, counts }: ReadTotal) => (counts[name] === null ? [] : [{ at, count: counts[name] }]);
+    return beginCount([...earlierTotals, latest].flatMap(toCount), hire.startsAt);
   };
   const before = toCounts((name) => begin(name).before);
-  const at = strange[0]?.at ?? latest.at;
+  const at = earlierTotals[0]?.at ?? latest.at;
   const first = totals?.first ?? { at, day: dayIn(new Date(at), timeZone), counts: noCounts };
   const held = addCounts(
     first.counts,

@@ -1,20 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
-import { jsonTexts, onSame } from '../../db/query.ts';
+import { jsonTexts, onSame, toExcluded } from '../../db/query.ts';
 import { type Counts, noCounts } from '../../domain/usage.ts';
 import type { Storage } from '../../keys/storage.ts';
 import { chunksOf } from '../../lib/lists.ts';
 import type { Hire } from './merge-items.ts';
-import type { Standing, Totals } from './merge-work.ts';
+import type { ReadTotal, Totals } from './merge-work.ts';
 import type { ScopeMember } from './scope-member-store.ts';
 import { listEngagements, type ReadScope, type ScopeKey, scopeOfLink } from './scope-store.ts';
-import { loadPeople, standingsOf } from './work-store.ts';
+import { loadPeople, readTotalsOf } from './work-store.ts';
 
 // The SQL of running totals, for tools that report only these.
 
 /** How many totals of an account that belongs to no trainer are remembered. */
-const keptStandings = 30;
+const keptTotals = 30;
 /** Keeps a transaction short. */
 const rowsAtOnce = 200;
 
@@ -26,17 +26,17 @@ const rowsAtOnce = 200;
 export async function rememberTotals(
   ctx: Storage,
   reading: ReadScope,
-  totals: ReadonlyMap<string, Standing>,
+  totals: ReadonlyMap<string, ReadTotal>,
 ): Promise<void> {
   const { tool, scope } = reading;
   const people = await loadPeople(ctx.database.kysely, reading, [...totals.keys()]);
-  const rows = [...totals].flatMap(([memberId, standing]) => {
+  const rows = [...totals].flatMap(([memberId, total]) => {
     const person = people.get(memberId);
     if (person !== undefined && person.trainerId !== '') return [];
-    const known = standingsOf(person);
-    if (isDeepStrictEqual(known.at(-1)?.counts, standing.counts)) return [];
-    const standings = JSON.stringify([...known, standing].slice(-keptStandings));
-    return [{ tool, scope, memberId, trainerId: '', generation: 0, totals: standings, fallenSince: null }];
+    const known = readTotalsOf(person);
+    if (isDeepStrictEqual(known.at(-1)?.counts, total.counts)) return [];
+    const kept = JSON.stringify([...known, total].slice(-keptTotals));
+    return [{ tool, scope, memberId, trainerId: '', generation: 0, totals: kept, fallenSince: null }];
   });
   for (const part of chunksOf(rows, rowsAtOnce)) {
     await inTransaction(ctx.database, async (tx) => {
@@ -45,7 +45,7 @@ export async function rememberTotals(
       const strangers = insert.onConflict((conflict) =>
         conflict
           .columns(['tool', 'scope', 'memberId'])
-          .doUpdateSet((eb) => ({ totals: eb.ref('excluded.totals') }))
+          .doUpdateSet(toExcluded(['totals']))
           .where('usagePerson.trainerId', '=', ''),
       );
       await strangers.execute();

@@ -5,7 +5,7 @@ import type { Row } from '../../db/schema.ts';
 import type { Counts, Day, Moment, Observation } from '../../domain/usage.ts';
 import { markWorkStale } from '../../memberships/derivation-store.ts';
 import { type Item, lastMoment, momentsOf } from './merge-items.ts';
-import type { MemberWork, ObservedDay, Standing, Totals } from './merge-work.ts';
+import type { MemberWork, ObservedDay, ReadTotal, Totals } from './merge-work.ts';
 import type { ScopeKey } from './scope-store.ts';
 
 // The SQL of the work that was seen, as it is stored.
@@ -20,7 +20,7 @@ export async function loadPeople(db: Transaction, { tool, scope }: ScopeKey, mem
   return people;
 }
 
-export interface WantedWork {
+export interface WorkSelection {
   totals: Totals | null;
   itemIds: readonly string[];
 }
@@ -29,11 +29,12 @@ export interface WantedWork {
 export async function loadWorks(
   db: Transaction,
   { tool, scope }: ScopeKey,
-  people: ReadonlyMap<string, WantedWork>,
+  people: ReadonlyMap<string, WorkSelection>,
   firstDay: Day,
 ): Promise<Map<string, MemberWork>> {
   const works = new Map<string, MemberWork & { items: Map<string, Item>; days: Map<Day, ObservedDay> }>();
-  for (const [id, { totals }] of people) works.set(id, { items: new Map(), totals, strange: [], days: new Map() });
+  for (const [id, { totals }] of people)
+    works.set(id, { items: new Map(), totals, earlierTotals: [], days: new Map() });
   const earliest = [...people.values()]
     .map(({ totals }) => earliestDay(firstDay, totals))
     .reduce((a, b) => (a < b ? a : b), firstDay);
@@ -67,8 +68,8 @@ export function totalsOf(person: Pick<Row<'usagePerson'>, 'totals'> | undefined)
 }
 
 /** The totals of an account while it belonged to no trainer. */
-export function standingsOf(person: Pick<Row<'usagePerson'>, 'totals'> | undefined): Standing[] {
-  return JSON.parse(person?.totals ?? '[]') as Standing[];
+export function readTotalsOf(person: Pick<Row<'usagePerson'>, 'totals'> | undefined): ReadTotal[] {
+  return JSON.parse(person?.totals ?? '[]') as ReadTotal[];
 }
 
 function toSeen(row: Counts & { isFrozen: boolean; isTorn: boolean }): ObservedDay {

@@ -7,7 +7,7 @@ import { firstOpenDay, reportTimeOf } from '../read/look-back.ts';
 import { countLedger, type LedgerRow } from './ledger-store.ts';
 import { holdLowered, isBrakeOn, type PlannedEntry, planReport, type ReportPlan } from './plan-report.ts';
 
-export interface WantedDays {
+export interface DaySelection {
   installs: readonly string[];
   contractId?: string | undefined;
   /** Inclusive. */
@@ -16,12 +16,12 @@ export interface WantedDays {
 }
 
 /** What a run reports. */
-export interface ReportWanted extends WantedDays {
+export interface ReportOptions extends DaySelection {
   /** Whether an operator accepts everything that the run lowers. */
   acceptsLowered?: boolean | undefined;
 }
 
-export function toDayFilter(install: string, { contractId, from, to }: WantedDays): DayFilter {
+export function toDayFilter(install: string, { contractId, from, to }: DaySelection): DayFilter {
   return { install, contractIds: contractId === undefined ? undefined : [contractId], from, to };
 }
 
@@ -39,7 +39,7 @@ export async function* planDays(ctx: Context, filter: DayFilter): AsyncGenerator
   }
 }
 
-export function listHeldOf(ctx: Context, install: string, { contractId, from, to }: ReportWanted): Promise<HeldRow[]> {
+export function listHeldOf(ctx: Context, install: string, { contractId, from, to }: ReportOptions): Promise<HeldRow[]> {
   return listHeld(ctx, { state: 'held', install, contractId, from, to });
 }
 
@@ -59,7 +59,7 @@ export interface InstallCount {
 }
 
 /** Counts before anything is sent, because the brake is decided for a whole install. */
-export async function countInstall(ctx: Context, install: string, wanted: ReportWanted): Promise<InstallCount> {
+export async function countInstall(ctx: Context, install: string, wanted: ReportOptions): Promise<InstallCount> {
   const contractIds = new Set<string>();
   const count = { entries: 0, lowered: 0, held: 0, risen: 0, parked: 0 };
   for await (const { entries, risen, parked } of planDays(ctx, toDayFilter(install, wanted))) {
@@ -90,7 +90,7 @@ export async function decideBrake(
   ctx: Context,
   install: string,
   { lowered, risen }: InstallCount,
-  { acceptsLowered = false }: ReportWanted,
+  { acceptsLowered = false }: ReportOptions,
 ): Promise<LoweringBrake> {
   const { maxLoweredFraction } = ctx.config.usage;
   const { known, held } = await countLedger(ctx, install, firstOpenDay(reportTimeOf(ctx)));
@@ -108,14 +108,14 @@ export interface InstallPlan extends Omit<ReportPlan, 'risen'> {
 }
 
 /** Plans a run by the latest readings. It sends nothing. */
-export async function previewReport(ctx: Context, wanted: ReportWanted): Promise<InstallPlan[]> {
+export async function previewReport(ctx: Context, wanted: ReportOptions): Promise<InstallPlan[]> {
   await refreshDue(ctx);
   const plans: InstallPlan[] = [];
   for (const install of reportedOf(ctx, wanted.installs)) plans.push(await previewInstall(ctx, install, wanted));
   return plans;
 }
 
-async function previewInstall(ctx: Context, install: string, wanted: ReportWanted): Promise<InstallPlan> {
+async function previewInstall(ctx: Context, install: string, wanted: ReportOptions): Promise<InstallPlan> {
   const { isOff, isOn } = await decideBrake(ctx, install, await countInstall(ctx, install, wanted), wanted);
   const held = await listHeldOf(ctx, install, wanted);
   const plan: InstallPlan = { install, entries: [], late: [], parked: [], heldLowered: [], held };

@@ -18,7 +18,7 @@ import {
   type LoweringBrake,
   listHeldOf,
   planDays,
-  type ReportWanted,
+  type ReportOptions,
   reportedOf,
 } from './plan-install.ts';
 import { holdLowered, type PlannedEntry, type ReportPlan } from './plan-report.ts';
@@ -50,7 +50,7 @@ const contractsAtOnce = 25;
 export async function reportUsage(
   ctx: Context,
   onAnswer: OnAnswer,
-  wanted: ReportWanted,
+  wanted: ReportOptions,
   signal: AbortSignal,
   onProgress: () => void = () => undefined,
 ): Promise<InstallReport[]> {

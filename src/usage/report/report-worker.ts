@@ -21,7 +21,7 @@ import {
   wantScopes,
 } from '../read/scope-store.ts';
 import { nextFinalReport } from './ledger-store.ts';
-import type { ReportWanted } from './plan-install.ts';
+import type { ReportOptions } from './plan-install.ts';
 import { type InstallReport, reportUsage } from './report-usage.ts';
 import type { OnAnswer } from './send-usage.ts';
 
@@ -161,7 +161,7 @@ const readsAtOnce = 4;
 export async function reportNow(
   ctx: Context,
   onAnswer: OnAnswer,
-  wanted: ReportWanted,
+  wanted: ReportOptions,
   patience: ReportPatience,
 ): Promise<{ installs: InstallReport[]; unread: ListedScope[] }> {
   const { clock } = ctx;

@@ -7,7 +7,7 @@ import { maskText } from '../../lib/mask.ts';
 import type { Budget, Source, UsageEntry } from '../../sources/source.ts';
 import type { SendResult } from './ledger-day.ts';
 import { beginSending, reportIdOf, settleSent } from './ledger-store.ts';
-import type { ReportWanted } from './plan-install.ts';
+import type { ReportOptions } from './plan-install.ts';
 import type { PlannedEntry } from './plan-report.ts';
 
 /** Called with the budget in an answer; null if it could not be read. */
@@ -22,7 +22,7 @@ export type OnAnswer = (
 export interface ReportRun {
   ctx: Context;
   onAnswer: OnAnswer;
-  wanted: ReportWanted;
+  wanted: ReportOptions;
   signal: AbortSignal;
 }
 

@@ -61,18 +61,18 @@ describe('running totals', () => {
   });
 
   describe('of an account that was there before', () => {
-    const standing = (day: number, tasks: number | null, labels: number | null = null) => {
+    const readTotal = (day: number, tasks: number | null, labels: number | null = null) => {
       return { at: at(day).beganAt.toISOString(), counts: { seconds: null, tasks, labels } };
     };
     const hired = (day: number, startsAt: string | null = '2026-03-10T12:30:00.000Z') => {
       return { ...at(day), hire: { startsAt, hasNewAccount: false } };
     };
-    const beginWith = (...strange: MemberWork['strange']) => ({ ...noWork, strange });
+    const beginWith = (...earlierTotals: MemberWork['earlierTotals']) => ({ ...noWork, earlierTotals });
 
     it('count from the last reading before the contract, and older ones are forgotten', () => {
-      const known = beginWith(standing(9, 480), standing(10, 500), standing(11, 505));
+      const known = beginWith(readTotal(9, 480), readTotal(10, 500), readTotal(11, 505));
       const work = mergeWork(known, [total(507)], hired(12));
-      expect([tasksOf(work), work.totals?.first, work.strange]).toEqual([{ '12': 7 }, undefined, []]);
+      expect([tasksOf(work), work.totals?.first, work.earlierTotals]).toEqual([{ '12': 7 }, undefined, []]);
     });
 
     it('count from this reading if the contract has not begun', () => {
@@ -84,8 +84,8 @@ describe('running totals', () => {
     it.each(['2026-03-10T12:30:00.000Z', null])(
       'are held up to the first reading if the contract began at %s',
       (start) => {
-        const work = mergeWork(beginWith(standing(11, 500), standing(12, 505)), [total(507)], hired(13, start));
-        const first = { ...standing(11, 500), day: '2026-03-11' };
+        const work = mergeWork(beginWith(readTotal(11, 500), readTotal(12, 505)), [total(507)], hired(13, start));
+        const first = { ...readTotal(11, 500), day: '2026-03-11' };
         expect([tasksOf(work), work.totals?.first]).toEqual([{ '13': 7 }, first]);
         const later = mergeWork(work, [total(510)], hired(14, start));
         expect([tasksOf(later), later.totals?.first]).toEqual([{ '13': 7, '14': 3 }, first]);
@@ -93,7 +93,7 @@ describe('running totals', () => {
     );
 
     it('count from now if they have fallen since', () => {
-      const work = mergeWork(beginWith(standing(9, 500)), [total(480)], hired(11));
+      const work = mergeWork(beginWith(readTotal(9, 500)), [total(480)], hired(11));
       expect([tasksOf(work), work.totals]).toEqual([
         { '11': 0 },
         { day: '2026-03-11', before: { ...noCounts, tasks: 480 } },
@@ -102,16 +102,16 @@ describe('running totals', () => {
     });
 
     it('count in full if Gangway has made the account since', () => {
-      expect(tasksOf(mergeWork(beginWith(standing(9, 500)), [total(3)], at(11)))).toEqual({ '11': 3 });
+      expect(tasksOf(mergeWork(beginWith(readTotal(9, 500)), [total(3)], at(11)))).toEqual({ '11': 3 });
     });
 
     it('are held count by count when each is first seen', () => {
-      const work = mergeWork(beginWith(standing(9, 10, 70)), [total(12)], hired(11));
+      const work = mergeWork(beginWith(readTotal(9, 10, 70)), [total(12)], hired(11));
       const late = mergeWork(work, [{ ...total(12), labels: 75, seconds: 60 }], hired(12));
       expect(late.days.get('2026-03-12')?.counts).toEqual({ seconds: 0, tasks: 0, labels: 5 });
       expect(late.totals?.first).toEqual({
         day: '2026-03-12',
-        ...standing(12, null),
+        ...readTotal(12, null),
         counts: { ...noCounts, seconds: 60 },
       });
     });

@@ -49,7 +49,7 @@ async function liveThrough(database: Database, plan: Plan, onLog: (line: string)
     ...{
       dismissed: new Map(),
       dismissedEver: new Map(),
-      standings: new Map(),
+      earlierTotals: new Map(),
       most: new Map(),
       reported: null,
       worked: { due: new Map(), held: [] },

@@ -27,7 +27,7 @@ export interface Week {
   /** Days that may be sent once more since then. */
   reopened: Set<string>;
   /** Totals of accounts before they belonged to a trainer. */
-  standings: Map<string, { atMs: number; tasks: number }[]>;
+  earlierTotals: Map<string, { atMs: number; tasks: number }[]>;
   /** The most seconds that a trainer's piece, day or imported line ever had, by trainer and then by its name. */
   most: Map<string, Map<string, number>>;
   /** How many pieces there ever were. */
@@ -55,7 +55,7 @@ export async function absorbShown(week: Week, shown: Shown, beganMs: number): Pr
   const { plan } = week.world;
   const rows = await week.world.membersOf(shown.project);
   const owned = new Set(rows.map(({ memberId }) => trainerOf(memberId ?? '')));
-  if (shown.project === 'totals') keepStandings(week, shown, owned, beganMs);
+  if (shown.project === 'totals') keepTotals(week, shown, owned, beganMs);
   const members = rows.map(({ memberId, generation, wanted, state }): SeenMember => {
     const trainer = trainerOf(memberId ?? '');
     return {
@@ -74,16 +74,16 @@ export async function absorbShown(week: Week, shown: Shown, beganMs: number): Pr
 }
 
 /** Remembers totals of accounts without a trainer, to know what was there before a contract. */
-function keepStandings({ standings }: Week, { totals }: Shown, owned: ReadonlySet<string>, atMs: number): void {
+function keepTotals({ earlierTotals }: Week, { totals }: Shown, owned: ReadonlySet<string>, atMs: number): void {
   for (const { trainer, tasks } of totals) {
-    if (!owned.has(trainer)) standings.set(trainer, [...(standings.get(trainer) ?? []), { atMs, tasks }]);
+    if (!owned.has(trainer)) earlierTotals.set(trainer, [...(earlierTotals.get(trainer) ?? []), { atMs, tasks }]);
   }
 }
 
 /** A total counts from where it was when the first contract began, and in full if the account was made later. */
 function beginTotal(week: Week, { totals }: Shown, trainer: string, atMs: number): SeenMember['begin'] {
   const tasks = totals.find((one) => one.trainer === trainer)?.tasks ?? 0;
-  const known = [...(week.standings.get(trainer) ?? []), { atMs, tasks }];
+  const known = [...(week.earlierTotals.get(trainer) ?? []), { atMs, tasks }];
   const startMs = Math.min(
     ...contractsOf(week.world.contracts, 'totals', trainer).map(({ start }) => startMsOf(start)),
   );
