@@ -18,7 +18,7 @@ import { toWanted } from '../../../operations/usage-report.ts';
 import { type ShownUsage, sayGaps, type UsageDay } from '../../../operations/usage-show.ts';
 import { type HeldWork, sayCounts, workPath } from '../../../operations/usage-values.ts';
 import { whyLong } from '../../../usage/due/check-usage.ts';
-import { describeDifference, describeHeld } from '../../../usage/due/describe-due.ts';
+import { describeDifference, describeHeld } from '../../../usage/due/explain-day.ts';
 import type { Answer, ConsoleContext, Html, Page, PageRequest, Redirect } from '../page.ts';
 import { actButton, ask, askLong, inputIn } from '../run-operation.ts';
 import { filterForm, pager, toRowId } from '../view/form.ts';
