@@ -1,7 +1,6 @@
 import type { Adapter } from './adapters/adapter.ts';
 import type { Config } from './config/config-schema.ts';
-import type { Install } from './domain/install.ts';
-import type { RouteLink } from './domain/route.ts';
+import type { Install, RouteLink } from './domain/install.ts';
 import type { Storage } from './keys/storage.ts';
 import type { Alerts } from './lib/alerts.ts';
 import type { Clock } from './lib/clock.ts';

@@ -5,7 +5,7 @@ import { createAliveLock } from '../db/alive-lock.ts';
 import { createCheckpointer } from '../db/checkpointer.ts';
 import type { DatabaseWatch } from '../db/database.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
-import { createHeartbeat } from '../db/heartbeat.ts';
+import { createHeartbeat } from '../db/instance-store.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { createChanges } from '../http/console/changes.ts';
 import { createConsoleApp } from '../http/console/console-app.ts';

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { inTransaction } from '../db/database.ts';
-import { goneSince, isMissed, mergeAbsences } from '../domain/absences.ts';
 import { AppError } from '../domain/errors.ts';
+import { goneSince, isMissed, mergeAbsences } from '../domain/evidence.ts';
 import type { Job, JobHold, JobKind } from '../jobs/job.ts';
 import { toInstant } from '../lib/clock.ts';
 import type { PendingPayment } from '../sources/record-schema.ts';

@@ -1,6 +1,7 @@
 import type { Transaction } from '../db/database.ts';
 import { toExcluded } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
+import type { Absences } from '../domain/evidence.ts';
 import type { Storage } from '../keys/storage.ts';
 import type { PendingPayment } from '../sources/record-schema.ts';
 

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
-import { suggestNearest } from '../config/nearest.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
+import { suggestNearest } from '../lib/text.ts';
 import { commit, schema, version } from '../lib/version.ts';
 import { nouns } from '../operations/nouns.ts';
 import {

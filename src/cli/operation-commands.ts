@@ -1,6 +1,8 @@
 import { Argument, Command, Option } from 'commander';
 import { toAppError } from '../domain/errors.ts';
+import type { Loop } from '../lib/loop.ts';
 import { stripControl } from '../lib/text.ts';
+import { answer } from '../operations/answer.ts';
 import {
   checkInput,
   type Field,
@@ -11,12 +13,11 @@ import {
   mayLeaveOutInstall,
 } from '../operations/input.ts';
 import type { Noun } from '../operations/nouns.ts';
-import type { ExitStatus, Operation } from '../operations/operation.ts';
+import { type ExitStatus, fieldsOfPath, type Operation, type OperationContext } from '../operations/operation.ts';
 import { formatList, toCsv, withoutMilliseconds } from '../operations/text-table.ts';
 import { longestPage } from '../operations/values.ts';
-import type { Ask } from './ask-operation.ts';
 import { type CreateCommand, createSession, Ending, toKebab } from './define-command.ts';
-import { printError, type Session, type Terminal } from './session.ts';
+import { type OperationName, printError, type Session, type Terminal, withProgress } from './session.ts';
 
 /**
  * The command of a noun, with a subcommand for each of its operations.
@@ -64,7 +65,6 @@ function createCommand(name: string, operation: Operation, terminal: Terminal): 
     const session = createSession(terminal, command);
     const texts = readTexts(command, operation, line, [...fields.keys()]);
     const input = toInput(operation, texts, session);
-    const { openAsk } = await import('./ask-operation.ts');
     await openAsk(session, operation, input, async (ask) => {
       if (needsInstall(operation, texts)) Object.assign(input, { install: pickInstall(session, await ask.installs()) });
       const answer = await askAll(operation, input, ask);
@@ -188,4 +188,86 @@ export function pickInstall(session: Session, known: readonly string[], named?: 
   if (named === undefined) return session.misuse(`name the install: ${known.join(', ')}`);
   if (known.includes(named)) return named;
   return session.misuse(`there is no install "${named}"; there is: ${known.join(', ')}`);
+}
+
+/** Where a command's operation runs: in this process, or at a running instance. */
+interface Ask {
+  /** @param input checked by the operation's schema */
+  answer(operation: Operation, input: object): Promise<object>;
+  installs(): Promise<string[]>;
+}
+
+async function openAsk(
+  session: Session,
+  operation: Operation,
+  input: object,
+  work: (ask: Ask) => Promise<void>,
+): Promise<void> {
+  const { remote } = session.line;
+  if (remote !== undefined) return await work(await openRemoteAsk(session, remote));
+  await withContext(session, operation, input, async (ctx, loops) => {
+    const { decidedBy } = await import('./with-storage.ts');
+    const { terminal } = session;
+    await work({
+      answer: (one, input) =>
+        withProgress(terminal, (onProgress) => {
+          const call = { by: decidedBy(), role: 'operator', signal: terminal.signal, loops, onProgress } as const;
+          return answer(one, input, ctx, call);
+        }),
+      installs: async () => [...ctx.installs.keys()].sort(),
+    });
+  });
+}
+
+type Work = (ctx: OperationContext, loops: readonly Loop[]) => Promise<void>;
+
+/** Opens what an operation needs, and closes it after the work. A read writes nothing. */
+async function withContext(session: Session, operation: Operation, input: object, work: Work): Promise<void> {
+  const needs = { isDry: operation.method === 'get', uses: secretsOf(operation, input) };
+  if (operation.asks === 'database' || operation.asks === 'channels') {
+    const { withDatabase } = await import('./with-storage.ts');
+    return await withDatabase(session, operation, needs, (ctx) => work(ctx, []));
+  }
+  const { withServices } = await import('./with-services.ts');
+  const { examineBridge } = await import('../operations/doctor/examine.ts');
+  await withServices(session, needs, async ({ services, registry }) => {
+    const examine = (signal: AbortSignal) => examineBridge(services, signal);
+    await work({ ...services, registry, examine }, services.loops);
+  });
+}
+
+/** The parts of the configuration whose secrets are used. What the input names needs no secret of the others. */
+function secretsOf({ asks }: Operation, input: object): string[] {
+  const { install, tool, channel } = input as Partial<Record<string, string>>;
+  const partOf = (part: string, name: string | undefined) => (name === undefined ? part : `${part}.${name}`);
+  switch (asks) {
+    case 'database':
+    case 'services':
+      return [];
+    case 'channels':
+      return [partOf('notifications.channels', channel), 'mail'];
+    case 'marketplace':
+      return [partOf('installs', install)];
+    case 'tools':
+      return [partOf('installs', install), partOf('tools', tool)];
+  }
+}
+
+async function openRemoteAsk(session: Session, url: string): Promise<Ask> {
+  const { openRemote } = await import('./open-remote.ts');
+  const remote = openRemote(session, url);
+  return {
+    async answer({ method, path }, input) {
+      const names = fieldsOfPath(path);
+      const fields = Object.entries(input);
+      const params = Object.fromEntries(fields.filter(([name]) => names.includes(name)));
+      const rest = Object.fromEntries(fields.filter(([name]) => !names.includes(name)));
+      const given = method === 'get' ? { params, query: rest } : { params, body: rest };
+      return await remote.ask<object>(`${method.toUpperCase()} ${path}` as OperationName, given);
+    },
+    async installs() {
+      const { installs } = await remote.ask<{ installs: { install: string }[] }>('GET /installs');
+      return installs.map(({ install }) => install).sort();
+    },
+  };
 }

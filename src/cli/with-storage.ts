@@ -3,12 +3,15 @@ import { userInfo } from 'node:os';
 import { type OpenStorage, openStorage } from '../app/storage.ts';
 import type { Environment } from '../config/document.ts';
 import { readEnvironment } from '../config/environment.ts';
-import type { ConfigurationQuery } from '../config/find-configuration.ts';
+import { type ConfigurationQuery, findConfiguration } from '../config/find-configuration.ts';
 import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
 import type { By } from '../db/audit-store.ts';
+import { createDatabaseClock } from '../db/database-clock.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { AppError } from '../domain/errors.ts';
+import { loadInstalls } from '../installs/load-installs.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
+import type { Operation, OperationContext } from '../operations/operation.ts';
 import type { Session, StorageSession } from './session.ts';
 
 /** Opens the configuration and the database that a command's line names. */
@@ -78,4 +81,46 @@ function actorName(): string {
   } catch {
     return `uid ${process.getuid?.()}`;
   }
+}
+
+/**
+ * Opens what an operation about the database needs. It loads neither the adapters nor the services, because short
+ * commands must be fast.
+ */
+export async function withDatabase(
+  session: Session,
+  { asks }: Operation,
+  needs: StorageNeeds,
+  work: (ctx: OperationContext) => Promise<void>,
+): Promise<void> {
+  await withStorage(session, needs, async ({ config, storage }) => {
+    const installs = await loadInstalls(storage, config);
+    const clock = createDatabaseClock(storage.database, systemClock);
+    await clock.correct();
+    const source = findConfiguration(toQuery(session));
+    const configFile = source.kind === 'file' ? source.path : undefined;
+    const opened: Partial<OperationContext> = {
+      ...storage,
+      config,
+      configFile,
+      clock,
+      installs,
+      wake: () => undefined,
+    };
+    if (asks === 'channels') {
+      const { createChannels } = await import('../notify/create-channels.ts');
+      opened.channels = createChannels(config, clock);
+    }
+    await work(refuseOthers(opened));
+  });
+}
+
+/** An operation that asks the database alone has no tools, no marketplace and no alerts. */
+function refuseOthers(opened: Partial<OperationContext>): OperationContext {
+  return new Proxy(opened, {
+    get(target, name, receiver) {
+      if (Reflect.has(target, name)) return Reflect.get(target, name, receiver) as unknown;
+      throw new AppError('internal', `The operation asks for the database, and uses ${String(name)}`);
+    },
+  }) as OperationContext;
 }

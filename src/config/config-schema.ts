@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { sourceKinds } from '../domain/install.ts';
-import { mail } from './mail-schema.ts';
-import { notifications } from './notifications-schema.ts';
+import { mail, notifications } from './messages-schema.ts';
 import {
   cron,
   databaseUrl,

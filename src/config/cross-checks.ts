@@ -1,8 +1,8 @@
+import { suggestNearest } from '../lib/text.ts';
 import { isLoopback, isPlainBeyondLoopback } from '../lib/url.ts';
 import type { Config } from './config-schema.ts';
 import { type ConfigFault, type Document, isDocument } from './document.ts';
 import { describeAt } from './json-schema.ts';
-import { suggestNearest } from './nearest.ts';
 
 /**
  * Checks what one part of a configuration requires of another. It reads the unvalidated document, so

@@ -3,11 +3,10 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { AppError, toAppError } from '../domain/errors.ts';
-import { stripBom } from '../lib/text.ts';
+import { stripBom, suggestNearest } from '../lib/text.ts';
 import { type ConfigFault, type Document, type Environment, formatPath, type Path, withValueAt } from './document.ts';
 import { findConfiguration } from './find-configuration.ts';
 import { describeAt } from './json-schema.ts';
-import { suggestNearest } from './nearest.ts';
 import { readSmallFile } from './read-file.ts';
 import { referencedVariables } from './references.ts';
 

@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { z } from 'zod';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { sayFault } from '../lib/say-fault.ts';
+import { suggestNearest } from '../lib/text.ts';
 import { Config, type ToolConfig } from './config-schema.ts';
 import { crossFaults, warningsOf } from './cross-checks.ts';
 import {
@@ -22,7 +23,6 @@ import {
   findConfiguration,
 } from './find-configuration.ts';
 import { describeAt, propertiesOf } from './json-schema.ts';
-import { suggestNearest } from './nearest.ts';
 import { readDocument, readSmallFile } from './read-file.ts';
 import { resolveReferences } from './references.ts';
 

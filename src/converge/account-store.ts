@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { leftSince, movedSince, statusOfLink } from '../domain/evidence-status.ts';
-import type { Route } from '../domain/route.ts';
+import type { Route } from '../domain/install.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import type { Storage } from '../keys/storage.ts';
 import { bindAccount, isAccountOurs } from '../memberships/account-owner-store.ts';

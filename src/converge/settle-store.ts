@@ -3,7 +3,7 @@ import { inTransaction, type Transaction } from '../db/database.ts';
 import { hasChanged, onSame } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
-import type { RouteLink } from '../domain/route.ts';
+import type { RouteLink } from '../domain/install.ts';
 import type { Storage } from '../keys/storage.ts';
 import { recordAccount } from '../memberships/account-owner-store.ts';
 import { nextProjectEndAt } from '../memberships/ended-project-store.ts';

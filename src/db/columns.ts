@@ -1,6 +1,6 @@
 import type { Buffer } from 'node:buffer';
 import type { ColumnType, RawBuilder } from 'kysely';
-import type { Absences } from '../domain/absences.ts';
+import type { Absences } from '../domain/evidence.ts';
 
 /**
  * What happens to a stored instant that lies in the future after the clock was ahead:

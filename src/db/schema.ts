@@ -1,13 +1,10 @@
 import type { ColumnType, Selectable } from 'kysely';
 import type { Column, Table } from './columns.ts';
-import { budget } from './schema/budget.ts';
-import { evidence } from './schema/evidence.ts';
-import { inbox } from './schema/inbox.ts';
-import { installs } from './schema/installs.ts';
-import { jobs } from './schema/jobs.ts';
+import { evidence, inbox } from './schema/evidence.ts';
+import { budget, installs } from './schema/installs.ts';
 import { memberships, removals } from './schema/memberships.ts';
 import { messages } from './schema/messages.ts';
-import { operation } from './schema/operation.ts';
+import { jobs, operation } from './schema/operation.ts';
 import { tools } from './schema/tools.ts';
 import { usage } from './schema/usage.ts';
 

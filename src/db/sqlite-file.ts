@@ -1,9 +1,13 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { sql } from 'kysely';
+import { AppError } from '../domain/errors.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
+import { sqliteFileOf } from './sqlite-database.ts';
 
 const lookEveryMs = 2000;
 
@@ -80,3 +84,65 @@ async function countFreePages(tx: Transaction): Promise<number> {
 
 /** A page is moved within the file before it is freed. The number is small, so that no writer waits long. */
 const pagesPerStep = 64;
+
+/**
+ * Copies a SQLite database to a new file while instances write to it. One read transaction covers the copy, so it
+ * includes what is still in the log, and writers do not wait for it.
+ *
+ * @throws AppError `conflict` if the file exists, `invalid` if it cannot be written or if the database is another
+ */
+export async function backUp({ dialect, kysely }: Database, file: string): Promise<void> {
+  if (dialect !== 'sqlite') {
+    throw new AppError(
+      'invalid',
+      'This database is on PostgreSQL: back it up with pg_dump --format=custom, and restore it with pg_restore',
+    );
+  }
+  reserve(file);
+  const part = `${file}.part`;
+  try {
+    // SQLite writes into an empty file, which keeps its mode.
+    writeFileSync(part, '', { mode: 0o600 });
+    await sql`vacuum into ${part}`.execute(kysely);
+    const written = openSync(part, 'r+');
+    fsyncSync(written);
+    closeSync(written);
+    renameSync(part, file);
+  } catch (error) {
+    for (const unfinished of [part, file]) rmSync(unfinished, { force: true });
+    throw new AppError('invalid', `${file}: the backup could not be written`, { cause: error });
+  }
+}
+
+/** The backup replaces no other file. */
+function reserve(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    const isTaken = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    const reason = isTaken ? 'the file exists: name a new one' : 'the file cannot be written';
+    throw new AppError(isTaken ? 'conflict' : 'invalid', `${file}: ${reason}`, { cause: error });
+  }
+}
+
+/** In bytes; on SQLite with the write-ahead log. */
+export async function readDatabaseSize({ dialect, url, kysely }: Database): Promise<number> {
+  if (dialect === 'postgres') {
+    return await readBytes(kysely, sql`select pg_database_size(current_database()) as bytes`);
+  }
+  const pages = sql`select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`;
+  return (await readBytes(kysely, pages)) + (await readLogSize(sqliteFileOf(url)));
+}
+
+async function readBytes(kysely: Database['kysely'], query: ReturnType<typeof sql>): Promise<number> {
+  const { rows } = await query.execute(kysely);
+  const [row] = rows as { bytes: number | string }[];
+  return Number(row?.bytes ?? 0);
+}
+
+/** The log is gone while no process has the database open. */
+async function readLogSize(file: string | undefined): Promise<number> {
+  if (file === undefined) return 0;
+  const found = await stat(`${file}-wal`).catch(() => undefined);
+  return found?.size ?? 0;
+}

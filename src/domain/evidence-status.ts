@@ -1,11 +1,11 @@
-import { goneSince } from './absences.ts';
-import type {
-  ContractEvidence,
-  GrantEvidence,
-  Instant,
-  LinkEvidence,
-  PairEvidence,
-  ParticipationEvidence,
+import {
+  type ContractEvidence,
+  type GrantEvidence,
+  goneSince,
+  type Instant,
+  type LinkEvidence,
+  type PairEvidence,
+  type ParticipationEvidence,
 } from './evidence.ts';
 
 /** Status as pure functions of the registers (docs/rules.md, Evidence). */

@@ -1,7 +1,6 @@
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
-import type { AlertKind, RaisedKind } from './trouble-rules.ts';
-import { alertKinds, sayInFull, toTrouble } from './troubles.ts';
+import { type AlertKind, alertKinds, type RaisedKind, sayInFull, toTrouble } from './troubles.ts';
 
 export interface Alerts {
   /**

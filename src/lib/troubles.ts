@@ -1,5 +1,32 @@
-import { type NoticeRule, type Severity, severities } from './trouble-rule.ts';
-import { type AlertKind, isRaised, type ToldKind, type TroubleKind, troubleRules } from './trouble-rules.ts';
+import { listedTroubleRules } from './listed-trouble-rules.ts';
+import {
+  type NoticeRule,
+  raisedTroubleRules,
+  type Severity,
+  severities,
+  type TroubleRule,
+} from './raised-trouble-rules.ts';
+import { workTroubleRules } from './work-trouble-rules.ts';
+
+/** What needs an operator, each kind once: for `status`, the console, `doctor`, notices and `docs/operating.md`. */
+
+const listed = { ...listedTroubleRules, ...workTroubleRules };
+const rules = { ...listed, ...raisedTroubleRules };
+
+export type TroubleKind = keyof typeof rules;
+export const troubleRules: Readonly<Record<TroubleKind, TroubleRule>> = rules;
+
+/** Kinds that code raises as alerts. */
+export type RaisedKind = keyof typeof raisedTroubleRules;
+/** Kinds that are alerts as long as a query lists them. */
+export type ToldKind = {
+  [Kind in keyof typeof listed]: 'notice' extends keyof (typeof listed)[Kind] ? Kind : never;
+}[keyof typeof listed];
+export type AlertKind = RaisedKind | ToldKind;
+
+export function isRaised(kind: string): kind is RaisedKind {
+  return Object.hasOwn(raisedTroubleRules, kind);
+}
 
 /** Something that needs an operator. */
 export interface Trouble {

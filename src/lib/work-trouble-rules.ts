@@ -1,10 +1,10 @@
-import type { TroubleRule } from './trouble-rule.ts';
+import type { TroubleRule } from './raised-trouble-rules.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** Troubles with work and with the budgets that pay it. */
+/** Troubles that queries find in work, and in the budgets that pay for it. */
 export const workTroubleRules = {
   usage_held: {
     severity: 'held',

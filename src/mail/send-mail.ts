@@ -1,4 +1,4 @@
-import type { MailServer } from '../config/mail-schema.ts';
+import type { MailServer } from '../config/messages-schema.ts';
 import { isLoopback } from '../lib/url.ts';
 
 /**

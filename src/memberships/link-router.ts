@@ -1,7 +1,7 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import type { Context } from '../context.ts';
 import { inTransaction } from '../db/database.ts';
-import type { Route, RoutedLink, RouteLink } from '../domain/route.ts';
+import type { Route, RoutedLink, RouteLink } from '../domain/install.ts';
 import { postponeInstalls } from './derivation-store.ts';
 import { crossingOf, groupOf, type RoutedInstalls } from './wall.ts';
 

@@ -3,8 +3,7 @@ import type { Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
 import { keyIn, onSame } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
-import type { Absences } from '../domain/absences.ts';
-import type { GrantEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';
+import type { Absences, GrantEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';
 import { type ContractRegisters, statusOfLink } from '../domain/evidence-status.ts';
 import type { Storage } from '../keys/storage.ts';
 

@@ -5,10 +5,10 @@ import { given } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Storage } from '../keys/storage.ts';
-import { endGivenAddresses } from '../memberships/address-store.ts';
 import { isSameServer } from '../tools/bind-tool.ts';
 import { listToolBindings } from '../tools/tool-binding-store.ts';
 import { adoptAccount } from './account-owner-store.ts';
+import { endGivenAddresses } from './address-store.ts';
 import { retractRemovals } from './clearance-store.ts';
 import { trainerName } from './membership-list-store.ts';
 

@@ -1,6 +1,6 @@
 import type { Row } from '../db/schema.ts';
+import type { RouteLink } from '../domain/install.ts';
 import { deriveMembership, type MembershipCore, type MembershipVerdict } from '../domain/membership.ts';
-import type { RouteLink } from '../domain/route.ts';
 import type { GracePeriods } from '../domain/standing.ts';
 import {
   collectCandidates,

@@ -4,8 +4,7 @@ import type { AlertNotice } from '../domain/notice.ts';
 import { type Alerts, logAlert, sayRaised } from '../lib/alerts.ts';
 import { toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
-import type { RaisedKind } from '../lib/trouble-rules.ts';
-import { noticeRuleOf } from '../lib/troubles.ts';
+import { noticeRuleOf, type RaisedKind } from '../lib/troubles.ts';
 import { alertRules, ruleOf } from './alert-rules.ts';
 import {
   type FoundAlert,

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import type { RaisedKind } from '../lib/trouble-rules.ts';
+import type { RaisedKind } from '../lib/troubles.ts';
 import type { AlertSubject } from './alert-subject.ts';
 import { doAddressesDiffer, type Standing, standingMembership, wasAddedAfter } from './standing-store.ts';
 

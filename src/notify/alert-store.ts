@@ -1,7 +1,7 @@
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
 import type { Storage } from '../keys/storage.ts';
-import type { AlertKind, RaisedKind } from '../lib/trouble-rules.ts';
+import type { AlertKind, RaisedKind } from '../lib/troubles.ts';
 import type { AlertSubject } from './alert-subject.ts';
 
 // The SQL of alerts: one row for each subject, however often it is raised.

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { maskText } from '../lib/mask.ts';
-import type { AlertKind } from '../lib/trouble-rules.ts';
+import type { AlertKind } from '../lib/troubles.ts';
 
 /** The ids that identify what an alert is about, as they are in the database. */
 export type AlertSubject = Readonly<Record<string, string>>;

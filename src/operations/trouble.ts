@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { severities } from '../lib/raised-trouble-rules.ts';
 import { paint } from '../lib/tone.ts';
-import { severities } from '../lib/trouble-rule.ts';
 import { troubleKinds } from '../lib/troubles.ts';
 import { sayAge } from '../lib/units.ts';
 import { maybeInstant, maybeText } from './values.ts';

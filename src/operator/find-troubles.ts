@@ -7,8 +7,7 @@ import {
 import { isOfHiddenMembers, isTroubleCurrent, sayToolProblem } from '../domain/tool-trouble.ts';
 import type { Storage } from '../keys/storage.ts';
 import { sayCount } from '../lib/text.ts';
-import { isRaised, type TroubleKind } from '../lib/trouble-rules.ts';
-import { isAlert, type TroubleFacts, toTrouble } from '../lib/troubles.ts';
+import { isAlert, isRaised, type TroubleFacts, type TroubleKind, toTrouble } from '../lib/troubles.ts';
 import { listStandingAlerts, type StoredAlert } from '../notify/alert-store.ts';
 import { listUsageTroubles, type UsageTrouble } from '../usage/due/unpaid-store.ts';
 import { type ListedScope, listScopes } from '../usage/read/scope-store.ts';

@@ -1,7 +1,6 @@
 import { inTransaction } from '../db/database.ts';
-import { listInstances } from '../db/instance-store.ts';
+import { type Instance, isInstanceRunning, listInstances, silentSince } from '../db/instance-store.ts';
 import { readSetting } from '../db/setting-store.ts';
-import { type Instance, isInstanceRunning, silentSince } from '../domain/instance.ts';
 import type { Storage } from '../keys/storage.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type Trouble, type TroubleFacts, toTrouble } from '../lib/troubles.ts';

@@ -11,9 +11,9 @@ import {
   type DueRemoval,
   deliveredWindowMs,
 } from '../domain/brake.ts';
+import type { Route } from '../domain/install.ts';
 import { heldStates } from '../domain/membership.ts';
 import type { DueEnd } from '../domain/required-readings.ts';
-import type { Route } from '../domain/route.ts';
 import { isExplicit } from '../domain/standing.ts';
 import type { Storage } from '../keys/storage.ts';
 import { holdRemovals, takeBackRemovals } from '../memberships/clearance-store.ts';

@@ -2,8 +2,8 @@ import type { Transaction } from '../db/database.ts';
 import { inParts, keyIn, onSame } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
+import type { RoutedLink } from '../domain/install.ts';
 import type { ScopeReadings } from '../domain/required-readings.ts';
-import type { RoutedLink } from '../domain/route.ts';
 import type { DueMembership } from './brake-store.ts';
 
 /**

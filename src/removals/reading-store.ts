@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { inParts, onSame } from '../db/query.ts';
+import type { Route } from '../domain/install.ts';
 import {
   type InstallReadings,
   type ReasonInstall,
@@ -8,7 +9,6 @@ import {
   requiredReadings,
   type Waits,
 } from '../domain/required-readings.ts';
-import type { Route } from '../domain/route.ts';
 import { isExplicit } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
 import { installsReaching } from '../memberships/link-router.ts';

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { readDatabaseSize } from '../../src/db/database-size.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
+import { readDatabaseSize } from '../../src/db/sqlite-file.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 
 const bytes = 2_000_000;

@@ -3,7 +3,7 @@ import { otherVariables, overridesFile, variables } from '../../src/config/envir
 import { configJsonSchema, type JsonSchema } from '../../src/config/json-schema.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { sayCount } from '../../src/lib/text.ts';
-import { troubleRules } from '../../src/lib/trouble-rules.ts';
+import { troubleRules } from '../../src/lib/troubles.ts';
 import { ruleOf } from '../../src/notify/alert-rules.ts';
 import { operations } from '../../src/operations/all.ts';
 import { commandTree, visibleCommands } from './command-tree.ts';

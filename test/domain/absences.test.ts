@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Absences, goneSince, isMissed, mergeAbsences } from '../../src/domain/absences.ts';
+import { type Absences, goneSince, isMissed, mergeAbsences } from '../../src/domain/evidence.ts';
 import { tries } from '../support/tries.ts';
 
 const start = Date.parse('2026-03-15T12:00:00.000Z');

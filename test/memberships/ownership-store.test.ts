@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { Row } from '../../src/db/schema.ts';
-import type { RouteLink } from '../../src/domain/route.ts';
+import type { RouteLink } from '../../src/domain/install.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { adoptMember, listOrphans, releaseMember, retireOrphans } from '../../src/memberships/ownership-store.ts';
 import { listPlanItems } from '../../src/removals/plan-store.ts';

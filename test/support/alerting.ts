@@ -3,7 +3,7 @@ import type { Database } from '../../src/db/database.ts';
 import type { AlertNotice } from '../../src/domain/notice.ts';
 import type { Alerts } from '../../src/lib/alerts.ts';
 import type { Logger } from '../../src/lib/logger.ts';
-import type { AlertKind } from '../../src/lib/trouble-rules.ts';
+import type { AlertKind } from '../../src/lib/troubles.ts';
 import { createAlertNotices } from '../../src/notify/alert-notices.ts';
 import type { DeferralOf } from '../../src/notify/alert-rules.ts';
 import { countStandingAlerts } from '../../src/notify/alert-store.ts';

@@ -11,7 +11,7 @@ import type { SettledResult } from '../../src/converge/converge-result.ts';
 import { createConvergeWorker } from '../../src/converge/converge-worker.ts';
 import { resetInvitations } from '../../src/converge/reset-worker.ts';
 import type { Database } from '../../src/db/database.ts';
-import type { RouteLink } from '../../src/domain/route.ts';
+import type { RouteLink } from '../../src/domain/install.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
 import { type Engine, inStudio } from './engine-harness.ts';

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { onTestFinished } from 'vitest';
-import type { MailServer } from '../../src/config/mail-schema.ts';
+import type { MailServer } from '../../src/config/messages-schema.ts';
 
 /** A real mail server on loopback that keeps what it is given. */
 export interface MailBox {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Config } from '../../src/config/config-schema.ts';
-import { notifications } from '../../src/config/notifications-schema.ts';
+import { notifications } from '../../src/config/messages-schema.ts';
 import type { Context } from '../../src/context.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import type { BudgetNotice } from '../../src/domain/notice.ts';

@@ -1,8 +1,13 @@
 import type { Row } from '../../src/db/schema.ts';
-import { isMissed } from '../../src/domain/absences.ts';
-import { type ContractEvidence, type Evidence, type LinkEvidence, mergeRegisters } from '../../src/domain/evidence.ts';
+import {
+  type ContractEvidence,
+  type Evidence,
+  isMissed,
+  type LinkEvidence,
+  mergeRegisters,
+} from '../../src/domain/evidence.ts';
 import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../src/domain/evidence-status.ts';
-import type { RouteLink } from '../../src/domain/route.ts';
+import type { RouteLink } from '../../src/domain/install.ts';
 import { type MembershipChange, planMemberships } from '../../src/memberships/plan-memberships.ts';
 import type { KnownInstall } from '../../src/reconcile/read/read-install.ts';
 

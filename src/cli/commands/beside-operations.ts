@@ -146,13 +146,13 @@ export const keyCommand = defineGroup('key', 'The key that everything secret is 
   defineCommand({
     name: 'show',
     description: 'Print the fingerprint of the key, which tells it from others and nothing else',
-    run: async () => (await import('../key-command.ts')).runKeyShow,
+    run: async () => (await import('../database-commands.ts')).runKeyShow,
     local: 'the key is kept beside the database',
   }),
   defineCommand({
     name: 'rotate',
     description: 'Seal everything anew: with GANGWAY_SECRET_KEY, or with a new key file; stop every instance first',
-    run: async () => (await import('../key-command.ts')).runKeyRotate,
+    run: async () => (await import('../database-commands.ts')).runKeyRotate,
     local: 'the key is kept beside the database',
   }),
 ]);

@@ -10,7 +10,7 @@ import type { Job } from '../../sandbox/sandbox-state.ts';
 import type { Snapshot } from '../../sandbox/snapshot.ts';
 import { type CreateCommand, defineCommand, type Given } from '../define-command.ts';
 import { argument, flag, type Inputs, option, toAmount, withDefault } from '../options.ts';
-import { faultOptions, toFaults } from '../sandbox-fault-options.ts';
+import { askSandbox, faultOptions, runSandbox, toFaults } from '../sandbox-command.ts';
 
 /** A marketplace to try Gangway against: one command runs it, the others act as its customers. */
 
@@ -41,15 +41,14 @@ function control<Arguments extends Inputs = Record<never, never>, Options extend
   return defineCommand<Arguments, Options & { url: typeof url }>({
     ...declared,
     options: { url, ...(options as Options) },
-    async run() {
-      const { askSandbox } = await import('../sandbox-command.ts');
-      return async (given, { terminal }) => {
+    run:
+      async () =>
+      async (given, { terminal }) => {
         const [data, ...lines] = await act(given, (path, body) =>
           askSandbox(terminal, String(given.url), `/${path.map(encodeURIComponent).join('/')}`, body),
         );
         return { data, text: () => lines.map(stripControl).join('\n') };
-      };
-    },
+      },
     local,
     json: 'print the answer as JSON instead of text',
   });
@@ -221,7 +220,7 @@ export const sandboxCommand = defineCommand({
     seed: option('<text>', 'Decides every id, token and fault (default: a random one)'),
     ...faultOptions,
   },
-  run: async () => (await import('../sandbox-command.ts')).runSandbox,
+  run: async () => runSandbox,
   local,
   subcommands: [hire, end, fund, bill, pay, consent, reconnect, account, setFaults, state],
 });

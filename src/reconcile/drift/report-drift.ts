@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import { maskText } from '../../lib/mask.ts';
 import { remembered } from '../../lib/remembered.ts';
-import type { RaisedKind } from '../../lib/trouble-rules.ts';
+import type { RaisedKind } from '../../lib/troubles.ts';
 import { type Group, groupKeyOf } from './drift-store.ts';
 import type { AddBack, DriftVerdict } from './judge-drift.ts';
 

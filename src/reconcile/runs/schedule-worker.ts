@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import { keepSetting, raiseSetting } from '../../db/setting-store.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import { lastTick } from '../../lib/last-tick.ts';
+import { lastTick } from '../../lib/days.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { wantRead } from '../read/install-state-store.ts';
 

@@ -5,7 +5,7 @@ import { keepSetting, raiseSetting, readSetting } from '../../db/setting-store.t
 import type { ContractKey } from '../../domain/evidence.ts';
 import { type JobKind, soleJob } from '../../jobs/job.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import { lastTick } from '../../lib/last-tick.ts';
+import { lastTick } from '../../lib/days.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { noteReported } from '../../removals/final-reading-store.ts';
 import { recountDue, refreshDue } from '../due/refresh-due.ts';

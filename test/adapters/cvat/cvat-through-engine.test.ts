@@ -4,7 +4,7 @@ import { usualSecondLookMs as secondLookMs } from '../../../src/converge/converg
 import { wantAllRenewed } from '../../../src/converge/invitation-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import type { Row } from '../../../src/db/schema.ts';
-import type { RouteLink } from '../../../src/domain/route.ts';
+import type { RouteLink } from '../../../src/domain/install.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { explainMembership } from '../../../src/operations/explain/explain-membership.ts';
 import { claimDue, converge } from '../../support/converging.ts';

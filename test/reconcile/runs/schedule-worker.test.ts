@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { lastTick } from '../../../src/lib/last-tick.ts';
+import { lastTick } from '../../../src/lib/days.ts';
 import {
   claimInstallRead,
   listInstallStates,

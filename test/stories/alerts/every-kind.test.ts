@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import type { RaisedKind } from '../../../src/lib/trouble-rules.ts';
-import { adviceOf, alertKinds, isTold } from '../../../src/lib/troubles.ts';
+import { adviceOf, alertKinds, isTold, type RaisedKind } from '../../../src/lib/troubles.ts';
 import { alertRules } from '../../../src/notify/alert-rules.ts';
 import type { AlertStory } from '../../support/alert-stories/alert-story.ts';
 import { evidenceStories } from '../../support/alert-stories/of-evidence.ts';

@@ -1,8 +1,8 @@
 import { copyFileSync, rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openStorage } from '../../../src/app/storage.ts';
-import { backUp } from '../../../src/db/back-up.ts';
 import { inTransaction } from '../../../src/db/database.ts';
+import { backUp } from '../../../src/db/sqlite-file.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { appendDeliveries } from '../../../src/inbox/inbox-store.ts';
 import { wantRead } from '../../../src/reconcile/read/install-state-store.ts';

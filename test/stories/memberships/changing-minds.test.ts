@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
 import { emptyContract, emptyEvidence, emptyLink, toPair } from '../../../src/domain/evidence.ts';
-import type { RouteLink } from '../../../src/domain/route.ts';
+import type { RouteLink } from '../../../src/domain/install.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { convergeDue } from '../../support/converging.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { RouteLink } from '../../../src/domain/route.ts';
+import type { RouteLink } from '../../../src/domain/install.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, type Incident, type Listing, minutes } from '../../support/incident.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { AlertKind } from '../../../src/lib/trouble-rules.ts';
+import type { AlertKind } from '../../../src/lib/troubles.ts';
 import { type Alerting, createAlerting } from '../alerting.ts';
 import type { OpenFresh } from '../databases.ts';
 import { inStudio } from '../engine-harness.ts';

@@ -1,14 +1,10 @@
-import { raisedTroubleRules } from './raised-trouble-rules.ts';
-import type { TroubleRule } from './trouble-rule.ts';
-import { workTroubleRules } from './work-trouble-rules.ts';
-
-/** What needs an operator, each kind once: for `status`, the console, `doctor`, notices and `docs/operating.md`. */
+import type { TroubleRule } from './raised-trouble-rules.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** What queries find. */
-const listed = {
+/** Troubles that queries find, other than those with work. */
+export const listedTroubleRules = {
   nothing_runs: {
     severity: 'down',
     means: 'No instance runs: webhooks are refused, and nobody is added or removed.',
@@ -225,22 +221,4 @@ const listed = {
     says: 'Instance “<instance>” runs with an older configuration.',
     action: 'Restart the instance',
   },
-  ...workTroubleRules,
 } as const satisfies Record<string, TroubleRule>;
-
-const rules = { ...listed, ...raisedTroubleRules };
-
-export type TroubleKind = keyof typeof rules;
-export const troubleRules: Readonly<Record<TroubleKind, TroubleRule>> = rules;
-
-/** Kinds that code raises as alerts. */
-export type RaisedKind = keyof typeof raisedTroubleRules;
-/** Kinds that are alerts as long as a query lists them. */
-export type ToldKind = {
-  [Kind in keyof typeof listed]: 'notice' extends keyof (typeof listed)[Kind] ? Kind : never;
-}[keyof typeof listed];
-export type AlertKind = RaisedKind | ToldKind;
-
-export function isRaised(kind: string): kind is RaisedKind {
-  return Object.hasOwn(raisedTroubleRules, kind);
-}
