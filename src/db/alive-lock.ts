@@ -7,34 +7,32 @@ import { type Database, inTransaction, type Transaction } from './database.ts';
 import { tables } from './schema.ts';
 import { createPrivately, sqliteFileOf } from './sqlite-database.ts';
 
-/**
- * A lock on a file beside the SQLite database. Every process that leases anything holds it, shared with
- * the others, and the system releases it when the process ends in any way. A process that gets it
- * exclusively knows that no other process lives, so that every lease belongs to a dead process.
- */
-export interface AliveLock {
-  /** Holds it as long as this process lives. Call it before anything is leased. */
-  hold(): Promise<void>;
-  /** Holds it exclusively. @returns false if another process lives; PostgreSQL has no such lock */
-  holdAlone(): boolean;
-  release(): void;
-}
-
-/** How long to wait for a process that has it exclusively for a moment. */
+/** How long to wait for a process that holds the lock exclusively for a moment. */
 const patienceMs = 10_000;
 
-interface AliveLockDeps {
+export type AliveLock = ReturnType<typeof createAliveLock>;
+
+/**
+ * A lock on a file beside the SQLite database. Every process that leases anything shares it, and the system releases it
+ * when the process ends in any way. A process that gets it exclusively knows that no other process runs, so every lease
+ * belongs to a dead process. PostgreSQL has no such lock.
+ *
+ * @param localTools the tools whose calls end with their process
+ */
+export function createAliveLock({
+  database,
+  clock,
+  localTools,
+}: {
   database: Database;
   clock: Clock;
-  /** The tools whose calls end with their process. */
   localTools: readonly string[];
-}
-
-export function createAliveLock({ database, clock, localTools }: AliveLockDeps): AliveLock {
+}) {
   const file = database.dialect === 'sqlite' ? sqliteFileOf(database.url) : undefined;
   let lock: SqliteDatabase.Database | undefined;
   return {
-    async hold() {
+    /** Holds it until this process ends. Call it before anything is leased. */
+    async hold(): Promise<void> {
       if (file === undefined) return;
       lock = openLock(file);
       if (takeAlone(lock)) {
@@ -46,18 +44,19 @@ export function createAliveLock({ database, clock, localTools }: AliveLockDeps):
       lock.pragma(`busy_timeout = ${patienceMs}`);
       readLocked(lock);
     },
-    holdAlone() {
+    /** Holds it exclusively. @returns false if another process runs */
+    holdAlone(): boolean {
       if (file === undefined) return true;
       lock = openLock(file);
       return takeAlone(lock);
     },
-    release() {
+    release(): void {
       lock?.close();
     },
   };
 }
 
-/** A process that has the lock must not open the file a second time: closing that would release the lock. */
+/** Called once in a process: closing a second handle of the file would release the lock. */
 function openLock(databaseFile: string): SqliteDatabase.Database {
   const aliveFile = `${databaseFile}-alive`;
   if (!existsSync(aliveFile)) createPrivately(aliveFile);
@@ -70,7 +69,8 @@ function readLocked(lock: SqliteDatabase.Database): void {
     lock.exec('begin; select count(*) from sqlite_schema');
   } catch (error) {
     if (!isBusy(error)) throw error;
-    const says = 'Another process has the database to itself, such as "gangway key rotate": wait until it has ended';
+    const says =
+      'Another process, such as "gangway key rotate", is using the database alone: wait until it has finished';
     throw new AppError('unavailable', says, { cause: error });
   }
 }
@@ -89,8 +89,6 @@ function isBusy(error: unknown): boolean {
   return (error as { code?: string }).code === 'SQLITE_BUSY';
 }
 
-/** The SQL that ends the leases of dead processes. */
-
 const leased = Object.keys(tables).filter((table) => tables[table]?.columns['leasedUntil'] !== undefined);
 
 async function hasLeases(db: Transaction, now: string): Promise<boolean> {
@@ -102,10 +100,10 @@ async function hasLeases(db: Transaction, now: string): Promise<boolean> {
 }
 
 /**
- * Ends all leases. One under which a call to a tool may be under way ends when the call can no longer arrive: such a
- * call outlives its process, and no look may be made before.
+ * Ends the leases of dead processes. A call to a tool may arrive after its process has died, so the lease of a membership
+ * ends only when such a call can no longer arrive: nobody may look in the tool before.
  *
- * @param localTools whose calls end with their process
+ * @param localTools the tools whose calls end with their process
  */
 export async function voidLeases(tx: Transaction, now: string, localTools: readonly string[] = []): Promise<void> {
   if (localTools.length > 0) {
@@ -119,7 +117,7 @@ export async function voidLeases(tx: Transaction, now: string, localTools: reado
   }
 }
 
-/** A call without a known result can arrive until `late_until`. A new lease may be longer than that. */
+/** A call with an unknown outcome can arrive until `late_until`, which may be before the end of the lease. */
 function arrivedBy(now: string) {
   return sql`case when late_until >= leased_until then leased_until
     when late_until > ${now} then late_until else ${now} end`;

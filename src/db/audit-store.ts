@@ -2,11 +2,11 @@ import type { Database, Transaction } from './database.ts';
 import { given } from './query.ts';
 import type { Row } from './schema.ts';
 
-/** The operator who decides something, and the time. */
+/** Who decides something, and when. */
 export interface By {
   actor: string;
   at: string;
-  /** From where the operator acts: `command line` by default, or `console` and an address. */
+  /** Where the operator acts: `command line` by default, or `console` and an address. */
   origin?: string;
 }
 
@@ -21,13 +21,13 @@ export type Act = Row<'audit'>;
 
 export interface ActFilter {
   actor?: string | undefined;
-  /** Only acts with a smaller id: the page before one that was listed. */
+  /** Lists only acts with a smaller id, which are the next page. */
   before?: number | undefined;
   limit: number;
 }
 
 /**
- * @param subject what was decided about, by names and ids, without addresses
+ * @param subject what the decision is about: names and ids, no addresses
  * @returns the id of the act
  */
 export async function writeAudit(

@@ -5,12 +5,11 @@ import SqliteDatabase from 'better-sqlite3';
 import { emptyLog, shortenLog } from './sqlite-log.ts';
 
 /**
- * The thread that moves SQLite's log into the database file. Otherwise a commit would do it, and with
- * a large inbox that takes a tenth of a second, because the changed pages are all over the file. The
- * thread ends when hardly anything is written.
+ * The thread that moves SQLite's log into the database file. Without it, a commit does that, which takes a tenth of a
+ * second in a large database, because the changed pages are spread over the file.
  */
 const everyMs = 2000;
-/** After a minute with as few new pages as an idle bridge writes, the thread ends. */
+/** The thread ends after a minute in which no more pages are written than by an idle bridge. */
 const quietTimes = 30;
 const quietPages = 100;
 

@@ -4,25 +4,21 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '../lib/logger.ts';
 
-/** Keeps SQLite's log short in a thread of its own. */
-export interface Checkpointer {
-  start(): void;
-  stop(): Promise<void>;
-}
-
 const threadFile = new URL(`./checkpoint-thread${extname(import.meta.url)}`, import.meta.url);
 
 /** A full disk or a missing folder may be temporary. */
 const restMs = 10_000;
 const lookEveryMs = 2000;
-/** A shorter log does no harm, and a thread takes eleven megabytes. */
+/** A shorter log does no harm, and a thread takes 11 MB. */
 const longBytes = 1024 * 1024;
 
 /**
- * @param file the file of the database; undefined if there is no log to keep short
+ * Keeps SQLite's log short, in a thread that runs while the log is long.
+ *
+ * @param file the database; undefined if it has no log
  * @param startAgainMs how long after a failure the thread is started again
  */
-export function createCheckpointer(file: string | undefined, logger: Logger, startAgainMs = restMs): Checkpointer {
+export function createCheckpointer(file: string | undefined, logger: Logger, startAgainMs = restMs) {
   let thread: Worker | undefined;
   let waiting: NodeJS.Timeout | undefined;
   let isReported = false;
@@ -50,14 +46,13 @@ export function createCheckpointer(file: string | undefined, logger: Logger, sta
       if (isReported) logger.info({}, 'The log of SQLite is kept short again');
       isReported = false;
     });
-    // The thread ends when hardly anything is written.
     started.on('exit', () => {
       thread = undefined;
       lookIn(lookEveryMs);
     });
   }
 
-  /** Without the thread the log grows until a commit moves it. That is slower, but nothing is lost. */
+  /** Without the thread, the log grows until a commit moves it, which is slower but loses nothing. */
   function fail(error: unknown): void {
     if (!isReported) logger.error({ err: error }, failed);
     isReported = true;
@@ -66,7 +61,7 @@ export function createCheckpointer(file: string | undefined, logger: Logger, sta
 
   return {
     start: look,
-    async stop() {
+    async stop(): Promise<void> {
       const running = thread;
       if (running !== undefined) {
         const ended = once(running, 'exit');
@@ -84,4 +79,4 @@ function logBytes(file: string): number {
   return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-const failed = 'The thread that keeps the log of SQLite short has failed, and is started again';
+const failed = 'The thread that keeps the log of SQLite short has failed and will be started again';

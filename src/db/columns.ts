@@ -3,20 +3,20 @@ import type { ColumnType, RawBuilder } from 'kysely';
 import type { Absences } from '../domain/evidence.ts';
 
 /**
- * What happens to a stored instant that lies in the future after the clock was ahead:
+ * What happens to a stored instant in the future, after the clock was ahead and has been set back:
  *
- * - `now`: it is when something happened, or when to try again, and is set to now.
- * - `lease`: it is until when something is leased, and is set to the end of the longest lease.
- * - `grace`: it is until when access is kept, and is set to the longest grace period from now.
- * - `version`: it follows `1:`, and is set to now.
- * - `absences`: it is the last of several, separated by spaces, and is dropped.
- * - `kept`: it is a time of the marketplace or of a tool, or only identifies something.
+ * - `now`: the time of an event or of the next attempt, which is set to now.
+ * - `lease`: the end of a lease, which is set to the end of the longest lease from now.
+ * - `grace`: the end of a grace period, which is set to the end of the longest one from now.
+ * - `version`: an instant after `1:`, which is set to now.
+ * - `absences`: the last of several instants, separated by spaces, which is dropped.
+ * - `kept`: a time of the marketplace or of a tool, or one that only identifies something. It stays.
  */
 export type WhenAhead = 'now' | 'lease' | 'grace' | 'version' | 'absences' | 'kept';
 
 interface ColumnFacts {
   type: 'text' | 'integer' | 'bigint' | 'real' | 'bytes' | 'counter';
-  /** Only of a column with instants. */
+  /** Only for a column of instants. */
   ahead?: WhenAhead;
   isFlag?: boolean;
   isNullable?: boolean;
@@ -24,13 +24,13 @@ interface ColumnFacts {
   default?: string | number;
   /** The table whose `id` it refers to. */
   references?: string;
-  /** What an encrypted value is bound to, by the columns of its row. */
+  /** Returns what an encrypted value is bound to, from the columns of its row. */
   contextOf?(row: object): string;
-  /** The column that has the digest of an encrypted value, and the text of which it is the digest. */
+  /** The column with the digest of an encrypted value, and the text that is digested. */
   digest?: { column: string; textOf(plain: Buffer): string };
 }
 
-/** A column, with the types of its values in rows that are read and in rows that are inserted. */
+/** A column. Its values have one type in rows that are read and another in rows that are inserted. */
 export class Column<Read, Inserted = Read> {
   declare readonly types: ColumnType<Read, Inserted, Read>;
   readonly facts: ColumnFacts;
@@ -43,7 +43,7 @@ export class Column<Read, Inserted = Read> {
     return new Column({ ...this.facts, isNullable: true });
   }
 
-  /** A row that is inserted without it gets `value`. */
+  /** The value of a row that is inserted without one. */
   default(value: Read & (string | number | boolean)): Column<Read, Inserted | undefined> {
     return new Column({ ...this.facts, default: typeof value === 'boolean' ? Number(value) : value });
   }
@@ -70,9 +70,9 @@ export function sealed<Row extends object>(contextOf: (row: Row) => string, dige
     ...(digest && { digest }),
   });
 }
-/** The primary key. It counts up, and no value is used twice. */
+/** A primary key that counts up and never uses a number twice. */
 export const counter = () => new Column<number, number | undefined>({ type: 'counter' });
-/** 0 or 1 in the database, and a boolean in the program. A column of this name is a flag in every table. */
+/** 0 or 1 in the database, a boolean in the program. A column with the name of a flag is a flag in every table. */
 export const flag = () => new Column<boolean>({ type: 'integer', isFlag: true });
 /** ISO-8601 UTC text. */
 export const instant = (ahead: 'now' | 'lease' | 'grace' | 'kept' = 'now') =>
@@ -87,13 +87,12 @@ interface Index<Name> {
   where?: string;
 }
 
-/** A table, whose columns have these names. */
 export interface Table<Name extends string = string> {
   columns: Record<Name, Column<unknown>>;
-  /** The primary key, where it is no counter. */
+  /** The primary key, if it is not a counter. */
   key?: Name[];
   unique?: Name[];
-  /** By the end of their names, which begin with the name of the table. */
+  /** By name, without the name of the table at its beginning. */
   indexes?: Record<string, Index<Name> | Index<Name>['on']>;
   withoutRowid?: boolean;
 }

@@ -4,19 +4,18 @@ import type { WhenAhead } from './columns.ts';
 import type { Transaction } from './database.ts';
 import { tables } from './schema.ts';
 
-/**
- * The SQL that cuts stored times back to the present after a clock was ahead. It runs in one
- * transaction of the caller, which holds the lock on evidence. Registers are merged by maximum. After
- * this every register is at most now, so the next read is greater again.
- */
-
-/** No lease is longer. The holder of a lease from the future is dead or will notice. */
+/** No lease is longer. The holder of a lease from the future is dead, or notices that it has lost the lease. */
 const longestLeaseMs = 10 * 60_000;
 
 const ofSettings = ['last_alive_at', 'latest_instant', 'reconcile_tick', 'silent_tick'];
 const ofUsage = ['usage_tick', 'usage_reported_tick', 'usage_compared_at'];
 
-/** @param graceMs the longest grace period */
+/**
+ * Cuts stored times back to the present after the clock was ahead. Registers are merged by maximum, so a register in the
+ * future would ignore every reading until then. The caller holds the lock on evidence.
+ *
+ * @param graceMs the longest grace period
+ */
 export async function cutBack(tx: Transaction, now: Date, graceMs: number): Promise<void> {
   const present = toInstant(now);
   const after = (ms: number) => toInstant(new Date(now.getTime() + ms));
@@ -35,8 +34,8 @@ export async function cutBack(tx: Transaction, now: Date, graceMs: number): Prom
 }
 
 /**
- * It is unknown when these reads really began, so they must contradict nothing: they dispute no end
- * of a contract, and they make no revoked grant live.
+ * Nobody knows when readings with a time in the future really began, so they may contradict nothing: they dispute no end
+ * of a contract and revive no revoked grant.
  */
 async function withdrawReadings(tx: Transaction, present: string): Promise<void> {
   await sql`update contract set active_read_at = ended_event_at
@@ -59,7 +58,7 @@ async function withdrawReadings(tx: Transaction, present: string): Promise<void>
   }
 }
 
-/** The columns to which the same happens, by table. */
+/** The columns of each table whose instants are cut back in this way. */
 export function columnsOf(ahead: WhenAhead): [table: string, columns: string[]][] {
   return Object.entries(tables)
     .map(([table, { columns }]): [string, string[]] => [
@@ -88,7 +87,7 @@ const instantLength = 24;
 /** How many instants a register keeps. */
 const mostAbsences = 3;
 
-/** An absence that is cut counts again when it is found again. */
+/** The next reading that misses the same thing records the absence again. */
 async function dropLast(tx: Transaction, table: string, column: string, present: string): Promise<void> {
   const absences = sql.ref(column);
   for (let n = 0; n < mostAbsences; n += 1) {

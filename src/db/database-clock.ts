@@ -3,12 +3,11 @@ import { type Clock, type WatchedClock, watchClock } from '../lib/clock.ts';
 import type { Database } from './database.ts';
 
 /**
- * The clock of all stored times and of leases. It follows the clock of the database, so that instances
- * on several machines agree even if their own clocks differ. It is this machine's clock, corrected
- * every few seconds.
+ * The clock of all stored times and of leases: this machine's clock, corrected every few seconds to that of the database,
+ * so that instances on several machines agree.
  */
 export interface DatabaseClock extends WatchedClock {
-  /** Asks the database for the time. Call it once before anything is leased. */
+  /** Corrects it by the time of the database. Call it before anything is leased. */
   correct(): Promise<void>;
 }
 
@@ -23,7 +22,7 @@ export function createDatabaseClock(database: Database, local: Clock): DatabaseC
   };
 }
 
-/** By how many milliseconds the clock of the database is ahead of this machine's. */
+/** How many milliseconds the clock of the database is ahead of this machine's. */
 export async function measureAheadMs({ dialect, kysely }: Database, local: Clock): Promise<number> {
   if (dialect === 'sqlite') return 0;
   const askedAt = local.now().getTime();

@@ -6,17 +6,17 @@ import { readSetting, writeSetting } from './setting-store.ts';
 import { sqliteFileOf } from './sqlite-database.ts';
 
 /**
- * Notices that the database was restored from a backup, with something that is not in its tables: a
- * file beside a SQLite database, or the identity that PostgreSQL gave to the tables.
+ * Notices that the database was restored from a backup, by something that a backup does not have: a file beside the
+ * SQLite database, or the identity that PostgreSQL gives to its tables.
  */
 export interface DatabaseMark {
-  /** @param aliveAt when an instance last ran, as the database says; null if none has run */
+  /** @param aliveAt when an instance last ran, according to the database; null if none has run */
   wasPutBack(aliveAt: string | null): Promise<boolean>;
-  /** Marks the database that `wasPutBack` looked at last. */
+  /** Marks the database that `wasPutBack` last looked at. */
   write(aliveAt: string): Promise<void>;
 }
 
-/** A power cut may lose the last commits, and that is not a restored backup. */
+/** A power cut may lose the commits of this long. That is no restored backup. */
 export const lostAtMostMs = 60_000;
 
 export function createDatabaseMark(database: Database): DatabaseMark {
@@ -44,8 +44,8 @@ function createFileMark(file: string): DatabaseMark {
 }
 
 /**
- * A restored dump has other table ids, and a server that lost commits has another timeline: also a replica that took
- * over from the server that this process was connected to.
+ * A restored dump has other table ids. A server that lost commits has another timeline, and so has a replica that took
+ * over.
  */
 function createServerMark(database: Database): DatabaseMark {
   let seen: string | null = null;
@@ -76,7 +76,7 @@ function createServerMark(database: Database): DatabaseMark {
   };
 }
 
-/** @returns null while the server is a replica, which takes no writes */
+/** @returns null while the server is a replica, which accepts no writes */
 async function identify(tx: Transaction): Promise<string | null> {
   const { rows } = await sql<{ made: string | null }>`select case when not pg_is_in_recovery() then concat_ws('/',
       (select system_identifier from pg_control_system()),

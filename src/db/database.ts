@@ -5,23 +5,23 @@ import type { Tables } from './schema.ts';
 import type { WriteTurns } from './write-turns.ts';
 
 /**
- * This folder knows which database is in use. SQLite and PostgreSQL run the same migrations and the
- * same queries. Code that must differ asks for `dialect`, only in this folder and in the stores.
+ * SQLite and PostgreSQL run the same migrations and the same queries. Where code must differ, it asks for `dialect`, which
+ * only this folder and the stores do.
  */
 export interface Database {
   readonly dialect: 'sqlite' | 'postgres';
   readonly url: string;
   readonly kysely: Kysely<Tables>;
-  /** For another thread of this process that writes to the same file; PostgreSQL needs none. */
+  /** For another thread of this process that writes to the same SQLite file. */
   readonly writeTurns?: WriteTurns;
-  /** One attempt at a transaction. Use `inTransaction` instead. */
+  /** One attempt at a transaction, for `inTransaction`. */
   transact<T>(work: (tx: Transaction) => Promise<T>, isDurable: boolean): Promise<T>;
   /**
-   * Calls `onChange` after this process or another has written something, at most once per `everyMs`.
-   * Changes may be missed while the database cannot be reached.
+   * Calls `onChange` after this or another process has written something, at most once per `everyMs`. It may miss changes
+   * while the database cannot be reached.
    */
   watch(onChange: () => void, everyMs: number): DatabaseWatch;
-  /** @throws AppError `unavailable` if an open file is no longer the one at its path; PostgreSQL has no file */
+  /** @throws AppError `unavailable` if the SQLite file at the path is no longer the open one */
   checkFile?(): void;
   close(): Promise<void>;
 }
@@ -30,23 +30,23 @@ export interface DatabaseWatch {
   stop(): Promise<void>;
 }
 
-/** Its queries commit or roll back together. `inTransaction` gives one. */
+/** What `inTransaction` gives. Its queries commit or roll back together. */
 export type Transaction = Kysely<Tables>;
 
 interface TransactionOptions {
   signal?: AbortSignal;
-  /** How long to try again while another transaction is in the way. */
+  /** How long to retry while another transaction is in the way. */
   patienceMs?: number;
   /**
-   * Whether the commit must survive a power cut. Other commits survive a crash of the process, and a
-   * power cut if a durable commit follows, because SQLite loses only the last commits.
+   * Whether the commit must survive a power cut. Any other commit survives a crash of the process, and a power cut once a
+   * durable commit has followed, because SQLite loses only the last commits.
    */
   isDurable?: boolean;
 }
 
 /**
- * Runs `work` in one transaction, and again from its beginning if another writer was in the way
- * (busy, deadlock, serialisation). Therefore `work` must do nothing but queries on `tx`.
+ * Runs `work` in one transaction, and repeats it if another writer was in the way (busy, deadlock, serialisation). So
+ * `work` must do nothing but queries on `tx`.
  *
  * @throws AppError `unavailable` if the database cannot be reached or stays busy
  */
@@ -74,15 +74,12 @@ export async function inTransaction<T>(
   );
 }
 
-/**
- * Makes SQLite's cache small, for work that goes through a large part of the file once. PostgreSQL has
- * its cache in another process.
- */
+/** Makes SQLite's cache small, for work that goes through a large part of the file once. */
 export async function limitCache({ dialect, kysely }: Database, cacheKiB: number): Promise<void> {
   if (dialect === 'sqlite') await sql.raw(`pragma cache_size = -${cacheKiB}`).execute(kysely);
 }
 
-/** While SQLite's log is repaired by another process, it is `SQLITE_BUSY_RECOVERY`. */
+/** `SQLITE_BUSY_RECOVERY`: another process is repairing SQLite's log. */
 const collisionCodes = new Set([
   'SQLITE_BUSY',
   'SQLITE_BUSY_RECOVERY',
@@ -92,7 +89,7 @@ const collisionCodes = new Set([
   '55P03',
 ]);
 
-/** Whether another connection holds the lock, so that the same work succeeds later. */
+/** Whether another connection was in the way, so that the same work can succeed later. */
 export function isCollision(error: unknown): boolean {
   return collisionCodes.has(codeOf(error));
 }
@@ -115,7 +112,7 @@ function toDatabaseError(error: unknown): AppError {
   });
 }
 
-/** Does work in a transaction and rolls it back, to see what it would do. */
+/** Does `work` in a transaction that is rolled back, to see what it would do. */
 export async function rollingBack<T>(database: Database, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const marker = new Error('rolled back on purpose');
   const seen: { result?: T } = {};

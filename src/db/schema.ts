@@ -1,28 +1,25 @@
 import type { ColumnType, Selectable } from 'kysely';
 import type { Column, Table } from './columns.ts';
-import { evidence, inbox } from './schema/evidence.ts';
-import { budget, installs } from './schema/installs.ts';
+import { evidence } from './schema/evidence.ts';
+import { installs } from './schema/installs.ts';
 import { memberships, removals } from './schema/memberships.ts';
 import { messages } from './schema/messages.ts';
-import { jobs, operation } from './schema/operation.ts';
+import { operation } from './schema/operation.ts';
 import { tools } from './schema/tools.ts';
 import { usage } from './schema/usage.ts';
 
 /**
- * Every table, once. Row types, the initial migration, what is cut back after a clock was ahead, and which columns are
- * flags follow from it. Names are in camel case here and in snake case in the database.
+ * Every table. The row types, the initial migration, the columns that are cut back after the clock was ahead, the sealed
+ * columns and the flags all follow from it. Names are in camel case here and in snake case in the database.
  */
 const schema = {
   ...operation,
-  ...inbox,
   ...installs,
-  ...jobs,
   ...evidence,
   ...memberships,
   ...tools,
   ...removals,
   ...usage,
-  ...budget,
   ...messages,
 };
 
@@ -40,7 +37,7 @@ export type Row<T extends keyof Tables> = Selectable<Tables[T]>;
 
 export const tables: Readonly<Record<string, Table>> = schema;
 
-/** The columns that are a flag, in every table that has them. */
+/** The names of the columns that are flags. */
 export const flags: ReadonlySet<string> = new Set(
   Object.values(tables).flatMap(({ columns }) =>
     Object.entries(columns).flatMap(([name, { facts }]) => (facts.isFlag ? [name] : [])),

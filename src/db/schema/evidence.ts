@@ -3,12 +3,12 @@ import type { AddressMissing } from '../../domain/evidence.ts';
 import { absences, bigint, bytes, counter, instant, integer, sealed, table, text, version } from '../columns.ts';
 import { addressDigest, bodyContext, workEmailContext } from '../seal-contexts.ts';
 
-export const inbox = {
+export const evidence = {
   delivery: table(
     {
       id: counter(),
       install: text(),
-      /** What identifies the body for its install: `toBodyKey`. */
+      /** `toBodyKey` of the body. */
       bodySha256: bytes(),
       deliveryId: text().nullable(),
       eventType: text().nullable(),
@@ -21,11 +21,10 @@ export const inbox = {
       nextAttemptAt: instant().nullable(),
       /** Why it is not handled, in a few words. */
       failure: text().nullable(),
-      /** The version of the event reader that read it. */
+      /** The version of the code that read the event in it. */
       readerVersion: integer(),
       headers: text(),
-      /** The span of its receiving, or the trace that the sender named; null where there is neither. */
-      /** Empty if it was not kept; an encrypted body is never empty. */
+      /** Empty if it was not kept. */
       body: sealed(bodyContext),
     },
     {
@@ -51,9 +50,7 @@ export const inbox = {
     },
     { key: ['install', 'part'] },
   ),
-};
 
-export const evidence = {
   contract: table(
     {
       install: text(),
@@ -77,7 +74,7 @@ export const evidence = {
       key: ['install', 'contractId'],
       indexes: {
         contradicted: { on: ['install', 'contractId'], where: 'ended_event_at is not null and ended_read_at is null' },
-        // Has only the few disputed contracts. Alerts ask for them four times a minute.
+        // Alerts look for disputed contracts four times a minute, and there are few.
         disputed: {
           on: ['install', 'contractId'],
           where: 'ended_read_at is null and (active_read_at > ended_event_at or active_read_at > ended_by_operator_at)',
@@ -180,7 +177,7 @@ export const evidence = {
     },
   ),
 
-  /** When a contract was first seen to have ended; only if no event gives the time. */
+  /** When a contract was first seen to have ended, if no event gives the time. */
   contractEnd: table(
     {
       install: text(),
@@ -200,7 +197,7 @@ export const evidence = {
     { key: ['trainerId', 'install'] },
   ),
 
-  /** A contract that must be read, because an event left something out. */
+  /** A contract to be read, because an event left something out. */
   readRequest: table(
     {
       install: text(),

@@ -41,25 +41,25 @@ export const installs = {
     {
       install: text(),
       checkedAt: instant().nullable(),
-      /** What the last check could not repair, as JSON. */
+      /** What the last check could not repair, in JSON. */
       trouble: text().nullable(),
-      /** Since when an endpoint may exist whose secret is not stored; null if none can. */
+      /** Since when there may be an endpoint whose secret is not stored; null if there is none. */
       creatingSince: instant().nullable(),
       /** When a delivery was last refused because no secret matched. */
       unmatchedAt: instant().nullable(),
-      /** The last three times at which it was enabled again, as a JSON list. */
+      /** The last three times at which Gangway enabled it again, as a JSON list. */
       enabledAt: text().default('[]'),
     },
     { key: ['install'] },
   ),
 
-  /** The reads of a whole install, and what waits for them. */
+  /** The readings of a whole install, and what waits for them. */
   installState: table(
     {
       install: text(),
-      /** Nothing that was due before this is converged until the install is read. */
+      /** Until the install is read, nothing that was due before this is converged. */
       heldSince: instant().nullable(),
-      /** No removal on weaker evidence from before this is cleared until the install is read. */
+      /** Until the install is read, no removal on weaker evidence from before this is cleared. */
       removalsHeldSince: instant().nullable(),
       readWantedAt: instant().nullable(),
       readWantedBy: text<RunTrigger>().nullable(),
@@ -67,14 +67,14 @@ export const installs = {
       attempts: integer().default(0),
       nextAttemptAt: instant().nullable(),
       leasedUntil: instant('lease').nullable(),
-      /** Why the last read failed; null if it did not. */
+      /** Why the last reading failed; null if it succeeded. */
       failure: text().nullable(),
       failureCode: text<ErrorCode>().nullable(),
-      /** When the last list of its active contracts began whose contracts are all evidence now. */
+      /** When the last complete list of its active contracts began, of which all is evidence now. */
       activeListedAt: instant().nullable(),
       /** Since when a removal waits for such a list; null if none does. */
       listWantedAt: instant().nullable(),
-      /** When the list is due (again). */
+      /** When to read the list (again). */
       listDueAt: instant().nullable(),
     },
     { key: ['install'] },
@@ -95,17 +95,17 @@ export const installs = {
   feed: table(
     {
       install: text(),
-      /** The account: another one has another feed. */
+      /** The account. Each has a feed of its own. */
       grantId: text(),
       /** Every event up to it is stored; null before the first. */
       cursor: text().nullable(),
-      /** When the last reading that was answered began. */
+      /** When the last successful reading began. */
       readAt: instant().nullable(),
     },
     { key: ['install', 'grantId'] },
   ),
 
-  /** One read of a whole install, and what was done in the tools because of it. */
+  /** One reading of a whole install, and what was done in the tools because of it. */
   run: table(
     {
       id: counter(),
@@ -133,10 +133,10 @@ export const installs = {
     },
   ),
 
-  /** The token of an employer's account that is used instead of a replaced one. */
+  /** The token of an employer's account that replaces another one. */
   replacedToken: table(
     {
-      /** The SHA-256 of the token as it is configured or connected. */
+      /** The SHA-256 of the configured or connected token. */
       digest: text(),
       token: sealed(replacedTokenContext),
       tokenId: text(),
@@ -144,9 +144,7 @@ export const installs = {
     },
     { key: ['digest'] },
   ),
-};
 
-export const budget = {
   budget: table(
     {
       install: text(),
@@ -158,22 +156,22 @@ export const budget = {
       consumedFraction: real().nullable(),
       /** Null until it is read. */
       state: text<BudgetState>().nullable(),
-      /** When the first reading began that found it in this state. */
+      /** When the first reading that found this state began. */
       stateSince: instant().nullable(),
       paymentType: text().nullable(),
       consumedSeconds: real().nullable(),
       consumedLabels: real().nullable(),
       consumedTasks: real().nullable(),
       lastUsageAt: instant('kept').nullable(),
-      /** When the request began that was answered with this. */
+      /** When the request for this answer began. */
       askedAt: instant().nullable(),
-      /** Whether it is read from time to time: while the contract is active. */
+      /** Whether it is read regularly, which it is while the contract is active. */
       isWatched: flag().default(false),
-      /** The latest `milestone.*` event for which a reading was made. */
+      /** The latest `milestone.*` event that a reading has followed. */
       metEventAt: instant().nullable(),
-      /** When the last request began, if its answer was that there is no such contract; otherwise null. */
+      /** When the last request began, if the marketplace did not know the contract; otherwise null. */
       notFoundAt: instant().nullable(),
-      /** The state of the last notice, when it was given, and the funded volume at that time. */
+      /** The state in the last notice, when it was sent, and the funded volume at that time. */
       notifiedState: text<NotifiedBudgetState>().nullable(),
       notifiedAt: instant().nullable(),
       notifiedFundedVolume: real().nullable(),
@@ -187,7 +185,7 @@ export const budget = {
     },
   ),
 
-  /** A payment that waits for a person at the marketplace. The row goes when it no longer waits. */
+  /** A payment that waits for a person at the marketplace. Its row is deleted when it no longer waits. */
   pendingPayment: table(
     {
       install: text(),
@@ -197,9 +195,9 @@ export const budget = {
       /** Where a person settles it. */
       url: text(),
       firstSeenAt: instant(),
-      /** When the last reading began that listed it. */
+      /** When the last reading that listed it began. */
       seenAt: instant(),
-      /** When the readings began that did not list it since. */
+      /** When the later readings, which did not list it, began. */
       absences: absences().nullable(),
     },
     { key: ['install', 'paymentId'] },

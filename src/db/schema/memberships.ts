@@ -6,15 +6,14 @@ import { bigint, counter, flag, instant, integer, sealed, table, text } from '..
 import { addressDigest, workEmailContext } from '../seal-contexts.ts';
 
 export const memberships = {
-  /** The queue of trainers whose memberships are to be derived from the evidence. */
+  /** The queue of trainers whose memberships must be derived again. */
   derivation: table(
     {
-      /** Counts up. */
       arrival: counter(),
       /** The install whose evidence queued them. */
       install: text().default(''),
       trainerId: text(),
-      /** When the last evidence about them came; empty if they are queued for another reason. */
+      /** When the last evidence about them arrived; empty if they are queued for another reason. */
       evidenceAt: instant().default(''),
     },
     {
@@ -30,22 +29,22 @@ export const memberships = {
       id: counter(),
       /** Until when a call with an unknown outcome may still arrive; null after a later look. */
       lateUntil: instant('lease').nullable(),
-      /** When a look found a member gone without a call by Gangway; null when that is confirmed. */
+      /** When a look first found the member gone without a call by Gangway; null once that is confirmed. */
       missedAt: instant().nullable(),
       tool: text(),
       groupId: text(),
       trainerId: text(),
       wanted: flag(),
-      /** Raised whenever `wanted` changes. Decisions for an older generation do not count any more. */
+      /** Raised whenever `wanted` changes. Decisions about an older generation are void. */
       generation: integer(),
       state: text<MembershipState>(),
       /** The tool's id of the member; null until it is known. */
       memberId: text().nullable(),
-      /** An id that was theirs, but whose account now has an address that is not theirs. It is unknown whose it is. */
+      /** The id of an account that was theirs and now has an address that is not theirs. Nobody knows whose it is. */
       doubtedId: text().nullable(),
       /** Whether an intent found the trainer absent before adding them. */
       isOurs: flag(),
-      /** Who decided that the member stays; null until then. Only an operator's release outlasts a new contract. */
+      /** Who decided that the member stays; null if nobody has. Only an operator's release outlasts a new contract. */
       releasedBy: text<'operator' | 'retirement' | 'marketplace'>().nullable(),
       attempts: integer(),
       /** When to converge (again); null when wanted and found agree. */
@@ -56,17 +55,16 @@ export const memberships = {
       lookAgain: flag().default(false),
       failure: text().nullable(),
       updatedAt: instant(),
-      /** The install whose brake counts it, and in whose turn it is converged. */
+      /** The install whose brake counts it, and whose turn it takes in the queue of the tool. */
       install: text().default(''),
       cause: text<RemovalCause>().nullable(),
-      /** When the brake is asked about its removal; null if it was asked, or need not be. */
+      /** When the brake decides about its removal; null if it has decided, or need not. */
       removeAfter: instant('grace').nullable(),
       /**
-       * Since when the tool should show what is wanted: when what says so was received, or, for a removal, when it became
-       * due; null once the tool showed it. In the future while a grace period runs.
+       * Since when the tool should show what is wanted: when the evidence was received, or when a removal became due. In
+       * the future during a grace period; null once the tool has shown it.
        */
       unmetSince: instant('grace').nullable(),
-      /** The span of the delivery that decided what is wanted; null if none did, or there is no trace. */
       /** The generation whose removal the brake cleared or an operator approved. */
       clearedGeneration: integer().nullable(),
     },
@@ -94,7 +92,7 @@ export const memberships = {
     },
   ),
 
-  /** The reasons of a membership when it was derived. They tell the end of a contract from a new configuration. */
+  /** The reasons of a membership when it was last derived. They tell the end of a contract from a new configuration. */
   reason: table(
     {
       membershipId: bigint().references('membership'),
@@ -115,8 +113,8 @@ export const memberships = {
   ),
 
   /**
-   * An address that the trainer of a membership has or had, as the install gave it, encrypted. Access
-   * that was given under an address is removed under the same address.
+   * An address of the trainer of a membership, now or before, as the install gave it. Access that was given under an
+   * address is removed under the same address.
    */
   membershipAddress: table(
     {
@@ -129,11 +127,11 @@ export const memberships = {
       workEmailDomain: text().nullable(),
       /** Whether it is the current address. */
       isCurrent: flag(),
-      /** Since when access may exist under it: the first intent to add that found the trainer absent. */
+      /** Since when there may be access under it: the first intent to add that found the trainer absent. */
       givenAt: instant().nullable(),
-      /** When a later look found that the access under it has ended. */
+      /** When a later look found no access under it. */
       endedAt: instant().nullable(),
-      /** Whether that intent found no account with this address in the whole tool; null if unknown. */
+      /** Whether the tool had no account with this address at that intent; null if unknown. */
       wasAbsent: flag().nullable(),
     },
     {
@@ -144,23 +142,23 @@ export const memberships = {
     },
   ),
 
-  /** A login in a tool, by the tool's id. A login without a row is not known to be ours. */
+  /** A login in a tool, by the tool's id. A login without a row is not ours. */
   account: table(
     {
       tool: text(),
       accountId: text(),
-      /** Whether Gangway made it. Only then it may be ended, renamed or activated. */
+      /** Whether Gangway made it. Only then may Gangway end, rename or activate it. */
       isOurs: flag(),
       seenAt: instant(),
-      /** The trainer that it belonged to when it became known. Null if unknown, or if there are several. */
+      /** The trainer it belonged to when Gangway first saw it; null if unknown, or if there were several. */
       trainerId: text().nullable(),
-      /** When it was made, as the tool says. A later time means another account with the same id. */
+      /** When the tool says it was made. A later time means another account with the same id. */
       madeAt: instant('kept').nullable(),
     },
     { key: ['tool', 'accountId'] },
   ),
 
-  /** A project that a trainer has left, while another project keeps them in its group. */
+  /** A project that a trainer has left, while another project keeps them in the group. */
   leftProject: table(
     {
       membershipId: bigint(),
@@ -174,7 +172,7 @@ export const memberships = {
 };
 
 export const removals = {
-  /** Removals that the brake holds: a fixed set that an operator decides about. */
+  /** A fixed set of removals that the brake holds until an operator decides. */
   plan: table(
     {
       id: counter(),
@@ -197,13 +195,13 @@ export const removals = {
       membershipId: bigint().references('membership'),
       generation: integer(),
       cause: text<RemovalCause>(),
-      /** The decision about this removal; null while there is none. */
+      /** Null until it is decided. */
       outcome: text<PlanItemOutcome>().nullable(),
     },
     { key: ['planId', 'membershipId'] },
   ),
 
-  /** Every removal that was cleared, and why. The brake counts these. */
+  /** A removal that was cleared, and why. The brake counts these. */
   removal: table(
     {
       id: counter(),
@@ -221,7 +219,7 @@ export const removals = {
     },
   ),
 
-  /** The number of receipts with `removed`, counted when they are written. */
+  /** How many receipts say `removed`, counted when they are written. */
   removalTotal: table(
     {
       install: text(),
@@ -230,7 +228,7 @@ export const removals = {
     { key: ['install'] },
   ),
 
-  /** A removal that was due and waits, or has waited, for readings. */
+  /** A due removal that waits, or has waited, for readings. */
   awaitedReading: table(
     {
       membershipId: bigint(),
@@ -243,7 +241,7 @@ export const removals = {
       workSince: instant().nullable(),
       /** The same for lists of active contracts. */
       listsSince: instant().nullable(),
-      /** When the work was reported, or when nothing waits for the report any more. */
+      /** When the work was reported, or the report was given up. */
       reportedAt: instant().nullable(),
       /** When to try the report again after a failure. */
       reportAfter: instant().nullable(),

@@ -23,10 +23,10 @@ export const messages = {
       noticeId: bigint().references('notice'),
       channel: text(),
       state: text<DispatchState>().default('waiting'),
-      /** Identifies the message that contains it, alone or with others. Set at the first attempt. */
+      /** Identifies the message that it is part of. Set at the first attempt. */
       messageId: text().nullable(),
       attempts: integer().default(0),
-      /** When to try (again), or until when it is claimed; null when it is settled. */
+      /** When to try (again), or the end of its lease; null once it is settled. */
       nextAttemptAt: instant('lease').nullable(),
       leaseToken: text().nullable(),
       failure: text().nullable(),
@@ -50,9 +50,9 @@ export const messages = {
       kind: text(),
       /** The digest of the kind and the subject. */
       digest: text(),
-      /** JSON: what is observed together, as ids in the order that the kind names. */
+      /** JSON: the ids of what is observed together, in the order of the kind. */
       scope: text(),
-      /** JSON of `AlertSubject`: the ids that identify what it is about. */
+      /** JSON of `AlertSubject`. */
       subject: text(),
       /** JSON: all ids and names of its notice, masked. */
       about: text(),
@@ -60,13 +60,13 @@ export const messages = {
       raisedAt: instant(),
       /** When the trouble was last found. */
       seenAt: instant(),
-      /** Whether it was announced since it was raised. */
+      /** Whether a notice has announced it since it was raised. */
       isAnnounced: flag().default(false),
       /** The count when it was last announced; null if it counts nothing. */
       count: integer().nullable(),
-      /** When it was last announced, also before it was last over. */
+      /** When it was last announced, even if it was over since. */
       announcedAt: instant().nullable(),
-      /** Null while it stands. */
+      /** Null until it is over. */
       overAt: instant().nullable(),
     },
     {
@@ -78,30 +78,30 @@ export const messages = {
     },
   ),
 
-  /** The guidelines of a project, as Gangway wrote them last, and what the last look found. */
+  /** The guidelines that Gangway last wrote to a project, and what the last look found. */
   guideline: table(
     {
       tool: text(),
       project: text(),
-      /** The install by whose job it was looked at last. */
+      /** The install for whose job Gangway last looked. */
       install: text(),
-      /** The manual that was written last, or is being written; null if none was. */
+      /** The manual that was written last or is being written; null if there is none. */
       manualId: text().nullable(),
       publicationNumber: integer().nullable(),
       /** The digest of the text that was sent. */
       sentDigest: text().nullable(),
-      /** The digest of its letters and digits alone, which stay when a tool cleans a text. */
+      /** The digest of its letters and digits, which a tool that cleans the text keeps. */
       wordsDigest: text().nullable(),
-      /** The digest of what was there before a call whose outcome is not known; null if no such call was made. */
+      /** The digest of the text before a call with an unknown outcome; null if there is no such call. */
       beforeDigest: text().nullable(),
-      /** The digest of what the tool gave back after the last call; null until that is known. */
+      /** The digest of what the tool shows after the last call; null if unknown. */
       heldDigest: text().nullable(),
       writtenAt: instant().nullable(),
       lookedAt: instant(),
       state: text<GuidelineState>(),
       /** Since when it is in this state. */
       since: instant(),
-      /** Why it is in this state, for operators; null if there is nothing to say. */
+      /** Why it is in this state, for operators; null if the state says everything. */
       says: text().nullable(),
       /** How many looks in a row had no answer. */
       failures: integer(),

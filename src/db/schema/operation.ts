@@ -19,14 +19,17 @@ export const operation = {
     { key: ['name'] },
   ),
 
-  /** A process that receives and provisions, as another process sees it. */
+  /** A process that receives and provisions. */
   instance: table(
     {
       id: text(),
+      /** The name of its machine, and the number of its process. */
       name: text(),
       version: text(),
       startedAt: instant(),
+      /** The last heartbeat, by the clock of the database. */
       beatAt: instant(),
+      /** Null if it runs, or has stopped without a clean shutdown. */
       stoppedAt: instant().nullable(),
     },
     { key: ['id'] },
@@ -40,9 +43,9 @@ export const operation = {
       actor: text(),
       action: text(),
       subject: text(),
-      /** From where: `command line`, or `console` and an address. */
+      /** Where the operator acted: `command line`, or `console` and an address. */
       origin: text().default('command line'),
-      /** What the act changed, before and after, as text; null if the subject says everything. */
+      /** What the act changed, as text; null if the subject says everything. */
       before: text().nullable(),
       after: text().nullable(),
     },
@@ -53,7 +56,7 @@ export const operation = {
     },
   ),
 
-  /** The answer to an act by the API. */
+  /** The API's answer to an act, so that a repeat of the request gets the same answer. */
   keptAnswer: table(
     {
       id: counter(),
@@ -69,18 +72,16 @@ export const operation = {
       },
     },
   ),
-};
 
-export const jobs = {
   /** Work that is due at some time. */
   job: table(
     {
       kind: text(),
       key: text(),
-      /** The install whose turn it takes; empty where it is of no install. */
+      /** The install whose turn it takes; empty for a job of no install. */
       install: text(),
       dueAt: instant(),
-      /** How often it was asked for since a run of it began. */
+      /** How often it was requested since its last run began. */
       asks: integer().default(0),
       leaseToken: text().nullable(),
       leasedUntil: instant('lease').nullable(),
@@ -88,7 +89,7 @@ export const jobs = {
       attempts: integer().default(0),
       failure: text().nullable(),
       failingSince: instant().nullable(),
-      /** Whether the other jobs of its kind and install wait until it has succeeded. */
+      /** Whether the other jobs of its kind and install wait until it succeeds. */
       holdsOthers: flag().default(false),
     },
     {

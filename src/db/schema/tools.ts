@@ -24,7 +24,7 @@ export const tools = {
     { key: ['tool'] },
   ),
 
-  /** A tool that fails its check and is therefore left alone. Every process can see this. */
+  /** A tool that fails its check, so that every process leaves it alone. */
   toolTrouble: table(
     {
       tool: text(),
@@ -36,7 +36,7 @@ export const tools = {
     { key: ['tool'] },
   ),
 
-  /** Written before a call that changes a tool, so that the purpose of the call is known after a crash. */
+  /** A call that is about to change a tool, written first so that its purpose is known after a crash. */
   intent: table(
     {
       id: counter(),
@@ -46,7 +46,7 @@ export const tools = {
       /** Whether the look before the call found the member. */
       wasFound: flag(),
       createdAt: instant(),
-      /** The generated password of the login that the call makes; null when the call is settled. */
+      /** The generated password of the login that the call makes; null once the call is settled. */
       credential: sealed(credentialContext).nullable(),
     },
     {
@@ -56,7 +56,7 @@ export const tools = {
     },
   ),
 
-  /** What was done in a tool, and its outcome. It never contains bodies or addresses. */
+  /** What was done in a tool, and its outcome, without bodies and addresses. */
   receipt: table(
     {
       id: counter(),
@@ -67,7 +67,7 @@ export const tools = {
       toolStatus: integer().nullable(),
       message: text().nullable(),
       createdAt: instant(),
-      /** Milliseconds from when this was first wanted until now; null if it is not done yet, or was done before. */
+      /** Milliseconds from when this was first wanted; null if it is not done yet, or was done before. */
       metAfterMs: bigint().nullable(),
     },
     {
@@ -83,15 +83,15 @@ export const tools = {
     {
       membershipId: bigint(),
       kind: text<InvitationKind>(),
-      /** Null after it was delivered. */
+      /** Null once it is delivered. */
       content: sealed(invitationContext).nullable(),
       createdAt: instant('kept'),
       expiresAt: instant('kept').nullable(),
       deliveredAt: instant().nullable(),
       deliveredBy: text<DeliveredBy>().nullable(),
-      /** Whether a new invitation is to be made. */
+      /** Whether a new invitation is wanted. */
       isRenewalWanted: flag().default(false),
-      /** Attempts to mail it. */
+      /** How often mailing it was tried. */
       attempts: integer().default(0),
       nextAttemptAt: instant('lease').nullable(),
       failure: text().nullable(),
@@ -109,7 +109,7 @@ export const tools = {
   mailed: table(
     {
       membershipId: bigint(),
-      /** Identifies the invitation among those of the membership. */
+      /** Tells the invitations of a membership apart. */
       invitedAt: instant('kept'),
       install: text(),
       addressDigest: text(),
@@ -132,7 +132,7 @@ export const tools = {
       requests: integer(),
       /** When it was last reset. */
       resetAt: instant().nullable(),
-      /** Null when there is nothing to do. */
+      /** Null if no reset is due. */
       nextAttemptAt: instant().nullable(),
       attempts: integer().default(0),
     },
@@ -143,12 +143,12 @@ export const tools = {
     {
       tool: text(),
       groupId: text(),
-      /** By whose reading it was listed. */
+      /** The install in whose reading it was listed. */
       install: text(),
       listedAt: instant(),
       /** How many members the tool listed. */
       listed: integer(),
-      /** How many findings were not kept, because there were too many. */
+      /** How many findings were too many to keep. */
       unkept: integer(),
     },
     { key: ['tool', 'groupId'] },
@@ -162,13 +162,13 @@ export const tools = {
       tool: text(),
       groupId: text(),
       kind: text(),
-      /** Null for an account that belongs to no known trainer. */
+      /** Null for the account of no known trainer. */
       membershipId: bigint().nullable(),
-      /** When the first listing began that has shown it without a break since. */
+      /** When the first of the listings that show it without a break began. */
       since: instant(),
-      /** The account as the tool shows it, as sealed JSON; null where there is a membership. */
+      /** The account as the tool shows it, in JSON; null if there is a membership. */
       content: sealed(driftFindingContext, { column: 'addressDigest', textOf: addressIn }).nullable(),
-      /** The digest of its address, so that it is found when a person is to be forgotten. */
+      /** The digest of its address, by which it is found when a person is forgotten. */
       addressDigest: text().nullable(),
     },
     {

@@ -2,8 +2,8 @@ import type { Day, HeldReason, LedgerState } from '../../domain/usage.ts';
 import { bigint, counter, flag, instant, integer, table, text } from '../columns.ts';
 
 /**
- * `writing` does not count yet. `counted` counts, field by field, unless a later import has the same day. `undone` does
- * not count any more.
+ * `writing` does not count yet. `counted` counts, field by field, unless a later import has the same day. `undone` no
+ * longer counts.
  */
 export type ImportState = 'writing' | 'counted' | 'undone';
 
@@ -15,16 +15,16 @@ export const usage = {
       scope: text(),
       /** Why the last reading failed. */
       failure: text().nullable(),
-      /** When the last reading began, if it and the one before were refused. An operator must change something. */
+      /** When the last reading began, if it and the one before were refused, so that an operator must act. */
       refusedAt: instant().nullable(),
-      /** When the last finished reading began, and the last finished complete one. */
+      /** When the last finished reading and the last complete one began. */
       readBeganAt: instant().nullable(),
       completeBeganAt: instant().nullable(),
-      /** Since when it cannot be read although a live link needs it. */
+      /** Since when it cannot be read, although a live link needs it. */
       failingSince: instant().nullable(),
       /** Since when the tool says that there is no such scope. */
       goneSince: instant().nullable(),
-      /** What the last reading of the tool lacked, and since when. */
+      /** What the last reading lacked, and since when. */
       gap: text().nullable(),
       gapSince: instant().nullable(),
     },
@@ -48,14 +48,14 @@ export const usage = {
       scope: text(),
       memberId: text(),
       trainerId: text(),
-      /** The generation of their membership at the last reading. Another one means that a removal began since. */
+      /** The generation of their membership at the last reading. If it differs now, a removal has begun since. */
       generation: integer(),
       /**
-       * For tools that do not count by day; null for others. JSON of `Totals`, or of a list of `Standing` where the account
-       * belongs to no trainer, whose id is empty then.
+       * Null for tools that count by day. Otherwise JSON of `Totals`; of a list of `Standing` for the account of no trainer,
+       * which has an empty trainer id.
        */
       totals: text().nullable(),
-      /** Since when the tool shows less work of them than was counted; otherwise null. */
+      /** Since when the tool shows less of their work than was counted; null if it does not. */
       fallenSince: instant().nullable(),
     },
     { key: ['tool', 'scope', 'memberId'], indexes: { byTrainer: ['trainerId'] } },
@@ -68,7 +68,7 @@ export const usage = {
       memberId: text(),
       itemId: text(),
       taskId: text(),
-      /** Whether the task counts. A skipped task does not. */
+      /** False for a skipped task, which does not count. */
       isDone: flag(),
       doneDay: text<Day>(),
       doneAt: instant(),
@@ -98,9 +98,9 @@ export const usage = {
       tasks: bigint().nullable(),
       labels: bigint().nullable(),
       trainerId: text(),
-      /** Whether a removal has begun since. Then it may be raised but never lowered. */
+      /** Whether a removal has begun since. Then it may be raised and never lowered. */
       isFrozen: flag().default(false),
-      /** Whether a piece of work from before that removal was deleted or moved since. */
+      /** Whether work from before that removal was deleted or moved since. */
       isTorn: flag().default(false),
       seenAt: instant(),
     },
@@ -113,7 +113,7 @@ export const usage = {
     },
   ),
 
-  /** The usage that was reported for a trainer, by contract and day. */
+  /** The work that was reported for a trainer, by contract and day. */
   usageLedger: table(
     {
       install: text(),
@@ -131,15 +131,15 @@ export const usage = {
       state: text<LedgerState>(),
       /** Until when a request with an unknown outcome may still arrive. */
       doubtedUntil: instant('lease').nullable(),
-      /** Since when a lower total waits for an operator. */
+      /** Since when a lower total waits for an operator's decision. */
       loweringHeldAt: instant().nullable(),
-      /** When a lower total was last answered, if it has not risen again since. */
+      /** When the marketplace last took a lower total, if it has not risen again since. */
       loweredAt: instant().nullable(),
-      /** JSON of the greatest total that was answered before. */
+      /** JSON of the greatest total that the marketplace took before. */
       loweredFrom: text().nullable(),
       sentAt: instant(),
       answeredAt: instant().nullable(),
-      /** When it was sent for the last time, because it left the look-back. */
+      /** When it left the look-back and was sent for the last time. */
       closedAt: instant().nullable(),
       reportId: text(),
       requestId: text().nullable(),
@@ -158,7 +158,7 @@ export const usage = {
     },
   ),
 
-  /** What is due for a trainer, by contract and day. It follows from readings, imports, contracts and decisions. */
+  /** What is due for a trainer, by contract and day, derived from readings, imports, contracts and decisions. */
   usageDue: table(
     {
       install: text(),
@@ -171,7 +171,7 @@ export const usage = {
       timeZone: text(),
       /** Whether other work of the day is held, so that more may be due. */
       isPartial: flag(),
-      /** Whether a run still has to look at it: false once the marketplace has it for good, or an operator said so. */
+      /** Whether a run has to look at it: false once the marketplace has it for good, or an operator closed it. */
       isOpen: flag(),
     },
     {
@@ -185,14 +185,14 @@ export const usage = {
     },
   ),
 
-  /** Work that is due to no contract until an operator decides, and work that one has decided about. */
+  /** Work that is due to no contract until an operator decides, and work about which one has decided. */
   usageHeld: table(
     {
       /** A digest of the key. */
       id: text(),
-      /** Names the work. */
+      /** Identifies the work. */
       work: text(),
-      /** Empty where it may be of several installs, or of none. */
+      /** Empty if it may belong to several installs, or to none. */
       install: text(),
       trainerId: text(),
       day: text<Day>(),
@@ -203,7 +203,7 @@ export const usage = {
       tasks: bigint().nullable(),
       labels: bigint().nullable(),
       reason: text<HeldReason>(),
-      /** JSON of the keys of the contracts that it may be of. */
+      /** JSON of the keys of the contracts that it may belong to. */
       contracts: text(),
       state: text<'held' | 'discarded' | 'assigned'>(),
       /** Since when it is in this state. */
@@ -218,13 +218,13 @@ export const usage = {
     },
   ),
 
-  /** Trainers whose due work must be computed again. Nothing is sent for them before. */
+  /** A trainer whose due work must be computed again before anything is sent. */
   usageStale: table(
     {
       trainerId: text(),
       /** The first day that may have changed; empty for all. */
       fromDay: text<Day>(),
-      /** Whether days that were sent for the last time are sent once more where they change. */
+      /** Whether days that were sent for the last time are sent once more if they change. */
       reopens: flag(),
     },
     { key: ['trainerId'] },
@@ -234,10 +234,10 @@ export const usage = {
   usageDecision: table(
     {
       id: counter(),
-      /** The key of the work. */
+      /** As in `usageHeld`. */
       work: text().unique(),
       trainerId: text(),
-      /** Null if it is not reported at all. */
+      /** Null if the work is not reported. */
       install: text().nullable(),
       contractId: text().nullable(),
       /** Why it was held. */
@@ -254,9 +254,9 @@ export const usage = {
     /** The name of the file without its folder. */
     fileName: text(),
     actor: text(),
-    /** If it is still being written by then, it was given up or its process has died: it is cleared. */
+    /** If it is still `writing` at this time, its process has given up or died, and it is cleared. */
     keptUntil: instant('lease'),
-    /** When it began to count. Of two imports with the same day, the later one counts. */
+    /** When it began to count. Of two imports with the same day, the later counts. */
     countedAt: instant().nullable(),
     undoneAt: instant().nullable(),
     lines: integer().default(0),
@@ -265,7 +265,7 @@ export const usage = {
     lastDay: text().nullable(),
   }),
 
-  /** One line of a file: who, where and how much, only by ids. */
+  /** One line of a file: who, where and how much. */
   usageImportEntry: table(
     {
       importId: bigint().references('usageImport'),
