@@ -1,16 +1,16 @@
 #!/usr/bin/env node
-// First, and everything else is imported later: old versions of Node.js refuse to load what they lack.
+// This comes first, and the rest is imported later: an old Node.js would fail to load it, without saying why.
 import '../bin/check-node.js';
 
 const { enableCompileCache } = await import('node:module');
-// A short command spends most of its time on loading modules.
+// A short command spends most of its time loading modules.
 enableCompileCache();
 const { runCli } = await import('./cli/cli.ts');
 
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    // The second signal means: do not wait for a clean end.
+    // The second signal ends the process at once.
     if (stopping.signal.aborted) process.exit(1);
     stopping.abort();
   });
@@ -19,7 +19,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const { stdin, stdout, stderr } = process;
 let lost: NodeJS.ErrnoException | undefined;
 stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // The reader had enough, as `head` has.
+  // EPIPE: the reader has enough, as `head` does.
   if (error.code !== 'EPIPE') lost = error;
 });
 // A log that cannot be written stops no work.

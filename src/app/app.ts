@@ -148,11 +148,7 @@ export function createApp({
       },
     }),
   });
-  const alive = createAliveLock({
-    database: storage.database,
-    clock: leaseClock,
-    localTools: findLocalTools(adapters),
-  });
+  const alive = createAliveLock(storage.database, leaseClock, findLocalTools(adapters));
   let watch: DatabaseWatch | undefined;
   return {
     installs: registry.installs,

@@ -25,14 +25,14 @@ interface TestOptions {
   json: boolean;
 }
 
-/** `gangway adapter test`: for developers who declare or write an adapter. */
+/** `gangway adapter test`: for whoever writes an adapter. */
 export async function runAdapterTest(options: TestOptions, session: Session): Promise<Printed> {
   const { terminal } = session;
   const { file, settings, emailDomain, json } = options;
   const groups = toGroups(options.group, session);
   const subject = toSubject(options, session);
   const canaries = createCanaries(emailDomain);
-  // Nothing was tested. A script that forgot `--yes` must not take this for a success.
+  // A script that forgot `--yes` must not take this for a success.
   if (!options.yes) session.misuse(`${planOf(subject, groups, canaries, emailDomain)}; --yes does it`);
   const tool = file === undefined ? findTool(session, subject) : loadToolFile(file, settings, toQuery(session).env);
   const adapter = await loadAdapter(subject, tool);
@@ -60,7 +60,7 @@ export async function runAdapterTest(options: TestOptions, session: Session): Pr
   };
 }
 
-/** One group is enough: a tool may have no second. */
+/** One group is enough, because a tool may have no second. */
 function toGroups([one, ...more]: string[], session: Session): [string, ...string[]] {
   if (one === undefined || more.length > 1 || more.includes(one)) {
     return session.misuse('name two groups that exist, or one where there is one: --group <id> --group <another>');
@@ -77,7 +77,7 @@ function toSubject({ file, tool, settings }: TestOptions, session: Session): str
 interface Verdict {
   /** Why the test failed. */
   why?: string;
-  /** How many memberships of made-up people could not be undone. */
+  /** How many memberships of made-up people could not be removed. */
   leftBehind: number;
 }
 
@@ -121,7 +121,7 @@ function planOf(subject: string, groups: readonly string[], { prefix }: Canaries
   return `this would add people named ${prefix}-…@${emailDomain} to the groups ${names} by ${subject}, and remove them again`;
 }
 
-/** A reason may quote the tool, and so contain addresses. */
+/** A reason may quote the tool, with addresses. */
 function toShown(result: ConformanceResult): ConformanceResult {
   if (result.reason === undefined) return result;
   return { ...result, reason: stripControl(maskText(result.reason)).slice(0, 500) };
@@ -131,7 +131,7 @@ function toLine({ name, outcome, reason }: ConformanceResult): string {
   return `${outcome.padEnd(7)}  ${name}${reason === undefined ? '' : `\n           ${reason}`}`;
 }
 
-/** `gangway adapter new`: an adapter to start from, with a test of it. */
+/** `gangway adapter new`: an adapter to start from, with a test. */
 export function runAdapterNew({ file }: { file: string }): Printed {
   const name = path.basename(file, '.ts');
   const files = { adapter: file, test: path.join(path.dirname(file), `${name}.test.ts`) };
@@ -148,7 +148,7 @@ export function runAdapterNew({ file }: { file: string }): Printed {
   };
 }
 
-/** In a checkout, the template runs as it is. Elsewhere Gangway is a package. */
+/** The template runs as it is in a checkout. Elsewhere Gangway is a package. */
 function toText(template: string, name: string): string {
   return readFileSync(new URL(`template/${template}`, import.meta.url), 'utf8')
     .replaceAll(/'\.\.\/\.\.\/adapters\/(\w+)\.ts'/g, "'gangway/$1'")

@@ -3,9 +3,7 @@ import { Writable } from 'node:stream';
 import { AppError } from '../domain/errors.ts';
 import type { Terminal } from './session.ts';
 
-/** Questions to the person at the terminal. They go to stderr: stdout is data. */
-
-/** Reads one line without showing what is typed. A line from a pipe is read too. */
+/** Reads one line, also from a pipe, without showing what is typed. Questions go to stderr, because stdout is data. */
 export async function askSecret(terminal: Terminal, question: string): Promise<string> {
   const { stdin, stderr, signal } = terminal;
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -37,7 +35,7 @@ export async function askTyped({ stdin, stderr, signal }: Terminal, question: st
   }
 }
 
-/** @returns the index of the picked choice; undefined where stdin is no terminal */
+/** @returns the index of the choice; undefined if stdin is no terminal */
 export async function choose(
   terminal: Terminal,
   question: string,

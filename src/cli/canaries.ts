@@ -2,18 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type { Adapter, Person } from '../adapters/adapter.ts';
 import { createPassword } from '../tools/accounts.ts';
 
-/** Made-up people, for trying a tool. All of one run have the same prefix. */
-export interface Canaries {
-  /** How their ids and addresses begin. */
-  prefix: string;
-  person(index: number): Person;
-  /** Removes the canaries that are still in these groups. @returns how many could not be removed */
-  sweep(adapter: Adapter, groups: readonly string[]): Promise<number>;
-}
-
 const sweepTimeoutMs = 15_000;
 
-export function createCanaries(emailDomain: string): Canaries {
+export type Canaries = ReturnType<typeof createCanaries>;
+
+/** Made-up people, for trying a tool. */
+export function createCanaries(emailDomain: string) {
   const prefix = `gangway-canary-${randomBytes(4).toString('hex')}`;
   const newPassword = createPassword();
   const used = new Set<number>();
@@ -39,9 +33,11 @@ export function createCanaries(emailDomain: string): Canaries {
   }
 
   return {
+    /** The beginning of their ids and addresses. */
     prefix,
     person,
-    async sweep(adapter, groups) {
+    /** Removes those who are still in these groups. @returns how many could not be removed */
+    async sweep(adapter: Adapter, groups: readonly string[]): Promise<number> {
       let left = 0;
       for (const index of [...used]) {
         for (const group of groups) {

@@ -25,10 +25,7 @@ import { type CreateCommand, defineCommand, Ending } from './define-command.ts';
 import { oneOf } from './options.ts';
 import { printError, type Terminal } from './session.ts';
 
-/**
- * The command line. stdout is data, stderr is for people and logs; every command ends with a status
- * that a script can rely on: 0 done, 1 failed, 64 used wrongly, and what its help says.
- */
+/** The status of a command that was used wrongly. Others are 0 (done), 1 (failed), and what the help of a command says. */
 const usageError = 64;
 
 const versionText = `gangway ${version} (${commit === null ? '' : `commit ${commit}, `}schema ${schema})`;
@@ -54,7 +51,7 @@ fish, in ~/.config/fish/config.fish:   gangway completion fish | source`,
   local: 'it asks nobody',
 });
 
-/** All commands, in the order of the help. A word is a noun of operations. */
+/** All commands, in the order of the help. A text is a noun of operations. */
 const groups: Readonly<Record<string, readonly (CreateCommand | string)[]>> = {
   'Start here': [initCommand, connectCommand, startCommand, tryCommand, 'status', openCommand, doctorCommand],
   People: ['members', 'access', 'explain', 'plans', 'drift', 'retire', 'forget'],
@@ -74,7 +71,7 @@ const examples = `Examples:
   $ gangway plans approve 3            let the removals of plan 3 go ahead
   $ gangway members --output csv       export a list`;
 
-/** Commands of a noun that are no operations, as they work on this machine. */
+/** Commands of a noun that are no operations, because they work on this machine. */
 const beside: Readonly<Record<string, readonly CreateCommand[]>> = {
   contracts: [endAtMarketplaceCommand],
   usage: [importCommand, templateCommand],
@@ -102,7 +99,7 @@ function asksForJson(argv: readonly string[]): boolean {
   return /(^| )(--json|--output[ =]json)( |$)/.test(argv.join(' '));
 }
 
-/** @param words of the command line; only the nouns among them are loaded. By default all are */
+/** @param words of the command line, of which the nouns are loaded; by default all nouns are */
 export async function createProgram(terminal: Terminal, words = Object.keys(nouns)): Promise<Command> {
   const program = new Command('gangway')
     .description('Keeps the members of an annotation tool equal to the people with an active contract.')
@@ -144,7 +141,7 @@ async function createOne(command: CreateCommand | string, terminal: Terminal, wo
   return await createNounCommand(command, noun, terminal, beside[command]);
 }
 
-/** A mistyped subcommand would be an argument too many where the group does something without a subcommand. */
+/** A group that works without a subcommand would take a mistyped one for an argument. */
 function refuseUnknown(group: Command): void {
   const refuse = () => {
     const [word = '-'] = group.args;

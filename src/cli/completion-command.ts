@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Printed } from './define-command.ts';
 import { defaultVerbs } from './operation-commands.ts';
 
-/** What can be typed after a part of a command line, such as ` plans approve`. */
+/** What can follow a part of a command line, such as ` plans approve`. */
 interface Place {
   path: string;
   offers: Offer[];
@@ -12,7 +12,7 @@ type Offer = [word: string, description: string];
 
 type Shell = 'bash' | 'zsh' | 'fish';
 
-/** `gangway completion`: a script that knows the commands of this version, and asks no program while one types. */
+/** `gangway completion`: a script with the commands of this version, which runs no program while one types. */
 export function runCompletion({ shell }: { shell: Shell }, program: Command): Printed {
   const script = scripts[shell](placesOf(program, '', []));
   return { data: { shell, script }, text: () => script };
@@ -36,7 +36,7 @@ function optionsOf(command: Command): Offer[] {
   return help.visibleOptions(command).map((option) => [option.long ?? option.flags, help.optionDescription(option)]);
 }
 
-/** The same walk in each language: the words that name a command lead to a place. */
+/** The same steps in each language: the words that name a command lead to a place. */
 const scripts: Record<Shell, (places: Place[]) => string> = {
   bash: (places) => `# In ~/.bashrc: source <(gangway completion bash)
 _gangway() {
@@ -98,7 +98,7 @@ function toZsh([word, description]: Offer): string {
   return quote(`${word.replaceAll(':', '\\:')}:${description}`);
 }
 
-/** All three shells read this as the text itself. */
+/** All three shells read this as the text. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -30,13 +30,13 @@ interface ConnectOptions {
 
 interface Connected extends Reconciled, Established {}
 
-/** `gangway connect`: from the token of a customer, or of an employer's own account, to a working installation. */
+/** `gangway connect`: from the token of a customer, or of an employer's own account, to people in the tool. */
 export async function runConnect(options: ConnectOptions, session: ServicesSession): Promise<Printed> {
   const wish = await toWish(options, session);
   return printConnected(await connectAs(wish, options, session));
 }
 
-/** The same with `--remote`. A token that is not given here is the one that the instance has. */
+/** The same with `--remote`. By default, the instance uses the token that it has. */
 export async function askConnect(options: ConnectOptions, remote: RemoteSession): Promise<Printed> {
   const { install, tokenFile, tool, projects, yes: relink, move, acceptOrphans, acceptOtherCustomer } = options;
   const { terminal } = remote;
@@ -55,7 +55,7 @@ export async function askConnect(options: ConnectOptions, remote: RemoteSession)
 /** The longest that the API waits. */
 const mostWaitSeconds = 100;
 
-/** Undefined if stdin is no terminal, or nothing is typed. */
+/** @returns undefined if stdin is no terminal, or if nothing is typed */
 async function askToken({ terminal }: RemoteSession, name: string): Promise<string | undefined> {
   if (terminal.stdin.isTTY !== true) return undefined;
   const typed = await askSecret(terminal, `${name} (nothing keeps the one it has): `);
@@ -86,19 +86,19 @@ async function toWish(options: ConnectOptions, session: ServicesSession): Promis
   return { ...wish, token: handed ?? (await findToken(terminal, wish, stored?.token)) };
 }
 
-/** The kind of account and its jobs, as they are written on the line. */
+/** The kind of account and its jobs, from the command line. */
 function toAccount({ employer, job }: Pick<ConnectOptions, 'employer' | 'job'>) {
   const source: SourceKind | undefined = employer ? 'employer' : undefined;
   return { source, jobs: toWantedJobs(job) };
 }
 
-/** What the token is called in a question. */
+/** The name of the token in a question. */
 function toTokenName(source: SourceKind | undefined, install: string): string {
   const kind = { platform: 'Platform token', employer: 'Personal token' };
   return `${source === undefined ? 'Token' : kind[source]} of ${install}`;
 }
 
-/** From the file, else from the variable or its `_FILE`; undefined without either. */
+/** From the file, else from the variable or its `_FILE`. */
 function readToken(file: string | undefined, line: EnvironmentLine): string | undefined {
   const cwd = process.cwd();
   const text =
@@ -123,7 +123,7 @@ async function findToken(
   );
 }
 
-/** It is reconciled here and now, as there may be no running bridge. */
+/** Reconciles it here, because no instance may be running. */
 async function connectAs(
   wish: Connecting,
   { yes, move, wait }: ConnectOptions,

@@ -9,7 +9,7 @@ import { backUp } from '../db/sqlite-file.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Progress, type RotatedKey, rotateKey } from '../keys/rotate-key-store.ts';
 import { createSecretBox } from '../keys/secret-box.ts';
-import { findKey, keyFileOf } from '../keys/secret-key.ts';
+import { findKey, keyFileOf, loadNextKey, promoteNextKey } from '../keys/secret-key.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Printed } from './define-command.ts';
 import { type Session, type StorageSession, withProgress } from './session.ts';
@@ -25,7 +25,7 @@ export async function runBackup({ file }: { file: string }, { storage }: Storage
   };
 }
 
-/** `gangway migrate`: every start does this first. As a command it can be a step of its own. */
+/** `gangway migrate`: what every start does first, as a step of its own. */
 export async function runMigrate(_given: object, session: Session): Promise<Printed> {
   const migrated = await withStorage(session, { mayBeFirst: true }, async ({ storage }) => storage.migrated);
   return {
@@ -35,14 +35,14 @@ export async function runMigrate(_given: object, session: Session): Promise<Prin
   };
 }
 
-/** `gangway key`: shows the fingerprint of the key that everything is sealed with, and replaces the key. */
-
+/** `gangway key show`: the fingerprint of the key that everything is sealed with. */
 export async function runKeyShow(_given: object, session: Session): Promise<Printed> {
   const loaded = loadCommandConfig(session, []);
   const { fingerprint } = createSecretBox(findKey(loaded.config.database.url, loaded.secretKey));
   return { data: { fingerprint }, text: () => fingerprint };
 }
 
+/** `gangway key rotate` */
 export async function runKeyRotate(_given: object, session: Session): Promise<Printed> {
   const { terminal } = session;
   const loaded = loadCommandConfig(session, []);
@@ -50,7 +50,7 @@ export async function runKeyRotate(_given: object, session: Session): Promise<Pr
   const { oldKey, newKey, promote } = findKeys(loaded);
   const database = openDatabase(loaded.config.database.url);
   const clock = createDatabaseClock(database, systemClock);
-  const alive = createAliveLock({ database, clock, localTools: [] });
+  const alive = createAliveLock(database, clock, []);
   try {
     const isAlone = alive.holdAlone();
     await migrate(database);
@@ -83,7 +83,8 @@ function findKeys(loaded: LoadedConfig): Keys {
   if (secretKey === undefined) {
     const oldKey = findKey(url, undefined);
     const file = keyFileOf(url);
-    return { oldKey, newKey: file?.loadNext() ?? oldKey, promote: () => file?.promoteNext() };
+    if (file === undefined) return { oldKey, newKey: oldKey, promote: () => undefined };
+    return { oldKey, newKey: loadNextKey(file), promote: () => promoteNextKey(file) };
   }
   if (previousSecretKey === undefined) {
     throw new AppError(

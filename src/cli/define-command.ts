@@ -3,12 +3,6 @@ import { withoutMilliseconds } from '../operations/text-table.ts';
 import type { Input, Inputs, ValuesOf } from './options.ts';
 import { printError, type RemoteSession, type Session, type Sessions, type Terminal } from './session.ts';
 
-/**
- * Commands as data: what each is called, takes, opens and prints. What a command runs is imported when
- * it runs, so that the declarations of all commands load nothing else. `gangway links` is declared as
- * `linksCommand`, and `gangway links add` runs `runLinksAdd`.
- */
-
 type None = Record<never, never>;
 
 export type CreateCommand = (terminal: Terminal) => Command;
@@ -20,13 +14,12 @@ export type Given<Arguments extends Inputs, Options extends Inputs> = ValuesOf<A
 /** 1: something failed; 2: something is to be done; 3: something waits for a decision. */
 export type ExitStatus = 0 | 1 | 2 | 3;
 
-/** What a command prints when it ends. */
 export interface Printed {
-  /** One object, for machines. */
+  /** One object, for `--json`. */
   data: unknown;
-  /** For people; if it is missing, nothing is printed for them. */
+  /** For people. */
   text?: () => string;
-  /** Printed on stderr, each on a line of its own. */
+  /** Each a line on stderr. */
   problems?: readonly string[];
   status?: ExitStatus;
 }
@@ -38,12 +31,12 @@ type CommandDeclaration<Arguments extends Inputs, Options extends Inputs, Opens 
 > &
   (
     | {
-        /** Imports what asks a running instance instead, for `--remote`. */
+        /** Imports the function that asks a running instance, for `--remote`. */
         remote(): Promise<(given: Given<Arguments, Options>, session: RemoteSession) => Promise<Printed | undefined>>;
         local?: never;
       }
     | {
-        /** Why no running instance can be asked instead. */
+        /** Why there is no `--remote`. */
         local: string;
         remote?: never;
       }
@@ -55,18 +48,18 @@ interface Declared<Arguments extends Inputs, Options extends Inputs, Opens exten
   /** In the order of the command line. */
   arguments?: Arguments;
   options?: Options;
-  /** What `--json` does; by default it prints one JSON object instead of text. */
+  /** What `--json` does, if it does not print one JSON object instead of text. */
   json?: string;
   /** Printed at the end of the help. */
   notes?: string;
   subcommands?: readonly CreateCommand[];
-  /** What is open while it runs; nothing by default. */
+  /** What is open while it runs. */
   opens?: Opens;
-  /** The parts of the configuration whose secrets it uses, such as `tools`; by default only those of the database. */
+  /** The parts of the configuration whose secrets it uses, such as `tools`, besides the database. */
   uses?(given: Given<Arguments, Options>): readonly string[];
-  /** @returns why the given values do not fit together; false or undefined if they do */
+  /** @returns why the values do not go together; false or undefined if they do */
   misuse?(given: Given<Arguments, Options>): string | false | undefined;
-  /** Imports the function that the command runs. */
+  /** Imports the function that the command runs, so that declaring all commands loads nothing else. */
   run(): Promise<
     (given: Given<Arguments, Options>, session: Sessions[Opens]) => Printed | undefined | Promise<Printed | undefined>
   >;
@@ -127,7 +120,7 @@ export function defineGroup(name: string, description: string, commands: readonl
   };
 }
 
-/** Thrown after a command has printed everything, to end with its own status. */
+/** Thrown after a command has printed everything, to end with its status. */
 export class Ending extends Error {
   readonly status: ExitStatus;
 
@@ -147,7 +140,7 @@ function toOption(key: string, { term, description, ...input }: Input<unknown>):
   return withValue(new Option(term === undefined ? `--${name}` : `--${name} ${term}`, description), input);
 }
 
-/** As the command line writes the name of an argument or an option: `dryRun` is `dry-run`. */
+/** The name of an argument or an option on the command line: `dryRun` is `dry-run`. */
 export function toKebab(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
@@ -162,7 +155,7 @@ function withValue<Declared extends Argument | Option>(
   return declared;
 }
 
-/** If a parent command has the same option, commander gives the value to the parent. */
+/** Commander gives the value to a parent command that has the same option. */
 function readGiven(command: Command, declared: { arguments?: Inputs; options?: Inputs }): Record<string, unknown> {
   const values: Record<string, unknown> = command.optsWithGlobals();
   const names = Object.keys(declared.arguments ?? {});

@@ -31,7 +31,7 @@ interface DoctorOptions {
   emailDomain: string;
 }
 
-/** `gangway doctor`: looks at everything, changes nothing, and says what to do. */
+/** `gangway doctor`: checks everything, changes nothing, and says what to do. */
 export async function runDoctor(options: DoctorOptions, session: Session): Promise<Printed> {
   return printChecks(await runChecks(options, session));
 }
@@ -81,7 +81,7 @@ async function checkAll(
   const { adapters } = subject;
   const { config, warnings } = subject.loaded;
   const configuration = checkConfiguration(config, warnings);
-  // Without the right key, the results of further checks would be wrong.
+  // Without the right key, further checks would be wrong.
   if (stored.isShut) return [...configuration, ...stored.checks];
   const sources = stored.sources ?? openSources(config);
   return [
@@ -107,17 +107,17 @@ async function rehearseIn(
 
 interface Stored {
   checks: Check[];
-  /** It stays open, because the API client of an install looks up in it which customer the token belongs to. */
+  /** It stays open, because the API client of an install looks up the customer of its token there. */
   database?: Database | undefined;
-  /** The database with its key; undefined if the installs in it could not be read. */
+  /** Undefined if the installs in it could not be read. */
   storage?: Storage;
-  /** Whether no key opens what is sealed in it. */
+  /** Whether the key does not open it. */
   isShut?: true;
-  /** The API clients of all installs, connected ones too; undefined if they could not be read. */
+  /** The API clients of all installs; undefined if they could not be read. */
   sources?: InstallRegistry['sources'];
 }
 
-/** Looks at the database without creating, migrating or writing, as other commands would. */
+/** Checks the database, and does not create, migrate or write it, as other commands do. */
 async function checkStorage(subject: Subject): Promise<Stored> {
   const { config } = subject.loaded;
   const { url } = config.database;
@@ -160,7 +160,7 @@ async function checkOpened(database: Database, subject: Subject): Promise<Stored
   try {
     await registry.load();
   } catch (error) {
-    // Orphans are not looked for: the members of an install that could not be loaded would be among them.
+    // Orphans are not listed, because the members of an install that could not be loaded would be among them.
     const isTwice = toAppError(error).code === 'conflict';
     const action = isTwice ? 'Let only one of the two have each install' : restoring;
     const checks = [answers, key, failure('installs', error, action)];
@@ -219,7 +219,7 @@ export async function rehearse(
   }
 }
 
-/** @returns whether the person was a member: a tool with one shared invitation does not list them */
+/** @returns whether the person was a member. A tool with one shared invitation does not list people. */
 async function addAndRemove(adapter: Adapter, group: string, person: Person, signal: AbortSignal): Promise<boolean> {
   const member = await adapter.addMember(group, person, signal);
   if (member.isUnlisted === true) return false;
@@ -229,7 +229,7 @@ async function addAndRemove(adapter: Adapter, group: string, person: Person, sig
   return true;
 }
 
-/** Tools may need a moment to show what they did. */
+/** A tool may need a moment to show a change. */
 async function expectFound(
   adapter: Adapter,
   group: string,

@@ -12,7 +12,7 @@ interface ContractEnd {
   contract: string;
   install: string | undefined;
   confirm: string | undefined;
-  /** Not to wait for the decision. */
+  /** Whether to leave before the decision. */
   leave: boolean;
 }
 
@@ -29,7 +29,7 @@ export async function runContractsEndAtMarketplace(named: ContractEnd, session: 
   return printEnded(await endAtMarketplace({ ...storage, sources }, decidedBy(), named, options, terminal.signal));
 }
 
-/** Its id must be typed, because the end cannot be taken back. */
+/** The id must be typed, because the end cannot be taken back. */
 async function confirmEnd(
   terminal: Terminal,
   { install, contractId, title }: ContractEvidence,

@@ -41,7 +41,7 @@ export async function runInit(options: InitOptions, session: Session): Promise<P
   const offboarding = removal?.offboarding;
   const initial = initialConfig({ adapter, offboarding, install, publicUrl, marketplaceUrl, isEmployer });
   writeFile(schema, toJson(configJsonSchema()), 0o644);
-  // People who sign in by the one that is there go on.
+  // People go on signing in with an existing token.
   if (!existsSync(consoleToken)) writeFile(consoleToken, `${randomBytes(32).toString('base64url')}\n`, 0o600);
   writeFile(config, toJson(initial.document), 0o600);
   const variables = initial.variables.map(({ name }) => name);
@@ -51,7 +51,7 @@ export async function runInit(options: InitOptions, session: Session): Promise<P
   };
 }
 
-/** Whether it can be used as it is; a file may be written later. */
+/** Whether the adapter can be used. A file may be written later. */
 function isAdapterThere(adapter: string, folder: string): boolean {
   if (builtInAdapters.includes(adapter)) return true;
   if (/^\.{0,2}\//.test(adapter)) return existsSync(path.resolve(folder, adapter));
@@ -69,7 +69,6 @@ function isPackage(name: string): boolean {
   }
 }
 
-/** What the operator was asked. */
 interface Choices {
   removal: Removal | undefined;
   isThere: boolean;
@@ -82,7 +81,7 @@ interface Removal {
   isChosen: boolean;
 }
 
-/** @returns undefined if it is not known */
+/** @returns undefined if nobody answers */
 async function chooseEmployer({ employer, install }: InitOptions, { terminal }: Session): Promise<boolean | undefined> {
   if (employer || install !== undefined) return employer;
   const picked = await choose(terminal, 'Who hires the trainers?', [
@@ -92,7 +91,7 @@ async function chooseEmployer({ employer, install }: InitOptions, { terminal }: 
   return picked === undefined ? undefined : picked === 1;
 }
 
-/** By default nobody who was removed can get in. */
+/** By default, a removal locks people out. */
 async function chooseOffboarding(
   { tool, offboarding: named }: InitOptions,
   { terminal, misuse }: Session,
@@ -119,7 +118,7 @@ function toJson(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** Writes a draft and renames it: no reader sees half a file, or the mode of an older one. */
+/** Writes a draft and renames it, so that nobody reads half a file, and an older file does not keep its mode. */
 function writeFile(file: string, text: string, mode: number): void {
   const draft = `${file}.${process.pid}.tmp`;
   try {

@@ -6,7 +6,7 @@ import type { Printed } from './define-command.ts';
 import type { Session } from './session.ts';
 import { loadCommandConfig, toQuery } from './with-storage.ts';
 
-/** `gangway open`: the console of the instance that this configuration starts. */
+/** `gangway open`: the console of an instance with this configuration. */
 export async function runOpen({ json }: { json: boolean }, session: Session): Promise<Printed> {
   const { console: listener } = loadCommandConfig(session, []).config;
   if (listener.tokens.size === 0) {
@@ -20,7 +20,7 @@ export async function runOpen({ json }: { json: boolean }, session: Session): Pr
   return { data: { url, isOpened }, text: () => url };
 }
 
-/** @returns whether there is a program that opens browsers here */
+/** @returns whether this machine has a program that opens browsers */
 async function openBrowser(url: string, env: Readonly<Record<string, string | undefined>>): Promise<boolean> {
   const hasDesktop = Boolean(env['DISPLAY'] || env['WAYLAND_DISPLAY']);
   const [program, ...args] =

@@ -5,13 +5,13 @@ import { dropTrailing } from '../lib/text.ts';
 import { isPlainBeyondLoopback } from '../lib/url.ts';
 import type { OperationName, RemoteGiven, RemoteSession, Session } from './session.ts';
 
-/** Longer than the longest act of the API may take. */
+/** Longer than the longest act of the API. */
 const timeoutMs = 150_000;
 const maxBytes = 64 * 1024 * 1024;
 
 /**
- * A session with a running instance. The token goes to the named address alone: never in plain text beyond this
- * machine, and to no address that an answer redirects to.
+ * A session with a running instance. The token goes only to the named address, never in plain text beyond this machine, and
+ * never to an address that an answer redirects to.
  */
 export function openRemote(session: Session, url: string): RemoteSession {
   const root = toRoot(session, url);
@@ -32,7 +32,7 @@ export function openRemote(session: Session, url: string): RemoteSession {
       signal: session.terminal.signal,
     });
     if (typeof body === 'object' && body !== null) return body as Answer;
-    throw new AppError('invalid', `What answers at ${root} is no Gangway`);
+    throw new AppError('invalid', `What answers at ${root} is not Gangway`);
   }
 
   return { ...session, ask };

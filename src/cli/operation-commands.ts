@@ -22,7 +22,7 @@ import { type OperationName, printError, type Session, type Terminal, withProgre
 /**
  * The command of a noun, with a subcommand for each of its operations.
  *
- * @param beside commands of the noun that are no operations, as they work on this machine
+ * @param beside commands of the noun that are no operations, because they work on this machine
  */
 export async function createNounCommand(
   name: string,
@@ -43,7 +43,7 @@ export async function createNounCommand(
   return command;
 }
 
-/** The verb of a noun where none is named. */
+/** The verbs that a noun runs if none is named. */
 export const defaultVerbs: ReadonlySet<string> = new Set(['list', 'now']);
 
 function createCommand(name: string, operation: Operation, terminal: Terminal): Command {
@@ -97,7 +97,7 @@ function optionOf(name: string): string {
   return `--${toKebab(name)}`;
 }
 
-/** What was written on the line for each field. */
+/** The text on the command line for each field. */
 function readTexts(
   command: Command,
   { args }: Operation,
@@ -116,7 +116,7 @@ function readTexts(
 
 type Texts = Record<string, string | string[]>;
 
-/** Checked before anything is opened. An install that may be left out is filled in later. */
+/** The input, checked before anything is opened. An install that may be left out is filled in later. */
 function toInput(operation: Operation, texts: Texts, session: Session): object {
   const schema = inputOfCommand(operation);
   const given = needsInstall(operation, texts) ? { ...texts, install: 'default' } : texts;
@@ -132,7 +132,7 @@ function needsInstall(operation: Operation, texts: Texts): boolean {
   return mayLeaveOutInstall(operation) && texts['install'] === undefined;
 }
 
-/** The answer; of a list with pages, as many pages as the limit takes. */
+/** The answer; for a list with pages, as many pages as the limit needs. */
 async function askAll(operation: Operation, input: object, ask: Ask): Promise<object> {
   if (!hasPages(operation)) return await ask.answer(operation, input);
   const { limit, ...rest } = input as { limit: number; cursor?: string };
@@ -172,7 +172,7 @@ function printAnswer(
   return status(answer, input);
 }
 
-/** Nothing that a stranger wrote can break a line, move the cursor or colour the terminal. */
+/** No stranger's text may break a line, move the cursor or colour the terminal. */
 function stripAll(value: unknown): unknown {
   if (typeof value === 'string') return stripControl(value);
   if (Array.isArray(value)) return value.map(stripAll);
@@ -180,7 +180,7 @@ function stripAll(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, stripAll(one)]));
 }
 
-/** The install that was named, or the only one there is. Ends the command as used wrongly where neither says which. */
+/** The named install, or the only one. Otherwise the command was used wrongly. */
 export function pickInstall(session: Session, known: readonly string[], named?: string): string {
   const [only] = known;
   if (only === undefined) return session.misuse('there is no install yet: gangway connect <name>');
@@ -190,7 +190,7 @@ export function pickInstall(session: Session, known: readonly string[], named?: 
   return session.misuse(`there is no install "${named}"; there is: ${known.join(', ')}`);
 }
 
-/** Where a command's operation runs: in this process, or at a running instance. */
+/** Runs operations, in this process or at a running instance. */
 interface Ask {
   /** @param input checked by the operation's schema */
   answer(operation: Operation, input: object): Promise<object>;

@@ -2,22 +2,20 @@ import { InvalidArgumentError } from 'commander';
 import type { TextRule } from '../config/text-rules.ts';
 import { toDurationMs } from '../lib/units.ts';
 
-/** The options and arguments of commands: how each is written, what it means and how it is read. */
-
-/** One option or argument. An option's name is its key in the command: `dryRun` is `--dry-run`. */
+/** An option or an argument. The name of an option is its key in the command: `dryRun` is `--dry-run`. */
 export interface Input<Value> {
   description: string;
-  /** How the help writes the value, such as `<file>` or `[install]`; a flag has none. */
+  /** The value in the help, such as `<file>` or `[install]`; a flag has none. */
   term?: string;
-  /** The value if nothing is given. */
+  /** The value of an option that is not written. */
   absent: Value;
   /** Whether the help names `absent` as the default. */
   isDefault?: true;
-  /** How the help writes the default. */
+  /** The default in the help, if it is not `absent`. */
   shown?: string;
-  /** The only values there are. */
+  /** The only possible values. */
   choices?: readonly Value[];
-  /** @param before what earlier values of the same option have given */
+  /** @param before the result of earlier values of the same option */
   parse?(text: string, before: Value): Value;
 }
 
@@ -40,7 +38,7 @@ export function option<Value>(term: string, description: string, parse?: Parse<V
   return { term, description, absent: undefined, ...(parse && { parse }) };
 }
 
-/** An option, or an argument in brackets, that always has a value. */
+/** An option, or an argument in brackets, with a default. */
 export function withDefault<Value extends string | number>(
   term: string,
   description: string,
@@ -79,7 +77,7 @@ export function oneOf<const Value extends string>(
   return { term, description, absent: choices[0] as Value, choices };
 }
 
-/** How long a command waits for what others do, in milliseconds. */
+/** How many milliseconds a command waits for others. */
 export function wait(description: string): Input<number> {
   return { term: '<duration>', description, absent: 60_000, isDefault: true, shown: '60s', parse: toDuration };
 }
@@ -121,7 +119,7 @@ export function toDomain(text: string): string {
   throw new InvalidArgumentError('a domain such as example.com');
 }
 
-/** The secrets that a command about one install uses, or about all where none is named. */
+/** The secrets that a command uses, about one install or about all. */
 export function usesInstall({ install }: { install: string | undefined }): string[] {
   return [install === undefined ? 'installs' : `installs.${install}`];
 }

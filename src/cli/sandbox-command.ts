@@ -72,9 +72,9 @@ function toRefusal(url: string, status: number, answer: unknown): AppError {
   return new AppError('unavailable', `What answers at ${url} is not a sandbox (HTTP ${status})`);
 }
 
-/** The options that ask a sandbox for faults: what goes wrong, how often, and where. */
-
 type FaultKind = keyof WantedFaults;
+
+/** How often a fault happens, and how long it takes. */
 interface Chance {
   probability: number;
   ms?: number;
@@ -102,7 +102,7 @@ const apiKinds = {
 
 const kinds = Object.entries({ ...deliveryKinds, ...apiKinds }) as [FaultKind, string][];
 
-/** One option for each kind of fault, and two for where and how often. */
+/** The options that ask a sandbox for faults: one for each kind, and two for where and how often. */
 export const faultOptions = {
   ...(Object.fromEntries(kinds.map(([kind, description]) => [kind, toFaultOption(kind, description)])) as Record<
     FaultKind,

@@ -6,13 +6,12 @@ import type { InstallRegistry } from '../installs/install-registry.ts';
 import { maskText } from '../lib/mask.ts';
 import { eraseLine } from '../lib/readable-log.ts';
 
-/** What a command runs with. What it opens is imported as types only, so that declaring a command loads none of it. */
-
+/** What a command runs with. Only types are imported here, so that declaring a command loads nothing. */
 export interface Session {
   terminal: Terminal;
-  /** The options of the command line that name the configuration. */
+  /** The options of the command line that every command has. */
   line: { config?: string; envFile?: string; remote?: string };
-  /** Ends the command as used wrongly: with this error, and status 64. */
+  /** Ends the command with this error and status 64. */
   misuse(error: string): never;
 }
 
@@ -22,39 +21,35 @@ export interface StorageSession extends Session {
   storage: OpenStorage;
 }
 
-/** The services of a running bridge are created too. */
+/** The services of a bridge are open too. */
 export interface ServicesSession extends StorageSession {
   services: Services;
   registry: InstallRegistry;
 }
 
-/** A running instance answers instead of the database here. */
+/** A running instance answers, instead of the database here. */
 export interface RemoteSession extends Session {
   /** @throws AppError by the answer */
   ask<Answer>(operation: OperationName, given?: RemoteGiven): Promise<Answer>;
 }
 
-/** As the document of the API writes it: `GET /plans/{plan}`. */
+/** As in the API's document: `GET /plans/{plan}`. */
 export type OperationName = `${'GET' | 'POST'} /${string}`;
 
 export interface RemoteGiven {
   params?: Readonly<Record<string, string | number>>;
-  /** What is undefined is left out. */
   query?: Readonly<Record<string, string | number | boolean | undefined>>;
   body?: object;
 }
 
-/** The session of a command, by what the command declares that it opens. */
+/** The session of a command, by what it opens. */
 export interface Sessions {
   nothing: Session;
   storage: StorageSession;
   services: ServicesSession;
 }
 
-/**
- * What a command sees of the process it runs in. stdout is data, stderr is for people; `signal` is
- * aborted when the command is asked to stop.
- */
+/** The process as a command sees it. stdout is data, stderr is for people. `signal` stops the command. */
 export interface Terminal {
   stdout: NodeJS.WritableStream;
   stderr: NodeJS.WritableStream & { isTTY?: boolean };
@@ -64,11 +59,11 @@ export interface Terminal {
 
 interface PrintedError {
   message: string;
-  /** `usage`: the command was used wrongly; `failed`: a part of the work failed, and the rest was done. */
+  /** `usage`: the command was used wrongly. `failed`: a part of the work failed. */
   code: ErrorCode | 'usage' | 'failed';
 }
 
-/** A line on stderr: with `--json`, an object. */
+/** A line on stderr; with `--json`, an object. */
 export function printError({ stderr }: Terminal, { message, code }: PrintedError, json: boolean): void {
   const error = maskText(message);
   stderr.write(json ? `${JSON.stringify({ error, code })}\n` : `gangway: ${error}\n`);
@@ -76,7 +71,7 @@ export function printError({ stderr }: Terminal, { message, code }: PrintedError
 
 const [drawEveryMs, lineEveryMs] = [100, 1000];
 
-/** Shows on stderr how far work is: a bar on a terminal, which goes away when the work ends, else a line a second. */
+/** Shows progress on stderr: on a terminal a bar until the work ends, else a line each second. */
 export async function withProgress<T>(
   { stderr }: Terminal,
   work: (onProgress: (says: string) => void) => Promise<T>,
@@ -99,7 +94,7 @@ export async function withProgress<T>(
 
 const barWidth = 20;
 
-/** Only a sentence with a total, such as "3 of 10 installs are read", has a bar. */
+/** A sentence with a total, such as "3 of 10 installs are read", has a bar. */
 function barOf(says: string): string {
   const [, done = 0, total = 0] = /\b(\d+) of (\d+)\b/.exec(says)?.map(Number) ?? [];
   if (total === 0) return '';

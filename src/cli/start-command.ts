@@ -31,7 +31,7 @@ export async function runStart(options: StartOptions, session: Session): Promise
     destination: toLogDestination(config.log.format, terminal.stderr),
   });
   for (const warning of warnings) logger.warn(warning);
-  // Log rotation sends a hang-up, which would end the process by default.
+  // Log rotation sends a hang-up, which ends a process by default.
   const noteHangUp = () => logger.info('SIGHUP ends nothing: restart for another configuration');
   process.on('SIGHUP', noteHangUp);
   try {
@@ -53,7 +53,7 @@ async function run(
   const adapters = await loadAdapters(config);
   const storage = await openConfigured(loaded);
   const keepMemory = giveMemoryBack();
-  // Only where a person reads the log. A log that is collected as JSON must not contain a link that signs in.
+  // A log that is collected must not have a link that signs in.
   const isWatched = terminal.stderr.isTTY === true && config.log.format !== 'json';
   const isSignedInBy = isWatched && [...config.console.tokens.values()].some(({ role }) => role === 'operator');
   const signInLink = isSignedInBy ? createSignInLink(systemClock) : undefined;
@@ -76,9 +76,9 @@ async function run(
       if (json) terminal.stdout.write(`${JSON.stringify(addresses)}\n`);
       if (!terminal.signal.aborted) await once(terminal.signal, 'abort');
       const { drainMs } = config.receiver;
-      logger.info({ drainMs }, 'Gangway is stopping: deliveries are to go elsewhere');
+      logger.info({ drainMs }, 'Gangway is stopping. Deliveries should go to another instance');
     } finally {
-      // Also after a failed start: a listener left open would keep the process alive.
+      // Also after a failed start, because an open listener would keep the process alive.
       await app.stop();
     }
   } finally {
@@ -108,7 +108,7 @@ function sayRunning(
   ].join('\n');
 }
 
-/** `gangway auto`: without a configuration, the tour of `gangway try`. */
+/** `gangway auto`: `gangway start`, or without a configuration `gangway try`. */
 export async function runAuto({ exit, json }: { exit: boolean; json: boolean }, session: Session) {
   const found = findConfiguration(toQuery(session));
   if (found.kind === 'none') {

@@ -22,13 +22,16 @@ import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import type { Session, Terminal } from './session.ts';
 
-/** Begins from nothing each time, in a folder that git ignores. */
+/** Empty at each start, and ignored by git. */
 const folder = path.resolve('.gangway', 'try');
 
-/** The console listens on loopback alone. */
+const demoProject = 'street-signs';
+const jobTitle = 'Street sign annotation';
+
+/** The console listens only on the loopback. */
 const alwaysSignedIn = { name: 'you', role: 'operator' } as const;
 
-export interface TryOptions {
+interface TryOptions {
   exit: boolean;
   json: boolean;
   employer: boolean;
@@ -66,7 +69,7 @@ export async function runTry({ exit, json, employer }: TryOptions, { terminal }:
       say('');
       await trial.take({ storage, rosterFile, say });
       if (json) print(JSON.stringify({ marketplaceUrl: marketplace.url, ...addresses, rosterFile }));
-      if (exit) say('\nIt went well: the trainer got in with the contract, and is out again after it.');
+      if (exit) say('It went well: the trainer got in with the contract, and is out again after it.');
       else await stay(terminal, marketplace.url, say);
     } finally {
       await app.stop();
@@ -77,46 +80,12 @@ export async function runTry({ exit, json, employer }: TryOptions, { terminal }:
   }
 }
 
-/** Who tries it: what is configured for them, how the marketplace's news come, and their tour. */
+/** What is configured for whoever tries it, how news of the marketplace arrive, and the tour. */
 interface Trial {
   settings: object;
   describeWay(receiverUrl: string): string;
+  /** @throws AppError `internal` if one of the steps did not happen */
   take(tour: Tour): Promise<void>;
-}
-
-type Started = Awaited<ReturnType<Sandbox['start']>>;
-
-async function tryCustomer(sandbox: Sandbox, { baseUrl }: Started): Promise<Trial> {
-  const port = await takeFreePort();
-  const { token, secret, jobId } = await prepareCustomer(sandbox, baseUrl, port);
-  return {
-    settings: {
-      receiver: { host: '127.0.0.1', port, publicUrl: `http://127.0.0.1:${port}`, drain: '0s' },
-      installs: { demo: { token, webhookSecrets: [secret], tool: 'roster' } },
-    },
-    describeWay: (receiverUrl) => `  receiver     ${receiverUrl}/webhooks/demo`,
-    take: (tour) => takeTour(tour, { sandbox, jobId }),
-  };
-}
-
-function tryAccount(sandbox: Sandbox, { employerBaseUrl }: Started): Trial {
-  const account = prepareAccount(sandbox, employerBaseUrl);
-  return {
-    settings: { receiver: { host: '127.0.0.1', port: 0, drain: '0s' }, ...configureAccount(account) },
-    describeWay: () => '  webhook      none: Gangway asks, and nothing has to reach this machine',
-    async take(tour) {
-      await wantFirstReading(tour.storage);
-      await takeTourOfAccount(tour, { sandbox, account });
-    },
-  };
-}
-
-async function stay(terminal: Terminal, url: string, say: (line: string) => void): Promise<void> {
-  say('');
-  say('It keeps running. In another terminal, hire a trainer and watch the roster:');
-  say(`  npm run --silent gangway -- sandbox hire --url ${url}`);
-  say('Stop it with Ctrl-C.');
-  if (!terminal.signal.aborted) await once(terminal.signal, 'abort');
 }
 
 interface Tour {
@@ -125,115 +94,64 @@ interface Tour {
   say(line: string): void;
 }
 
-/**
- * Hires a trainer and ends the contract, and shows what happens after each.
- *
- * @throws AppError `internal` if one of the steps did not happen
- */
-async function takeTour(
-  { storage, rosterFile, say }: Tour,
-  { sandbox, jobId }: { sandbox: Sandbox; jobId: string },
-): Promise<void> {
-  const { contractId, trainers } = sandbox.hire({ jobId });
-  say(`1. A trainer is hired: contract ${contractId}, ${trainers[0]?.displayName ?? ''}`);
-  say(`   delivery    ${await waitForDelivery(storage, 'contract.started')}`);
-  say(`   membership  ${await waitForMember(storage, 'active')}`);
-  say(`   roster      ${await readGroup(rosterFile)}`);
-  say('');
-  sandbox.endContract(contractId);
-  say(`2. The contract ends: ${contractId}`);
-  say(`   delivery    ${await waitForDelivery(storage, 'contract.ended')}`);
-  say(`   membership  ${await waitForMember(storage, 'removed')}`);
-  say(`   roster      ${await readGroup(rosterFile)}`);
-}
+type Started = Awaited<ReturnType<Sandbox['start']>>;
 
-/** The same for an employer's own account, where a person at the marketplace confirms the end. */
-async function takeTourOfAccount(
-  { storage, rosterFile, say }: Tour,
-  { sandbox, account }: { sandbox: Sandbox; account: TriedAccount },
-): Promise<void> {
-  const { contractId, trainers } = sandbox.hire({ jobId: account.jobId });
-  say(`1. You hire a trainer: contract ${contractId}, ${trainers[0]?.displayName ?? ''}`);
-  say(`   feed        ${await waitForDelivery(storage, 'contract.created')}`);
-  say(`   membership  ${await waitForMember(storage, 'active')}`);
-  say(`   roster      ${await readGroup(rosterFile)}`);
-  say('');
-  const approvalId = await account.askForEnd(contractId);
-  say(`2. You ask for the end of ${contractId}: the approval ${approvalId} waits for a person`);
-  say(`   roster      ${await readGroup(rosterFile)}`);
-  say('');
-  sandbox.resolveApproval(approvalId, 'confirmed');
-  say('3. A person confirms it at the marketplace');
-  say(`   feed        ${await waitForDelivery(storage, 'approval.confirmed')}`);
-  say(`   membership  ${await waitForMember(storage, 'removed')}`);
-  say(`   roster      ${await readGroup(rosterFile)}`);
-}
-
-const patienceMs = 10_000;
-
-async function waitForDelivery({ database }: Storage, type: string): Promise<string> {
-  return await waitFor(`the delivery of ${type}`, async () => {
-    const deliveries = await listDeliveries(database.kysely, { limit: 10 });
-    const { state } = deliveries.find((delivery) => delivery.eventType === type) ?? {};
-    return state === 'handled' ? `${type} received, stored and ${state}` : undefined;
-  });
-}
-
-async function waitForMember({ database }: Storage, state: MembershipState): Promise<string> {
-  return await waitFor(`a membership that is ${state}`, async () => {
-    const [member] = await listMemberships(database.kysely, { state, limit: 1 });
-    if (member === undefined) return undefined;
-    return `${member.displayName ?? member.trainerId} in ${member.groupId}: ${member.state}`;
-  });
-}
-
-async function readGroup(rosterFile: string): Promise<string> {
-  const { groups } = JSON.parse(await readFile(rosterFile, 'utf8')) as {
-    groups: Record<string, unknown>;
-  };
-  return JSON.stringify(groups[demoProject]);
-}
-
-async function waitFor(what: string, look: () => Promise<string | undefined>): Promise<string> {
-  const deadline = performance.now() + patienceMs;
-  while (performance.now() < deadline) {
-    const seen = await look();
-    if (seen !== undefined) return seen;
-    await wait(25);
-  }
-  throw new AppError('internal', `The tour waited ${patienceMs / 1000} s in vain for ${what}`);
-}
-
-interface TriedAccount {
-  token: string;
-  jobId: string;
-  /** Asks the marketplace to end a contract of which money is funded. @returns the id of the approval */
-  askForEnd(contractId: string): Promise<string>;
-}
-
-/** An employer's own account with a job. It has no webhook: nothing reaches this machine. */
-function prepareAccount(sandbox: Sandbox, employerBaseUrl: string): TriedAccount {
-  const { accountId, token } = sandbox.createAccount();
-  const { id: jobId } = sandbox.createJob({ accountId, title: 'Street sign annotation' });
-  return {
-    token,
+/** A customer who has connected the bridge: a job linked to a project, and a webhook endpoint. */
+async function tryCustomer(sandbox: Sandbox, { baseUrl }: Started): Promise<Trial> {
+  const port = await takeFreePort();
+  const { installId, token } = sandbox.createInstall();
+  const { id: jobId } = sandbox.createJob({ installId, title: jobTitle });
+  const endpoint = { url: `http://127.0.0.1:${port}/webhooks/demo`, eventTypes: platformEventTypes };
+  const { secret } = await post<{ secret: string }>(`${baseUrl}/webhook-endpoints`, token, endpoint);
+  await post(`${baseUrl}/project-links`, token, {
+    externalProjectId: demoProject,
+    externalProjectName: 'Street signs',
+    externalProjectUrl: 'https://tool.example.com/projects/street-signs',
     jobId,
-    async askForEnd(contractId) {
-      sandbox.fundMilestone(contractId);
-      const { approval } = await post<{ approval: { id: string } }>(
-        `${employerBaseUrl}/contracts/${contractId}/end`,
-        token,
-      );
-      return approval.id;
+  });
+  return {
+    settings: {
+      receiver: { host: '127.0.0.1', port, publicUrl: `http://127.0.0.1:${port}`, drain: '0s' },
+      installs: { demo: { token, webhookSecrets: [secret], tool: 'roster' } },
+    },
+    describeWay: (receiverUrl) => `  receiver     ${receiverUrl}/webhooks/demo`,
+    async take(tour) {
+      const { contractId, trainers } = sandbox.hire({ jobId });
+      tour.say(`1. A trainer is hired: contract ${contractId}, ${trainers[0]?.displayName ?? ''}`);
+      await showStep(tour, 'delivery', 'contract.started', 'active');
+      sandbox.endContract(contractId);
+      tour.say(`2. The contract ends: ${contractId}`);
+      await showStep(tour, 'delivery', 'contract.ended', 'removed');
     },
   };
 }
 
-/** What is configured for it. The feed is read each second, so that the tour is short. */
-function configureAccount({ token, jobId }: TriedAccount) {
+/** An employer's own account with a job, where a person confirms the end. It has no webhook: nothing reaches this machine. */
+function tryAccount(sandbox: Sandbox, { employerBaseUrl }: Started): Trial {
+  const { accountId, token } = sandbox.createAccount();
+  const { id: jobId } = sandbox.createJob({ accountId, title: jobTitle });
   return {
-    feed: { every: '1s' },
-    installs: { demo: { source: 'employer', token, tool: 'roster', jobs: { [jobId]: demoProject } } },
+    settings: {
+      receiver: { host: '127.0.0.1', port: 0, drain: '0s' },
+      // The tour is short, so the feed is read each second.
+      feed: { every: '1s' },
+      installs: { demo: { source: 'employer', token, tool: 'roster', jobs: { [jobId]: demoProject } } },
+    },
+    describeWay: () => '  webhook      none: Gangway asks, and nothing has to reach this machine',
+    async take(tour) {
+      await wantFirstReading(tour.storage);
+      const { contractId, trainers } = sandbox.hire({ jobId });
+      tour.say(`1. You hire a trainer: contract ${contractId}, ${trainers[0]?.displayName ?? ''}`);
+      await showStep(tour, 'feed', 'contract.created', 'active');
+      sandbox.fundMilestone(contractId);
+      const ending = await post<{ approval: { id: string } }>(`${employerBaseUrl}/contracts/${contractId}/end`, token);
+      const approvalId = ending.approval.id;
+      tour.say(`2. You ask for the end of ${contractId}: the approval ${approvalId} waits for a person`);
+      await showRoster(tour);
+      sandbox.resolveApproval(approvalId, 'confirmed');
+      tour.say('3. A person confirms it at the marketplace');
+      await showStep(tour, 'feed', 'approval.confirmed', 'removed');
+    },
   };
 }
 
@@ -243,28 +161,51 @@ async function wantFirstReading({ database }: Storage): Promise<void> {
   await inTransaction(database, (tx) => wantRead(tx, ['demo'], now));
 }
 
-interface Customer {
-  token: string;
-  secret: string;
-  jobId: string;
+async function stay(terminal: Terminal, url: string, say: (line: string) => void): Promise<void> {
+  say('It keeps running. In another terminal, hire a trainer and watch the roster:');
+  say(`  npm run --silent gangway -- sandbox hire --url ${url}`);
+  say('Stop it with Ctrl-C.');
+  if (!terminal.signal.aborted) await once(terminal.signal, 'abort');
 }
 
-const demoProject = 'street-signs';
-
-/** A customer who has connected the bridge: a job linked to a project, and a webhook endpoint. */
-async function prepareCustomer(sandbox: Sandbox, baseUrl: string, receiverPort: number): Promise<Customer> {
-  const { installId, token } = sandbox.createInstall();
-  const job = sandbox.createJob({ installId, title: 'Street sign annotation' });
-  const url = `http://127.0.0.1:${receiverPort}/webhooks/demo`;
-  const endpoint = { url, eventTypes: platformEventTypes };
-  const { secret } = await post<{ secret: string }>(`${baseUrl}/webhook-endpoints`, token, endpoint);
-  await post(`${baseUrl}/project-links`, token, {
-    externalProjectId: demoProject,
-    externalProjectName: 'Street signs',
-    externalProjectUrl: 'https://tool.example.com/projects/street-signs',
-    jobId: job.id,
+/** Waits for the event and for the membership that it leads to. */
+async function showStep(
+  tour: Tour,
+  way: 'delivery' | 'feed',
+  eventType: string,
+  state: MembershipState,
+): Promise<void> {
+  const { database } = tour.storage;
+  const delivery = await waitFor(`the delivery of ${eventType}`, async () => {
+    const deliveries = await listDeliveries(database.kysely, { limit: 10 });
+    const found = deliveries.find((one) => one.eventType === eventType && one.state === 'handled');
+    return found && `${eventType} received, stored and handled`;
   });
-  return { token, secret, jobId: job.id };
+  tour.say(`   ${way.padEnd(12)}${delivery}`);
+  const membership = await waitFor(`a membership that is ${state}`, async () => {
+    const [member] = await listMemberships(database.kysely, { state, limit: 1 });
+    return member && `${member.displayName ?? member.trainerId} in ${member.groupId}: ${member.state}`;
+  });
+  tour.say(`   membership  ${membership}`);
+  await showRoster(tour);
+}
+
+async function showRoster({ rosterFile, say }: Tour): Promise<void> {
+  const { groups } = JSON.parse(await readFile(rosterFile, 'utf8')) as { groups: Record<string, unknown> };
+  say(`   roster      ${JSON.stringify(groups[demoProject])}`);
+  say('');
+}
+
+const patienceMs = 10_000;
+
+async function waitFor(what: string, look: () => Promise<string | undefined>): Promise<string> {
+  const deadline = performance.now() + patienceMs;
+  while (performance.now() < deadline) {
+    const seen = await look();
+    if (seen !== undefined) return seen;
+    await wait(25);
+  }
+  throw new AppError('internal', `The tour waited ${patienceMs / 1000} s in vain for ${what}`);
 }
 
 async function post<Answer>(url: string, token: string, body?: object): Promise<Answer> {

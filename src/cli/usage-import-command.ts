@@ -38,7 +38,7 @@ function formatOf(file: string): ImportFormat {
   return path.extname(file).toLowerCase() === '.csv' ? 'csv' : 'ndjson';
 }
 
-/** A small cache is enough for a file of any length with lines in any order. */
+/** Enough for a file of any length, with lines in any order. */
 const cacheKiB = 4 * 1024;
 const shownLines = 50;
 
@@ -77,7 +77,7 @@ function refuseFile(file: string, error: NodeJS.ErrnoException): never {
   throw new AppError('invalid', `Could not open ${file} (${error.code ?? 'unknown'})`, { cause: error });
 }
 
-/** The heap is cleared after so many chunks. */
+/** The heap is cleared after this many chunks. */
 const clearEvery = 40;
 
 /** Otherwise a file of a million lines would take more memory than one of ten thousand. */
@@ -97,7 +97,7 @@ interface ReadFile {
   preview: ImportPreview;
 }
 
-/** @param settle makes the file count, or drops it. @returns the number of the import */
+/** @param settle counts or drops the file, and returns the number of the import */
 async function confirmImport(
   terminal: Terminal,
   { preview, ...about }: ReadFile,
@@ -123,7 +123,7 @@ async function confirmImport(
 
 type Imported = ImportPreview & { install: string; imported: number | null };
 
-/** The same with `--remote`: the file is sent whole, first to be looked at. */
+/** The same with `--remote`: the whole file is sent, first for a preview. */
 export async function askUsageImport(options: ImportOptions, remote: RemoteSession): Promise<Printed> {
   const { file } = options;
   const { installs } = await remote.ask<{ installs: { install: string }[] }>('GET /installs');
@@ -208,7 +208,7 @@ function toImportedText(id: number, { outcomes: { sent, held } }: ImportPreview)
   ].join(' ');
 }
 
-/** Of counts that change. Null is not zero. */
+/** The difference of a count. Null is not zero. */
 function toDifference(count: number | null): string {
   return count === null ? '' : count.toLocaleString('en', { signDisplay: 'exceptZero' });
 }

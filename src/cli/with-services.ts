@@ -17,13 +17,13 @@ import { loadCommandConfig, openConfigured } from './with-storage.ts';
 interface ServiceNeeds {
   /** The parts of the configuration whose secrets are used. */
   uses: readonly string[];
-  /** Whether nothing must be written. */
+  /** Whether nothing may be written. */
   isDry?: boolean;
 }
 
 const quieterThanWarn: ReadonlySet<string> = new Set(['error', 'fatal', 'silent']);
 
-/** Opens the services, for a command that does the work of a running bridge or helps one with it. */
+/** Opens the services, for a command that does the work of a running instance, alone or beside it. */
 export async function withServices(
   session: Session,
   { uses, isDry = false }: ServiceNeeds,
@@ -40,11 +40,11 @@ export async function withServices(
     const logger = createLogger({ level, destination: toLogDestination(config.log.format, session.terminal.stderr) });
     const clock = createDatabaseClock(storage.database, systemClock);
     await clock.correct();
-    alive = createAliveLock({ database: storage.database, clock, localTools: findLocalTools(adapters) });
+    alive = createAliveLock(storage.database, clock, findLocalTools(adapters));
     refuseTwins(config.tools, adapters);
     if (!isDry) {
       await alive.hold();
-      // Before the lock was held, the key may have been rotated.
+      // The key may have been rotated before the lock was held.
       await checkKey(storage.database, storage.box);
       await carryTools(storage, config.tools, logger);
     }

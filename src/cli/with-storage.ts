@@ -14,28 +14,24 @@ import { systemClock, toInstant } from '../lib/clock.ts';
 import type { Operation, OperationContext } from '../operations/operation.ts';
 import type { Session, StorageSession } from './session.ts';
 
-/** Opens the configuration and the database that a command's line names. */
-
 export function toQuery({ line }: Session): ConfigurationQuery & { env: Environment } {
   return { path: line.config, env: readEnvironment(line) };
 }
 
-/** The configuration that a command was given, or that is found by default. @param uses as `ConfigurationQuery` */
+/** The configuration of a command. @param uses as in `ConfigurationQuery` */
 export function loadCommandConfig(session: Session, uses?: readonly string[]): LoadedConfig {
   return loadConfig({ ...toQuery(session), ...(uses && { uses }) });
 }
 
 interface StorageNeeds {
-  /** Whether it may make the database in any folder. */
+  /** Whether it may create the database in any folder. */
   mayBeFirst?: boolean;
-  /** Whether it must make no database. */
+  /** Whether it may not create the database. */
   isDry?: boolean;
   uses?: readonly string[];
 }
 
-/**
- * Opens the configured database for one command: the command line is one more instance.
- */
+/** Opens the configured database for one command. */
 export async function withStorage<Result>(
   session: Session,
   { mayBeFirst = false, isDry = false, uses = [] }: StorageNeeds,
@@ -51,7 +47,7 @@ export async function withStorage<Result>(
   }
 }
 
-/** Without a configuration file, a relative path depends on the folder in which the command is run. */
+/** Without a configuration file, a relative path depends on the folder where the command runs. */
 export function refuseMissing({ config, source }: LoadedConfig, isDry: boolean): void {
   const file = sqliteFileOf(config.database.url);
   const isByFolder = source.kind === 'environment';
@@ -69,12 +65,12 @@ export async function openConfigured({ config, secretKey }: LoadedConfig): Promi
   return await openStorage(config.database.url, secretKey);
 }
 
-/** Who is at the command line, and when: what an audit remembers. */
+/** Who decides at the command line, and when, for the audit. */
 export function decidedBy(): By {
   return { actor: actorName(), at: toInstant(systemClock.now()) };
 }
 
-/** In a container, a user may have a number and no name. */
+/** A user in a container may have a number and no name. */
 function actorName(): string {
   try {
     return userInfo().username;
@@ -115,7 +111,7 @@ export async function withDatabase(
   });
 }
 
-/** An operation that asks the database alone has no tools, no marketplace and no alerts. */
+/** An operation about the database has no tools, no marketplace and no alerts. */
 function refuseOthers(opened: Partial<OperationContext>): OperationContext {
   return new Proxy(opened, {
     get(target, name, receiver) {

@@ -22,11 +22,10 @@ import {
 } from './values-schema.ts';
 
 /**
- * Everything that can be configured: meaning, unit and default of every key. Unknown keys are
- * refused at every level, except in a tool, whose adapter validates its own settings. Durations
- * are text in the file and milliseconds in keys that end in `Ms`. Installs, tools and links become
- * Maps. References to secrets are resolved, and the template of mails is read, before this schema
- * is applied.
+ * Everything that can be configured: the meaning, unit and default of every key. Unknown keys are refused at every level,
+ * except in a tool, whose adapter validates its own settings. Durations are text in the file and milliseconds in keys that
+ * end in `Ms`. Installs, tools and links become Maps. Before this schema is applied, references to secrets are resolved and
+ * the template of mails is read.
  */
 
 const text = z.string().min(1, 'must not be empty');

@@ -5,8 +5,8 @@ import { type ConfigFault, type Document, isDocument } from './document.ts';
 import { describeAt } from './json-schema.ts';
 
 /**
- * Checks what one part of a configuration requires of another. It reads the unvalidated document, so
- * that its faults are reported together with those of the schema. It ignores values of a wrong shape.
+ * Checks what one part of a configuration requires of another. It reads the unvalidated document, so that its faults are
+ * reported together with those of the schema, and ignores values of a wrong shape.
  */
 export function crossFaults(document: Document): ConfigFault[] {
   const tools = new Map(namedIn(document, 'tools'));
@@ -60,7 +60,7 @@ function portFaults(document: Document): ConfigFault[] {
   return [{ path: ['console', 'port'], message: 'must differ from receiver.port' }];
 }
 
-/** The console shows data that is only for operators. */
+/** The console is only for operators. */
 function consoleFaults(document: Document): ConfigFault[] {
   const { host, token } = sectionOf(document, 'console');
   if (typeof host !== 'string' || isLoopback(host) || token !== undefined) return [];
@@ -69,7 +69,7 @@ function consoleFaults(document: Document): ConfigFault[] {
   return [{ path: ['console', 'token'], message }];
 }
 
-/** What is allowed but is probably a mistake. */
+/** What is allowed, but probably a mistake. */
 export function warningsOf({ receiver, marketplace, mail, notifications }: Config): string[] {
   const isClear = mail !== undefined && !mail.smtp.isEncrypted && !isLoopback(mail.smtp.host);
   const begun = 'smtp:// begins in the clear and is encrypted only then; write smtps:// where the server has it';

@@ -4,7 +4,7 @@ import { Config, usualSchedule } from './config-schema.ts';
 import { formatPath, type Path } from './document.ts';
 import { describeAt, type JsonSchema, maybeSecret, propertiesOf, toSchema } from './json-schema.ts';
 
-/** One key of the configuration as it was loaded, for people. No secret is in it. */
+/** One key of the loaded configuration, for people and without secrets. */
 export interface DescribedKey {
   key: string;
   value: string;
@@ -13,7 +13,7 @@ export interface DescribedKey {
   says: string;
 }
 
-/** Every key of a configuration, and every key that the schema knows and that is not set. */
+/** Every key of a configuration, also those that are not set. */
 export function describeConfig(config: Config): DescribedKey[] {
   const { $schema: _, ...sections } = describeAt([])?.properties ?? {};
   const presets = Config.parse({});
@@ -25,7 +25,7 @@ export function describeConfig(config: Config): DescribedKey[] {
   return rows.map((row) => (row.key === 'reconcile.schedule' ? { ...row, isDefault: row.value === usual } : row));
 }
 
-/** @param usual the default, for a key that is in every configuration */
+/** @param usual the default, for a key of every configuration */
 function rowsAt(path: Path, schema: JsonSchema = {}, value?: unknown, usual?: unknown): DescribedKey[] {
   if (value instanceof Map && value.size > 0) {
     const named = toSchema(schema.additionalProperties);
@@ -43,13 +43,13 @@ function rowsAt(path: Path, schema: JsonSchema = {}, value?: unknown, usual?: un
 /** Only the adapter knows this setting, so it may be a secret. */
 const adapterSetting: JsonSchema = { description: 'A setting of the adapter.', secret: true };
 
-/** Of several shapes, the one with the type of the value. */
+/** The shape for the type of the value. */
 function shapeFor(schema: JsonSchema, value: unknown): JsonSchema {
   const type = partOf(value, 'type');
   return schema.oneOf?.find(({ properties }) => toSchema(properties?.['type'])?.const === type) ?? schema;
 }
 
-/** A loaded duration has `Ms` behind its name, and the keys for a tool's adapter are in `settings`. */
+/** The name of a loaded duration ends in `Ms`, and the keys for a tool's adapter are in `settings`. */
 function partOf(parent: unknown, key: string): unknown {
   if (typeof parent !== 'object' || parent === null) return undefined;
   const known = new Map<string, unknown>(Object.entries(parent));

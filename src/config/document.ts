@@ -1,13 +1,13 @@
-/** A configuration as it was written: JSON of any shape, not validated yet. */
+/** A configuration before validation: JSON of any shape. */
 export type Document = Readonly<Record<string, unknown>>;
 
-/** The path of a value in it, key by key; the name of a variable for a value outside of it. */
+/** The path of a value in it, key by key; or the name of a variable. */
 export type Path = readonly PropertyKey[];
 
-/** The variables of a process: `process.env`, or what a test says they are. */
+/** The variables of a process: `process.env`, or those of a test. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** One reason why a configuration cannot be used: the path, and what to do. */
+/** A fault of a configuration: the path, and what to do. */
 export interface ConfigFault {
   path: Path;
   message: string;
@@ -17,7 +17,7 @@ export function isDocument(value: unknown): value is Document {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A copy with `value` at `path`. If a value on the path is not an object, it stays as it is. */
+/** A copy with `value` at `path`. A value on the path that is not an object is not changed. */
 export function withValueAt(document: unknown, path: readonly string[], value: unknown): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return value;
@@ -26,7 +26,7 @@ export function withValueAt(document: unknown, path: readonly string[], value: u
   return { ...document, [key]: withValueAt(child, rest, value) };
 }
 
-/** `installs.acme.webhookSecrets[0]`. Keys that are not plain words are JSON in brackets. */
+/** `installs.acme.webhookSecrets[0]`. Unusual keys are JSON in brackets. */
 export function formatPath(path: Path): string {
   return path.map(formatKey).join('').replace(/^\./, '') || 'the configuration';
 }

@@ -10,19 +10,18 @@ import { describeAt } from './json-schema.ts';
 import { readSmallFile } from './read-file.ts';
 import { referencedVariables } from './references.ts';
 
-/** A configuration with the variables in it. */
 export interface Layered {
   document: Document;
-  /** The variable for each path, to be named in faults. */
+  /** The variable that decides about a path, for faults. */
   origins: { path: Path; variable: string }[];
   faults: ConfigFault[];
   warnings: string[];
 }
 
 /**
- * Puts the variables into a configuration. With a file, variables override the sections of the server
- * (`database`, `receiver`, `console`, `log`), and the file decides everything else. Without a file
- * (`undefined`) the variables configure one install, whose tool is called "default".
+ * Puts the variables into a configuration. With a file, they override the sections of the server (`database`, `receiver`,
+ * `console`, `log`), and the file decides everything else. Without a file (`undefined`), they configure one install, whose
+ * tool is called "default".
  */
 export function layerVariables(file: Document | undefined, env: Environment, folder: string): Layered {
   const layered: Layered = { ...startFrom(file, env), faults: [], warnings: [] };
@@ -45,8 +44,8 @@ export function layerVariables(file: Document | undefined, env: Environment, fol
 }
 
 /**
- * Whether the variables configure an install, a tool or the marketplace. The variables that may be used
- * with a file are not enough without one, except in the image, where a port alone may be enough.
+ * Whether the variables configure an install, a tool or the marketplace. Variables that also override a file are not enough
+ * without one, except in the image.
  */
 export function isSetUp(env: Environment): boolean {
   const isProduction = env['NODE_ENV'] === 'production';
@@ -62,9 +61,9 @@ export interface EnvironmentLine {
 }
 
 /**
- * The variables of a process, and, if they are not set there, those of an environment file: the one that is named, else
- * the `.env` beside the configuration file. The byte order mark of a file that another program read, such as Node, is in
- * the name or in the value.
+ * The variables of a process, and those of an environment file for what the process does not set: the named file, else the
+ * `.env` beside the configuration file. Another program, such as Node, may have read a file with its byte order mark, which is
+ * then in a name or a value.
  */
 export function readEnvironment(
   { config, envFile }: EnvironmentLine,
@@ -76,7 +75,7 @@ export function readEnvironment(
   return { ...(file !== undefined && readEnvFile(file, cwd)), ...Object.fromEntries(own) };
 }
 
-/** The value of a variable or of the file that `<name>_FILE` names. Throws `invalid`. */
+/** The value of a variable, or of the file that `<name>_FILE` names. @throws AppError `invalid` */
 export function readVariable(name: string, env: Environment, folder: string): string | undefined {
   const value = isServiceLink(name, env[name]) ? undefined : env[name] || undefined;
   const file = env[`${name}_FILE`];
@@ -90,7 +89,7 @@ function startFrom(file: Document | undefined, env: Environment) {
   const adapter = env['GANGWAY_TOOL_ADAPTER'] || 'roster';
   const tool = adapter === 'roster' ? { adapter, path: './data/roster.json' } : { adapter };
   const tools = { default: tool };
-  // Without an install, customers are connected by command.
+  // Customers are then connected by command.
   if (!namesInstall(env)) return { document: { tools }, origins: [] };
   const name = installName(env);
   const document = { installs: { [name]: { tool: 'default' } }, tools };
@@ -115,7 +114,7 @@ function concretePath({ path: [section = '', ...keys] }: Variable, env: Environm
   return [section, ...keys.map((key) => (key === '*' ? name : key))];
 }
 
-/** A copy with the text of a variable at its path, as the type that the schema has there. Commas part a list. */
+/** A copy with the value of a variable at its path, in the type of the schema. A list has commas. */
 function putText(document: Document, path: string[], text: string | undefined): Document {
   if (text === undefined) return document;
   const { type } = describeAt(path) ?? {};
@@ -124,7 +123,7 @@ function putText(document: Document, path: string[], text: string | undefined): 
   return withValueAt(document, path, value) as Document;
 }
 
-/** A misspelt variable must not be ignored silently. Variables that the file refers to are known. */
+/** A misspelt variable must not be ignored. Variables that the file refers to are known. */
 function unknownVariables(env: Environment, file: Document | undefined): ConfigFault[] {
   const names = [...variables.map(({ name }) => name), ...Object.keys(otherVariables)];
   const withFiles = names.filter((name) => name !== 'GANGWAY_CONFIG' && name !== 'GANGWAY_INSTALL');
@@ -136,13 +135,13 @@ function unknownVariables(env: Environment, file: Document | undefined): ConfigF
     .map((name) => ({ path: [name], message: `unknown variable${suggestNearest(name, known)}` }));
 }
 
-/** Kubernetes sets such variables in every pod, if there is a Service named `gangway` or `gangway-…`. */
+/** Kubernetes sets such variables in every pod if a Service is named `gangway` or `gangway-…`. */
 function isServiceLink(name: string, value: string | undefined): boolean {
   if (/_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/.test(name)) return true;
   return name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value ?? '');
 }
 
-/** The `.env` beside the configuration file; undefined where there is none, or nothing in it. */
+/** The `.env` beside the configuration file; undefined if it is missing or empty. */
 function findEnvFile(config: string | undefined, env: Environment, cwd: string): string | undefined {
   const source = findConfiguration({ path: config, env, cwd });
   if (source.kind !== 'file') return undefined;
@@ -150,14 +149,14 @@ function findEnvFile(config: string | undefined, env: Environment, cwd: string):
   return statSync(file, { throwIfNoEntry: false })?.size ? file : undefined;
 }
 
-/** A blank line, a comment, or a variable, whose value may go on in further lines between quotes. */
+/** A blank line, a comment, or a variable. A value in quotes may have several lines. */
 const entry =
   /[^\S\n]*(?:(?:export[^\S\n]+)?[a-z_][\w.-]*[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`|(?!["'`])[^#\n]*)[^\S\n]*)?(?:#[^\n]*)?(?:\n|$)/iy;
 
 /**
- * The variables of an environment file. A fault is named by its line, and quotes nothing, as it may be a secret.
+ * The variables of an environment file. A fault names the line and quotes nothing, because it may be a secret.
  *
- * @throws AppError `invalid` for a line that sets no variable: it would be ignored
+ * @throws AppError `invalid` for a line that sets no variable, because it would be ignored
  */
 function readEnvFile(file: string, cwd: string): Environment {
   const text = readSmallFile(file, cwd);
@@ -173,14 +172,9 @@ function readEnvFile(file: string, cwd: string): Environment {
   return parseEnv(text);
 }
 
-/**
- * Every variable that has a meaning. Each can also be given as `<NAME>_FILE`, the path of a file with the
- * value. An empty variable counts as not set.
- */
-
 interface Variable {
   name: string;
-  /** The path of its value. `*` stands for the name of the only install or tool. */
+  /** The path of its value, with `*` for the name of the only install or tool. */
   path: readonly string[];
 }
 
@@ -207,12 +201,13 @@ const paths = {
   GANGWAY_LOG_FORMAT: 'log.format',
 };
 
+/** The variables with a path. Each may also be `<NAME>_FILE`, the path of a file with the value. An empty one is not set. */
 export const variables: readonly Variable[] = Object.entries(paths).map(([name, path]) => ({
   name,
   path: path.split('.'),
 }));
 
-/** Variables without a path in the document. */
+/** Variables that are not in the document. */
 export const otherVariables = {
   GANGWAY_CONFIG: 'the configuration file',
   GANGWAY_INSTALL: 'the name of the one install and its tool, else "default"',
@@ -222,7 +217,7 @@ export const otherVariables = {
   GANGWAY_SECRET_KEY_PREVIOUS: 'the key before it, for gangway key rotate',
 };
 
-/** With a file, only the settings of the server are taken from variables. */
+/** Whether it overrides the file, which only settings of the server do. */
 export function overridesFile({ path: [section = ''] }: Variable): boolean {
   return ['database', 'receiver', 'console', 'log'].includes(section);
 }
@@ -238,7 +233,8 @@ const remedy = 'make one with: openssl rand -base64 32';
 
 /**
  * Reads `GANGWAY_SECRET_KEY` and `GANGWAY_SECRET_KEY_PREVIOUS`, each from the variable or its `_FILE`.
- * `isRequired`: several instances share the database, so a key file on one of them is not enough.
+ *
+ * @param isRequired whether several instances may share the database, so that a key file on one of them is not enough
  */
 export function loadSecretKeys(
   env: Environment,
@@ -265,7 +261,7 @@ export function loadSecretKeys(
   }
 }
 
-/** 32 bytes as hex, base64 or base64url, with or without padding. Throws `invalid`. */
+/** 32 bytes as hex, base64 or base64url, with or without padding. @throws AppError `invalid` */
 function parseSecretKey(text: string): Buffer {
   if (/^[\da-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
   // The last of the 43 characters has four bits of the key and two that must be zero.

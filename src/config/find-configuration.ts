@@ -12,8 +12,8 @@ export interface ConfigurationQuery {
   /** The working directory by default. */
   cwd?: string;
   /**
-   * The parts whose secrets are used, such as `tools` or `installs.acme`; by default all. A missing secret of another
-   * part is no fault. Those of the database are always used.
+   * The parts whose secrets are used, such as `tools` or `installs.acme`; by default all. A missing secret of another part is
+   * no fault. Those of the database are always used.
    */
   uses?: readonly string[];
 }
@@ -21,10 +21,9 @@ export interface ConfigurationQuery {
 export const configFileName = 'gangway.config.json';
 
 /**
- * Where the configuration comes from: `--config`, else `GANGWAY_CONFIG`, else `gangway.config.json`
- * in the working directory, else only the variables. It is `none` only if nothing is configured at all:
- * with any `GANGWAY_*` variable, or `NODE_ENV=production`, it is `environment`, and `loadConfig` says
- * what is missing. A named file need not exist.
+ * Where the configuration comes from: `--config`, else `GANGWAY_CONFIG`, else `gangway.config.json` in the working directory,
+ * else the variables alone. With any `GANGWAY_*` variable, or `NODE_ENV=production`, it is `environment`, and `loadConfig` says
+ * what is missing; without any it is `none`. A named file need not exist.
  */
 export function findConfiguration({
   path: option,

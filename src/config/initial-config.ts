@@ -1,13 +1,12 @@
 import { AppError } from '../domain/errors.ts';
 import { httpUrl, name } from './values-schema.ts';
 
-/** A configuration to start from, and the variables that it refers to. */
 export interface InitialConfig {
   document: Record<string, unknown>;
   variables: { name: string; meaning: string }[];
 }
 
-/** The settings of a tool without its token, for the built-in adapters. */
+/** The settings of a tool without its token, by built-in adapter. */
 const toolSettings = new Map<string, Record<string, unknown>>([
   ['roster', { path: './data/roster.json' }],
   ['label-studio', { url: 'http://localhost:8080' }],
@@ -17,7 +16,7 @@ const toolSettings = new Map<string, Record<string, unknown>>([
   ['http', { url: 'https://tool.example.com/api', ...exampleRequests() }],
 ]);
 
-/** An example to be changed, because every tool has other requests. */
+/** An example, because every tool has other requests. */
 function exampleRequests(): Record<string, unknown> {
   const path = '/projects/{group}/members';
   const pages = { by: 'page', query: 'page', total: 'meta.total' };
@@ -32,15 +31,15 @@ function exampleRequests(): Record<string, unknown> {
   };
 }
 
-/** One of the ways in which a removal may work in a tool. */
+/** What a removal may do in a tool. */
 export interface Offboarding {
   name: string;
   means: string;
-  /** The settings that it needs. */
+  /** The settings that this choice needs. */
   settings?: Record<string, string>;
 }
 
-/** For adapters with a choice. The first locks people out where the tool can. */
+/** By adapter, if there is a choice. The first is the default, and locks people out if the tool can. */
 const offboardings = new Map<string, readonly Offboarding[]>(
   Object.entries({
     'label-studio': [
@@ -71,21 +70,21 @@ const offboardings = new Map<string, readonly Offboarding[]>(
   }),
 );
 
-/** The choices for such a tool, the default first; empty if there is no choice. */
+/** Empty if there is no choice. */
 export function offboardingsOf(adapter: string): readonly Offboarding[] {
   return offboardings.get(adapter) ?? [];
 }
 
-export interface InitialWishes {
+interface InitialOptions {
   adapter: string;
   /** One of `offboardingsOf(adapter)`, if there are any. */
   offboarding?: Offboarding | undefined;
-  /** The name of an install to keep in the file; without one, installs are connected by command. */
+  /** The name of an install in the file. Others are connected by command. */
   install?: string | undefined;
   publicUrl?: string | undefined;
   /** Another marketplace, such as a sandbox: its address, or the root of one of its APIs. */
   marketplaceUrl?: string | undefined;
-  /** Whether people are hired by an account of one's own. */
+  /** Whether the operator hires with an account of their own. */
   isEmployer?: boolean | undefined;
 }
 
@@ -93,12 +92,12 @@ export interface InitialWishes {
 export const consoleTokenFile = 'gangway.console-token';
 
 /**
- * One tool, and the install if one is given, with every secret as a reference.
+ * A configuration to start from: one tool, and the install if one is given, with every secret as a reference.
  *
- * @throws AppError `invalid` on a name or a URL that `start` would refuse
+ * @throws AppError `invalid` for a name or a URL that `start` would refuse
  */
-export function initialConfig(wishes: InitialWishes): InitialConfig {
-  const { adapter, offboarding, install, publicUrl, marketplaceUrl, isEmployer = false } = wishes;
+export function initialConfig(options: InitialOptions): InitialConfig {
+  const { adapter, offboarding, install, publicUrl, marketplaceUrl, isEmployer = false } = options;
   refuseUnusable('--install', name, install);
   refuseUnusable('--public-url', httpUrl, publicUrl);
   refuseUnusable('--marketplace-url', httpUrl, marketplaceUrl);
@@ -146,7 +145,7 @@ function variablesOf(install: string, tool: string): InitialConfig['variables'] 
   ];
 }
 
-/** It must be a valid name for a shell, and not a variable with another meaning. */
+/** It must be a valid name in a shell, and have no other meaning. */
 function variablePrefix(install: string, tool: string): string {
   const word = toWord(install);
   return /^\d|^GANGWAY_/.test(word) || word === toWord(tool) ? `INSTALL_${word}` : word;

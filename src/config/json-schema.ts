@@ -13,8 +13,8 @@ export function configJsonSchema(): JsonSchema {
 }
 
 /**
- * The schema of the value at `path`, or undefined. A secret has the mark `secret`. Only this part is converted: the
- * whole takes as long as loading a configuration.
+ * The schema of the value at `path`, if there is one. A secret has the mark `secret`. Only this part is converted, because
+ * converting everything takes as long as loading a configuration.
  */
 export function describeAt(path: Path): JsonSchema | undefined {
   const part = path.reduce<z.core.$ZodType | undefined>(childOf, Config);
@@ -23,7 +23,7 @@ export function describeAt(path: Path): JsonSchema | undefined {
   return described;
 }
 
-/** If an object may have several shapes, the key of any of them. */
+/** The key may be of any shape of the object. */
 function childOf(parent: z.core.$ZodType | undefined, key: PropertyKey): z.core.$ZodType | undefined {
   if (parent === undefined) return undefined;
   const { def } = (parent as z.core.$ZodTypes)._zod;
@@ -51,18 +51,18 @@ function childOf(parent: z.core.$ZodType | undefined, key: PropertyKey): z.core.
   }
 }
 
-/** Whether the schema marks a value as secret, or only an adapter knows what it is. */
+/** Whether the value is marked as secret, or only an adapter knows whether it is one. */
 export function maybeSecret(schema: JsonSchema | undefined): boolean {
   return schema !== undefined && (schema['secret'] === true || isUnknown(schema));
 }
 
-/** The keys of an object. If it may have several shapes, the keys of all of them. */
+/** The keys of an object, of all its shapes. */
 export function propertiesOf(schema: JsonSchema): Map<string, unknown> {
   const shapes = [schema, ...(schema.oneOf ?? [])];
   return new Map(shapes.flatMap(({ properties = {} }) => Object.entries(properties)));
 }
 
-/** The schema of any value: that of the settings of an adapter. */
+/** The settings of an adapter may be anything. */
 function isUnknown(schema: JsonSchema): boolean {
   return Object.keys(schema).length === 0;
 }
@@ -71,7 +71,7 @@ export function toSchema(schema: unknown): JsonSchema | undefined {
   return typeof schema === 'object' && schema !== null ? (schema as JsonSchema) : undefined;
 }
 
-/** A value that the zod schema marks as secret may also be a reference. References are resolved before validation. */
+/** A secret may also be a reference, which is resolved before validation. */
 function allowReference(schema: JsonSchema): void {
   if (schema['secret'] !== true) return;
   const { pattern = '' } = schema;

@@ -26,24 +26,19 @@ import { describeAt, propertiesOf } from './json-schema.ts';
 import { readDocument, readSmallFile } from './read-file.ts';
 import { resolveReferences } from './references.ts';
 
-/**
- * This folder turns a file and the environment into one validated `Config`. Only this folder reads
- * `process.env`. It reports all faults at once and never quotes a secret.
- */
-
 export interface LoadedConfig extends SecretKeys {
   config: Config;
   source: Exclude<ConfigurationSource, { kind: 'none' }>;
-  /** The folder of relative paths: the folder of the file, else the working directory. */
+  /** What relative paths are relative to: the folder of the file, else the working directory. */
   folder: string;
   /** One log line each. */
   warnings: string[];
 }
 
 /**
- * Loads the configuration that `findConfiguration` finds. With a file, variables override only its
- * `database`, `receiver`, `console` and `log`. Throws `invalid` with one line for each fault: its path,
- * and what to do.
+ * Loads the configuration that `findConfiguration` finds, and puts the variables into it (`layerVariables`).
+ *
+ * @throws AppError `invalid` with a line for each fault: its path and what to do, and never a secret
  */
 export function loadConfig(query: ConfigurationQuery = {}): LoadedConfig {
   const { env = process.env, cwd = process.cwd(), uses } = query;
@@ -81,8 +76,7 @@ export function loadConfig(query: ConfigurationQuery = {}): LoadedConfig {
 }
 
 /**
- * Loads a tool from a JSON file of its own, to try an adapter without a configuration. The file contains
- * what `tools.<name>` would contain.
+ * Loads a tool from a JSON file of its own, which has the content of `tools.<name>`, to try an adapter without a configuration.
  *
  * @throws AppError `invalid` with all faults
  */
@@ -96,8 +90,8 @@ export function loadToolFile(
   const tool = { ...written, adapter: path.resolve(adapterFile) };
   const { document, faults } = resolveReferences({ tools: { tool } }, env, folder);
   const checked = checkSchema(document);
-  const found = checked.config && anchorPaths(checked.config, folder).tools.get('tool');
-  if (found !== undefined && faults.length === 0) return found;
+  const loaded = checked.config && anchorPaths(checked.config, folder).tools.get('tool');
+  if (loaded !== undefined && faults.length === 0) return loaded;
   const lines = [...faults, ...checked.faults].map(
     (fault) => `\n  ${formatPath(fault.path.slice(2))}: ${fault.message}`,
   );
@@ -106,9 +100,9 @@ export function loadToolFile(
 
 type Checked = { config: Config; faults: [] } | { config: undefined; faults: ConfigFault[] };
 
-/** Applies the schema. The faults are written for people and never quote a value. */
+/** Applies the schema. No fault quotes a value. */
 function checkSchema(document: unknown): Checked {
-  // It is applied once, so compiling it does not pay.
+  // It is applied once, so compiling it would take longer.
   const parsed = Config.safeParse(document, { error: messageFor, jitless: true });
   if (parsed.success) return { config: parsed.data, faults: [] };
   return { config: undefined, faults: parsed.error.issues.flatMap(toFaults) };
@@ -130,7 +124,7 @@ function toFaults(issue: z.core.$ZodIssue): ConfigFault[] {
   return [{ path, message: message === 'is missing' ? `is missing. ${describeAt(path)?.description ?? ''}` : message }];
 }
 
-/** The message also helps an operator who has a configuration, but is in another folder. */
+/** The operator may have a configuration in another folder. */
 function sayNone(env: Environment, cwd: string): string {
   const names = Object.keys(env).filter((name) => name.startsWith('GANGWAY_'));
   const set =
@@ -146,7 +140,7 @@ function isUsed(secret: Path, uses: ConfigurationQuery['uses']): boolean {
   return secret[2] !== 'webhookSecrets' && uses.some((part) => startsWith(secret, part.split('.')));
 }
 
-/** An unreadable reference is reported already, so the missing text is no second fault. */
+/** An unreadable reference is one fault, and the missing value is no second one. */
 function withoutFollowUps(faults: ConfigFault[], causes: ConfigFault[]): ConfigFault[] {
   return faults.filter(({ path }) => !causes.some((cause) => startsWith(path, cause.path)));
 }
@@ -165,7 +159,7 @@ function toMessage(source: LoadedConfig['source'], faults: ConfigFault[], layere
   return `the configuration ${subject} cannot be used:${lines.join('')}`;
 }
 
-/** If a variable decides about a path, its name follows the path. */
+/** The path, and the variable that decides about it. */
 function formatOrigin(path: Path, layered: Layered): string {
   const variable = originOf(path, layered);
   return variable === undefined ? formatPath(path) : `${formatPath(path)} (${variable})`;
@@ -182,7 +176,7 @@ function toWarning(literal: Path): string {
 
 const templatePath = ['mail', 'template'];
 
-/** A copy in which the name of the mail template's file is replaced by its text. */
+/** A copy with the text of the mail template, instead of the name of its file. */
 function readTemplate(document: Document, folder: string): { document: Document; faults: ConfigFault[] } {
   const { mail } = document;
   const file = isDocument(mail) ? mail['template'] : undefined;
@@ -195,7 +189,7 @@ function readTemplate(document: Document, folder: string): { document: Document;
   }
 }
 
-/** Makes the paths in a configuration absolute. Relative paths are relative to `folder`. */
+/** Makes the paths in a configuration absolute. */
 function anchorPaths(config: Config, folder: string): Config {
   const tools = [...config.tools].map(([name, tool]) => [name, anchorTool(tool, folder)] as const);
   const url = anchorDatabase(config.database.url, folder);
@@ -207,7 +201,7 @@ function anchorDatabase(url: string, folder: string): string {
   return file === undefined ? url : `sqlite:${path.resolve(folder, file)}`;
 }
 
-/** An adapter in a file is named by its path. Every other name is resolved as a package. */
+/** An adapter in a file is named by its path. Any other name is that of a package. */
 function anchorTool(tool: ToolConfig, folder: string): ToolConfig {
   const { adapter, settings } = tool;
   return {

@@ -4,9 +4,7 @@ import { noticeTopics } from '../domain/notice.ts';
 import { suggestNearest } from '../lib/text.ts';
 import { duration, mapOf, name, section } from './values-schema.ts';
 
-/** The section `notifications`: where notices about budgets and alerts are sent. */
-
-/** Kept as it is, because a query or a slash at the end may matter to the receiver. */
+/** Not changed, because a query or a slash at the end may matter to the receiver. */
 const url = z
   .string()
   .refine(isCallable, 'write an http(s) URL without credentials and fragment')
@@ -65,6 +63,7 @@ const channel = z.discriminatedUnion('type', [webhook, slack, mailChannel], {
   error: ({ code }) => (code === 'invalid_union' ? 'must have a type: "webhook", "slack" or "mail"' : undefined),
 });
 
+/** The section `notifications`: where notices about budgets and alerts are sent. */
 export const notifications = section(
   'Notices about alerts and about budgets that are low or used up. Without a channel, none are sent.',
   {
@@ -74,8 +73,6 @@ export const notifications = section(
     channels: mapOf(name, channel).describe('The receivers of notices, each by a name of your choice.'),
   },
 ).transform(({ repeat, ...rest }) => ({ ...rest, repeatMs: repeat }));
-
-/** The section `mail`: how people get their invitations. */
 
 const server = z
   .string()
@@ -95,7 +92,7 @@ const mailbox = z
     'write an address, or a name and an address: "Studio <studio@example.com>"',
   );
 
-/** Unknown placeholders would be mailed as they are. */
+/** An unknown placeholder would be mailed as it is. */
 function withPlaceholders(allowed: readonly string[]) {
   return z.string().superRefine((text, context) => {
     for (const [whole, name = ''] of text.matchAll(placeholderPattern)) {
@@ -105,6 +102,7 @@ function withPlaceholders(allowed: readonly string[]) {
   });
 }
 
+/** The section `mail`: how people get their invitations. */
 export const mail = z
   .strictObject({
     smtp: server.describe('The mail server: "smtps://user:password@host:465".'),
@@ -126,7 +124,7 @@ export const mail = z
 export interface MailServer {
   host: string;
   port: number;
-  /** TLS from the first byte. Otherwise STARTTLS, which is required unless the server is on this machine. */
+  /** TLS from the first byte, or else STARTTLS, which is required unless the server is on this machine. */
   isEncrypted: boolean;
   /** Null if the server needs none. */
   login: { user: string; password: string } | null;

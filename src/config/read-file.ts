@@ -5,7 +5,7 @@ import { AppError } from '../domain/errors.ts';
 import { dropTrailing, stripBom } from '../lib/text.ts';
 import { type Document, isDocument } from './document.ts';
 
-/** The content of a configuration file, not validated yet. Throws `invalid` with the name of the file. */
+/** The content of a configuration file before validation. @throws AppError `invalid` with the name of the file */
 export function readDocument(file: string): Document {
   try {
     const document = parseJson(readText(file));
@@ -28,9 +28,11 @@ function readText(file: string): string {
 }
 
 /**
- * Parses JSON as `JSON.parse` does, with two helps for a file that was written by hand: a syntax error
- * names line and column without quoting the text (it may be a secret), and a key that occurs twice in an
- * object is refused. A byte order mark is skipped. Throws `invalid`, also for what is nested more than 100 deep.
+ * Parses JSON as `JSON.parse` does, with help for a file that was written by hand: a syntax error names line and column
+ * without quoting the text, which may be a secret, and a key that an object has twice is refused. A byte order mark is
+ * skipped.
+ *
+ * @throws AppError `invalid`
  */
 export function parseJson(source: string): unknown {
   const text = stripBom(source);
@@ -44,7 +46,7 @@ const space = /[ \t\r\n]*/y;
 const string = /"(?:[^"\\\p{Cc}]|[\x7f-\x9f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/uy;
 const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 
-/** Far deeper than any configuration, and far from the end of the stack. */
+/** Far deeper than any configuration, and far from an overflow of the stack. */
 const maxDepth = 100;
 
 /** @returns the offset after the value */
@@ -98,9 +100,10 @@ function syntaxError(text: string, offset: number, problem: string): AppError {
 const maxBytes = 64 * 1024;
 
 /**
- * The content of a file with one secret or a short text, without its byte order mark and its trailing
- * newline. A relative `file` is relative to `folder`. Throws `invalid` if it is missing, empty, not a regular
- * file, not UTF-8 or larger than 64 KiB. No message quotes the content.
+ * The content of a file with one secret or a short text, without a byte order mark and a newline at its end.
+ *
+ * @param folder what a relative `file` is relative to
+ * @throws AppError `invalid` if it is missing, empty, not a regular file, not UTF-8 or larger than 64 KiB, without its content
  */
 export function readSmallFile(file: string, folder: string): string {
   const absolute = path.resolve(folder, file);
@@ -118,7 +121,7 @@ function readWhole(file: string): string {
   if (!stats.isFile()) throw new AppError('invalid', `${file} is not a regular file`);
   if (stats.size > maxBytes) throw new AppError('invalid', `the file ${file} is over 64 KiB`);
   const bytes = readFileSync(file);
-  // A NUL shows UTF-16, in which no name of a variable would be recognised.
+  // A NUL means UTF-16, in which no variable would be found.
   if (!isUtf8(bytes) || bytes.includes(0))
     throw new AppError('invalid', `the file ${file} is not UTF-8; save it as UTF-8`);
   const content = dropTrailing(stripBom(bytes.toString('utf8')), '\r\n');

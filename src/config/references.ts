@@ -3,21 +3,15 @@ import { type ConfigFault, type Document, type Environment, formatPath, isDocume
 import { describeAt, maybeSecret } from './json-schema.ts';
 import { readSmallFile } from './read-file.ts';
 
-/**
- * Secrets by reference: `{"env": "NAME"}` or `{"file": "path"}` instead of a text that may be secret
- * (an install's token and webhook secrets, the console's token, the URLs of the database and of the
- * mail server, a channel's URL and secret, and the settings of an adapter).
- */
-
-export interface Resolved {
-  /** A copy in which the references that could be resolved are replaced by their values. */
+interface Resolved {
+  /** A copy with the values instead of the references. */
   document: Document;
   faults: ConfigFault[];
-  /** The paths of secrets that are in the document itself. */
+  /** The paths of secrets that are written out in the document. */
   literals: Path[];
 }
 
-/** Replaces a missing secret that will not be used, and passes the checks of the schema. */
+/** Replaces a missing secret that is not used, and passes the schema. */
 function placeholderAt(path: Path): string {
   const key = path.at(-1);
   if (key === 'smtp') return 'smtps://unread.invalid';
@@ -27,7 +21,8 @@ function placeholderAt(path: Path): string {
 }
 
 /**
- * Reads every reference. It returns all faults and throws none.
+ * Reads every reference: `{"env": "NAME"}` or `{"file": "path"}` instead of a text that may be secret, such as a token, the
+ * URL of the database or of the mail server, a channel's URL and secret, or a setting of an adapter.
  *
  * @param isNeeded whether an unreadable reference is a fault; if not, a placeholder replaces it
  */
@@ -93,20 +88,20 @@ function readReference({ kind, target }: Reference, env: Environment, folder: st
   if (kind === 'file') return readSmallFile(target, folder);
   const value = env[target];
   if (value) return value;
-  // A name that does not look like one may be a secret that was written there by mistake.
+  // What does not look like a name may be a secret that was written there by mistake.
   const name = /^[A-Z][A-Z0-9_]*$/.test(target) ? ` ${target}` : ' named here';
   throw new AppError('invalid', `the variable${name} is ${value === '' ? 'empty' : 'not set'}`);
 }
 
 const secretName = /token|secret|passw|credential|authorization|cookie|api_?key|private_?key/i;
 
-/** In an adapter's own settings only the names show a secret. A URL is secret if it has a password. */
+/** Among an adapter's own settings, the name shows a secret. A URL is secret if it has a password. */
 function isSecretAt(path: Path, value: string, parent: Document): boolean {
   if (value === '' || !maybeSecret(describeAt(path))) return false;
-  // In the settings of the adapter http this is a template into which the token is inserted.
+  // In the settings of the adapter http, this is a template for the token.
   if (path[0] === 'tools' && value.includes('{token}')) return false;
   if (path[0] === 'database' || path[0] === 'mail') return URL.canParse(value) && new URL(value).password !== '';
-  // The URL of signed requests is no secret.
+  // The URL of signed requests is not secret.
   if (path[0] === 'notifications') return path.at(-1) === 'secret' || parent['type'] === 'slack';
   return path[0] !== 'tools' || path.slice(2).some((key) => secretName.test(String(key)));
 }

@@ -1,4 +1,4 @@
-/** Rules for texts in a configuration and on the command line. A command checks them without loading a schema. */
+/** A rule for a text in a configuration and on the command line. Commands check it without loading a schema. */
 export interface TextRule {
   pattern: RegExp;
   /** What to write instead. */

@@ -81,7 +81,7 @@ export const databaseUrl = z
   )
   .meta({ secret: true });
 
-/** Without its encoding, a "#" or "/" in a password ends the host, so that another host would be called. */
+/** A "#" or "/" in a password that is not encoded ends the host, so another host would be called. */
 function isDatabaseUrl(text: string): boolean {
   if (text.startsWith('sqlite:')) return true;
   // A socket has no host.
@@ -93,7 +93,7 @@ export const port = z.int().min(0).max(65_535);
 
 export const fraction = z.number().min(0).max(1);
 
-/** An address in brackets, as a URL has it, is given without them. */
+/** The brackets of an IPv6 address are removed. */
 export const host = z
   .string()
   .transform((text) => (/^\[.*\]$/.test(text) ? text.slice(1, -1) : text))
@@ -118,12 +118,12 @@ export const headerPrefix = z
   .string()
   .regex(/^[A-Za-z0-9-]+-$/, 'write the beginning of a header name, such as "X-Service-"');
 
-/** An install or a tool. Cannot be `__proto__` or anything else that means something elsewhere. */
+/** The name of an install or a tool. It cannot be `__proto__`. */
 export const name = z.string().regex(nameRule.pattern, nameRule.says);
 
 export const projectPattern = z.string().regex(projectRule.pattern, projectRule.says);
 
-/** A Map, because names come from outside and must not reach `Object.prototype`. */
+/** A Map, because strange names must not reach `Object.prototype`. */
 export function mapOf<Value extends z.ZodType>(key: z.ZodString, value: Value) {
   return z
     .record(key, value)
@@ -131,7 +131,7 @@ export function mapOf<Value extends z.ZodType>(key: z.ZodString, value: Value) {
     .prefault({});
 }
 
-/** A part of the configuration that may be left out. Unknown keys are refused in it. */
+/** A part of the configuration that may be left out. Its unknown keys are refused. */
 export function section<Shape extends z.core.$ZodLooseShape>(meaning: string, shape: Shape) {
   return z
     .strictObject(shape)

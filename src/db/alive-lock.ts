@@ -19,15 +19,7 @@ export type AliveLock = ReturnType<typeof createAliveLock>;
  *
  * @param localTools the tools whose calls end with their process
  */
-export function createAliveLock({
-  database,
-  clock,
-  localTools,
-}: {
-  database: Database;
-  clock: Clock;
-  localTools: readonly string[];
-}) {
+export function createAliveLock(database: Database, clock: Clock, localTools: readonly string[]) {
   const file = database.dialect === 'sqlite' ? sqliteFileOf(database.url) : undefined;
   let lock: SqliteDatabase.Database | undefined;
   return {

@@ -3,9 +3,9 @@ import type { Database, Transaction } from './database.ts';
 import type { Tables } from './schema.ts';
 
 /**
- * Work that one process at a time has: its row is leased, and free again when the lease has run out.
- * PostgreSQL has several writers, so rows are locked there from when they are found until the
- * transaction ends; on SQLite the transaction itself holds the only write lock.
+ * Work is leased: one process at a time has its row, which is free again when the lease has run out. PostgreSQL has
+ * several writers, so rows are locked there until the transaction ends. On SQLite the transaction holds the only write
+ * lock.
  */
 
 type LeasedTable = {
@@ -28,7 +28,7 @@ export function lockRows<DB, TB extends keyof DB, O>(
   return dialect === 'postgres' ? rows.forUpdate() : rows;
 }
 
-/** Locks these rows, without those that another transaction has locked: to claim some of what is due. */
+/** Locks those of these rows that no other transaction has locked, to claim some of what is due. */
 export function claimRows<DB, TB extends keyof DB, O>(
   { dialect }: Dialect,
   rows: SelectQueryBuilder<DB, TB, O>,
@@ -38,7 +38,7 @@ export function claimRows<DB, TB extends keyof DB, O>(
   return (of === undefined ? rows.forUpdate() : rows.forUpdate(of)).skipLocked();
 }
 
-/** Makes other transactions that take a turn of the same name wait until this one ends. */
+/** Other transactions that take a turn of this name wait until this one ends. */
 export async function takeTurn({ dialect }: Dialect, tx: Transaction, name: string): Promise<void> {
   if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(hashtext(${name}))`.execute(tx);
 }

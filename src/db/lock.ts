@@ -6,10 +6,13 @@ import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { type Database, inTransaction } from './database.ts';
 import { jsonRows } from './query.ts';
 
-/** A named lock: while it is held, no other instance and no command has it. */
+/**
+ * A named lock, which one instance or command holds at a time. It outlives a transaction but not its holder: it is leased,
+ * and another process may take it when the lease has run out.
+ */
 export interface Hold {
   /**
-   * Renews the lock for its whole time. Call it before each call to the outside.
+   * Renews the lease. Call it before each request to another system.
    *
    * @throws AppError `unavailable` if it was held too long and another process has it now
    */
@@ -17,21 +20,21 @@ export interface Hold {
 }
 
 interface LockOptions {
-  /** The name of the lock, and what it keeps for one holder, for errors. */
   name: string;
+  /** What only the holder does, for errors. */
   what: string;
   leaseMs: number;
 }
 
 interface HoldOptions extends LockOptions {
-  /** How long to wait while another process has it. */
+  /** How long to wait for another process. */
   patienceMs: number;
   signal: AbortSignal;
 }
 
 const retryEveryMs = 200;
 
-/** @returns null if another process has it until the patience ends */
+/** @returns null if another process still has it when the patience ends */
 export async function withLock<T>(
   ctx: { database: Database; clock: Clock },
   { patienceMs, signal, ...options }: HoldOptions,
@@ -47,7 +50,7 @@ export async function withLock<T>(
 }
 
 interface Lock extends Hold {
-  /** Renews it as `renew`. @returns false if another process has it now */
+  /** Renews the lease as `renew` does. @returns false if another process has the lock now */
   keeps(): Promise<boolean>;
   release(): Promise<void>;
 }
@@ -70,10 +73,7 @@ export async function takeLock(
   };
 }
 
-// The SQL of named locks. They outlive a transaction but not their holder: they are leased, and another process
-// may take one when its lease has run out. They work the same on both databases.
-
-/** Takes or renews the lock; false while another holder has it. */
+/** Takes or renews the lock. @returns false while another holder has it */
 export async function holdLock(
   database: Database,
   name: string,
@@ -81,27 +81,14 @@ export async function holdLock(
   now: string,
   leasedUntil: string,
 ): Promise<boolean> {
-  const held = await inTransaction(database, (tx) =>
-    tx
-      .insertInto('namedLock')
-      .values({ name, token, leasedUntil })
-      .onConflict((conflict) =>
-        conflict
-          .column('name')
-          .doUpdateSet({ token, leasedUntil })
-          .where((eb) => eb.or([eb('namedLock.token', '=', token), eb('namedLock.leasedUntil', '<=', now)])),
-      )
-      .returning('name')
-      .executeTakeFirst(),
-  );
-  return held !== undefined;
+  return (await holdLocks(database, [name], token, now, leasedUntil)).has(name);
 }
 
 export async function releaseLock(database: Database, name: string, token: string): Promise<void> {
   await releaseLocks(database, [name], token);
 }
 
-/** The same for several locks. @returns the names of those that are held now */
+/** Takes or renews several locks. @returns the names of those that are held now */
 export async function holdLocks(
   database: Database,
   names: readonly string[],
@@ -109,7 +96,7 @@ export async function holdLocks(
   now: string,
   leasedUntil: string,
 ): Promise<Set<string>> {
-  // In one order, so that two holders that want the same locks cannot deadlock.
+  // Sorted, so that two holders that want the same locks cannot deadlock.
   const rows = jsonRows(
     database,
     [...new Set(names)].sort().map((name) => [name, token, leasedUntil]),

@@ -10,21 +10,21 @@ import { writeStatistics } from './sqlite-statistics.ts';
 const migrations: Record<string, Migration> = { '0001-initial': { up: createTables } };
 
 /**
- * The compatibility number of the tables. A migration that older versions cannot work with raises it.
- * Adding a column or a table does not.
+ * The compatibility number of the tables. A migration raises it if older versions cannot work with its tables. A new column
+ * or table does not.
  */
 const compatibility = 1;
 
 /**
- * Migrates the database to the tables of this version. It may be repeated, and several instances may
- * start at the same time: one migrates, and the others find it done.
+ * Migrates the database to the tables of this version. It may be repeated. If several instances start at the same time,
+ * one of them migrates.
  *
  * @returns the names of the migrations that were run
  * @throws AppError `conflict` if a newer version has made the database unreadable for this one
  */
 export async function migrate(database: Database): Promise<string[]> {
   const run = (db: Transaction) => runMigrations(database, db);
-  // On PostgreSQL Kysely locks by itself. On SQLite a transaction around everything locks.
+  // Kysely locks PostgreSQL by itself. On SQLite, a transaction around everything locks.
   const executed =
     database.dialect === 'postgres'
       ? await run(database.kysely)
@@ -37,8 +37,8 @@ export async function migrate(database: Database): Promise<string[]> {
 }
 
 /**
- * The names of the migrations that this version would run. Changes nothing. Kysely knows them too, but it looks at
- * every column of every table, and each command begins with this.
+ * The names of the migrations that this version would run. It changes nothing. Every command begins with this, and Kysely
+ * would look at every column of every table to tell.
  */
 export async function listPending(dialect: Database['dialect'], db: Transaction): Promise<string[]> {
   const names = Object.keys(migrations);
@@ -55,7 +55,7 @@ const findTable = {
 };
 
 async function runMigrations({ dialect }: Database, db: Transaction): Promise<string[]> {
-  // Kysely refuses a database in which a newer version has run further migrations. Here `compatibility` decides that.
+  // Kysely would refuse a database with migrations of a newer version. Here `compatibility` decides that.
   if ((await listPending(dialect, db)).length === 0) return [];
   const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
   const { error, results = [] } = await migrator.migrateToLatest();
@@ -72,7 +72,7 @@ async function checkCompatibility(tx: Transaction): Promise<void> {
 }
 
 /**
- * Changes nothing.
+ * Checks the version of the database and changes nothing.
  *
  * @returns the compatibility number of the version that wrote last; 0 for a new database
  * @throws AppError `conflict` if a newer version has made the database unreadable for this one

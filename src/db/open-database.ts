@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 import { openPostgres } from './postgres-database.ts';
 import { type OpenOptions, openSqlite } from './sqlite-database.ts';
 
-/** @param url `sqlite:<path>` (a file, or `:memory:`) or `postgres://…` */
+/** @param url `sqlite:<file>`, `sqlite::memory:` or `postgres://…` */
 export function openDatabase(url: string, options: OpenOptions = {}): Database {
   if (url.startsWith('sqlite:')) return openSqlite(url, options);
   if (/^postgres(ql)?:/.test(url)) return openPostgres(url);

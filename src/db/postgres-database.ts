@@ -12,7 +12,7 @@ const poolSize = 10;
 const int8Oid = 20;
 const longestStatementMs = 15_000;
 
-/** In PostgreSQL every commit is durable. */
+/** Every commit of PostgreSQL is durable. */
 export function openPostgres(url: string): Database {
   let opened: Promise<pg.Pool> | undefined;
   const pool = () => (opened ??= openPool(url));
@@ -36,7 +36,7 @@ export function openPostgres(url: string): Database {
   };
 }
 
-/** The package is loaded here, so that SQLite does without it. */
+/** The package is loaded here, because SQLite does not need it. */
 async function openPool(url: string): Promise<pg.Pool> {
   const { default: postgres } = await import('pg');
   const pool = new postgres.Pool({
@@ -50,14 +50,14 @@ async function openPool(url: string): Promise<pg.Pool> {
     application_name: 'gangway',
     types: { getTypeParser: toNumbers(postgres.types) },
   });
-  // The pool replaces a broken connection. Without a listener its error would end the process. Code that
-  // uses the connection gets the error from its query.
+  // The pool replaces a broken connection, and whoever uses it gets the error from the query. Without these listeners the
+  // error would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 
-/** Counters and ids stay below 2^53, so they may be numbers as on SQLite. */
+/** Counters and ids stay below 2^53, so they are numbers, as on SQLite. */
 function toNumbers({ getTypeParser }: typeof pg.types): pg.CustomTypesConfig['getTypeParser'] {
   return (oid, format) => (oid === int8Oid ? Number : getTypeParser(oid, format));
 }
@@ -65,9 +65,9 @@ function toNumbers({ getTypeParser }: typeof pg.types): pg.CustomTypesConfig['ge
 const longestSilenceMs = 20_000;
 
 /**
- * The socket of a connection to PostgreSQL. A half-open one neither answers nor fails, so a query would never end.
+ * The socket of a connection to PostgreSQL. A half-open connection neither answers nor fails, so a query would never end.
  *
- * @param silenceMs how long it may be silent, whether a query is under way or not
+ * @param silenceMs how long it may be silent, with a query or without
  */
 function openSocket(silenceMs = longestSilenceMs): Socket {
   const socket = new Socket();
@@ -77,32 +77,27 @@ function openSocket(silenceMs = longestSilenceMs): Socket {
   return socket;
 }
 
-/** Processes on one PostgreSQL tell each other here that they have written something. */
-interface ChangeChannel {
-  /** Call it after this process has committed something. The others are notified soon. */
-  noteOwn(): void;
-  watch(onChange: () => void, everyMs: number): DatabaseWatch;
-  /** Resolves when the others are notified of the last change. */
-  close(): Promise<void>;
-}
-
-/** Each notification is a commit, and PostgreSQL makes such commits one at a time. */
+/** Each notification is a commit, and PostgreSQL makes these one at a time. */
 const notifyEveryMs = 500;
 const usualWaitMs = 5000;
 
 interface ListenerWaits {
-  /** How long to wait before connecting again, and before asking whether the connection lives. */
+  /** How long to wait before connecting again, and between tests of the connection. */
   waitMs?: number;
-  /** How long the server may be silent then. */
+  /** How long the server may be silent. */
   silenceMs?: number;
 }
 
-/** @param query runs on a connection of the pool */
+/**
+ * Processes on one PostgreSQL tell each other here that they have written something.
+ *
+ * @param query runs on a connection of the pool
+ */
 export function createChangeChannel(
   url: string,
   query: (text: string, values: string[]) => Promise<unknown>,
   waits: ListenerWaits = {},
-): ChangeChannel {
+) {
   const id = randomUUID();
   let hasChanged = false;
   let notifying: NodeJS.Timeout | undefined;
@@ -110,16 +105,17 @@ export function createChangeChannel(
   async function notify(): Promise<void> {
     clearTimeout(notifying);
     notifying = undefined;
-    // Without the notification the others look all the same, but later.
+    // Without the notification, the others look a little later.
     await query('select pg_notify($1, $2)', [channelName, id]).catch(() => undefined);
   }
 
   return {
-    noteOwn() {
+    /** Call it after this process has committed something. The others are notified soon. */
+    noteOwn(): void {
       hasChanged = true;
       notifying ??= setTimeout(() => void notify(), notifyEveryMs).unref();
     },
-    watch(onChange, everyMs) {
+    watch(onChange: () => void, everyMs: number): DatabaseWatch {
       const onNotified = (from: string) => {
         if (from !== id) hasChanged = true;
       };
@@ -136,17 +132,18 @@ export function createChangeChannel(
         },
       };
     },
-    async close() {
+    /** Resolves when the others are notified of the last change. */
+    async close(): Promise<void> {
       if (notifying !== undefined) await notify();
     },
   };
 }
 
 const channelName = 'gangway_changed';
-/** Repeating it changes nothing, so it also tests the connection. */
+/** A repeat changes nothing, so it also tests the connection. */
 const listen = `listen ${channelName}`;
 
-/** @param onNotified gets the id of the sender; an empty one when notifications may have been missed */
+/** @param onNotified gets the id of the sender, or an empty id if notifications may have been missed */
 function createListener(
   url: string,
   onNotified: (from: string) => void,
@@ -174,7 +171,7 @@ function createListener(
       await connecting.connect();
       await connecting.query(listen);
       onNotified('');
-      // A half-open connection is as silent as one without notifications.
+      // A half-open connection is silent too.
       for (;;) {
         await wait(waitMs, undefined, { ref: false });
         await connecting.query(listen);

@@ -12,7 +12,7 @@ import { chunksOf } from '../lib/lists.ts';
 import type { Database, Transaction } from './database.ts';
 import type { Tables } from './schema.ts';
 
-/** How many rows a query without columns has. */
+/** Counts the rows of a query without columns. */
 export async function countRows<DB, TB extends keyof DB>(query: SelectQueryBuilder<DB, TB, object>): Promise<number> {
   const row = await query.select((eb) => eb.fn.countAll<number>().as('n')).executeTakeFirstOrThrow();
   return (row as { n: number }).n;
@@ -23,7 +23,7 @@ export async function hasRows<DB, TB extends keyof DB>(query: SelectQueryBuilder
   return (await query.select(sql`1`.as('one')).limit(1).executeTakeFirst()) !== undefined;
 }
 
-/** Whether a statement about one row has found that row. */
+/** Whether a statement about one row has changed it. */
 export async function hasChanged(statement: {
   executeTakeFirst(): Promise<UpdateResult | DeleteResult>;
 }): Promise<boolean> {
@@ -31,15 +31,15 @@ export async function hasChanged(statement: {
   return ('numUpdatedRows' in result ? result.numUpdatedRows : result.numDeletedRows) === 1n;
 }
 
-/** A filter for `eb.and`: the values that are given. */
+/** A filter for `eb.and`, without what is undefined. */
 export function given<T extends object>(filter: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined)) as object;
 }
 
-/** How many rows one statement may name, so that both databases accept the number of parameters. */
+/** How many rows one statement names at most, so that both databases accept its parameters. */
 const keysAtOnce = 1000;
 
-/** `(a, b) in (values (…), (…))`, which both databases understand. */
+/** `(a, b) in (values (…), (…))` */
 export function keyIn(key: readonly string[], rows: readonly object[], of?: string): RawBuilder<boolean> {
   const refs = key.map((column) => sql.ref(of === undefined ? column : `${of}.${column}`));
   const values = rows.map((row) => {
@@ -49,14 +49,14 @@ export function keyIn(key: readonly string[], rows: readonly object[], of?: stri
   return sql`(${sql.join(refs)}) in (values ${sql.join(values)})`;
 }
 
-/** The rows in parts that one statement may name. */
+/** The rows in parts, each small enough for one statement. */
 export function inParts<T>(rows: readonly T[]): T[][] {
   return chunksOf(rows, keysAtOnce);
 }
 
 /**
- * Rows as one JSON parameter, whose columns are read with `value ->> 0` and so on. So thousands of rows
- * need one parameter, and lists of every length use the same statement.
+ * Rows in one JSON parameter, whose columns are `value ->> 0`, `value ->> 1` and so on. Lists of every length use the same
+ * statement.
  */
 export function jsonRows(
   { dialect }: Pick<Database, 'dialect'>,
@@ -66,19 +66,19 @@ export function jsonRows(
   return dialect === 'sqlite' ? sql`json_each(${text})` : sql`json_array_elements(cast(${text} as json))`;
 }
 
-/** Ids of rows for a condition with `in`, however many there are. */
+/** Ids for a condition with `in`, as many as there are. */
 export function jsonIds(database: Pick<Database, 'dialect'>, ids: readonly number[]): RawBuilder<number> {
   const rows = ids.map((id) => [id]);
   return sql<number>`(select cast(value ->> 0 as bigint) from ${jsonRows(database, rows)} as given)`;
 }
 
-/** Texts for a condition with `in`, however many there are. */
+/** Texts for a condition with `in`, as many as there are. */
 export function jsonTexts(database: Pick<Database, 'dialect'>, texts: readonly string[]): RawBuilder<string> {
   const rows = texts.map((text) => [text]);
   return sql<string>`(select value ->> 0 from ${jsonRows(database, rows)} as given)`;
 }
 
-/** To join two tables where they are equal in all of these columns. */
+/** Joins two tables on these columns, which both have. */
 export function onSame<A extends keyof Tables, B extends keyof Tables>(
   table: A,
   other: B,
@@ -88,7 +88,7 @@ export function onSame<A extends keyof Tables, B extends keyof Tables>(
   return <DB, TB extends keyof DB>(join: JoinBuilder<DB, TB>) => join.on(sql<SqlBool>`${sql.join(pairs, sql` and `)}`);
 }
 
-/** For `doUpdateSet`: these columns get what the row that was to be inserted has. */
+/** For `doUpdateSet`: takes these columns from the row that could not be inserted. */
 export function toExcluded(columns: readonly string[]): Record<string, RawBuilder<never>> {
   return Object.fromEntries(columns.map((column) => [column, sql.ref<never>(`excluded.${column}`)]));
 }
@@ -96,10 +96,10 @@ export function toExcluded(columns: readonly string[]): Record<string, RawBuilde
 const all = sql<boolean>`true`;
 
 /**
- * The installs that have rows in a table. It skips from install to install in the index, however many rows each has.
+ * The installs that have rows in a table. It skips from install to install in the index, so it does not read all rows.
  *
- * @param which the rows that are looked at
- * @param has a condition about `turn.install`
+ * @param which a condition for the rows
+ * @param has a condition for `turn.install`
  */
 export async function installsIn(
   db: Transaction,
@@ -117,12 +117,12 @@ export async function installsIn(
   return rows.map(({ install }) => install);
 }
 
-/** Ids and times are not quite in the same order where clocks differ or commits overtake each other. */
+/** Where clocks differ or commits overtake each other, ids and times are not quite in the same order. */
 const disorderMs = 60_000;
 
 /**
- * An id such that every row since an instant has this id or a greater one. Ids grow with time, so it
- * is found by bisection, because these tables have millions of rows and no index by time.
+ * An id such that every row since an instant has this id or a greater one. Ids grow with time, so bisection finds it. These
+ * tables have millions of rows and no index by time.
  */
 export async function firstIdSince(
   kysely: Database['kysely'],
@@ -151,8 +151,8 @@ async function bisect(kysely: Database['kysely'], table: TimedTable, column: str
 }
 
 /**
- * All steps in one statement, because each alone would be a round trip. Every row up to `older` is too old, and no row
- * from `young` on is.
+ * All steps in one statement, instead of one round trip each. Every row up to `older` is too old, and no row from `young`
+ * on is.
  */
 export function bisection(table: TimedTable, column: string, margin: string) {
   const from = sql.table(table);

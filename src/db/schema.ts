@@ -2,7 +2,7 @@ import type { ColumnType, Selectable } from 'kysely';
 import type { Column, Table } from './columns.ts';
 import { evidence } from './schema/evidence.ts';
 import { installs } from './schema/installs.ts';
-import { memberships, removals } from './schema/memberships.ts';
+import { memberships } from './schema/memberships.ts';
 import { messages } from './schema/messages.ts';
 import { operation } from './schema/operation.ts';
 import { tools } from './schema/tools.ts';
@@ -18,7 +18,6 @@ const schema = {
   ...evidence,
   ...memberships,
   ...tools,
-  ...removals,
   ...usage,
   ...messages,
 };

@@ -1,15 +1,15 @@
 import type { Buffer } from 'node:buffer';
 
 /**
- * The context of each sealed value, used as associated data: table, column and row. A value that was
- * moved to another row or column does not open. These texts never change, or sealed values would not open.
+ * The context of each sealed value, which is its associated data: table, column and row. A value that was moved to another
+ * row or column does not open. These texts must never change, because stored values would not open.
  */
 
 export function bodyContext({ install, bodySha256 }: { install: string; bodySha256: Buffer }): string {
   return `delivery.body:${install}/${bodySha256.toString('hex')}`;
 }
 
-/** Also of an address that was given access, so that it can be copied. */
+/** Also for the addresses of a membership, so that a sealed address can be copied to them. */
 export function workEmailContext({ install, trainerId }: { install: string; trainerId: string }): string {
   return `person.work_email:${install}/${trainerId}`;
 }
@@ -47,7 +47,7 @@ export const addressDigest = {
   textOf: (plain: Buffer) => plain.toString('utf8').toLowerCase(),
 };
 
-/** The address in a drift finding. Empty if the tool shows none, and no person is searched for by that. */
+/** The address in a drift finding; empty if the tool shows none. */
 export function addressIn(plain: Buffer): string {
   const { email } = JSON.parse(plain.toString('utf8')) as { email: string | null };
   return email?.toLowerCase() ?? '';

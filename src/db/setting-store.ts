@@ -14,7 +14,7 @@ type SettingName =
   | 'usage_reported_tick'
   | 'usage_rules'
   | 'usage_recounted_at'
-  /** No later day was ever sent for the last time. */
+  /** Only days before this one were ever sent for the last time. */
   | 'usage_closed_before'
   | 'installs_revision';
 
@@ -31,7 +31,7 @@ export async function writeSetting(tx: Transaction, name: SettingName, value: st
     .execute();
 }
 
-/** Writes a setting unless it has a value. @returns the value that it has now */
+/** Writes a setting that has no value yet. @returns the value that it has now */
 export async function keepSetting(tx: Transaction, name: SettingName, value: string): Promise<string> {
   await tx
     .insertInto('setting')
@@ -41,10 +41,7 @@ export async function keepSetting(tx: Transaction, name: SettingName, value: str
   return (await readSetting(tx, name)) ?? value;
 }
 
-/**
- * Raises a setting that only grows. @returns whether this call raised it; of several instances with
- * the same value only one does
- */
+/** Raises a setting that only grows. @returns whether this call raised it. Of several instances, only one does */
 export async function raiseSetting(tx: Transaction, name: SettingName, value: string): Promise<boolean> {
   const raised = await tx
     .updateTable('setting')

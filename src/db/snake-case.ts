@@ -16,9 +16,9 @@ import {
 import { flags } from './schema.ts';
 
 /**
- * Names are in snake case in the database and in camel case in the program. Kysely's plugin for this
- * copies the tree of each query: `bench:converge` took 13 % more processor time with it. Here a name is
- * changed while the text of the query is written, and the plugin changes only the rows.
+ * Names are in snake case in the database and in camel case in the program. Kysely's plugin would copy the tree of each
+ * query: `bench:converge` took 13 % more processor time with it. So names are changed while the text of the query is
+ * written, and this plugin changes only the rows.
  */
 export class RowsInCamelCase extends CamelCasePlugin {
   override transformQuery({ node }: PluginTransformQueryArgs): RootOperationNode {
@@ -97,7 +97,7 @@ class SnakeCasePostgresCompiler extends PostgresQueryCompiler {
   }
 }
 
-/** A longer list in a condition becomes one parameter, so that a list may have any length. */
+/** A longer list in a condition becomes one parameter, so a list may have any length. */
 const mostParameters = 100;
 
 function isLong({ values }: PrimitiveValueListNode): boolean {

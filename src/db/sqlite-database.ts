@@ -12,34 +12,32 @@ import { createWriteTurns, endTurn, giveWay, takeFirst, type WriteTurns } from '
 
 export interface OpenOptions {
   /**
-   * Whether this thread has no other work: it may block for the database, and goes first where both threads write. Its
-   * durable commits wait for the disk after they have given the lock back, so that others write meanwhile.
+   * Whether this thread has no other work. It may block for the database, and goes first when both threads write. Its
+   * durable commits give the lock back before they wait for the disk, so that others write meanwhile.
    */
   ownsThread?: boolean;
   /** The turns of the other thread that writes to the same file. */
   writeTurns?: WriteTurns;
-  /** How the log is written to the disk if it owns the thread. */
+  /** How the log is written to the disk, with `ownsThread`. */
   sync?: SyncFile;
 }
 
-/** The file of `sqlite:<path>`; undefined for other databases and for one in memory. */
+/** The file of a SQLite database; undefined for one in memory and for PostgreSQL. */
 export function sqliteFileOf(url: string): string | undefined {
   const file = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : ':memory:';
   return file === ':memory:' ? undefined : file;
 }
 
 /**
- * Enough for the inner pages of large indexes. Memory is only taken as it is needed. The thread that stores deliveries
- * has a smaller cache, because a commit that has split a page goes through all pages of the cache. (Sorting the halves
- * gives one the number of SQLite's lock page for a moment, and a commit drops what is beyond the end from the cache.)
+ * Enough for the inner pages of large indexes. SQLite takes the memory as it needs it. The thread that stores deliveries has
+ * a smaller cache, because a commit that has split a page goes through the whole cache.
  */
 const cacheKiB = { usual: 12 * 1024, ownThread: 8 * 1024 };
 const longestLogPages = 50_000;
 
 /**
- * SQLite blocks the thread that calls it. A thread with other work must not block for another writer,
- * so `inTransaction` waits instead and leaves the thread free. The checkpointer keeps the log short;
- * without it, a commit does that.
+ * SQLite blocks the thread that calls it. A thread with other work must not block for another writer, so `inTransaction`
+ * waits instead. The checkpointer keeps the log short; without it, a commit does that.
  */
 export function openSqlite(
   url: string,
@@ -48,7 +46,7 @@ export function openSqlite(
   const file = sqliteFileOf(url);
   const sqlite = openFile(file);
   const checkFile = createFileCheck(file);
-  // Deleted content is overwritten in the file too, as far as that needs no extra write.
+  // Deleted content is overwritten in the file too, where that needs no extra write.
   sqlite.pragma('secure_delete = FAST');
   sqlite.pragma('foreign_keys = ON');
   sqlite.pragma(`cache_size = -${ownsThread ? cacheKiB.ownThread : cacheKiB.usual}`);
@@ -106,13 +104,12 @@ export function openSqlite(
   };
 }
 
-/** @throws AppError `unavailable` where the file or its folder cannot be used */
+/** @throws AppError `unavailable` if the file or its folder cannot be used */
 function openFile(file: string | undefined): SqliteDatabase.Database {
   try {
     if (file !== undefined) createPrivately(file);
     const sqlite = new SqliteDatabase(file ?? ':memory:', { timeout: 5000 });
-    // This setting only has an effect before the first table is created. Setting it takes the write lock,
-    // and so would wait for other writers.
+    // Only a database without tables takes this setting. Setting it would wait for other writers.
     const isNew = sqlite.pragma('page_count', { simple: true }) === 0;
     if (isNew) sqlite.pragma('auto_vacuum = INCREMENTAL');
     sqlite.pragma('journal_mode = WAL');
@@ -126,8 +123,8 @@ function openFile(file: string | undefined): SqliteDatabase.Database {
 }
 
 /**
- * Until it is closed, SQLite goes on with files that were deleted. The log is recorded at the first check: only from the
- * first query on is it the same file as long as the connection is open.
+ * SQLite goes on with files that were deleted. The log is recorded at the first check, because it stays the same file only
+ * from the first query on.
  */
 function createFileCheck(file: string | undefined): () => void {
   const opened = new Map<string, string>();
@@ -148,7 +145,7 @@ function createFileCheck(file: string | undefined): () => void {
   return checkFile;
 }
 
-/** The version changes when another connection writes: of a thread or of another process. */
+/** The version changes when another connection writes, of this process or another. */
 function readVersion(sqlite: SqliteDatabase.Database): unknown {
   try {
     return sqlite.pragma('data_version', { simple: true });
@@ -163,7 +160,7 @@ export function createPrivately(file: string): void {
   closeSync(openSync(file, 'a', 0o600));
 }
 
-/** Takes the write lock at the beginning, because a later upgrade fails at once if another process wrote. */
+/** Takes the write lock at once, because a later upgrade fails if another process has written. */
 async function begin(connection: Kysely<Tables>): Promise<void> {
   await sql`begin immediate`.execute(connection);
 }
@@ -181,23 +178,21 @@ async function runBegun<T>(connection: Kysely<Tables>, work: (tx: Transaction) =
 
 type Statement = ReturnType<KyselySqlite['prepare']>;
 
-/** The part of an open database that is used here. */
 interface Sqlite {
   prepare(sql: string): unknown;
   close(): unknown;
 }
 
 /**
- * How many characters the kept statements have together: a few hundred usual statements. SQLite takes some 40 bytes per
- * character, outside of the heap that Node watches.
+ * The characters of all kept statements together, which is a few hundred usual statements. SQLite takes about 40 bytes for
+ * each, outside of the heap that Node watches.
  */
 const mostText = 250_000;
 
 /**
- * Keeps prepared statements, because nearly all queries are repeated, and preparing most of them costs SQLite more than
- * running them: `bench:converge` took 22 to 41 % more processor time without this. Kysely's driver would prepare each
- * query anew. The statements that were not used for the longest time are dropped first: one that names hundreds of rows
- * takes a megabyte, and may never be needed again.
+ * Keeps prepared statements, which Kysely's driver would prepare anew for each query. Nearly all queries are repeated, and
+ * preparing one mostly costs more than running it: `bench:converge` took 22 to 41 % more processor time without this. The
+ * least recently used are dropped first: a statement that names hundreds of rows takes a megabyte.
  */
 export function withKeptStatements(database: Sqlite, most = mostText): KyselySqlite {
   const statements = new Map<string, Statement>();

@@ -12,13 +12,13 @@ import { sqliteFileOf } from './sqlite-database.ts';
 const lookEveryMs = 2000;
 
 interface FileWatchDeps {
-  database: Pick<Database, 'checkFile'>;
+  database: Database;
   alerts: Alerts;
   logger: Logger;
   clock: Clock;
 }
 
-/** Raises an alert when the files of SQLite are deleted or replaced. The deleted files are still open, and store it. */
+/** Raises an alert when the files of SQLite are deleted or replaced. The deleted files are still open, so it is stored there. */
 export function createFileWatch({ database, alerts, logger, clock }: FileWatchDeps): Loop {
   const look = createFileLook(database, alerts);
   return createLoop({
@@ -33,7 +33,7 @@ export function createFileWatch({ database, alerts, logger, clock }: FileWatchDe
   });
 }
 
-/** It raises or ends the alert at the first look, and then at each change. */
+/** Raises or ends the alert at the first look and at each change. */
 export function createFileLook(database: Pick<Database, 'checkFile'>, alerts: Alerts): () => void {
   let wasLost: boolean | undefined;
   return () => {
@@ -55,10 +55,9 @@ function isFileLost(database: Pick<Database, 'checkFile'>): boolean {
 }
 
 /**
- * Frees the space that deleted rows left in a SQLite file, except what the next deliveries need.
- * PostgreSQL does this by itself.
+ * Frees the space of deleted rows in a SQLite file. PostgreSQL does this by itself.
  *
- * @param keepPages how many free pages are kept
+ * @param keepPages how many free pages are kept for new rows
  * @returns whether there is more to free
  */
 export async function shrinkFile(database: Database, keepPages: number): Promise<boolean> {
@@ -68,10 +67,10 @@ export async function shrinkFile(database: Database, keepPages: number): Promise
   if (spare <= 0) return false;
   const pages = Math.min(spare, pagesPerStep);
   await inTransaction(database, async (tx) => {
-    // One page at a time, because better-sqlite3 runs only one step of this statement.
+    // Page by page, because better-sqlite3 runs only the first step of this statement.
     for (let freed = 0; freed < pages; freed += 1) await freePage.execute(tx);
   });
-  // A file that was made without this setting never frees a page.
+  // A file that was made without `auto_vacuum` never frees a page.
   return spare > pages && (await countFreePages(database.kysely)) < free;
 }
 
@@ -82,14 +81,14 @@ async function countFreePages(tx: Transaction): Promise<number> {
   return rows[0]?.freelistCount ?? 0;
 }
 
-/** A page is moved within the file before it is freed. The number is small, so that no writer waits long. */
+/** Each page is moved within the file before it is freed. Few pages, so that no writer waits long. */
 const pagesPerStep = 64;
 
 /**
- * Copies a SQLite database to a new file while instances write to it. One read transaction covers the copy, so it
- * includes what is still in the log, and writers do not wait for it.
+ * Copies a SQLite database to a new file while instances write to it. One read transaction covers the copy, so it includes
+ * the log, and no writer waits for it.
  *
- * @throws AppError `conflict` if the file exists, `invalid` if it cannot be written or if the database is another
+ * @throws AppError `conflict` if the file exists; `invalid` if it cannot be written, or on PostgreSQL
  */
 export async function backUp({ dialect, kysely }: Database, file: string): Promise<void> {
   if (dialect !== 'sqlite') {
@@ -114,7 +113,7 @@ export async function backUp({ dialect, kysely }: Database, file: string): Promi
   }
 }
 
-/** The backup replaces no other file. */
+/** A backup replaces no other file. */
 function reserve(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
@@ -125,7 +124,7 @@ function reserve(file: string): void {
   }
 }
 
-/** In bytes; on SQLite with the write-ahead log. */
+/** The size in bytes; of SQLite with its log. */
 export async function readDatabaseSize({ dialect, url, kysely }: Database): Promise<number> {
   if (dialect === 'postgres') {
     return await readBytes(kysely, sql`select pg_database_size(current_database()) as bytes`);
@@ -140,7 +139,7 @@ async function readBytes(kysely: Database['kysely'], query: ReturnType<typeof sq
   return Number(row?.bytes ?? 0);
 }
 
-/** The log is gone while no process has the database open. */
+/** There is no log while no process has the database open. */
 async function readLogSize(file: string | undefined): Promise<number> {
   if (file === undefined) return 0;
   const found = await stat(`${file}-wal`).catch(() => undefined);

@@ -2,13 +2,12 @@ import { sql } from 'kysely';
 import type { Transaction } from './database.ts';
 
 /**
- * What SQLite's planner assumes about the tables that grow. Without these numbers it prefers an index by tool or by
- * install: in a database with 50,000 memberships, one more start of a contract took 280 ms of processor time in its
- * transaction, and takes 13 ms with them. `ANALYZE` would count the rows: then a plan would depend on what a database was
- * like when it was last counted, and a new one has nothing to count yet. So these are the numbers of a large
- * installation, the same everywhere (https://www.sqlite.org/lang_analyze.html, "Fixed results of ANALYZE").
+ * What SQLite's planner assumes about the tables that grow. Without these numbers it prefers an index by tool or by install:
+ * in a database with 50,000 memberships, one more start of a contract took 280 ms of processor time instead of 13. With
+ * `ANALYZE`, plans would depend on when a database was last counted, and a new database has nothing to count. So these are
+ * the numbers of a large installation (https://www.sqlite.org/lang_analyze.html, "Fixed results of ANALYZE").
  *
- * Of each index: how many rows it has, then how many have the same first column, the same first two columns, and so on.
+ * The numbers of an index: its rows, then how many have the same first column, the same first two columns, and so on.
  */
 export const statistics: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   membership: {
@@ -52,16 +51,16 @@ const wanted = Object.entries(statistics).flatMap(([tbl, indexes]) =>
   Object.entries(indexes).map(([idx, stat]) => ({ tbl, idx, stat })),
 );
 
-/** Writes the statistics unless they are these already. Every connection that opens the database later uses them. */
+/** Writes the statistics if others are stored. Connections that open the database later use them too. */
 export async function writeStatistics(tx: Transaction): Promise<void> {
   if (await areWritten(tx)) return;
-  // This creates the tables of the statistics, and counts nothing.
+  // Creates the tables of the statistics and counts nothing.
   await sql`analyze sqlite_schema`.execute(tx);
   await sql`delete from sqlite_stat1`.execute(tx);
   await sql`delete from sqlite_stat4`.execute(tx);
   const rows = wanted.map(({ tbl, idx, stat }) => sql`(${tbl}, ${idx}, ${stat})`);
   await sql`insert into sqlite_stat1 (tbl, idx, stat) values ${sql.join(rows)}`.execute(tx);
-  // This makes this connection read them again.
+  // Makes this connection read them again.
   await sql`analyze sqlite_schema`.execute(tx);
 }
 

@@ -1,17 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 /**
- * How two threads of a process take turns at SQLite's lock for writing. SQLite gives it to whoever asks at the right
- * moment, and whoever finds it taken asks again after up to 100 ms, so a thread that writes without a break leaves the
- * other none. Here the thread that stores deliveries goes first. Other processes take no part in this.
+ * How two threads of a process take turns at SQLite's write lock. SQLite gives it to whoever asks at the right moment, and
+ * retries after up to 100 ms, so a thread that writes without a break would starve the other. Here the thread that stores
+ * deliveries goes first. Other processes take no part in this.
  */
 export type WriteTurns = Int32Array<SharedArrayBuffer>;
 
 const [free, wanted] = [0, 1];
 const patienceMs = 5000;
-/** When to ask again without being woken: another process or a checkpoint may have the lock. */
+/** When to ask again without being woken, because another process or a checkpoint may hold the lock. */
 const askAgainMs = 5;
-/** Longer than any turn of the first thread. Without a limit the other would wait for a thread that is gone. */
+/** Longer than any turn of the first thread. Without a limit, the other would wait for a thread that has died. */
 const longestGivenWayMs = 25;
 
 export function createWriteTurns(): WriteTurns {
@@ -44,7 +44,7 @@ export async function takeFirst(
   }
 }
 
-/** Lets the thread that goes first begin, if it waits. */
+/** Lets the thread that goes first begin, if it is waiting. */
 export async function giveWay(turns: WriteTurns): Promise<void> {
   const deadline = performance.now() + longestGivenWayMs;
   while (Atomics.load(turns, 0) === wanted && performance.now() < deadline) await wait(1);

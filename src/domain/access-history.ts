@@ -1,26 +1,24 @@
 import type { Instant } from './evidence.ts';
 import type { MembershipState, ReceiptOutcome, ToolOperation } from './membership.ts';
 
-/** From when to when a trainer could get into a group, as the receipts of a membership show it. Pure. */
-
+/** A time during which a trainer could get into a group, according to the receipts of a membership. */
 export interface Stretch {
   /** When Gangway first saw that they could; null if no receipt says so. */
   from: Instant | null;
-  /** When a call without a clear answer may already have let them in; null if there was none. */
+  /** When an earlier call without a clear answer may have let them in; null if there was none. */
   mayBeFrom: Instant | null;
   /** When Gangway saw that they no longer could; null while they can. */
   until: Instant | null;
-  /** Whether Gangway added them. Otherwise they were in before. */
+  /** Whether Gangway added them; if not, they were in before. */
   isAdded: boolean;
-  /** Milliseconds from when they were to be out until they were; null if they are in, or if it is not known. */
+  /** How late they were out, in milliseconds; null if they are in, or if nobody knows. */
   lockOutMs: number | null;
   /** The generation of the removal that ended it; null if none did. */
   removedBy: number | null;
-  /** What is not known, as sentences. */
+  /** What nobody knows, in sentences. */
   doubts: string[];
 }
 
-/** What was done in a tool, and its outcome. */
 export interface HistoryReceipt {
   outcome: ReceiptOutcome;
   operation: ToolOperation;
@@ -29,7 +27,7 @@ export interface HistoryReceipt {
   metAfterMs: number | null;
 }
 
-/** A call that was about to be made. */
+/** The intent of a call. */
 export interface HistoryCall {
   operation: ToolOperation;
   wasFound: boolean;
@@ -46,18 +44,19 @@ const showsIn: ReadonlySet<ReceiptOutcome> = new Set([
 ]);
 const showsOut: ReadonlySet<ReceiptOutcome> = new Set(['removed', 'already_absent', 'kept_for_another']);
 
-/** What the steps so far have shown. */
 interface History {
   ended: Stretch[];
   open: Stretch | null;
-  /** The calls to add since the last stretch. */
+  /** The calls that add since the last stretch. */
   tries: HistoryCall[];
 }
 
 /**
+ * Pure.
+ *
  * @param receipts of one membership, oldest first
- * @param calls the same
- * @param now what the membership is now, and since when
+ * @param calls of the same membership, oldest first
+ * @param now the present state of the membership
  */
 export function stretchesOf(
   receipts: readonly HistoryReceipt[],
@@ -96,7 +95,7 @@ function addReceipt(history: History, receipt: HistoryReceipt): void {
   } else if (outcome === 'unproven' && history.open !== null) {
     history.open = doubt(history.open, `the tool does not show whether the removal of ${createdAt} worked`);
   } else if (showsOut.has(outcome)) {
-    // A removal shows that they were in, also without a receipt that says since when.
+    // A removal shows that they were in, even if no receipt says since when.
     const open = history.open ?? (outcome === 'removed' ? begin(history, null) : null);
     if (open === null) {
       history.tries = [];
@@ -116,7 +115,7 @@ function end(history: History, stretch: Stretch): void {
 
 function begin({ tries }: History, receipt: HistoryReceipt | null): Stretch {
   const [first] = tries;
-  // The only call, and its receipt.
+  // The receipt is that of the only call.
   const isClear = tries.length === 1 && receipt !== null && receipt.outcome !== 'already_member';
   return {
     from: receipt?.createdAt ?? null,

@@ -1,10 +1,9 @@
 /**
- * An install and a tool are bound to the customer and the server that they are first seen with. If the configuration
- * then names another customer or server, Gangway treats that as a mistake and changes nothing until an operator accepts
- * it. Pure.
+ * An install is bound to the customer that it is first seen with, and a tool to the server. If the configuration then names
+ * another customer or server, Gangway treats that as a mistake and changes nothing until an operator accepts it. Pure.
  */
 
-/** The customer that a token belongs to, as the marketplace says; null where it does not say. */
+/** The customer that a token belongs to; null for what the marketplace does not say. */
 export interface Customer {
   grantId: string;
   organizationId: string | null;
@@ -12,8 +11,8 @@ export interface Customer {
 }
 
 /**
- * Describes how the customer of a token differs from the customer that an install is bound to. The text goes behind
- * "the token is". Null if they are the same, as far as the marketplace says. After a reconnect only the grant is new.
+ * Says how the customer of a token differs from the customer that an install is bound to, as the rest of a sentence that
+ * begins with "the token is"; null if they do not differ. After a reconnect, only the grant is new.
  *
  * @param holder another install that is bound to the grant of the token
  */
@@ -32,15 +31,14 @@ export function describeOtherCustomer(
   return null;
 }
 
-/** What distinguishes one installation of a tool from another. */
 export interface Server {
-  /** What the server says about itself; null if it has no such identity. */
+  /** What the server calls itself; null if it does not say. */
   identity: string | null;
   /** The configured address or path; null if unknown. */
   location: string | null;
 }
 
-/** Whether a tool is another server than the one it is bound to. A server with an identity may move. */
+/** Whether a tool is another server than the one that it is bound to. A server with an identity may move. */
 export function isOtherServer(bound: Server, seen: Server): boolean {
   if (bound.identity !== null && seen.identity !== null) return bound.identity !== seen.identity;
   return isOther(bound.location, seen.location);

@@ -1,30 +1,29 @@
 import { isByOperator, isExplicit, type RemovalCause } from './standing.ts';
 
 /**
- * The brake on removals: one rule for all sources of evidence, per install, over a rolling 24 hours (docs/rules.md,
- * Removing). In doubt it keeps people in: if removals exceed the limit, all of them are held until an operator
- * decides. A removal that cannot be undone is always held, unless an explicit end asks for it.
+ * The brake on removals: one rule for all evidence of an install, over a rolling 24 hours (docs/rules.md, Removing). In doubt
+ * it keeps people in: if removals exceed the limit, all of them are held until an operator decides. A removal that cannot be
+ * undone is always held, unless it follows an explicit end.
  */
 
 export interface DueRemoval {
   membershipId: number;
   generation: number;
   cause: RemovalCause;
-  /** A member who was there before us is never removed, so that case passes and is not counted. */
+  /** False for a member who was in before: nobody is removed, so it passes and is not counted. */
   isOurs: boolean;
-  /** Whether an operator has approved this removal before. */
+  /** Whether an operator has already approved this removal. */
   isApproved?: boolean;
   /** Whether the tool could take the trainer back if the removal was a mistake. */
   canReturn: boolean;
 }
 
 /**
- * Why a removal may be executed. `delivered`: the marketplace sent the end; exempt from the brake up to a rate.
- * `braked`: within the limit of the brake. `approved`: an operator decided. `not_ours`: nothing will be removed.
+ * Why a removal may be executed. `delivered`: the marketplace sent the end, which is exempt from the brake up to a rate.
+ * `braked`: it is within the limit of the brake. `approved`: an operator decided. `not_ours`: nobody will be removed.
  */
 export type Clearance = 'delivered' | 'braked' | 'approved' | 'not_ours';
 
-/** What became of held removals. */
 export const planStates = ['open', 'approved', 'rejected'] as const;
 
 export type PlanState = (typeof planStates)[number];
@@ -35,11 +34,10 @@ export interface BrakeLimits {
   maxFraction: number;
 }
 
-/** What has happened to the install's memberships so far. */
 export interface BrakeCounts {
   /** Memberships that have been in a tool for an hour or longer, including those that are due. */
   held: number;
-  /** Those of them that were removed in the window. */
+  /** Memberships that were removed in the window. */
   removed: number;
   /** How many removals the brake cleared in the window. */
   braked: number;
@@ -52,16 +50,13 @@ export interface BrakeCounts {
 export interface BrakeDecision {
   cleared: { removal: DueRemoval; clearance: Clearance }[];
   held: DueRemoval[];
-  /**
-   * The clearances whose limit is exceeded. Removals that were cleared with one of them and have not started are held
-   * too.
-   */
+  /** The clearances whose limit is exceeded. Removals that were cleared with them and have not started are held too. */
   exceeded: Clearance[];
 }
 
 export const brakeWindowMs = 24 * 3_600_000;
 export const deliveredWindowMs = 10 * 60_000;
-/** Memberships younger than this do not raise the limit. Otherwise hiring would allow more removals. */
+/** Younger memberships do not raise the limit, because hiring must not allow more removals. */
 export const countedAfterMs = 3_600_000;
 
 export function brakeAllowance({ max, maxFraction }: BrakeLimits, people: number): number {
@@ -71,7 +66,7 @@ export function brakeAllowance({ max, maxFraction }: BrakeLimits, people: number
 /** Rounds the decimal fraction down exactly: 0.7 of 90 is 63, but floating point gives 62.99…. */
 function shareOf(fraction: number, people: number): number {
   const [whole = '', decimals = ''] = String(fraction).split('.');
-  // The fraction is so small that JavaScript writes it with an exponent.
+  // JavaScript writes a very small fraction with an exponent.
   if (!/^\d*$/.test(whole + decimals)) return Math.floor(fraction * people);
   return Number((BigInt(whole + decimals) * BigInt(people)) / 10n ** BigInt(decimals.length));
 }
@@ -81,10 +76,10 @@ export const nothingCounted: BrakeCounts = { held: 0, removed: 0, braked: 0, del
 interface SortedRemovals {
   free: DueRemoval[];
   approved: DueRemoval[];
-  /** Whether delivered ends pass, as there are few enough of them. */
+  /** Whether delivered ends pass, because there are few. */
   isExempt: boolean;
   exempt: DueRemoval[];
-  /** All others: what has happened to the install so far decides. */
+  /** Removals about which the counts of the install decide. */
   counted: DueRemoval[];
 }
 
@@ -103,8 +98,7 @@ function sortRemovals(due: readonly DueRemoval[], delivered: number, { max }: Br
 }
 
 /**
- * Whether `BrakeCounts` beside `delivered` decide about any of these. Mostly they do not, and to count them an install's
- * removals of a day have to be gone through.
+ * Whether any of these removals depends on `BrakeCounts` other than `delivered`. Counting is expensive, and mostly none does.
  *
  * @param delivered as in `BrakeCounts`
  */
@@ -137,5 +131,4 @@ function toCleared(removals: DueRemoval[], clearance: Clearance): BrakeDecision[
   return removals.map((removal) => ({ removal, clearance }));
 }
 
-/** What became of a planned removal. */
 export type PlanItemOutcome = 'approved' | 'rejected' | 'stale';

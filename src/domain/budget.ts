@@ -4,7 +4,7 @@ import type { Instant } from './evidence.ts';
 
 export const budgetStates = ['ok', 'low', 'depleted', 'unknown'] as const;
 
-/** `unknown` stands for any state that the marketplace introduced after this version. */
+/** `unknown` is any state that the marketplace introduced after this version. */
 export type BudgetState = (typeof budgetStates)[number];
 
 /** The states that a person can be notified of. */
@@ -14,7 +14,7 @@ export type NotifiedBudgetState = Exclude<BudgetState, 'unknown'>;
 export interface BudgetPace {
   /** The part of the funded volume that is used: 0 to 1. */
   consumedFraction: number | null;
-  /** What the marketplace has counted on the contract in all, in the unit that it pays by. */
+  /** What the marketplace has counted on the contract so far, in the unit of its payment. */
   consumed: number | null;
   /** What was reported for the days of the last week, in the same unit. */
   lately: number;
@@ -24,14 +24,14 @@ export const paceDays = 7;
 const dayMs = 86_400_000;
 
 /**
- * Pure: when the budget is used up if the work goes on as in the last week.
+ * When the budget is used up if the work goes on as in the last week. Pure.
  *
- * @returns null where it never is at this pace, or where that cannot be known; now where it is used up already
+ * @returns null if it never is, or if nobody knows; now if it is already used up
  */
 export function runsOutAt({ consumedFraction, consumed, lately }: BudgetPace, now: Date): Instant | null {
   if (consumedFraction === null) return null;
   if (consumedFraction >= 1) return now.toISOString();
-  // The marketplace counts the volume in a unit of its own, such as hours: only the used part is known in ours.
+  // The marketplace counts the volume in a unit of its own, such as hours, so only the used part is known in ours.
   if (consumedFraction <= 0 || consumed === null || consumed <= 0 || lately <= 0) return null;
   const left = (consumed / consumedFraction) * (1 - consumedFraction);
   const days = (left / lately) * paceDays;
@@ -39,5 +39,5 @@ export function runsOutAt({ consumedFraction, consumed, lately }: BudgetPace, no
   return at > longestMs ? null : new Date(at).toISOString();
 }
 
-/** Instants of later years do not sort as texts. */
+/** Later instants do not sort as texts. */
 const longestMs = Date.parse('9999-12-31T23:59:59.999Z');

@@ -1,8 +1,3 @@
-/**
- * How Gangway names errors: one class, a closed set of codes, and one table that says what a code means at the edges:
- * its HTTP status, and whether a retry can help.
- */
-
 export type ErrorCode =
   | 'invalid'
   | 'unauthenticated'
@@ -16,6 +11,7 @@ export type ErrorCode =
   | 'unavailable'
   | 'internal';
 
+/** What a code means at the edges. */
 interface Meaning {
   httpStatus: number;
   isTransient: boolean;
@@ -37,17 +33,17 @@ const meanings: Record<ErrorCode, Meaning> = {
 
 interface AppErrorOptions {
   cause?: unknown;
-  /** The status that another system answered, if it answered. */
+  /** The status of another system's answer. */
   status?: number;
-  /** How long that system asked to be left alone. */
+  /** How long that system asked Gangway to wait. */
   retryAfterMs?: number;
   /** The marketplace's id of the request, to quote to its support. */
   requestId?: string;
 }
 
 /**
- * The only error that is thrown on purpose. `message` says what was attempted and why it failed, for a person, without
- * any secret, address or body.
+ * The only error that is thrown on purpose. `message` tells a person what was attempted and why it failed, without any
+ * secret, address or body.
  */
 export class AppError extends Error {
   override readonly name = 'AppError';
@@ -65,7 +61,7 @@ export class AppError extends Error {
   }
 }
 
-/** Any other error was not foreseen. It becomes `internal` and keeps its cause. */
+/** An unforeseen error becomes `internal` and keeps its cause. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -76,17 +72,17 @@ export function httpStatusOf(code: ErrorCode): number {
   return meanings[code].httpStatus;
 }
 
-/** Whether the same call may succeed later without any change. */
+/** Whether the same call may succeed later. */
 export function isTransient(error: AppError): boolean {
   return meanings[error.code].isTransient;
 }
 
-/** Whether another system refused the token with which it was asked. */
+/** Whether another system refused the token. */
 export function refusesToken({ code }: Pick<AppError, 'code'>): boolean {
   return code === 'unauthenticated' || code === 'forbidden';
 }
 
-/** Whether a system would answer other requests alike: it cannot be reached, wants rest, or refuses the token. */
+/** Whether other requests would fail too: the system cannot be reached, asks to wait, or refuses the token. */
 export function concernsAll(error: AppError): boolean {
   return isTransient(error) || refusesToken(error);
 }

@@ -1,6 +1,4 @@
-/** What a delivery means, in Gangway's terms (spec: platform-api.md section 6, part A section 6). */
-
-/** What the platform API delivers. */
+/** The events of the platform API (spec: platform-api.md section 6, part A section 6). */
 export const platformEventTypes = [
   'contract.started',
   'contract.ended',
@@ -12,7 +10,7 @@ export const platformEventTypes = [
   'milestone.budget_depleted',
 ] as const;
 
-/** What an employer's account delivers and is of use. Such an event names ids alone: it has something read. */
+/** The events of an employer's account that Gangway uses. Each only names ids, to be read. */
 export const employerEventTypes = [
   'contract.created',
   'approval.confirmed',
@@ -23,18 +21,17 @@ export const employerEventTypes = [
 
 export type EventType = (typeof platformEventTypes | typeof employerEventTypes)[number];
 
-/** All that is understood, whichever source delivers it. */
 export const eventTypes: readonly EventType[] = [...platformEventTypes, ...employerEventTypes];
 
 export function isEventType(type: string): type is EventType {
   return (eventTypes as readonly string[]).includes(type);
 }
 
-/** Everything but `type` and `resourceId` may be missing. A missing value is null. */
+/** What a delivery means. Everything but `type` and `resourceId` may be missing, and is null then. */
 export interface LifecycleEvent {
   id: string | null;
   type: EventType;
-  /** When the marketplace says it happened. */
+  /** When it happened, according to the marketplace. */
   createdAt: string | null;
   /** The id of the contract, link, install, milestone, approval or invoice, depending on `type`. */
   resourceId: string;
@@ -46,7 +43,6 @@ export interface LifecycleEvent {
 export interface EventContract {
   id: string;
   title: string | null;
-  /** An instant, or null. */
   startDate: string | null;
 }
 

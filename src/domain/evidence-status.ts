@@ -8,18 +8,18 @@ import {
   type ParticipationEvidence,
 } from './evidence.ts';
 
-/** Status as pure functions of the registers (docs/rules.md, Evidence). */
+/** Status, as pure functions of the registers (docs/rules.md, Evidence). */
 
 /**
- * `disputed`: a later read contradicts a delivered end, so access stays. If a contract is missing from all lists, that
- * proves nothing: lists may be cut off without a sign.
+ * `disputed`: a later reading contradicts a delivered end, so access stays. A contract that no list has may still be active,
+ * because lists may be cut off without a sign.
  */
 export const contractStatuses = ['unknown', 'active', 'disputed', 'ended'] as const;
 
 export type ContractStatus = (typeof contractStatuses)[number];
 export type LinkStatus = 'unknown' | 'live' | 'removed' | 'absent';
 
-/** A read may have been running when the event was raised. After this long it was not. */
+/** A reading that begins this long after the event was not under way when the contract ended. */
 const disputeAfterMs = 10 * 60_000;
 
 export type ContractRegisters = Pick<
@@ -38,7 +38,7 @@ export function statusOfContract(contract: ContractRegisters): ContractStatus {
   return 'unknown';
 }
 
-/** A reading soon after may be older than the operator's word. */
+/** An earlier reading may not know the operator's decision yet. */
 const contradictedAfterMs = 3_600_000;
 
 /** Whether the marketplace still lists a contract as active an hour after an operator ended it. Access stays ended. */
@@ -50,20 +50,20 @@ export function isOperatorContradicted(contract: ContractRegisters): boolean {
   return Date.parse(activeReadAt) - Date.parse(endedByOperatorAt) >= contradictedAfterMs;
 }
 
-/** The status that people are shown. */
+/** The status that is shown to people. */
 export function shownStatusOf(contract: ContractRegisters): ContractStatus {
   return isOperatorContradicted(contract) ? 'disputed' : statusOfContract(contract);
 }
 
-/** The latest event, read or operator's word that the contract is active. */
+/** The latest event, reading or operator's decision by which the contract is active. */
 export function confirmedAt(contract: ContractRegisters): Instant | null {
   const { startedEventAt, activeReadAt, reopenedAt } = contract;
   return latest([startedEventAt, activeReadAt, reopenedAt]);
 }
 
 /**
- * Whether the contract counts as active although the last reading of its install listed it neither as active nor as
- * ended. It can stay so for ever.
+ * Whether the contract is active, although the last reading of its install listed it neither as active nor as ended. It can
+ * stay so for ever.
  *
  * @param readBeganAt when that reading began
  */
@@ -90,18 +90,16 @@ export function absentSince({ absences, seenAt }: LinkRegisters): Instant | null
   return goneSince(absences, seenAt);
 }
 
-/**
- * Who adds members to the project of a link. `unknown`: the marketplace names a mode that this version does not know.
- */
+/** Who adds members to the project of a link. `unknown`: this version does not know the mode. */
 export type Provisioning = 'ours' | 'of_marketplace' | 'unknown';
 
-/** @param mode as the marketplace writes it; if missing, Gangway provisions */
+/** @param mode the marketplace's word; without one, Gangway adds members */
 export function provisioningOf(mode: string | null): Provisioning {
   if (mode === null || mode === 'PARTNER_WEBHOOK') return 'ours';
   return mode === 'MANAGED_ADAPTER' ? 'of_marketplace' : 'unknown';
 }
 
-/** A listing of contracts may be some seconds old and miss a new link. */
+/** A list of contracts may be some seconds old and lack a new link. */
 const listedAfterMs = 60_000;
 
 /** Whether the contracts of the link were read after the link was created. */
@@ -114,10 +112,10 @@ export function areContractsRead({
 }
 
 /**
- * Whether a link ended together with its grant: it was not seen since another grant came, or it ended after its grant
- * was revoked. The customer may create it again soon.
+ * Whether a link ended together with its grant: it was not seen since another grant came, or it ended after its grant was
+ * revoked. The customer may soon create it again.
  *
- * @param goneAt since when the link counts as gone
+ * @param goneAt since when the link is gone
  */
 export function wentWithGrant(
   { seenAt }: Pick<LinkEvidence, 'seenAt'>,
@@ -129,21 +127,21 @@ export function wentWithGrant(
   return revokedAt !== null && goneAt >= revokedAt;
 }
 
-/** @returns when the trainer left the contract; null while the trainer counts as on it */
+/** @returns when the trainer left the contract; null while they are on it */
 export function leftSince({ absences, seenAt }: Pick<ParticipationEvidence, 'absences' | 'seenAt'>): Instant | null {
   return goneSince(absences, seenAt);
 }
 
-/** @returns when the contract moved from the link to another; null while it counts as on it */
+/** @returns when the contract moved from the link to another one; null while it is on the link */
 export function movedSince({ omissions, namedAt }: Pick<PairEvidence, 'omissions' | 'namedAt'>): Instant | null {
   return goneSince(omissions, namedAt);
 }
 
 /**
- * Of all grants that an install ever had, the one that was last answered ACTIVE counts: a late `install.revoked` for an
- * old grant says nothing about it. If no grant was ever read, any revoked one counts.
+ * Of all grants of an install, the one that was last answered ACTIVE counts. A late `install.revoked` for an old grant says
+ * nothing about it. If no grant was ever read, any revoked one counts.
  *
- * @returns the revoked grant, or null if the install's grant is live
+ * @returns the revoked grant; null if the install's grant is live
  */
 export function revokedGrant(grants: readonly GrantEvidence[]): GrantEvidence | null {
   const current = currentGrant(grants);

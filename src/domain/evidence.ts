@@ -1,12 +1,11 @@
 /**
- * A register of reads that looked for something and did not find it. One absence proves nothing. Two absences, at least
- * 10 minutes apart and with no observation after the first, prove that it is gone.
+ * The readings that looked for something in vain: instants, oldest first, separated by spaces; null if there are none. One
+ * absence proves nothing. Two absences, at least 10 minutes apart and with no observation after the first, prove that it is
+ * gone.
  *
- * The register keeps the latest absence of each 10 minutes, and the last three of those. That is enough to find two
- * that are far enough apart, however often reads happen. Merging is commutative, associative and idempotent.
+ * Of each 10 minutes the latest absence is kept, and of those the last three. That is enough to find two that are far enough
+ * apart, however often readings happen.
  */
-
-/** Instants, oldest first, separated by spaces. Null when there is no absence. */
 export type Absences = string | null;
 
 const apartMs = 10 * 60_000;
@@ -23,7 +22,7 @@ export function mergeAbsences(a: Absences, b: Absences): Absences {
   return instants.length === 0 ? null : instants.join(' ');
 }
 
-/** @returns the instant of the absence that proved it gone; null while the absences do not prove it */
+/** @returns the instant of the absence that proves it gone; null if none does */
 export function goneSince(absences: Absences, lastSeenAt: string | null): string | null {
   const since = listAbsences(absences).filter((at) => lastSeenAt === null || at > lastSeenAt);
   const [first] = since;
@@ -41,13 +40,13 @@ function listAbsences(absences: Absences): string[] {
 }
 
 /**
- * What is known, as registers: one row per (install, id), merged by maximum, or by minimum where a register holds the
- * first time of something. Merging is commutative, associative and idempotent. So events and reads may come in any
- * order, any number of times, from any instance. Status is never stored: it is a pure function of the registers.
- *
- * Instants are ISO-8601 UTC text. Null is a register that nothing has set.
+ * Evidence is kept in registers: one row per (install, id), merged by maximum, or by minimum if a register holds the first
+ * time of something. Merging is commutative, associative and idempotent, so events and readings may come in any order, any
+ * number of times, from any instance. Status is never stored: it is a pure function of the registers. Null is a register
+ * that nothing has set.
  */
 
+/** ISO-8601 UTC text. */
 export type Instant = string;
 
 export interface ContractEvidence {
@@ -57,20 +56,20 @@ export interface ContractEvidence {
   startedEventAt: Instant | null;
   /** The latest `contract.ended`. */
   endedEventAt: Instant | null;
-  /** When the latest read that listed it active began. */
+  /** When the latest reading that listed it as active began. */
   activeReadAt: Instant | null;
-  /** When the latest read that listed it ended began. */
+  /** When the latest reading that listed it as ended began. */
   endedReadAt: Instant | null;
-  /** When an operator said that it has ended, or that it has not. The later decision counts. */
+  /** When an operator last decided that it has ended, and that it has not. The later decision counts. */
   endedByOperatorAt: Instant | null;
   reopenedAt: Instant | null;
-  /** When the latest read of its participants began. */
+  /** When the latest reading of its participants began. */
   participantsReadAt: Instant | null;
-  /** The latest `milestone.*`. After it the budget is read again. */
+  /** The latest `milestone.*`, after which the budget is read again. */
   budgetEventAt: Instant | null;
   title: string | null;
   titleVersion: string | null;
-  /** When work on it begins and ends, as far as a reading says. */
+  /** When work on it begins and ends, if a reading says so. */
   startDate: Instant | null;
   startDateVersion: string | null;
   endDate: Instant | null;
@@ -86,31 +85,31 @@ export interface LinkEvidence {
   linkId: string;
   /** When `project_link.removed` was received. An event that undoes it may follow. */
   removedEventAt: Instant | null;
-  /** The earliest event or listing that had it. */
+  /** The earliest event or list with it. */
   firstSeenAt: Instant | null;
-  /** The latest event or listing that had it. */
+  /** The latest event or list with it. */
   seenAt: Instant | null;
-  /** Complete listings without this link, each with a 404 by its id while the grant was ACTIVE. */
+  /** Complete lists without it, each with a 404 for its id while the grant was ACTIVE. */
   absences: Absences;
-  /** When the latest complete listing of its contracts began. */
+  /** When the latest complete list of its contracts began. */
   contractsReadAt: Instant | null;
   externalProjectId: string | null;
   externalProjectName: string | null;
   externalProjectUrl: string | null;
-  /** Who adds members: the marketplace's mode. The mode may change without a new link. */
+  /** The marketplace's word for who adds members. It may change without a new link. */
   provisioningMode: string | null;
   provisioningModeVersion: string | null;
-  /** The job it links to, as far as a reading says. With it the link can be created again. */
+  /** The job it links to, if a reading says so. With it, the link can be created again. */
   jobId: string | null;
 }
 
 export interface GrantEvidence {
   install: string;
   grantId: string;
-  /** When the marketplace says it was revoked, and when that was received. */
+  /** When it was revoked according to the marketplace, and when that was received. */
   revokedEventAt: Instant | null;
   revokedReceivedAt: Instant | null;
-  /** When the earliest and the latest read that was answered ACTIVE for it began. */
+  /** When the earliest and the latest reading that was answered ACTIVE began. */
   firstActiveReadAt: Instant | null;
   activeReadAt: Instant | null;
 }
@@ -122,7 +121,7 @@ export interface PairEvidence {
   linkId: string;
   /** The latest record that named both. */
   namedAt: Instant | null;
-  /** Reads that listed the active contract on other links, and listed the link too. */
+  /** Readings that listed the active contract on other links, and listed this link too. */
   omissions: Absences;
 }
 
@@ -131,11 +130,11 @@ export interface ParticipationEvidence {
   contractId: string;
   trainerId: string;
   seenAt: Instant | null;
-  /** Non-empty reads of the contract's participants without this trainer. */
+  /** Non-empty lists of the contract's participants without this trainer. */
   absences: Absences;
 }
 
-/** Addresses are kept per install: the consent given to one customer does not count for another. */
+/** Addresses are kept per install, because consent is given to one customer. */
 export interface PersonEvidence {
   install: string;
   trainerId: string;
@@ -143,18 +142,18 @@ export interface PersonEvidence {
   displayNameVersion: string | null;
   workEmail: string | null;
   workEmailVersion: string | null;
-  /** Why the last reading had no address, where the source knows it. An address that is known counts all the same. */
+  /** Why the last reading had no address, if the source knows. An earlier address still counts. */
   addressMissing: AddressMissing | null;
   addressMissingVersion: string | null;
 }
 
 /**
- * `no_scope`: the token may not read addresses. `refused`: it may, and the account may not. `no_conversation`: the contract has no conversation yet, in which the
- * address is. `not_shared`: the conversation has none of the trainer (yet).
+ * `no_scope`: the token may not read addresses. `refused`: the token may, but the account may not. `no_conversation`: the
+ * contract has no conversation yet, which would have the address. `not_shared`: the conversation has no address (yet).
  */
 export type AddressMissing = 'no_scope' | 'refused' | 'no_conversation' | 'not_shared';
 
-/** What one event or one read adds. */
+/** What one event or one reading adds. */
 export interface Evidence {
   contracts: ContractEvidence[];
   links: LinkEvidence[];
@@ -165,23 +164,23 @@ export interface Evidence {
 }
 
 /**
- * Orders the sources of an attribute: reads beat events, later reads beat earlier ones, greater event ids beat smaller
- * ones. Versions compare as text.
+ * Versions order the sources of an attribute: readings beat events, later readings beat earlier ones, and greater event ids
+ * beat smaller ones. They compare as text.
  */
 export function versionOfRead(beganAt: Instant): string {
   return `1:${beganAt}`;
 }
 
-/** @param eventId ids of digits compare as numbers; an event without an id loses to all others */
+/** @param eventId ids of digits compare as numbers. An event without an id loses to all others */
 export function versionOfEvent(eventId: string | null): string {
   if (eventId === null) return '0:';
   if (!/^\d+$/.test(eventId)) return `0:${eventId}`;
   const number = eventId.replace(/^0+/, '');
-  // The longer number is the greater one, so its length comes first.
+  // A longer number is greater, so the length comes first.
   return `0:${String(number.length).padStart(3, '0')}:${number}`;
 }
 
-/** Each attribute that changes has a column for the version of the source that set it last. */
+/** The column with the version of the source that last set an attribute. */
 const versionOf: Record<string, string> = {
   title: 'titleVersion',
   startDate: 'startDateVersion',
@@ -195,10 +194,7 @@ const versionColumns = new Set(Object.values(versionOf));
 /** Registers that keep the first time of something. */
 const firstTimes: ReadonlySet<string> = new Set(['firstSeenAt', 'firstActiveReadAt']);
 
-/**
- * Merges two rows of the same key: every register at its maximum, every attribute from its greatest version.
- * Commutative, associative and idempotent.
- */
+/** Merges two rows of the same key: every register to its maximum, every attribute to its greatest version. */
 export function mergeRegisters<Row extends object>(a: Row, b: Row): Row {
   const left = a as Fields;
   const right = b as Fields;
@@ -219,7 +215,7 @@ export function mergeRegisters<Row extends object>(a: Row, b: Row): Row {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Compares by version, then by value, so that every instance settles a tie between two sources alike. */
+/** Compares by version, then by value, so that every instance decides a tie alike. */
 function isNewer(a: Fields, b: Fields, name: string, version: string): boolean {
   return isGreater(a[version], b[version]) || (!isGreater(b[version], a[version]) && isGreater(a[name], b[name]));
 }
@@ -230,12 +226,12 @@ function mergeValues(name: string, a: unknown, b: unknown): unknown {
   return isGreater(b, a) ? b : (a ?? b);
 }
 
-/** Compares texts. An unset register is smaller than any text, even the empty one. */
+/** An unset register is smaller than any text, even the empty one. */
 function isGreater(a: unknown, b: unknown): boolean {
   return typeof a === 'string' && (typeof b !== 'string' || a > b);
 }
 
-/** A row without knowledge. A source then sets only what it says. */
+/** A row without evidence. A source sets what it knows. */
 export function emptyContract(install: string, contractId: string): ContractEvidence {
   return {
     install,

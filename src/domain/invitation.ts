@@ -1,4 +1,4 @@
-/** How a trainer without a login gets into the tool. It is a secret, and it is kept until it was delivered. */
+/** How a trainer without a login gets into the tool. It is a secret that is deleted once it is delivered. */
 export type InvitationContent =
   | { kind: 'link'; url: string }
   /** `url` is null if a crash lost the tool's answer. */
@@ -6,13 +6,13 @@ export type InvitationContent =
 
 export type InvitationKind = InvitationContent['kind'];
 
-/** Who delivered it: a mail, or an operator who saw it once. */
+/** How it was delivered: by mail, or by an operator, who sees it once. */
 export type DeliveredBy = 'mail' | 'operator';
 
-/** The placeholders that an invitation text may contain, as `{link}`. */
+/** The placeholders of an invitation text, such as `{link}`. */
 export const placeholders = ['link', 'project', 'name', 'expires'] as const;
 
 export type Placeholder = (typeof placeholders)[number];
 
-/** Every word in braces, whether it is a known placeholder or not. */
+/** Any word in braces. */
 export const placeholderPattern = /\{([A-Za-z]\w*)\}/g;

@@ -1,8 +1,6 @@
 import type { Instant } from './evidence.ts';
 import type { RemovalCause } from './standing.ts';
 
-/** A trainer in a group of a tool: whether the trainer is wanted there, and what is known about the tool's side. */
-
 export const membershipStates = [
   'waiting_email',
   'pending',
@@ -18,7 +16,7 @@ export const membershipStates = [
 
 export type MembershipState = (typeof membershipStates)[number];
 
-/** The states in which the trainer is, or may be, in the tool because of us. */
+/** The states in which the trainer is in the tool because of Gangway, or may be. */
 export const heldStates = [
   'pending',
   'invited',
@@ -33,10 +31,10 @@ export const heldStates = [
 export type ToolOperation = 'add' | 'remove' | 'update';
 
 /**
- * `added`, `invited`, `removed` and `updated` were done and read back. `already_member` and `already_absent` needed no
- * call. `released`: the member was there before us and stays. `protected`: the account is never touched.
- * `kept_for_another`: another trainer, who stays, uses the same account. `unproven`: a removal was sent, and the tool
- * does not show who is in the group. `failed` may succeed later. `refused` waits until something is changed.
+ * `added`, `invited`, `removed` and `updated` were done and read back. `already_member` and `already_absent` needed no call.
+ * `released`: the member was in before and stays. `protected`: the account is never touched. `kept_for_another`: another
+ * trainer, who stays, uses the same account. `unproven`: a removal was sent, but the tool does not show who is in the group.
+ * `failed` may succeed later. `refused` waits until something is changed.
  */
 export const receiptOutcomes = [
   'added',
@@ -55,12 +53,12 @@ export const receiptOutcomes = [
 
 export type ReceiptOutcome = (typeof receiptOutcomes)[number];
 
-/** What derivation decides and stores. It does not depend on the tool. */
+/** What the derivation decides. It does not depend on the tool. */
 export interface MembershipCore {
   wanted: boolean;
   generation: number;
   state: MembershipState;
-  /** The install whose brake counts it: one with a standing reason, or the one whose reason ended last. */
+  /** The install whose brake counts it: one with a reason, or the one whose reason ended last. */
   install: string;
   /** Why it is to be removed. */
   cause: RemovalCause | null;
@@ -71,7 +69,7 @@ export interface MembershipCore {
 /** The conclusion from all reasons for a membership. */
 export type MembershipVerdict =
   | { kind: 'wanted'; install: string }
-  /** A reason stands, but the configuration no longer routes it here. Configuration is not evidence. */
+  /** There is a reason, but the configuration no longer routes it here. Configuration is not evidence. */
   | { kind: 'orphaned' }
   /** The marketplace itself provisions the project now. */
   | { kind: 'managed' }
@@ -79,14 +77,13 @@ export type MembershipVerdict =
 
 interface Situation {
   hasEmail: boolean;
-  /** Whether we may ever have called the tool for it, or found the member there. */
+  /** Whether Gangway may have called the tool for it, or has found the member there. */
   wasTouched: boolean;
 }
 
 /**
- * The membership that follows from new evidence: the same object if nothing changes, null if there is none. Each change
- * of `wanted` starts a new generation. Then calls that were decided under the old one are not made, and running calls
- * do not settle it.
+ * The membership that follows from new evidence: the same object if nothing changes, null if there is none. Each change of
+ * `wanted` starts a new generation, so that calls for the old one are not made, and those under way do not settle it.
  */
 export function deriveMembership(
   current: MembershipCore | null,
@@ -109,7 +106,7 @@ export function deriveMembership(
 function deriveWanted(current: MembershipCore, install: string, hasEmail: boolean): MembershipCore {
   const { generation, state } = current;
   if (!current.wanted || state === 'orphaned') return toWanted(generation + 1, install, hasEmail);
-  // The reason for a refusal may be gone now, for example because the address has changed.
+  // The cause of a refusal may be gone, for example because the address has changed.
   const isOpen = state === 'failed' || (state === 'waiting_email' && hasEmail);
   if (isOpen) return toWanted(generation, install, hasEmail);
   return current.install === install ? current : { ...current, install };
@@ -123,13 +120,13 @@ function deriveUnwanted(current: MembershipCore, verdict: Unwanted, wasTouched: 
     if (!wasTouched) return toGone(current, 'removed');
     return toRemoving(verdict, generation + 1);
   }
-  // The trainer was removed once before because of the same end. That end must not bypass the brake now.
+  // The trainer was already removed because of this end, which must not bypass the brake now.
   if (current.cause === 'found_again') return resume(current);
-  // The operator decides, or has decided, about other evidence.
+  // The operator's decision is about other evidence.
   if (state === 'held' && verdict.cause !== current.cause) {
     return toRemoving(verdict, generation + 1);
   }
-  // Nothing says why it is being removed, so the brake must decide.
+  // Nobody knows why it is being removed, so the brake must decide.
   if (current.cause === null && (state === 'removing' || state === 'failed')) {
     return toRemoving(verdict, generation);
   }
@@ -141,7 +138,7 @@ function resume(current: MembershipCore): MembershipCore {
   return current.state === 'failed' ? { ...current, state: 'removing' } : current;
 }
 
-/** Until the brake has decided, new evidence may change cause and time. After that nothing changes them. */
+/** New evidence may change cause and time until the brake has decided. */
 function deriveRemoving(current: MembershipCore, verdict: Unwanted): MembershipCore {
   const { cause, removeAfter, generation } = current;
   if (removeAfter === null) return current;
@@ -153,7 +150,7 @@ function toRemoving({ install, cause, removeAfter }: Unwanted, generation: numbe
   return { wanted: false, generation, state: 'removing', install, cause, removeAfter };
 }
 
-/** The member stays in the tool. A new generation keeps running calls from settling it. */
+/** The member stays in the tool. A new generation keeps calls that are under way from settling it. */
 function toOrphanedOrReleased(
   current: MembershipCore,
   kind: 'orphaned' | 'managed',
@@ -161,7 +158,7 @@ function toOrphanedOrReleased(
 ): MembershipCore {
   const isOut = current.state === 'removed' || current.state === 'released';
   if (isOut || current.state === (kind === 'orphaned' ? 'orphaned' : 'released')) return current;
-  // An operator has decided about this one.
+  // An operator has decided to remove it.
   if (current.cause === 'retired') return current;
   if (!wasTouched) return toGone(current, 'removed');
   if (kind === 'managed') return toGone(current, 'released');
@@ -186,9 +183,9 @@ export type ConvergeStep =
 export interface MemberFinding {
   isFound: boolean;
   isInvited: boolean;
-  /** Whether we added the member. Only such members are ever removed. */
+  /** Whether Gangway added the member. Only such members are removed. */
   isOurs: boolean;
-  /** Whether the operator has protected the account. */
+  /** Whether the operator protects the account. */
   isProtected: boolean;
 }
 

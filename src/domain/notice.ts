@@ -1,34 +1,29 @@
-/**
- * What Gangway notifies people of, in any channel. Notices contain ids only: names and titles would have to be deleted
- * again when a person must be forgotten.
- */
-
-/** The topics that a channel may choose. */
+/** The topics of notices, from which a channel chooses. */
 export const noticeTopics = ['budgets', 'alerts'] as const;
 
 export type NoticeTopic = (typeof noticeTopics)[number];
 
 export type BudgetKind = 'budget.low' | 'budget.depleted' | 'budget.ok';
 
-/** The kind of an alert that an operator should look at. */
 export type NoticeKind = BudgetKind | `alert.${string}`;
 
+/** Notices contain only ids: names and titles would have to be deleted when a person is forgotten. */
 export type NewNotice = BudgetNotice | AlertNotice;
 
 export interface AlertNotice {
   kind: `alert.${string}`;
-  /** Whether it says that the alert is over; otherwise that it was raised. */
+  /** Whether it says that the alert is over, not that it was raised. */
   isOver: boolean;
-  /** Whether this is a reminder of an alert that still stands. */
+  /** Whether it reminds of an alert that is not over. */
   isRepeat: boolean;
-  /** Whether it was over as soon as it was raised: then no notice says that it is over. */
+  /** Whether the alert ended when it was raised, so that no notice says that it is over. */
   endsAtOnce: boolean;
   /** When it was raised. */
   since: string;
   occurredAt: string;
-  /** A sentence of Gangway's. */
+  /** One sentence. */
   message: string;
-  /** Ids and names, by what they identify; and as `url` where a person acts, http or https. */
+  /** Ids and names, by what they identify; and `url`, where a person can act (http or https). */
   about: Record<string, string>;
 }
 
@@ -37,7 +32,7 @@ export interface BudgetNotice {
   install: string;
   contractId: string;
   occurredAt: string;
-  /** Whether this is a reminder of an earlier notice. */
+  /** Whether it reminds of an earlier notice. */
   isRepeat: boolean;
   budget: BudgetFacts;
 }
@@ -52,7 +47,7 @@ export interface BudgetFacts {
   consumedFraction: number | null;
 }
 
-/** How far a notice has come in one channel. `failed` is final too. */
+/** The states of a notice in one channel. `failed` is final. */
 export const dispatchStates = ['waiting', 'sent', 'failed'] as const;
 
 export type DispatchState = (typeof dispatchStates)[number];

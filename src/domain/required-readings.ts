@@ -2,9 +2,9 @@ import type { Instant } from './evidence.ts';
 import { type GracePeriods, isByOperator, isExplicit, type RemovalCause } from './standing.ts';
 
 /**
- * The one gate for removals: what must be read before a removal that is due, so that Gangway knows everything that may
- * keep the trainer in (docs/rules.md, Removing). The stages follow each other, and each has a deadline. After it the
- * removal goes on, even if nothing could be read.
+ * The stages of the one gate for removals: what must be read before a due removal, so that Gangway knows everything that may
+ * keep the trainer in (docs/rules.md, Removing). They follow each other. After the deadline of a stage the removal goes on,
+ * even if nothing could be read.
  *
  * - `installs`: after a pause, a silence or a restore, the installs are read again.
  * - `work`: the trainer's work is read a last time.
@@ -19,15 +19,9 @@ const longestWorkMs = 5 * 60_000;
 /** How far an install has been read. */
 export interface InstallReadings {
   install: string;
-  /**
-   * Evidence before this instant does not count until the install has been read again. Set after a silence and in a
-   * restored database.
-   */
+  /** Until the install is read again, earlier evidence does not count. Set after a silence and in a restored database. */
   heldSince: Instant | null;
-  /**
-   * The same for weaker evidence only, and never earlier. It is also set after a pause that is too short to be a
-   * silence.
-   */
+  /** The same for weaker evidence only, and never earlier. Also set after a pause that is too short to be a silence. */
   removalsHeldSince: Instant | null;
   /** When the last list of its active contracts began. */
   activeListedAt: Instant | null;
@@ -35,9 +29,9 @@ export interface InstallReadings {
 
 /** An install that has, or had, a reason for the membership. */
 export interface ReasonInstall extends InstallReadings {
-  /** The latest explicit end among its contracts that were a reason. */
+  /** The latest explicit end of its contracts that were a reason. */
   endedAt: Instant | null;
-  /** False if the install is no longer configured. */
+  /** Whether the install is still configured. */
   canBeAsked: boolean;
 }
 
@@ -45,7 +39,7 @@ export interface ReasonInstall extends InstallReadings {
 export interface ScopeReadings {
   scope: string;
   readBeganAt: Instant | null;
-  /** When a reading began that was refused. Another one would be refused too. */
+  /** When a refused reading began. Another one would be refused too. */
   refusedAt: Instant | null;
 }
 
@@ -53,10 +47,10 @@ export interface DueEnd {
   cause: RemovalCause;
   /** The install whose reason ended last. */
   install: string;
-  /** When Gangway decided that the trainer must be removed. */
+  /** When Gangway decided to remove the trainer. */
   derivedAt: Instant;
   dueAt: Instant;
-  /** Whether an operator approved the removal; then `derivedAt` is when. */
+  /** Whether an operator approved the removal, at `derivedAt`. */
   isApproved?: boolean;
   /** Since when the removal waits, or has waited, at each stage; null if it has not. */
   waits: Waits;
@@ -65,11 +59,11 @@ export interface DueEnd {
 export type Waits = Record<`${Stage}Since`, Instant | null>;
 
 export interface ReadingFacts {
-  /** All installs that have, or had, a reason for the membership. */
+  /** The installs that have, or had, a reason for the membership. */
   sources: readonly ReasonInstall[];
   /** Other installs whose trainers may be in the same group. */
   others: readonly InstallReadings[];
-  /** Where the trainer may have worked, unless it was read so late that no later work counts. */
+  /** Where the trainer may have worked, unless the last reading was so late that no later work counts. */
   scopes: readonly ScopeReadings[];
 }
 
@@ -92,8 +86,8 @@ export interface RequiredReadings {
 }
 
 /**
- * `decided`: an operator decided, and nothing was paused after an approval. `delivered`: an event told the end.
- * `listed`: a reading did. `weak`: everything else.
+ * `decided`: an operator decided, and there was no pause after an approval. `delivered`: an event said that it ended.
+ * `listed`: a reading said so. `weak`: everything else.
  */
 type EndKind = 'decided' | 'delivered' | 'listed' | 'weak';
 
@@ -118,7 +112,7 @@ const ifOlderThanSilence: ReadSince = ({ heldSince }, { derivedAt }) =>
 /** The end is older than a pause, or became due so soon after it that the grace period was not watched. */
 const ifNearPause: ReadSince = ({ removalsHeldSince: pause }, { derivedAt, dueAt }, { graceMs }) => {
   if (pause === null) return null;
-  // This includes evidence that was delivered before the pause and taken in after it.
+  // This includes evidence that was delivered before the pause and handled after it.
   return derivedAt < pause || dueAt <= after(pause, graceMs) ? pause : null;
 };
 
@@ -133,7 +127,7 @@ const rules: Record<EndKind, Rule> = {
   },
 };
 
-/** @returns what the removal waits for now; null if it need not wait (any longer) */
+/** @returns what the removal waits for now; null if it need not wait */
 export function requiredReadings(
   end: DueEnd,
   facts: ReadingFacts,
@@ -149,7 +143,7 @@ export function requiredReadings(
   return stages.find(({ readings, deadline }) => readings.length > 0 && now < deadline) ?? null;
 }
 
-/** Says it to people. The text goes behind “to be removed”. */
+/** The rest of a sentence that begins with “to be removed”. */
 export function describeRequired({ readings, deadline }: RequiredReadings): string {
   const all = readings.map(({ kind, of }) => describeReading[kind](of));
   return `once ${all.join(' and ')}, at ${deadline} at the latest`;
@@ -195,7 +189,7 @@ function requireWork({ waits: { workSince } }: DueEnd, { scopes }: ReadingFacts,
 function requireLists(end: DueEnd, { sources, others }: ReadingFacts, now: Instant): RequiredReadings {
   const { installsSince, workSince, listsSince } = end.waits;
   const waitsSince = listsSince ?? now;
-  // A contract that began during another wait must be in the list.
+  // The list must have the contracts that began during an earlier wait.
   const hasWaited = installsSince !== null || workSince !== null;
   const lists = sources.flatMap((source) => {
     const { install, activeListedAt, removalsHeldSince } = source;
@@ -208,7 +202,7 @@ function requireLists(end: DueEnd, { sources, others }: ReadingFacts, now: Insta
   const neighbours = [...sources, ...others].flatMap(({ install, heldSince }) =>
     install === end.install || heldSince === null ? [] : [{ kind: 'install' as const, of: install, since: heldSince }],
   );
-  // During a silence no instance could ask, so the time counts from its end.
+  // No instance could ask during a silence, so the time counts from its end.
   const askedSince = latestOf([waitsSince, ...sources.map(({ removalsHeldSince }) => removalsHeldSince)]);
   return {
     stage: 'lists',
@@ -219,8 +213,8 @@ function requireLists(end: DueEnd, { sources, others }: ReadingFacts, now: Insta
 }
 
 /**
- * When the end of this install's reason was known; null if none of its reasons ended explicitly. For a delivered end
- * this is our own clock. A reading that shows an end has listed the active contracts itself.
+ * When the end of this install's reason was known; null if none of its reasons ended explicitly. For a delivered end, this is
+ * by our own clock. A reading that shows an end has listed the active contracts itself.
  */
 function endKnown({ install, endedAt }: ReasonInstall, end: DueEnd): Instant | null {
   if (install !== end.install) return endedAt;

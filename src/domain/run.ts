@@ -1,14 +1,14 @@
-/** One reconciliation of an install: why it ran, and its result. */
-
-/** `command`: by a command that waits for it, and ends the run. `operator`: a running instance was asked for it. */
+/**
+ * Why a reconciliation of an install runs. `command`: for a command, which waits for it and ends the run. `operator`: an
+ * operator asked a running instance.
+ */
 export const runTriggers = ['schedule', 'event', 'silence', 'command', 'operator'] as const;
 
 export type RunTrigger = (typeof runTriggers)[number];
 
 /**
- * `clean`: there was nothing to do. `applied`: it was done. `pending`: only from a dry run, instead of `applied`.
- * `held`: removals wait for a decision. `failed`: the install could not be read, a tool refused something, or the time
- * was too short.
+ * `clean`: nothing was due. `applied`: everything due was done. `pending`: a dry run found something to do. `held`:
+ * removals wait for a decision. `failed`: the install could not be read, a tool refused something, or the time was too short.
  */
 export type RunOutcome = 'clean' | 'applied' | 'pending' | 'held' | 'failed';
 
@@ -18,11 +18,11 @@ export interface RunNumbers {
   removed: number;
   /** Removals in plans that are still open. */
   held: number;
-  /** Calls that a tool refused or could not do. */
+  /** Calls that a tool refused or that failed. */
   failed: number;
 }
 
-/** @param left what is due and was not done */
+/** @param left how much of what is due was not done */
 export function outcomeOfRun({ added, removed, held, failed }: RunNumbers, left: number): RunOutcome {
   if (failed + left > 0) return 'failed';
   if (held > 0) return 'held';

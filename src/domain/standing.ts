@@ -12,14 +12,9 @@ import {
 } from './evidence-status.ts';
 
 /**
- * Whether one reason to be in a group stands. If not: since when, why, and when the trainer may be removed because of
- * it (docs/rules.md, Removing).
- */
-
-/**
- * Why a trainer is removed. The first three and `retired` are explicit and act at once. Everything else is weaker and
- * waits. `found_again` is a removed trainer who is in the tool again: only a listing shows that, so it waits and the
- * brake counts it, even if the contract ended explicitly.
+ * Why a trainer is removed (docs/rules.md, Removing). The first three and `retired` are explicit and act at once. Everything
+ * else is weaker and waits. `found_again`: a removed trainer is in the tool again. Only a listing shows that, so it waits and
+ * the brake counts it, even if the contract ended explicitly.
  */
 export const removalCauses = [
   'contract_ended',
@@ -37,9 +32,9 @@ export const removalCauses = [
 export type RemovalCause = (typeof removalCauses)[number];
 
 /**
- * Describes the cause to people. The text goes behind “because”.
+ * The cause for people, as the rest of a sentence that begins with “because”.
  *
- * @param cause may also be one in the database that only another version of Gangway knows
+ * @param cause may be one that only another version of Gangway knows
  */
 export function describeCause(cause: string): string {
   return causeWords.get(cause) ?? cause.replaceAll('_', ' ');
@@ -69,7 +64,7 @@ export interface ReasonEnd {
   dueWithSuccessorAt: Instant;
 }
 
-/** The ends of a reason, the first to act before the others. No ends: it cannot have been a reason for anything yet. */
+/** Whether a reason to be in a group still holds. Without any end, it has never been a reason yet. */
 export type Standing = { stands: true } | { stands: false; ends: readonly ReasonEnd[] };
 
 export interface ReasonFacts {
@@ -86,7 +81,7 @@ export interface GracePeriods {
   revokedGraceMs: number;
 }
 
-/** Whether the marketplace or an operator said it directly, so that nothing has to confirm it. */
+/** Whether the marketplace or an operator said so directly, so that nothing has to confirm it. */
 export function isExplicit(cause: RemovalCause): boolean {
   return explicitCauses.has(cause);
 }
@@ -98,7 +93,7 @@ const explicitCauses: ReadonlySet<RemovalCause> = new Set([
   'retired',
 ]);
 
-/** Causes that may be wrong and therefore wait for a grace period. */
+/** Causes that may be wrong, and therefore wait for a grace period. */
 export const weakerCauses: readonly RemovalCause[] = removalCauses.filter((cause) => !isExplicit(cause));
 
 /** Whether an operator decided it. */
@@ -112,10 +107,7 @@ export function standingOf(facts: ReasonFacts, gracePeriods: GracePeriods): Stan
   return { stands: false, ends: ends.sort(explicitThenDue) };
 }
 
-/**
- * Explicit ends come first, then the earliest. A weaker end may wait, be taken over or be held. An explicit end may
- * not.
- */
+/** Explicit ends come first, because they may not wait, be taken over or be held. Then the earliest. */
 export function explicitThenDue<End extends Pick<ReasonEnd, 'cause' | 'dueAt'>>(a: End, b: End): number {
   const outrightFirst = Number(isExplicit(b.cause)) - Number(isExplicit(a.cause));
   return outrightFirst || Date.parse(a.dueAt) - Date.parse(b.dueAt);
@@ -130,12 +122,12 @@ interface UndatedEnd extends Pick<ReasonEnd, 'cause' | 'since'> {
   endedWithGrant?: boolean;
 }
 
-/** What is not known has no end. */
+/** What is unknown has no end. */
 export type KnownFacts = Pick<ReasonFacts, 'contract' | 'grants'> & {
   [Name in keyof ReasonFacts]: ReasonFacts[Name] | undefined;
 };
 
-/** All ends of a reason, in no order. */
+/** All ends of a reason, in any order. */
 export function findEnds({ contract, link, pair, participation, grants }: KnownFacts): UndatedEnd[] {
   const revoked = revokedGrant(grants);
   const ends = [
@@ -160,7 +152,7 @@ function linkEnd(link: LinkRegisters, grants: readonly GrantEvidence[]): Undated
 function contractEnd(contract: ContractRegisters): UndatedEnd | null {
   if (statusOfContract(contract) !== 'ended') return null;
   const { endedEventAt, endedReadAt, endedByOperatorAt, reopenedAt } = contract;
-  // A delivered end is the strongest one, unless an operator took it back. It does not matter who reported it first.
+  // A delivered end is the strongest, unless an operator took it back. It does not matter which came first.
   if (endedEventAt !== null && endedEventAt > (reopenedAt ?? '')) return toEnd('contract_ended', endedEventAt);
   if (endedReadAt !== null) return toEnd('contract_read_ended', endedReadAt);
   return toEnd('contract_ended_by_operator', endedByOperatorAt);
@@ -180,6 +172,6 @@ function withDueTime(
   if (cause !== 'link_removed' && cause !== 'link_absent') {
     return { cause, since, dueAt, dueWithSuccessorAt: dueAt };
   }
-  // A project that is linked again at the end of this period gets another one.
+  // A project that is linked again at the end of this period gets another period.
   return { cause, since, dueAt, dueWithSuccessorAt: after(revokedGraceMs * (endedWithGrant ? 2 : 1)) };
 }

@@ -1,25 +1,21 @@
-/**
- * Work as sources observe it, and as it is reported. A count that a source does not have is
- * null. Null is not zero: absence lowers nothing.
- */
-
 /** A date like `2026-03-15`, in the time zone of the link. */
 export type Day = string;
 
+/** A count that a source does not have is null. Null is not zero: absence lowers nothing. */
 export interface Counts {
   seconds: number | null;
   tasks: number | null;
   labels: number | null;
 }
 
-/** What the work was done on, as its source knows it. */
+/** What the work was done on, as the source knows it. */
 export type WorkedOn =
   /** The work scope that an adapter's `usageScopeFor` names. */
   | { by: 'scope'; tool: string; scope: string }
   | { by: 'project'; install: string; externalProjectId: string }
   | { by: 'contract'; install: string; contractId: string };
 
-/** All that one source has seen of one trainer's work on one project, scope or contract on one day. */
+/** One trainer's work on one project, scope or contract on one day, as one source has seen it. */
 export interface Observation {
   /** `tool:<name>`, or `import:<id>`. */
   source: string;
@@ -29,19 +25,19 @@ export interface Observation {
   counts: Counts;
   /** When the reading began, or the import was made. */
   seenAt: string;
-  /** The source's id of the trainer, if the source lists single pieces of work. */
+  /** The source's id of the trainer, if the source lists pieces of work. */
   memberId?: string;
-  /** Whether the trainer's removal has begun since. From then on the contract of this work must not change. */
+  /** Whether the trainer's removal has begun since, so that the contract of this work must not change. */
   isFrozen?: boolean;
-  /** Whether pieces were deleted or moved since then. The pieces no longer show whose work it is. */
+  /** Whether pieces were deleted or moved since then, so that they no longer show whose work it is. */
   isTorn?: boolean;
-  /** Whether it is the part of a running total that may be from before the contract. */
+  /** Whether it is a part of a running total that may be from before the contract. */
   isFirstTotal?: boolean;
-  /** Whether the source has withdrawn it explicitly. A missing observation withdraws nothing. */
+  /** Whether the source has withdrawn it. A missing observation withdraws nothing. */
   isTakenBack?: boolean;
 }
 
-/** The part of a day's work that was done at one instant; null if the instant is unknown. */
+/** The part of a day's work that was done at one instant. */
 export interface Moment {
   at: string;
   /** The task, if a piece of it was done then. */
@@ -60,17 +56,16 @@ export const countNames = ['seconds', 'tasks', 'labels'] as const;
 
 export const noCounts: Counts = { seconds: null, tasks: null, labels: null };
 
-/** Builds counts from one value for each name. */
 export function toCounts(countOf: (name: keyof Counts) => number | null): Counts {
   return { seconds: countOf('seconds'), tasks: countOf('tasks'), labels: countOf('labels') };
 }
 
-/** The same counts at zero. Unknown counts stay unknown. */
+/** Zero for each known count. */
 export function toZeros(counts: Counts): Counts {
   return toCounts((name) => (counts[name] === null ? null : 0));
 }
 
-/** Adds counts. Null is not zero: a count that neither has stays unknown. */
+/** A count that neither has stays unknown. */
 export function addCounts(a: Counts, b: Counts): Counts {
   return toCounts((name) => (a[name] === null ? b[name] : a[name] + (b[name] ?? 0)));
 }
@@ -79,7 +74,7 @@ export function sumCounts(all: readonly Counts[]): Counts {
   return all.reduce(addCounts, noCounts);
 }
 
-/** Whether no count is known to be more or less than zero. */
+/** Whether every count is unknown or zero. */
 export function isNothing(counts: Counts): boolean {
   return countNames.every((name) => !counts[name]);
 }
@@ -103,9 +98,9 @@ export type HeldReason =
   | 'before_start'
   | 'after_end'
   | 'several_contracts'
-  /** Several contracts share the day, and what was deleted or moved hides which of them the rest is of. */
+  /** Several contracts share the day, and work was deleted or moved, so nobody knows which of them the rest belongs to. */
   | 'unknown_instants'
-  /** A running total that was seen for the first time, and how much of it is from before the contract is unknown. */
+  /** A running total was seen for the first time, and nobody knows how much of it is from before the contract. */
   | 'first_total'
   | 'two_sources'
   | 'over_a_day'

@@ -8,11 +8,11 @@ import type { Clock } from '../lib/clock.ts';
 import { createSecretBox, type SecretBox } from './secret-box.ts';
 import { wrongKey } from './secret-key.ts';
 
-interface RotateDeps {
+interface Rotation {
   database: Database;
   oldKey: Uint8Array;
   newKey: Uint8Array;
-  /** False if another process holds the lock of a SQLite database. */
+  /** False if another process has the SQLite database open. */
   isAlone: boolean;
   clock: Clock;
   signal: AbortSignal;
@@ -20,16 +20,16 @@ interface RotateDeps {
 }
 
 export interface Progress {
-  /** The column that is being sealed again, as `table.column`. */
+  /** The column that is being sealed again: `table.column`. */
   column: string;
-  /** How many of its values were read so far. */
+  /** How many of its values have been read. */
   seen: number;
 }
 
 export interface RotatedKey {
   /** How many values were sealed with the new key. */
   resealed: number;
-  /** How many values the old key does not open. They stay as they are. */
+  /** How many values the old key does not open. They are not changed. */
   unopened: number;
 }
 
@@ -41,24 +41,24 @@ interface Boxes {
 const chunkSize = 50;
 
 /**
- * Seals everything with the new key, in one transaction: after a crash the database opens with the old key alone. If it
- * opens with the new key already, nothing is done.
+ * Seals everything with the new key, in one transaction: after a crash, only the old key opens the database. Does nothing if
+ * the new key opens it already.
  *
  * @throws AppError `conflict` while another process uses the database, or if it opens with neither key
  */
-export async function rotateKey(deps: RotateDeps): Promise<RotatedKey> {
-  const { database } = deps;
-  const boxes = { old: createSecretBox(deps.oldKey), next: createSecretBox(deps.newKey) };
+export async function rotateKey(rotation: Rotation): Promise<RotatedKey> {
+  const { database, oldKey, newKey } = rotation;
+  const boxes = { old: createSecretBox(oldKey), next: createSecretBox(newKey) };
   return await inTransaction(
     database,
     async (tx) => {
       await lockInstances(tx, database.dialect);
-      await refuseOthers(deps, tx);
+      await refuseOthers(rotation, tx);
       const rotated = { resealed: 0, unopened: 0 };
       const known = await readSetting(tx, 'key_fingerprint');
       if (known === boxes.next.fingerprint) return rotated;
       if (known !== undefined && known !== boxes.old.fingerprint) throw wrongKey(known, boxes.old.fingerprint);
-      for (const column of sealedColumns) await resealColumn(deps, tx, column, boxes, rotated);
+      for (const column of sealedColumns) await resealColumn(rotation, tx, column, boxes, rotated);
       await writeSetting(tx, 'key_fingerprint', boxes.next.fingerprint);
       return rotated;
     },
@@ -66,13 +66,13 @@ export async function rotateKey(deps: RotateDeps): Promise<RotatedKey> {
   );
 }
 
-async function refuseOthers({ isAlone, clock }: RotateDeps, tx: Transaction): Promise<void> {
+async function refuseOthers({ isAlone, clock }: Rotation, tx: Transaction): Promise<void> {
   const running = (await listInstances(tx)).filter((instance) => isInstanceRunning(instance, clock.now()));
   if (running.length === 0 && isAlone) return;
   const names = running.map(({ name }) => name).join(', ');
   const says =
     names === ''
-      ? 'Another gangway process uses the database: wait until it has ended'
+      ? 'Another gangway process uses the database: wait until it has finished'
       : `Gangway is running (${names}): stop it`;
   throw new AppError(
     'conflict',
@@ -81,7 +81,7 @@ async function refuseOthers({ isAlone, clock }: RotateDeps, tx: Transaction): Pr
 }
 
 async function resealColumn(
-  { signal, onProgress }: RotateDeps,
+  { signal, onProgress }: Rotation,
   tx: Transaction,
   column: SealedColumn,
   { old, next }: Boxes,
@@ -108,7 +108,7 @@ async function resealColumn(
   }
 }
 
-/** A value that cannot be opened was broken before, and must not stop the rotation. */
+/** A value that does not open was broken before, and must not stop the rotation. */
 function tryOpen(box: SecretBox, { sealed, context }: { sealed: Buffer; context: string }): Buffer | undefined {
   try {
     return box.open(sealed, context);
@@ -116,8 +116,6 @@ function tryOpen(box: SecretBox, { sealed, context }: { sealed: Buffer; context:
     return undefined;
   }
 }
-
-/** The SQL that reads every sealed value of the database, page by page. */
 
 type Key = readonly (string | number)[];
 
@@ -127,7 +125,7 @@ interface SealedColumn {
   /** The columns that identify a row, in the order of the pages. */
   key: readonly string[];
   contextOf(row: object): string;
-  /** The column with a digest of the value, and the text that it is a digest of. */
+  /** The column with a digest of the value, and the text that is digested. */
   digest: { column: string; textOf(plain: Buffer): string } | undefined;
 }
 
@@ -146,9 +144,9 @@ export const sealedColumns: readonly SealedColumn[] = Object.entries(tables).fla
 );
 
 /**
- * An empty value was never sealed. It is a body that was not kept.
+ * The next sealed values of a column. An empty value is a body that was not kept.
  *
- * @param after the key of the last value before; null for the beginning
+ * @param after the key of the last value on the page before; null for the first page
  */
 async function pageSealedValues(
   tx: Transaction,

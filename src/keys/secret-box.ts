@@ -10,15 +10,15 @@ import {
 import { AppError } from '../domain/errors.ts';
 
 /**
- * Encryption at rest with AES-256-GCM. Each value is bound to its context, so that a value that was
- * moved to another table, column or row does not open.
+ * Encryption at rest with AES-256-GCM. Each value is bound to its context, so a value that was moved to another table,
+ * column or row does not open.
  */
 export interface SecretBox {
   /** `context` names table, column and row, e.g. `delivery.body:acme/3f9a…`. */
   seal(plain: Uint8Array, context: string): Buffer;
   /** @throws AppError `internal` if the value was changed, moved or sealed with another key. */
   open(sealed: Uint8Array, context: string): Buffer;
-  /** A keyed digest of a value, by which it is found without being stored in plain text. */
+  /** A keyed digest, by which a value is found without being stored in plain text. */
   digest(value: string): string;
   /** Identifies the key without revealing anything about it. */
   readonly fingerprint: string;
@@ -29,7 +29,7 @@ const format = 1;
 const ivBytes = 12;
 const tagBytes = 16;
 
-/** @param key 32 random bytes; each purpose uses a key of its own derived from it */
+/** @param key 32 random bytes, from which each purpose derives a key of its own */
 export function createSecretBox(key: Uint8Array): SecretBox {
   const sealing = deriveKey(key, 'seal');
   const digesting = deriveKey(key, 'digest');
@@ -62,7 +62,7 @@ function decrypt(sealing: KeyObject, sealed: Buffer, context: string): Buffer {
   return Buffer.concat([decipher.update(sealed.subarray(1 + ivBytes, tagAt)), decipher.final()]);
 }
 
-/** A `KeyObject` instead of bytes, so that Node prepares the key once and not at every use. */
+/** A `KeyObject` instead of bytes, so that Node does not prepare the key at every use. */
 function deriveKey(key: Uint8Array, purpose: string): KeyObject {
   return createSecretKey(Buffer.from(hkdfSync('sha256', key, '', `gangway/${purpose}`, 32)));
 }

@@ -20,9 +20,9 @@ import { AppError } from '../domain/errors.ts';
 import { createSecretBox, type SecretBox } from './secret-box.ts';
 
 /**
- * The configured key; or, with SQLite, the one in the file beside the database, made at the first use.
+ * The configured key. With SQLite, by default the key in the file beside the database, which is made at the first use.
  *
- * @throws AppError `invalid` if PostgreSQL is used without a key, or if the file has no valid key
+ * @throws AppError `invalid` for PostgreSQL without a key, and for a file without a valid key
  */
 export function loadKey(databaseUrl: string, configured: Buffer | undefined): Buffer {
   if (configured !== undefined) return configured;
@@ -32,30 +32,31 @@ export function loadKey(databaseUrl: string, configured: Buffer | undefined): Bu
       'PostgreSQL needs GANGWAY_SECRET_KEY, the same on every instance. Make one with: openssl rand -base64 32',
     );
   }
-  return keyFileOf(databaseUrl)?.load() ?? randomBytes(32);
+  const file = keyFileOf(databaseUrl);
+  return file === undefined ? randomBytes(keyBytes) : loadKeyFile(file);
 }
 
 /**
- * The key as it would be loaded, without making any.
+ * The same key. This makes none.
  *
- * @throws AppError `invalid` if there is none
+ * @throws AppError `invalid` if there is no key
  */
 export function findKey(databaseUrl: string, configured: Buffer | undefined): Buffer {
   const file = configured === undefined ? keyFileOf(databaseUrl) : undefined;
-  if (file?.isThere() === false) {
+  if (file !== undefined && !existsSync(file)) {
     throw new AppError(
       'invalid',
-      `The key file ${file.path} is not there, and GANGWAY_SECRET_KEY is not set: put the file back from its backup, or set GANGWAY_SECRET_KEY to what stood in it`,
+      `The key file ${file} is missing, and GANGWAY_SECRET_KEY is not set: restore the file from its backup, or set GANGWAY_SECRET_KEY to its content`,
     );
   }
   return loadKey(databaseUrl, configured);
 }
 
 /**
- * The key for an open database. A key is only made for a new database. For a database that had a key,
- * a new one would open nothing, and would hide that the old one is missing.
+ * The key for an open database. Only a new database gets a new key. In another one, a new key would open nothing and hide
+ * that the old key is missing.
  *
- * @throws AppError as `findKey`, if the database had a key before
+ * @throws AppError as `findKey`, if the database already had a key
  */
 export async function prepareKey({ kysely, url }: Database, configured: Buffer | undefined): Promise<Buffer> {
   const isNew = (await readSetting(kysely, 'key_fingerprint')) === undefined;
@@ -65,7 +66,7 @@ export async function prepareKey({ kysely, url }: Database, configured: Buffer |
 /**
  * The box for this database, which stores the fingerprint of its key.
  *
- * @throws AppError `conflict` if the database has another key, because its values would not open
+ * @throws AppError `conflict` if the database was written with another key
  */
 export async function openSecretBox(database: Database, key: Uint8Array): Promise<SecretBox> {
   const box = createSecretBox(key);
@@ -76,11 +77,7 @@ export async function openSecretBox(database: Database, key: Uint8Array): Promis
   return box;
 }
 
-/**
- * Whether the key of this box opens the database. Changes nothing.
- *
- * @throws AppError as `openSecretBox`
- */
+/** Checks the key of this box and changes nothing. @throws AppError as `openSecretBox` */
 export async function checkKey({ kysely }: Database, { fingerprint }: Pick<SecretBox, 'fingerprint'>): Promise<void> {
   const known = (await readSetting(kysely, 'key_fingerprint')) ?? fingerprint;
   if (known !== fingerprint) throw wrongKey(known, fingerprint);
@@ -89,50 +86,35 @@ export async function checkKey({ kysely }: Database, { fingerprint }: Pick<Secre
 export function wrongKey(known: string, fingerprint: string): AppError {
   return new AppError(
     'conflict',
-    `This database was written with another secret key (fingerprint ${known}, this one is ${fingerprint}): set GANGWAY_SECRET_KEY, or the key file beside the database, back to the one it was made with; if "gangway key rotate" was interrupted, run it again`,
+    `This database was written with another secret key (fingerprint ${known}, this one is ${fingerprint}): put the key that it was written with back into GANGWAY_SECRET_KEY or the key file beside the database; if "gangway key rotate" was interrupted, run it again`,
   );
 }
 
 const keyBytes = 32;
 
-/**
- * The files beside a SQLite database with its key. Only their owner may read them. During a rotation
- * there are two: the next key is stored before anything is sealed with it, and replaces the old one
- * after everything is.
- */
-interface KeyFile {
-  path: string;
-  isThere(): boolean;
-  /** Loads the key, and makes it if there is none yet. */
-  load(): Buffer;
-  /** Loads the next key, and makes it if there is none yet. */
-  loadNext(): Buffer;
-  /** Replaces the key by the next one. The old key is deleted. */
-  promoteNext(): void;
+/** The file beside a SQLite database with its key, which only its owner may read; undefined without such a file. */
+export function keyFileOf(databaseUrl: string): string | undefined {
+  const database = sqliteFileOf(databaseUrl);
+  return database && `${database}.key`;
 }
 
-/** @returns undefined if the database has no file */
-export function keyFileOf(databaseUrl: string): KeyFile | undefined {
-  const database = sqliteFileOf(databaseUrl);
-  if (database === undefined) return undefined;
-  const file = `${database}.key`;
-  const next = `${file}.next`;
-  return {
-    path: file,
-    isThere: () => existsSync(file),
-    load() {
-      if (!existsSync(file)) makeKey(file);
-      return readKey(file);
-    },
-    loadNext() {
-      if (!existsSync(next)) makeKey(next);
-      return readKey(next);
-    },
-    promoteNext() {
-      renameSync(next, file);
-      syncFolderOf(file);
-    },
-  };
+function loadKeyFile(file: string): Buffer {
+  if (!existsSync(file)) makeKey(file);
+  return readKey(file);
+}
+
+/**
+ * The key that replaces the one in the file during a rotation. It has a file of its own: it is stored before anything is
+ * sealed with it, and replaces the old key after everything is.
+ */
+export function loadNextKey(file: string): Buffer {
+  return loadKeyFile(`${file}.next`);
+}
+
+/** Replaces the key in the file with the next one. The old key is deleted. */
+export function promoteNextKey(file: string): void {
+  renameSync(`${file}.next`, file);
+  syncFolderOf(file);
 }
 
 function readKey(file: string): Buffer {
@@ -142,15 +124,15 @@ function readKey(file: string): Buffer {
   throw new AppError('invalid', `The key file ${file} does not hold ${keyBytes} bytes in base64`);
 }
 
-/** A user who can read the key can decrypt everything. Not checked on systems without such file modes. */
+/** Whoever reads the key can decrypt everything. Windows has no such file modes. */
 function refuseReadableByOthers(file: string): void {
   const mode = statSync(file).mode & 0o777;
   if (process.platform === 'win32' || (mode & 0o077) === 0) return;
-  const says = `The key file ${file} is open to others than its owner (mode ${mode.toString(8)})`;
+  const says = `Others than its owner may read or write the key file ${file} (mode ${mode.toString(8)})`;
   throw new AppError('invalid', `${says}: chmod 600 ${file}, or set GANGWAY_SECRET_KEY instead`);
 }
 
-/** If two processes start, exactly one makes the key, and neither reads half of it. */
+/** Of two processes that start, exactly one makes the key, and neither reads half of it. */
 function makeKey(file: string): void {
   const draft = `${file}.${randomUUID()}`;
   const key = randomBytes(keyBytes).toString('base64');

@@ -6,24 +6,24 @@ export interface Alerts {
   /**
    * Raises a trouble that no query finds.
    *
-   * @param fields the fields of the log line, and what the sentence of its kind names: names and ids, no addresses
-   * @param detail what lies behind it, if the sentence of its kind does not say everything
+   * @param fields names and ids, without addresses, for the log and for the sentence of the kind
+   * @param detail what the sentence does not say
    */
   raise(kind: RaisedKind, fields: object, detail?: string): void;
   /**
-   * Says which alerts of a kind still stand after a look at everything in a scope. All others there are over.
+   * Says which alerts of a kind are not over, after a look at everything in a scope. All others in the scope are over.
    *
    * @param scope the ids of the scope, such as a tool and a group
-   * @param standing the fields of each alert that stands, with the ids that identify its subject
+   * @param standing the fields of each alert that is not over, with the ids of its subject
    */
   observe(kind: RaisedKind, scope: object, standing: readonly object[]): void;
 }
 
 const noListener: Alerts = { raise: () => undefined, observe: () => undefined };
 
-/** Each alert is a line in the log and a count in the metrics. */
+/** Each alert is a line in the log, and counted in the metrics. */
 export function createAlerts(logger: Logger, metrics: Metrics, listener = noListener): Alerts {
-  // A rule that waits for the first alert of a kind needs the series before that alert.
+  // A Prometheus rule that waits for the first alert of a kind needs the series before that alert.
   for (const kind of alertKinds) metrics.alerts.inc({ kind }, 0);
   return {
     raise(kind, fields, detail) {
@@ -52,12 +52,12 @@ export function logAlert(
   message: string,
 ): void {
   metrics.alerts.inc({ kind });
-  // Whoever has such an address may be able to act there.
+  // Whoever has such a URL may be able to act there.
   logger.warn({ ...fields, url: undefined, alert: kind, runbook: runbookOf(kind) }, message);
 }
 
 /**
- * The place in the documentation that says what to do about an alert, in the repository and in an installed package.
+ * The place in the documentation that says what to do about an alert. It is in the repository and in the installed package.
  *
  * @param kind of an alert, or of its notice
  */

@@ -1,11 +1,11 @@
-/** The time of day, injected so that tests control it. Instants are ISO-8601 UTC with milliseconds. */
+/** The time of day, which tests control. */
 export interface Clock {
   now(): Date;
 }
 
-/** Keeps the latest time that it has shown, because after it is set back those times are in the future. */
+/** A clock that remembers the latest time it has shown, which is in the future after the clock was set back. */
 export interface WatchedClock extends Clock {
-  /** @returns the latest time that it has shown since the last call of this */
+  /** @returns the latest time that it has shown since the last call */
   takeLatest(): Date;
 }
 
@@ -28,7 +28,7 @@ export function watchClock(now: () => Date): WatchedClock {
 
 export const systemClock: Clock = { now: () => new Date() };
 
-/** An instant as in the database: text that sorts like time. */
+/** An instant as it is stored: ISO-8601 UTC with milliseconds, which sorts like time. */
 export function toInstant(date: Date): string {
   return date.toISOString();
 }
@@ -43,16 +43,10 @@ export function instantAfter(instant: string, ms: number): string {
   return new Date(Date.parse(instant) + ms).toISOString();
 }
 
-/** The end of one call: its time-out or the caller's signal, whichever comes first. */
-export interface Deadline {
-  signal: AbortSignal;
-  /** Whether it ended by the time-out. */
-  hasPassed(): boolean;
-  /** Call it when the call has ended; otherwise everything stays in memory until the time-out. */
-  clear(): void;
-}
+export type Deadline = ReturnType<typeof createDeadline>;
 
-export function createDeadline(timeoutMs: number, stopping?: AbortSignal): Deadline {
+/** The end of one call: its time-out or the caller's signal, whichever comes first. */
+export function createDeadline(timeoutMs: number, stopping?: AbortSignal) {
   const controller = new AbortController();
   let hasPassed = false;
   const stop = () => controller.abort(stopping?.reason);
@@ -65,8 +59,10 @@ export function createDeadline(timeoutMs: number, stopping?: AbortSignal): Deadl
   stopping?.addEventListener('abort', stop, { once: true });
   return {
     signal: controller.signal,
+    /** Whether the time is up. */
     hasPassed: () => hasPassed,
-    clear() {
+    /** Call it after the call, or everything stays in memory until the time is up. */
+    clear(): void {
       clearTimeout(timer);
       stopping?.removeEventListener('abort', stop);
     },

@@ -30,16 +30,16 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
   return format;
 }
 
-/** Adds days to a calendar day such as `2026-03-15`. Time zones and clock changes do not matter. */
+/** Adds days to a calendar day such as `2026-03-15`, in no time zone. */
 export function addDays(day: string, count: number): string {
   const date = new Date(`${day}T00:00:00Z`);
   date.setUTCDate(date.getUTCDate() + count);
   return date.toISOString().slice(0, 10);
 }
 
-/** The last instant, now included, at which a schedule (cron, UTC) was due. */
+/** When a schedule (cron, UTC) was last due, which may be now. */
 export function lastTick(schedule: string, now: Date): string {
-  // A zone by name would load the data of all time zones: 8 MiB.
+  // A zone with a name would load the data of all time zones, which is 8 MiB.
   const cron = new Cron(schedule, { utcOffset: 0, paused: true });
   const [last] = cron.previousRuns(1, new Date(now.getTime() + 1));
   return toInstant(last ?? new Date(0));

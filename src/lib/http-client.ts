@@ -9,19 +9,19 @@ export interface HttpRequest {
   headers?: Record<string, string>;
   /** Sent as JSON. */
   body?: unknown;
-  /** Sent instead of `body`, as the form of a page. */
+  /** Sent as the form of a page, instead of `body`. */
   form?: Readonly<Record<string, string>>;
   /** What the request tries to do, for errors: "list the project links". */
   purpose: string;
   /** Texts that no error may contain, even if the answer quotes them. */
   secrets?: readonly string[];
-  /** Whether the answer is not needed. Then its body is not parsed. */
+  /** Whether the body of the answer is not parsed, because it is not needed. */
   isAnswerIgnored?: boolean;
-  /** Whether the answer is a page. Then its body is given as text. */
+  /** Whether the answer is a page, which is returned as text. */
   isAnswerText?: boolean;
-  /** Called with the head of each answer, also of a failure. */
+  /** Called with the headers of each answer, also of a failure. */
   onHeaders?: (headers: Headers, status: number) => void;
-  /** Called with the other system's id of an answered request, to be quoted to its support. */
+  /** Called with the other system's id of a successful request, which its support asks for. */
   onRequestId?: (requestId: string) => void;
   timeoutMs: number;
   maxBytes: number;
@@ -31,24 +31,24 @@ export interface HttpRequest {
 export interface HttpAnswer {
   status: number;
   headers: Headers;
-  /** Parsed JSON, or text if that was asked for; undefined if the body is empty or ignored. */
+  /** Parsed JSON, or the text of a page; undefined if the body is empty or ignored. */
   body: unknown;
 }
 
 /**
- * One request with a time-out and a size limit. It never follows a redirect, because its credential is
- * only for the configured address.
+ * One request with a time-out and a size limit. It follows no redirect, because its credential is only for the configured
+ * address.
  *
- * @throws AppError by the status: `unauthenticated`, `forbidden`, `not_found`, `conflict`,
- * `rate_limited` and `unavailable` (with the time of `Retry-After`), otherwise `invalid`;
- * `unavailable` without an answer in time; `invalid` for an answer that is not JSON or too large
+ * @throws AppError by the status: `unauthenticated`, `forbidden`, `not_found`, `conflict`, `rate_limited` and `unavailable`
+ * (with the time of `Retry-After`), otherwise `invalid`; `unavailable` without an answer in time; `invalid` for an answer
+ * that is not JSON or too large
  */
 export async function requestJson(request: HttpRequest): Promise<HttpAnswer> {
   const deadline = createDeadline(request.timeoutMs, request.signal);
   const { response, text } = await exchange(request, deadline).finally(deadline.clear);
   if (!response.ok) throw toHttpError(response, text, request);
   const body = toBody(request, text);
-  // The header is assumed, because only refusals are documented to have an id.
+  // Only refusals are documented to have an id, in their body.
   const requestId = response.headers.get('x-request-id') ?? '';
   if (/^[\x21-\x7e]{1,200}$/.test(requestId)) request.onRequestId?.(maskText(requestId, request.secrets));
   return { status: response.status, headers: response.headers, body };
@@ -66,8 +66,8 @@ function toBody({ isAnswerIgnored, isAnswerText, purpose }: HttpRequest, text: s
 }
 
 /**
- * One request whose answer is not JSON or too large for the memory. It yields the bytes as they arrive, up to
- * `maxBytes`. The time-out is for the whole answer.
+ * One request whose answer is not JSON, or too large for the memory. It yields the bytes as they arrive, up to `maxBytes`. The
+ * time-out is for the whole answer.
  *
  * @throws AppError as `requestJson`, also during the reading
  */
@@ -86,7 +86,7 @@ export async function* requestBytes(request: HttpRequest): AsyncGenerator<Uint8A
   }
 }
 
-/** The size limit for the text of a refusal. */
+/** The size limit of a refusal. */
 const maxErrorBytes = 4 * 1024 * 1024;
 
 async function send(request: HttpRequest, deadline: Deadline): Promise<Response> {
@@ -111,7 +111,7 @@ function toSent({ body, form }: HttpRequest): string | URLSearchParams | undefin
   return body === undefined ? undefined : JSON.stringify(body);
 }
 
-/** The error of `fetch` for an invalid header quotes its value, so it is not kept as the cause. */
+/** The error for an invalid header quotes its value, so it is not kept as the cause. */
 function toHeaders({ headers, body, purpose }: HttpRequest): Headers {
   const defaults = {
     accept: 'application/json',
@@ -192,8 +192,8 @@ function toHttpError(response: Response, text: string, { purpose, secrets = [] }
 }
 
 /**
- * The marketplace sends `{error, code, requestId, details}`. Tools send `error`, `detail` or `message`, only a
- * text, only a list of texts, or nothing.
+ * The marketplace sends `{error, code, requestId, details}`. Tools send `error`, `detail` or `message`, a text, a list of
+ * texts, or nothing.
  */
 function readEnvelope(text: string): { error?: string; requestId?: string; details?: unknown } {
   try {
@@ -214,7 +214,7 @@ function readEnvelope(text: string): { error?: string; requestId?: string; detai
 const maxSaidChars = 200;
 const mostScopes = 20;
 
-/** What a person must do first, as the marketplace says it (spec: part A section 7). */
+/** What a person must do first, according to the marketplace (spec: part A section 7). */
 function explainRefusal(details: unknown): string[] {
   const { reason, claimUrl, featureKey, unknownScopes } = Object(details) as Record<string, unknown>;
   const says: string[] = [];

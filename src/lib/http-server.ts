@@ -3,24 +3,11 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../domain/errors.ts';
 
-/** An HTTP listener with the time-outs and the way to stop that each of Gangway's listeners needs. */
-export interface HttpServer {
-  /** @returns an address at which this machine reaches it, such as `http://127.0.0.1:8787` */
-  start(): Promise<string>;
-  /**
-   * For this long it answers as before, but closes each connection after its next request, so that the
-   * client connects to another instance. Resolves at once if it does not listen.
-   */
-  drain(forMs: number): Promise<void>;
-  /** Accepts no new connections, lets requests finish for `graceMs`, and then cuts them off. */
-  stop(): Promise<void>;
-}
-
 interface HttpServerOptions {
   host: string;
   /** 0 for any free one. */
   port: number;
-  /** Where these are set in the configuration: `receiver` or `console`. */
+  /** The section of the configuration with both: `receiver` or `console`. */
   section?: string | undefined;
   listener: RequestListener;
   graceMs?: number;
@@ -30,9 +17,12 @@ interface HttpServerOptions {
   maxConnections?: number;
 }
 
-/** The marketplace waits 10 s for an answer, so a longer request has no reader. */
+/** The marketplace waits 10 s for an answer. */
 const usualRequestTimeoutMs = 10_000;
 
+export type HttpServer = ReturnType<typeof createHttpServer>;
+
+/** An HTTP listener with time-outs that stops cleanly. */
 export function createHttpServer({
   host,
   port,
@@ -41,7 +31,7 @@ export function createHttpServer({
   graceMs = 5000,
   requestTimeoutMs = usualRequestTimeoutMs,
   maxConnections,
-}: HttpServerOptions): HttpServer {
+}: HttpServerOptions) {
   const server = createServer(
     {
       headersTimeout: requestTimeoutMs,
@@ -57,16 +47,22 @@ export function createHttpServer({
   });
   if (maxConnections !== undefined) boundConnections(server, maxConnections);
   return {
-    async start() {
+    /** @returns the address at which this machine reaches it, such as `http://127.0.0.1:8787` */
+    async start(): Promise<string> {
       await listen(server, { host, port, section });
       const { address, port: bound } = server.address() as AddressInfo;
       return urlOf({ host: address, port: bound });
     },
-    async drain(forMs) {
+    /**
+     * Goes on for this long, but closes each connection after its next request, so that the client connects to another
+     * instance. Resolves at once if it does not listen.
+     */
+    async drain(forMs: number): Promise<void> {
       isDraining = true;
       if (server.listening && forMs > 0) await wait(forMs);
     },
-    async stop() {
+    /** Accepts no new connections, lets requests finish for `graceMs`, then cuts them off. */
+    async stop(): Promise<void> {
       if (!server.listening) return;
       const closed = new Promise((resolve) => server.close(resolve));
       // A keep-alive connection would stay open for a minute after its last request.
@@ -96,15 +92,15 @@ function listen(
   });
 }
 
-/** How many connections may come before others are closed. Further ones are refused. */
+/** How many connections may come before others are closed. More are refused. */
 const spare = 64;
 
 /**
- * Keeps at most `maxConnections` open. For one more it closes the idle ones; if there is none, the one
- * that is open longest. So a client cannot keep others out by holding its connections open.
+ * Keeps at most `maxConnections` open. For one more, it closes the idle ones, or else the oldest. So a client cannot keep
+ * others out by holding connections open.
  */
 function boundConnections(server: Server, maxConnections: number): void {
-  /** In the order in which they came. */
+  /** The oldest first. */
   const open = new Set<Socket>();
   server.maxConnections = maxConnections + spare;
   server.on('connection', (socket: Socket) => {
@@ -114,7 +110,7 @@ function boundConnections(server: Server, maxConnections: number): void {
   });
 }
 
-/** Closed ones stay in `open` for a moment. */
+/** Closed connections stay in `open` for a moment. */
 function makeRoom(server: Server, open: ReadonlySet<Socket>, maxConnections: number): void {
   server.closeIdleConnections();
   const staying = [...open].filter(({ destroyed }) => !destroyed);
@@ -123,7 +119,7 @@ function makeRoom(server: Server, open: ReadonlySet<Socket>, maxConnections: num
   }
 }
 
-/** Where a listener is reached on this machine. One on every address is reached at the loopback. */
+/** The address of a listener on this machine. One that listens on every address is reached at the loopback. */
 export function urlOf({ host, port }: { host: string; port: number }): string {
   const reached = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
   return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`;

@@ -1,6 +1,6 @@
 import { diff } from 'node:util';
 
-/** A line that both texts have, or only the first (`-`) or only the second (`+`). */
+/** A line of both texts, only of the first (`-`), or only of the second (`+`). */
 export interface DiffLine {
   sign: ' ' | '-' | '+';
   line: string;
@@ -12,10 +12,10 @@ const signs = new Map<number, DiffLine['sign']>([
   [-1, '+'],
 ]);
 
-/** Longer differences are not compared line by line, because the time grows with the square. */
+/** Longer differences are not compared line by line, because that takes the square of the time. */
 const maxCompared = 2000;
 
-/** The changes, line by line, that make the second of two texts out of the first. */
+/** The changes, line by line, that turn the first text into the second. */
 export function diffLines(first: readonly string[], second: readonly string[]): DiffLine[] {
   const before = countAlike(first, second);
   const [restOfFirst, restOfSecond] = [first.slice(before), second.slice(before)];

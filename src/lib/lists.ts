@@ -1,12 +1,12 @@
-/** A list in parts of at most `size` items, in order. No part is empty. */
+/** The list in parts of at most `size` items. */
 export function chunksOf<T>(all: readonly T[], size: number): T[][] {
   const count = Math.ceil(all.length / size);
   return Array.from({ length: count }, (_, index) => all.slice(index * size, (index + 1) * size));
 }
 
 /**
- * Like `Promise.all` over `map`, with at most `atOnce` items at the same time. After a failure it begins no other item,
- * and throws when those under way have ended.
+ * Like `Promise.all` over `map`, with at most `atOnce` items at the same time. After a failure it begins no other item, and
+ * throws when the items under way have ended.
  */
 export async function mapAtOnce<T, R>(items: readonly T[], atOnce: number, map: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];

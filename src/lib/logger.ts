@@ -12,8 +12,8 @@ interface LoggerOptions {
 }
 
 /**
- * Writes JSON lines. Fields that may contain a secret are removed by their names, and error messages of
- * other systems are masked, so that a careless call cannot leak a secret.
+ * Writes JSON lines. Fields that may contain a secret are removed by name, and error messages are masked, so that a careless
+ * call leaks no secret.
  */
 export function createLogger({ level, destination }: LoggerOptions): Logger {
   return pino(
@@ -47,7 +47,7 @@ function toLoggedError(error: unknown): object {
   };
 }
 
-/** The message of an expected failure is enough. Only an unexpected error is logged with its stack. */
+/** For an expected failure, the message is enough. */
 function needsStack(error: Error): boolean {
   return !(error instanceof AppError) || error.code === 'internal';
 }

@@ -12,7 +12,7 @@ export interface Loop {
   wake(): void;
   /** Aborts the signal of the run, and resolves when the run has ended. */
   stop(): Promise<void>;
-  /** Whether a run has ended or made progress lately. A loop that hangs becomes unhealthy. */
+  /** Whether a run has ended or made progress lately. */
   isHealthy(): boolean;
 }
 
@@ -27,15 +27,13 @@ interface LoopOptions extends Polling {
   name: string;
   /** How long to wait after a run that had nothing more to do, if that is not `pollMs`. */
   intervalMs?: number;
-  /** After a run, no wake begins the next one for this many times the run's length; 0 by default. */
+  /** After a run, wakes are ignored for this many times its length; 0 by default. */
   restPerRun?: number;
-  /**
-   * Does what is due. `more` asks to be called again at once. A long run calls `beat` at each step.
-   */
+  /** Does what is due. `more` asks to be called again at once. A long run calls `beat` at each step. */
   run(signal: AbortSignal, beat: () => void): Promise<'more' | 'idle'>;
   logger: Logger;
   clock: Clock;
-  /** A run without an end or a beat for longer than this counts as stalled. */
+  /** The loop is unhealthy if a run neither ends nor beats for longer than this. */
   stallMs?: number;
 }
 
@@ -152,7 +150,7 @@ export function createTurnLanes({ due, claim, ...options }: TurnLanesOptions): L
   });
 }
 
-/** A loop with pieces of work side by side, so that slow work for one name does not delay the others. */
+/** A loop with several pieces of work under way, so that slow work for one name does not delay the others. */
 export function createLanes({ atOnce, next, ...options }: LanesOptions): Loop {
   const { name: loopName, clock, logger, stallMs } = options;
   const underway = new Map<string, { ended: Promise<void>; lastBeatAt: number }>();
@@ -181,7 +179,7 @@ export function createLanes({ atOnce, next, ...options }: LanesOptions): Loop {
     const ended = Promise.resolve()
       .then(() => work(beat))
       .catch((error: unknown) => {
-        // Any process claims it again when its lease has run out.
+        // When its lease has run out, any process claims it again.
         const fields = { err: toAppError(error), loop: loopName, lane: name };
         logger.error(fields, 'A piece of work failed');
       })
@@ -202,20 +200,17 @@ export function createLanes({ atOnce, next, ...options }: LanesOptions): Loop {
   };
 }
 
-/** Wakes loops by a name, so that work can be announced before its loop is created. */
-export interface Wakes<Name extends string> {
-  wake(name: Name): void;
-  /** Makes `wake` wake these loops too. */
-  add(name: Name, ...loops: readonly Loop[]): void;
-}
+export type Wakes<Name extends string> = ReturnType<typeof createWakes<Name>>;
 
-export function createWakes<Name extends string>(): Wakes<Name> {
+/** Wakes loops by name, so that work can be announced before its loop is created. */
+export function createWakes<Name extends string>() {
   const loops = new Map<Name, Loop[]>();
   return {
-    wake(name) {
+    wake(name: Name): void {
       for (const loop of loops.get(name) ?? []) loop.wake();
     },
-    add(name, ...added) {
+    /** Makes `wake` wake these loops too. */
+    add(name: Name, ...added: readonly Loop[]): void {
       loops.set(name, [...(loops.get(name) ?? []), ...added]);
     },
   };

@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /**
- * These metrics are sampled all the time. At the usual 100 times a second that is a third of the processor time of an
- * idle bridge, so they are not shown. `nodejs_eventloop_lag_seconds` is measured on demand.
+ * These metrics need samples all the time. At the usual 100 a second, that is a third of the processor time of an idle bridge,
+ * so they are left out. `nodejs_eventloop_lag_seconds` is measured on demand.
  */
 const sampled = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'];
 const sampleEveryMs = 3_600_000;
@@ -10,7 +10,7 @@ const sampleEveryMs = 3_600_000;
 /** In seconds, from one second to a day. */
 const upToADay = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200, 86_400];
 
-/** Each metric with its name, its labels and its help. Labels are configured names or words of closed sets. */
+/** Labels are configured names or words of closed sets. */
 const table = {
   deliveries: counter('gangway_deliveries_total', ['install', 'status'], 'Signed deliveries, by answer'),
   feedEvents: counter(

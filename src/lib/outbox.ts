@@ -1,12 +1,11 @@
 import { type Clock, instantIn, toInstant } from './clock.ts';
 import { backoffMs } from './retry.ts';
 
-/** Where stored messages come from, how they are sent, and where the outcome is stored. */
 export interface OutboxParts<Message, Result extends SendResult> {
-  /** Leases a message that is due. The lease covers a send, with the work before and after. */
+  /** Leases a message that is due. The lease is long enough for the work before and after sending. */
   claim(lease: { now: string; leasedUntil: string }): Promise<Message | null>;
   send(message: Message, signal: AbortSignal): Promise<Result>;
-  /** Stores the outcome, and when to try again. Does nothing where the lease was lost. */
+  /** Stores the outcome, and when to try again. Does nothing if the lease was lost. */
   settle(message: Message, result: Result): Promise<void>;
   /** Whether the receiver accepts no message at present. */
   isDown(result: Result): boolean;
@@ -21,9 +20,9 @@ interface SendResult {
 }
 
 /**
- * Sends stored messages, one per call; any instance may. A message whose outcome is not known is sent again after its
- * lease, as the same message. While the receiver is down nothing is sent for a time, which grows with each failure in
- * a row. Each instance counts its own failures.
+ * Sends stored messages, one per call. Any instance may. A message with an unknown outcome is sent again after its lease, with
+ * the same id. While the receiver is down, nothing is sent for a time that grows with each failure in a row. Each instance
+ * counts its own failures.
  */
 export function createOutbox<Message, Result extends SendResult>(
   parts: OutboxParts<Message, Result>,
@@ -39,7 +38,7 @@ export function createOutbox<Message, Result extends SendResult>(
     // After a freeze of this process another instance may have the message by now.
     if (message === null || performance.now() - begunAt > leaseMs / 2) return 'idle';
     const result = await parts.send(message, signal);
-    // The send was broken off: the message may have arrived.
+    // The send was aborted, so the message may have arrived.
     if (signal.aborted && result.outcome !== 'sent') return 'idle';
     failures = parts.isDown(result) ? failures + 1 : 0;
     if (failures > 0) pausedUntil = instantIn(clock, backoffMs(failures, result.retryAfterMs));

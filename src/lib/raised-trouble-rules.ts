@@ -1,32 +1,32 @@
-/** The worst first: it does not work; it waits for a decision; it waits for somebody to act; it is worth knowing. */
+/** The worst first: something does not work; waits for a decision; waits for somebody to act; is worth knowing. */
 export const severities = ['down', 'held', 'waiting', 'notice'] as const;
 export type Severity = (typeof severities)[number];
 
-/** Names in angle brackets are filled in, and of `(one|several)` the count chooses. Commands are in backticks. */
+/** Names in angle brackets are filled in, and the count chooses from `(one|several)`. Commands are in backticks. */
 export interface TroubleRule {
   severity: Severity;
   means: string;
   says: string;
   action: string;
   page?: string;
-  /** Left out if no notice is sent about it. Then it is only listed. */
+  /** Left out if it is only listed, without a notice. */
   notice?: NoticeRule;
 }
 
-/** How notices announce it and its end. */
+/** How notices announce a trouble and its end. */
 export interface NoticeRule {
   /** How long after its beginning it is announced. */
   afterMs?: number;
-  /** How long after its end it is not announced again, because it may come and go within minutes. */
+  /** How long after its end it is not announced again, because it may come back within minutes. */
   quietMs?: number;
-  /** Whether notices of another kind announce it, and its end. */
+  /** Whether notices of another kind announce it and its end. */
   isNoticedElsewhere?: boolean;
 }
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** Troubles that no query finds: the code that meets one raises it as an alert, and says when it is over. */
+/** Troubles that no query finds. The code that meets one raises it as an alert, and says when it is over. */
 export const raisedTroubleRules = {
   absence_unproven: {
     severity: 'down',

@@ -8,18 +8,18 @@ import { stripBom } from './text.ts';
 interface CsvOptions {
   /** What it tries to do, for errors: "read the events". */
   purpose: string;
-  /** Columns that must exist. Others are given as well. */
+  /** Columns that must exist. Others may. */
   columns: readonly string[];
   /** How long one line may be, including quoted line breaks. */
   maxLineBytes: number;
 }
 
 /**
- * Yields the lines of a CSV file (RFC 4180, with a header), by the names of their columns, as they
- * arrive. The whole file is never in memory. Empty lines are left out.
+ * Yields the lines of a CSV file (RFC 4180, with a header) as they arrive, by the names of their columns, without empty lines.
+ * The whole file is never in memory.
  *
- * @throws AppError `invalid` for a file that is not valid, with the number of the line and nothing of
- * its content; and what the chunks throw
+ * @throws AppError `invalid` for an invalid file, with the number of the line and none of its content; and what the chunks
+ * throw
  */
 export async function* readCsv(
   chunks: AsyncIterable<Uint8Array>,
@@ -32,7 +32,7 @@ export async function* readCsv(
     record_delimiter: ['\r\n', '\n'],
   });
   const source = Readable.from(chunks, { objectMode: false });
-  // A pipe does not pass errors on.
+  // `pipe` does not pass errors on.
   source.on('error', (error) => parser.destroy(error));
   source.pipe(parser);
   let header: string[] | undefined;
@@ -56,18 +56,18 @@ function toHeader(fields: string[], columns: readonly string[], purpose: string)
   throw new AppError('invalid', `Could not ${purpose}: there is no column ${names}`);
 }
 
-/** As a Map: a column may be called `__proto__`. */
+/** A Map, because a column may be called `__proto__`. */
 function toLine(header: string[], fields: string[]): Map<string, string> {
   return new Map(header.map((name, index) => [name, fields[index] ?? '']));
 }
 
-/** An error of the parser quotes and keeps the line, so it is not passed on. Not all of its codes begin with `CSV_`. */
+/** The parser's error quotes the line, so it is not kept. */
 function toCsvError(error: unknown, purpose: string): unknown {
   if (!(error instanceof CsvError)) return error;
-  return new AppError('invalid', `Could not ${purpose}: line ${String(error['lines'])} is no CSV (${error.code})`);
+  return new AppError('invalid', `Could not ${purpose}: line ${String(error['lines'])} is not CSV (${error.code})`);
 }
 
-/** The fields of one line, or null if its quotes are wrong. An unclosed quote does not spoil the lines after it. */
+/** The fields of one line; null if its quotes are wrong. An open quote does not affect other lines. */
 export function splitCsvLine(text: string, delimiter: string): string[] | null {
   if (!text.includes('"')) return text.split(delimiter);
   try {
@@ -79,16 +79,16 @@ export function splitCsvLine(text: string, delimiter: string): string[] | null {
   }
 }
 
-/** One line without its end. `fault` says why it is not a text. */
+/** One line without its end. `fault` says why it cannot be read. */
 export type Line = { number: number; text: string } | { number: number; fault: string };
 
 const lineFeed = 0x0a;
 const nothing = Buffer.alloc(0);
 
 /**
- * Yields the lines of a text in UTF-8 as they arrive, numbered from 1. The lines that end in one chunk
- * come together, because that costs far less than one by one. The beginning of an unfinished line is
- * kept, but at most `maxLineBytes`. A byte order mark and carriage returns are left out.
+ * Yields the lines of a UTF-8 text as they arrive, numbered from 1, without a byte order mark and carriage returns. The lines
+ * that end in one chunk come together, because one by one would be far slower. At most `maxLineBytes` of an unfinished line
+ * are kept.
  *
  * @throws what the chunks throw
  */
@@ -96,7 +96,7 @@ export async function* readLines(chunks: AsyncIterable<Buffer>, maxLineBytes: nu
   const append = (begun: Buffer, more: Buffer) =>
     begun.length === 0
       ? more
-      : // One byte too many shows that it is too long; what comes after that is not needed.
+      : // One byte too many is enough to show that the line is too long.
         Buffer.concat([begun, more.subarray(0, Math.max(0, maxLineBytes + 1 - begun.length))]);
   let number = 0;
   let begun: Buffer = nothing;

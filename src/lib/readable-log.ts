@@ -1,14 +1,13 @@
 import { styleText } from 'node:util';
 import { stripControl } from './text.ts';
 
-/** A stream of the process, or one of a test. */
 export type LogStream = NodeJS.WritableStream & { isTTY?: boolean };
 
-/** Where a logger writes: its JSON lines as they are or, by default for a person at a terminal, as text. */
+/** Where a logger writes its JSON lines. `auto` turns them into text for a person at a terminal. */
 export function toLogDestination(format: 'auto' | 'json' | 'text', stream: LogStream): { write(line: string): void } {
   const isText = format === 'text' || (format === 'auto' && stream.isTTY === true);
   if (!isText) return stream;
-  // On a terminal, the line may show the progress of a command.
+  // The line of the terminal may show the progress of a command.
   const start = stream.isTTY === true ? eraseLine : '';
   return { write: (line) => void stream.write(`${start}${toReadable(line, stream)}\n`) };
 }
@@ -42,7 +41,7 @@ interface LoggedError {
   cause?: LoggedError;
 }
 
-/** Its message and those of its causes, and the lines of the first stack. */
+/** The messages of the error and its causes, and the lines of the first stack. */
 function describeError(err: unknown): [says: string[], stack: string[]] {
   if (typeof err !== 'object' || err === null) return [[], []];
   const { message = '', stack, cause } = err as LoggedError;

@@ -1,27 +1,22 @@
 import type { Clock } from './clock.ts';
 
-/**
- * Whether deliveries should be sent to this instance now. Both listeners give the same answer.
- */
-export interface Readiness {
-  /**
-   * `draining`: deliveries should go to another instance from now on, but those that come are stored.
-   *
-   * @throws AppError if a delivery cannot be stored now
-   */
-  ask(): Promise<'ok' | 'draining'>;
-  drain(): void;
-}
-
-/** The question is public and costs a write, so an answer is used for a moment. */
+/** Anybody may ask and each check is a write, so an answer is used for a moment. */
 const goodForMs = 1000;
 
-export function createReadiness(checkStorage: () => Promise<void>, clock: Clock): Readiness {
+export type Readiness = ReturnType<typeof createReadiness>;
+
+/** Whether deliveries should be sent to this instance. Both listeners give the same answer. */
+export function createReadiness(checkStorage: () => Promise<void>, clock: Clock) {
   let checkedAt = Number.NEGATIVE_INFINITY;
   let checked: Promise<void> = Promise.resolve();
   let isDraining = false;
   return {
-    async ask() {
+    /**
+     * `draining`: deliveries should go to another instance, but those that come are stored.
+     *
+     * @throws AppError if no delivery can be stored now
+     */
+    async ask(): Promise<'ok' | 'draining'> {
       if (isDraining) return 'draining';
       const now = clock.now().getTime();
       if (Math.abs(now - checkedAt) >= goodForMs) {
@@ -31,7 +26,7 @@ export function createReadiness(checkStorage: () => Promise<void>, clock: Clock)
       await checked;
       return 'ok';
     },
-    drain() {
+    drain(): void {
       isDraining = true;
     },
   };

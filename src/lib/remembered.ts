@@ -1,6 +1,6 @@
 const memories = new WeakMap<object, Map<string, unknown>>();
 
-/** A value that an owner, such as a database, keeps for as long as it lives. It is created at the first call. */
+/** A value that lives as long as its owner, such as a database. The first call creates it. */
 export function remembered<T>(owner: object, name: string, create: () => T): T {
   const memory = memories.get(owner) ?? new Map<string, unknown>();
   memories.set(owner, memory);

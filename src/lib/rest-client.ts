@@ -2,33 +2,21 @@ import { AppError } from '../domain/errors.ts';
 import { type HttpAnswer, type HttpRequest, requestBytes, requestJson } from './http-client.ts';
 import { maskText } from './mask.ts';
 
-/** The client of one REST API: its address, its token, and the limits of each request. */
-export interface RestClient {
-  /**
-   * The answer as its schema reads it; undefined without a schema, because then the answer is not parsed.
-   *
-   * @throws AppError as `requestJson`, and `invalid` for an answer that its schema refuses
-   */
-  call<T>(call: RestCall<T>): Promise<T>;
-  /** A file, in pieces as they arrive. */
-  download(call: RestCall<never>): AsyncGenerator<Uint8Array>;
-}
-
 export interface RestOptions {
   /** Without a slash at its end. */
   baseUrl: string;
   authorization: { scheme: 'Bearer' | 'Token'; token: RestToken; refusals?: readonly number[] };
   headers?: Record<string, string>;
-  /** What errors must not quote, besides the token of the request. */
+  /** What errors must not quote, besides the token. */
   secrets?: readonly string[];
   timeoutMs?: number;
   maxBytes?: number;
 }
 
 /**
- * A token, or a function that is called before each request because the token may be replaced meanwhile.
+ * A token, or a function that is called before each request, because the token may be replaced.
  *
- * @param refused the token that was just refused. If the same one is returned, the refusal is final.
+ * @param refused the token that was just refused. If the function returns it again, the refusal is final.
  */
 export type RestToken = string | ((signal: AbortSignal, refused?: string) => Promise<string>);
 
@@ -40,7 +28,7 @@ export interface RestCall<T> extends Pick<Partial<HttpRequest>, OfRequest> {
   /** Below the base address, with encoded ids and with its query. */
   path: string;
   headers?: Record<string, string>;
-  /** What the call tries to do, for errors: "list the contracts". */
+  /** For errors: "list the contracts". */
   purpose: string;
   answer?: Schema<T>;
   /** Sent without the token. */
@@ -56,16 +44,13 @@ export interface Schema<T> {
 /** An answer of any shape. */
 export const anyAnswer: Schema<unknown> = { safeParse: (data) => ({ success: true, data }) };
 
-/** The limits of a request that sets none. */
+/** The default limits of a request. */
 export const requestLimits = { timeoutMs: 15_000, maxBytes: 4 * 1024 * 1024 };
 
-export function createRestClient({
-  baseUrl,
-  authorization,
-  headers,
-  secrets = [],
-  ...limits
-}: RestOptions): RestClient {
+export type RestClient = ReturnType<typeof createRestClient>;
+
+/** The client of one REST API. */
+export function createRestClient({ baseUrl, authorization, headers, secrets = [], ...limits }: RestOptions) {
   const { scheme, token, refusals = [401] } = authorization;
   const readToken = async (signal: AbortSignal, refused?: string) =>
     typeof token === 'string' ? token : await token(signal, refused);
@@ -83,7 +68,7 @@ export function createRestClient({
     };
   }
 
-  /** A refused token may have been replaced while the request was under way. What was refused was not done. */
+  /** A refused token may have been replaced meanwhile. A refused request was not done, so it can be repeated. */
   async function send<T>(call: RestCall<T>, used: string): Promise<HttpAnswer> {
     try {
       return await requestJson(toRequest(call, used));
@@ -96,13 +81,19 @@ export function createRestClient({
   }
 
   return {
-    async call<T>(call: RestCall<T>) {
+    /**
+     * The answer as its schema reads it; undefined without a schema.
+     *
+     * @throws AppError as `requestJson`, and `invalid` for an answer that its schema refuses
+     */
+    async call<T>(call: RestCall<T>): Promise<T> {
       const used = call.isAnonymous ? '' : await readToken(call.signal);
       const { body } = await send(call, used);
       return call.answer === undefined ? (undefined as T) : parseAnswer(call.answer, body, call.purpose);
     },
 
-    async *download(call) {
+    /** A file, as its bytes arrive. */
+    async *download(call: RestCall<never>): AsyncGenerator<Uint8Array> {
       yield* requestBytes(toRequest(call, await readToken(call.signal)));
     },
   };
@@ -112,12 +103,12 @@ export function parseAnswer<T>(schema: Schema<T>, body: unknown, purpose: string
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   throw new AppError('invalid', `Could not ${purpose}: the answer is not what was expected`, {
-    // The path to a wrong value may contain an address, because some answers have addresses as keys.
+    // Some answers have addresses as keys, which the error names.
     cause: new Error(maskText(parsed.error.message)),
   });
 }
 
-/** The status that the other system answered; undefined for an error without an answer. */
+/** The status of the other system's answer; undefined if there was none. */
 export function statusOf(error: unknown): number | undefined {
   return error instanceof AppError ? error.status : undefined;
 }

@@ -7,14 +7,11 @@ interface RetryOptions {
   firstWaitMs: number;
   maxWaitMs: number;
   signal?: AbortSignal | undefined;
-  /** Which failures are tried again; by default those for which `isTransient` holds. */
+  /** By default `isTransient`. */
   isWorthRetrying?: (error: AppError) => boolean;
 }
 
-/**
- * Tries again within seconds, in the process, with exponential waits and full jitter. A longer failure
- * is for a durable back-off.
- */
+/** Retries within seconds, in the process, with exponential waits and full jitter. Longer failures need a durable back-off. */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions): Promise<T> {
   const isWorthRetrying = options.isWorthRetrying ?? isTransient;
   return await pRetry(
@@ -40,8 +37,8 @@ const firstWaitMs = 1000;
 const longestWaitMs = 3_600_000;
 
 /**
- * How many milliseconds to wait after the `attempts`-th failure: exponential with full jitter, at most
- * an hour, and never less than the failure itself asked for.
+ * How many milliseconds to wait after this many failures: exponential with full jitter, at most an hour, and never less than
+ * the other system asked for.
  */
 export function backoffMs(attempts: number, retryAfterMs = 0, random = Math.random): number {
   const ceiling = Math.min(firstWaitMs * 2 ** attempts, longestWaitMs);

@@ -1,6 +1,6 @@
 import { sayCount } from './text.ts';
 
-/** What zod tells of a fault, as far as it is needed here. */
+/** The part of a zod issue that is used here. */
 interface Fault {
   code?: string | undefined;
   input?: unknown;
@@ -30,7 +30,7 @@ const types: Readonly<Record<string, string>> = {
   string: 'a text',
 };
 
-/** What is wrong with an input or a setting, in our words. A schema's own words come before these. */
+/** What is wrong with an input or a setting. A schema's own message comes before this one. */
 export function sayFault({ code, input, expected, values, origin, ...issue }: Fault): string | undefined {
   const isMissing = input === undefined;
   switch (code) {

@@ -1,16 +1,5 @@
 import { AppError } from '../domain/errors.ts';
 
-/** One reading for many callers that ask at about the same time. */
-export interface SharedReading<T> {
-  /**
-   * Returns a reading that began at most `maxAgeMs` ago or is about to begin; otherwise reads again. At
-   * most one reading is under way.
-   *
-   * @param maxAgeMs 0 for the present state: only a reading that begins from now on is used
-   */
-  read(maxAgeMs: number, signal: AbortSignal): Promise<T>;
-}
-
 interface Running<T> {
   /** By `performance.now`; infinite until it begins. */
   begunAtMs: number;
@@ -19,8 +8,14 @@ interface Running<T> {
   giveUp: AbortController;
 }
 
-/** @param read is cancelled when no caller waits for it any more */
-export function shareReading<T>(read: (signal: AbortSignal) => Promise<T>): SharedReading<T> {
+export type SharedReading<T> = ReturnType<typeof shareReading<T>>;
+
+/**
+ * One reading for many callers that ask at about the same time.
+ *
+ * @param read is aborted when no caller waits for it any more
+ */
+export function shareReading<T>(read: (signal: AbortSignal) => Promise<T>) {
   let last: { begunAtMs: number; value: T } | undefined;
   let current: Running<T> | undefined;
   let next: Running<T> | undefined;
@@ -40,7 +35,7 @@ export function shareReading<T>(read: (signal: AbortSignal) => Promise<T>): Shar
 
   function queue(begin: (running: Running<T>) => Promise<T>): Running<T> {
     const { promise: result, resolve, reject } = Promise.withResolvers<T>();
-    // No caller may be left to get the error.
+    // There may be no caller left to catch the error.
     result.catch(() => undefined);
     const giveUp = new AbortController();
     const running = { begunAtMs: Number.POSITIVE_INFINITY, result, waiting: 0, giveUp };
@@ -62,7 +57,13 @@ export function shareReading<T>(read: (signal: AbortSignal) => Promise<T>): Shar
   }
 
   return {
-    async read(maxAgeMs, signal) {
+    /**
+     * Returns a reading that began at most `maxAgeMs` ago, or is about to begin; otherwise reads again. At most one reading
+     * is under way.
+     *
+     * @param maxAgeMs 0 for the present state, which only a reading shows that begins after the call
+     */
+    async read(maxAgeMs: number, signal: AbortSignal): Promise<T> {
       if (signal.aborted) throw toLeft(signal);
       const notBeforeMs = performance.now() - maxAgeMs;
       if (last !== undefined && last.begunAtMs >= notBeforeMs) return last.value;

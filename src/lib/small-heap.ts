@@ -2,18 +2,17 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Makes V8 collect garbage early instead of growing with the memory of the machine. For a command that runs beside other
- * processes and is in no hurry. It costs some processor time.
+ * Makes V8 collect garbage early, at the cost of some processor time, instead of growing with the memory of the machine. For a
+ * command that runs beside other processes and is in no hurry.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString('--optimize-for-size');
 }
 
 /**
- * While a long file streams through, V8 reserves more and more memory for short-lived values, because
- * it prefers memory to time. From now on that space does not grow, and the returned function, called
- * now and then, collects garbage (some tens of milliseconds each time). For a process that does one
- * such thing and ends. Node has no better way.
+ * Keeps V8 from reserving more and more memory for short-lived values while a long file streams through. The returned function
+ * collects garbage, which takes some tens of milliseconds, and must be called now and then. For a process that does one such
+ * thing and ends. Node has no better way.
  */
 export function openHeapClearing(): () => void {
   setFlagsFromString('--semi-space-growth-factor=1');
@@ -22,17 +21,17 @@ export function openHeapClearing(): () => void {
 }
 
 /**
- * `fetch` reads answers with a small WebAssembly program. After some answers V8 compiles it again, for speed. That takes
- * 24 MiB, of which an idle bridge keeps 10, a tenth of its memory. With this it only happens after millions of answers.
+ * `fetch` reads answers with a small WebAssembly program, which V8 compiles again, for speed, after some answers. That takes
+ * 24 MiB, of which an idle bridge keeps 10, a tenth of its memory. With this, it only happens after millions of answers.
  */
 export function keepFetchSmall(): void {
   setFlagsFromString('--wasm-tiering-budget=2000000000');
 }
 
 /**
- * V8 lets garbage grow to four times the memory in use before it collects it, and keeps the memory. With this the limit
- * is half of the memory in use, for a process that lives long: at 200 deliveries a second its heap was 92 MiB large, and
- * 216 without this. A busy bridge then collects every few seconds, for some 30 ms.
+ * V8 lets garbage grow to four times the memory in use before it collects it, and keeps the memory. With this, the limit is
+ * half of the memory in use: at 200 deliveries a second the heap was 92 MiB instead of 216. A busy bridge collects every few
+ * seconds, for about 30 ms.
  */
 export function keepGarbageSmall(): void {
   setFlagsFromString('--heap-growing-percent=50');
@@ -41,10 +40,9 @@ export function keepGarbageSmall(): void {
 const giveBackForMs = 15_000;
 
 /**
- * V8 keeps the pages that a collection has freed, so a busy process grows with each new peak. With this flag a collection
- * gives them back, but takes more processor time. So the flag is set for some seconds now and then, in which a busy
- * process collects a few times. An idle process has no peaks. With it a busy bridge grew by 13 MiB in an hour, and by 60
- * without it.
+ * V8 keeps the pages that a collection has freed, so a busy process grows with each peak. With this flag a collection gives
+ * them back, but takes more processor time. So the flag is set for some seconds now and then, during which a busy process
+ * collects a few times. A busy bridge grew by 13 MiB in an hour instead of 60.
  *
  * @returns a function that ends this
  */

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
 
 /**
- * The text on one line, without terminal escapes and other control characters, and without
- * characters that are invisible or turn the direction of what follows.
+ * The text on one line, without terminal escapes and other control characters, and without characters that are invisible or
+ * change the direction of the text.
  */
 export function stripControl(text: string): string {
   return stripVTControlCharacters(text)
@@ -15,35 +15,34 @@ export function stripBom(text: string): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 
-/** A text without any of these characters at its end. A pattern such as `/x+$/` would take quadratic time. */
+/** The text without these characters at its end. A pattern such as `/x+$/` would take quadratic time. */
 export function dropTrailing(text: string, characters: string): string {
   let end = text.length;
   while (end > 0 && characters.includes(text.charAt(end - 1))) end -= 1;
   return text.slice(0, end);
 }
 
-/** Schemes without `//` that programs turn into links. */
+/** Schemes that programs turn into links even without `//`. */
 const scheme = /(?:mailto|callto|skype|xmpp|magnet|bitcoin|javascript|(?:^|[^a-z])(?:tel|sms|sips?)):\S/i;
 
 /** Characters that some programs treat as the dot in a host name. */
 const dots = /[.\u3002\uff0e\uff61\u2024\ufe52]/gu;
 
-/** A dot before what may be a domain, and not an abbreviation, a version or a number. */
+/** A dot before what may be a domain, but not an abbreviation, a version or a number. */
 const domain = /(?<=[^.])\.(?=\p{L}\p{M}*\p{L}|xn--)/giu;
 const domainInSmallLetters = /(?<=[^.])\.(?=\p{Ll}\p{M}*\p{L}|[xX][nN]--)/u;
 
 /**
- * A text of strangers, without anything that a mail or chat program turns into a link. URLs, mail
- * addresses, host names and IP addresses become `…`. A word with a dot before a capital (`Dr.Smith`),
- * or without small letters, gets a space after the dot and stays readable. Pure. White space becomes
- * one space, so the result is one line.
+ * A stranger's text on one line, without anything that a mail or chat program turns into a link. URLs, mail addresses, host
+ * names and IP addresses become `…`. A word with a dot before a capital (`Dr.Smith`), or without small letters, gets a space
+ * after the dot.
  */
 export function withoutLinks(text: string): string {
   return text.split(/\s+/u).map(withoutLink).join(' ');
 }
 
 function withoutLink(word: string): string {
-  // Programs differ in which forms of a letter they accept, so all forms are normalised.
+  // Programs differ in the forms of a letter that they accept.
   const plain = word
     .normalize('NFKC')
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
@@ -61,7 +60,7 @@ function isAddress(word: string): boolean {
   );
 }
 
-/** Whether two e-mail addresses are equal. Case never matters. Two missing addresses are not equal. */
+/** Case never matters. Two missing addresses are not equal. */
 export function isSameAddress(one: string | null, other: string | null): boolean {
   return one !== null && one.toLowerCase() === other?.toLowerCase();
 }
@@ -71,13 +70,10 @@ export function sayCount(count: number, one: string, several = `${one}s`): strin
   return `${count} ${count === 1 ? one : several}`;
 }
 
-/** Always returns the first of equal texts, and of equal lists of texts, so that very many take the memory of one. */
-export interface SameText {
-  text(value: string): string;
-  list(values: readonly string[]): string[];
-}
+export type SameText = ReturnType<typeof createSameText>;
 
-export function createSameText(): SameText {
+/** Returns the first of equal texts, and of equal lists of texts, so that very many take the memory of one. */
+export function createSameText() {
   const texts = new Map<string, string>();
   const lists = new Map<string, string[]>();
 
@@ -89,7 +85,7 @@ export function createSameText(): SameText {
 
   return {
     text,
-    list(values) {
+    list(values: readonly string[]): string[] {
       const key = JSON.stringify(values);
       const same = lists.get(key) ?? values.map(text);
       lists.set(key, same);
@@ -98,7 +94,7 @@ export function createSameText(): SameText {
   };
 }
 
-/** ` (did you mean "x"?)` for the candidate with the fewest edits, if one is close. */
+/** ` (did you mean "x"?)`, if one of the candidates is close; otherwise empty. */
 export function suggestNearest(word: string, candidates: Iterable<string>): string {
   const limit = Math.max(2, Math.floor(word.length / 3));
   const ranked = [...candidates]

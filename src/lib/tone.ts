@@ -1,9 +1,9 @@
 import { styleText } from 'node:util';
 
-/** What a state means for an operator: the colour of its badge in the console, and of the word on a terminal. */
+/** What a state means for an operator. It decides the colour in the console and on a terminal. */
 export type Tone = 'good' | 'warn' | 'bad' | 'held' | 'gone';
 
-/** States of memberships, plans, deliveries, contracts, runs, notices, checks and troubles. Any other state is over. */
+/** The states of memberships, plans, deliveries, contracts, runs, notices, checks and troubles. Others are over. */
 const tones: Readonly<Record<string, Tone>> = {
   ...{ active: 'good', approved: 'good', handled: 'good', sent: 'good', ok: 'good', healthy: 'good' },
   ...{ clean: 'good', applied: 'good' },
@@ -20,7 +20,7 @@ export function toneOf(state: string): Tone {
 
 const colours = { good: 'green', warn: 'yellow', bad: 'red', held: 'magenta', gone: 'gray' } as const;
 
-/** The text in the colour of its state, if `stream` is a terminal. `NO_COLOR` and `FORCE_COLOR` decide otherwise. */
+/** The text in the colour of its state, if `stream` is a terminal, or as `NO_COLOR` and `FORCE_COLOR` say. */
 export function paint(state: string, text: string, stream: NodeJS.WritableStream = process.stdout): string {
   return styleText(colours[toneOf(state)], text, { stream });
 }

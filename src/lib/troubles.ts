@@ -8,8 +8,6 @@ import {
 } from './raised-trouble-rules.ts';
 import { workTroubleRules } from './work-trouble-rules.ts';
 
-/** What needs an operator, each kind once: for `status`, the console, `doctor`, notices and `docs/operating.md`. */
-
 const listed = { ...listedTroubleRules, ...workTroubleRules };
 const rules = { ...listed, ...raisedTroubleRules };
 
@@ -18,7 +16,7 @@ export const troubleRules: Readonly<Record<TroubleKind, TroubleRule>> = rules;
 
 /** Kinds that code raises as alerts. */
 export type RaisedKind = keyof typeof raisedTroubleRules;
-/** Kinds that are alerts as long as a query lists them. */
+/** Kinds that are alerts while a query lists them. */
 export type ToldKind = {
   [Kind in keyof typeof listed]: 'notice' extends keyof (typeof listed)[Kind] ? Kind : never;
 }[keyof typeof listed];
@@ -28,7 +26,10 @@ export function isRaised(kind: string): kind is RaisedKind {
   return Object.hasOwn(raisedTroubleRules, kind);
 }
 
-/** Something that needs an operator. */
+/**
+ * Something that needs an operator. `status`, the console, `doctor`, notices and `docs/operating.md` tell it with the same
+ * words.
+ */
 export interface Trouble {
   kind: TroubleKind;
   severity: Severity;
@@ -39,25 +40,24 @@ export interface Trouble {
   count: number | null;
   /** One sentence. */
   says: string;
-  /** What lies behind it: the error of another system, or numbers. */
+  /** The cause: the error of another system, or numbers. */
   detail: string | null;
   /** What to do, with the command where there is one. */
   action: string;
   /** The page of the console where it is done. */
   page: string | null;
-  /** Where else it is done: http or https. */
+  /** Another place where it is done: http or https. */
   url: string | null;
-  /** Further ids of what it is about. No two troubles of a kind, install and tool have the same. */
+  /** Further ids, which tell the troubles of one kind, install and tool apart. */
   about: Readonly<Record<string, string>>;
 }
 
-/** What is found about one trouble. */
 export interface TroubleFacts
   extends Partial<Pick<Trouble, 'install' | 'tool' | 'since' | 'count' | 'detail' | 'url' | 'about'>> {
   kind: TroubleKind;
-  /** What to do in this case, if it differs from the advice of the kind. */
+  /** What to do, if it differs from the advice for the kind. */
   action?: string;
-  /** What else its texts name. */
+  /** Further names in its texts. */
   names?: Readonly<Record<string, string>>;
 }
 
@@ -82,16 +82,12 @@ export function noticeRuleOf(kind: string): NoticeRule | undefined {
   return isAlert(kind) ? troubleRules[kind].notice : undefined;
 }
 
-/** What to do about troubles of a kind, without the marks of commands. */
+/** What to do about troubles of a kind, without the backticks of commands. */
 export function adviceOfTrouble(kind: TroubleKind): string {
   return troubleRules[kind].action.replaceAll('`', '');
 }
 
-/**
- * Null for a notice about nothing that is wrong, and for a kind of a newer version.
- *
- * @param kind of a notice
- */
+/** What to do about a kind of notice; null if nothing is wrong, and for a kind of a newer version. */
 export function adviceOf(kind: string): string | null {
   const name = kind.replace('alert.', '').replace('budget.', 'budget_');
   return isTroubleKind(name) ? adviceOfTrouble(name) : null;
@@ -122,7 +118,7 @@ export function sayInFull({ says, detail }: Trouble): string {
   return detail === null ? says : `${says} ${detail}`;
 }
 
-/** The worst first, then the oldest; a trouble with an unknown beginning comes last. Pure. */
+/** The worst first, then the oldest. A trouble with an unknown beginning comes last. */
 export function byUrgency(one: Trouble, other: Trouble): number {
   const key = ({ severity, since }: Trouble) => `${severities.indexOf(severity)} ${since ?? '~'}`;
   return Number(key(one) > key(other)) - Number(key(one) < key(other));

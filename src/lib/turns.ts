@@ -1,26 +1,12 @@
 import { remembered } from './remembered.ts';
 
-/** Turns: several names that wait share the capacity, and none of them waits for ever. */
-export interface Turns {
-  /** The same names, beginning after the one that was served last. */
-  inOrder(names: readonly string[]): string[];
-  served(name: string): void;
-  /**
-   * Takes up to `limit` in total. Each name gets an equal part, and what one does not use goes to those
-   * after it. If there are more than `limit` names, the others are next.
-   *
-   * @returns what was taken, one from each name in turn
-   */
-  take<T>(
-    names: readonly string[],
-    limit: number,
-    takeFrom: (name: string, limit: number) => Promise<T[]>,
-  ): Promise<T[]>;
-}
+export type Turns = ReturnType<typeof createTurns>;
 
-export function createTurns(): Turns {
+/** Names that wait share the capacity in turns, so that none of them waits for ever. */
+export function createTurns() {
   let last = '';
 
+  /** The same names, beginning after the one that was served last. */
   function inOrder(names: readonly string[]): string[] {
     const sorted = names.toSorted();
     const after = sorted.findIndex((name) => name > last);
@@ -29,10 +15,20 @@ export function createTurns(): Turns {
 
   return {
     inOrder,
-    served(name) {
+    served(name: string): void {
       last = name;
     },
-    async take<T>(names: readonly string[], limit: number, takeFrom: (name: string, limit: number) => Promise<T[]>) {
+    /**
+     * Takes up to `limit` in total. Each name gets an equal part, and those after it get what it does not use. If there are
+     * more than `limit` names, the others are next.
+     *
+     * @returns what was taken, one from each name in turn
+     */
+    async take<T>(
+      names: readonly string[],
+      limit: number,
+      takeFrom: (name: string, limit: number) => Promise<T[]>,
+    ): Promise<T[]> {
       const served = inOrder(names).slice(0, limit);
       const parts: T[][] = [];
       let left = limit;
@@ -56,7 +52,7 @@ function interleave<T>(lists: readonly T[][]): T[] {
   ).flat();
 }
 
-/** The turns of one kind that an owner, such as a database, keeps for as long as it lives. */
+/** The turns of one kind, which live as long as their owner, such as a database. */
 export function turnsOf(owner: object, kind: string): Turns {
   return remembered(owner, `turns of ${kind}`, createTurns);
 }

@@ -15,7 +15,7 @@ export function toSizeBytes(text: string): number | undefined {
   return amount === undefined ? undefined : Number(amount) * unitBytes[unit as keyof typeof unitBytes];
 }
 
-/** `500ms`, `90s` or `14d`: in the largest unit of which the time is a whole number. */
+/** `500ms`, `90s` or `14d`: in the largest unit that gives a whole number. */
 export function sayDuration(ms: number): string {
   const [unit, size] = Object.entries(unitMs).findLast(([, each]) => ms >= each && ms % each === 0) ?? ['ms', 1];
   return `${ms / size}${unit}`;
@@ -27,7 +27,7 @@ const ages = [
   [60_000, 'min'],
 ] as const;
 
-/** A time span such as "38 min", in the largest unit of which it has at least two: "90 min" says more than "1 h". */
+/** Such as "38 min", in the largest unit that gives at least two: "90 min" says more than "1 h". */
 export function sayAge(ms: number): string {
   const [size, unit] = ages.find(([least]) => ms >= 2 * least) ?? [1000, 's'];
   return `${Math.floor(ms / size)} ${unit}`;

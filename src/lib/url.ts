@@ -1,8 +1,8 @@
 import { AppError } from '../domain/errors.ts';
 
 /**
- * A value as exactly one segment of a URL's path, percent-encoded. Ids come from strangers, and some of
- * them would lead to another path.
+ * A value as exactly one segment of a URL's path, percent-encoded. Strangers choose ids, and some ids would lead to another
+ * path.
  *
  * @throws AppError `invalid` for an empty value, `.`, `..`, and for text that is not valid Unicode
  */
@@ -17,7 +17,7 @@ export function isPathSegment(value: string): boolean {
   return !/^\.{0,2}$/.test(value) && value.isWellFormed();
 }
 
-/** Traffic that stays on this machine may be unencrypted. */
+/** Whether the host is this machine, where traffic need not be encrypted. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host);
 }

@@ -10,7 +10,7 @@ declare const BUILT_FROM: string | undefined;
 /** The commit that this was built from; null if unknown. */
 export const commit = (typeof BUILT_FROM === 'undefined' ? '' : BUILT_FROM) || null;
 
-/** The latest migration. It is repeated here because `--version` loads no database. */
+/** The latest migration, repeated here because `--version` loads no database. */
 export const schema = '0001-initial';
 
 function readVersion(): string {

@@ -67,12 +67,12 @@ describe('gangway key', () => {
 
   it('rotate is refused while another process holds the lock of the database', async () => {
     const database = openDatabase(`sqlite:${path.join(workspace.folder, 'gangway.db')}`);
-    const alive = createAliveLock({ database, clock: systemClock, localTools: [] });
+    const alive = createAliveLock(database, systemClock, []);
     await alive.hold();
     const refused = await run('key', 'rotate');
     expect([refused.status, refused.stderr]).toEqual([
       1,
-      expect.stringContaining('Another gangway process uses the database: wait until it has ended'),
+      expect.stringContaining('Another gangway process uses the database: wait until it has finished'),
     ]);
     alive.release();
     await database.close();

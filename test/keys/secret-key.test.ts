@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { keyFileOf, loadKey, openSecretBox } from '../../src/keys/secret-key.ts';
+import { keyFileOf, loadKey, loadNextKey, openSecretBox, promoteNextKey } from '../../src/keys/secret-key.ts';
 import { openForTest } from '../support/databases.ts';
 import { createFolder } from '../support/folder.ts';
 import { describeAnyDatabase, tries } from '../support/tries.ts';
@@ -90,7 +90,7 @@ describe('the key', () => {
   it.each([0o640, 0o604, 0o644, 0o620])('is refused where its file has the mode %o', (mode) => {
     const url = `sqlite:${createFolder()}/gangway.db`;
     const key = loadKey(url, undefined);
-    const file = keyFileOf(url)?.path ?? '';
+    const file = keyFileOf(url) ?? '';
     chmodSync(file, mode);
     expect(() => loadKey(url, undefined)).toThrow(
       expect.objectContaining({
@@ -124,14 +124,14 @@ describe('the key', () => {
 describe('a key file that is being replaced', () => {
   it('is loaded until the next key is promoted', () => {
     const url = `sqlite:${createFolder()}/gangway.db`;
-    const file = keyFileOf(url);
+    const file = keyFileOf(url) ?? '';
     const old = loadKey(url, undefined);
-    const next = file?.loadNext();
+    const next = loadNextKey(file);
     expect(next).not.toEqual(old);
-    expect([loadKey(url, undefined), file?.loadNext()]).toEqual([old, next]);
-    file?.promoteNext();
+    expect([loadKey(url, undefined), loadNextKey(file)]).toEqual([old, next]);
+    promoteNextKey(file);
     expect(loadKey(url, undefined)).toEqual(next);
-    expect(file?.loadNext()).not.toEqual(next);
+    expect(loadNextKey(file)).not.toEqual(next);
   });
 });
 

@@ -50,8 +50,8 @@ describe('a CSV file', () => {
   it.each([
     ['there is no column "count"', 'name,other\na,1\n'],
     ['it is empty', ''],
-    ['line 3 is no CSV (CSV_RECORD_INCONSISTENT_FIELDS_LENGTH)', 'name,count\na,1\nsecret\n'],
-    ['line 2 is no CSV (INVALID_OPENING_QUOTE)', 'name,count\nsecret"a",1\n'],
+    ['line 3 is not CSV (CSV_RECORD_INCONSISTENT_FIELDS_LENGTH)', 'name,count\na,1\nsecret\n'],
+    ['line 2 is not CSV (INVALID_OPENING_QUOTE)', 'name,count\nsecret"a",1\n'],
     ['CSV_QUOTE_NOT_CLOSED', 'name,count\n"secret,1\n'],
     ['CSV_MAX_RECORD_SIZE', `name,count\n${'secret'.repeat(1000)},1\n`],
   ])('is refused as %s, without a word of it', async (why, text) => {

@@ -15,7 +15,7 @@ import {
   withDefault,
 } from '../options.ts';
 
-/** Commands that are no operations: they set a bridge up and run it, work with files, or ask at the terminal. */
+/** Commands that are no operations: they set up and run a bridge, work with files, or ask at the terminal. */
 
 export const initCommand = defineCommand({
   name: 'init',
@@ -88,7 +88,6 @@ export const startCommand = defineCommand({
   local: 'it runs an instance here',
 });
 
-/** `gangway try` */
 export const tryCommand = defineCommand({
   name: 'try',
   description: 'See Gangway work: a simulated marketplace, the bridge, and a roster as the tool',
@@ -103,10 +102,7 @@ export const tryCommand = defineCommand({
   local: 'it runs an instance here',
 });
 
-/**
- * What `npm start` runs in a checkout: `start` where anything looks like a configuration, else `try`.
- * No other command tries instead, least of all the one of the image.
- */
+/** What `npm start` runs in a checkout: `start` if anything looks like a configuration, else `try`. */
 export const autoCommand = defineCommand({
   name: 'auto',
   description: 'Start with a configuration, try without one',
@@ -212,7 +208,6 @@ export const adapterCommand = defineGroup('adapter', 'Write an adapter for a too
   }),
 ]);
 
-/** How many made-up people a tool is asked to take. */
 function toCrowd(text: string): number {
   return toWholeNumber(text, 2, 2000);
 }

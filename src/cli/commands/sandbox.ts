@@ -12,8 +12,6 @@ import { type CreateCommand, defineCommand, type Given } from '../define-command
 import { argument, flag, type Inputs, option, toAmount, withDefault } from '../options.ts';
 import { askSandbox, faultOptions, runSandbox, toFaults } from '../sandbox-command.ts';
 
-/** A marketplace to try Gangway against: one command runs it, the others act as its customers. */
-
 const defaultPort = 8799;
 const defaultUrl = `http://127.0.0.1:${defaultPort}`;
 
@@ -25,14 +23,14 @@ interface ControlCommand<Arguments extends Inputs, Options extends Inputs> {
   description: string;
   arguments?: Arguments;
   options?: Options;
-  /** @returns the sandbox's answer, and what it means in lines */
+  /** @returns the sandbox's answer, and the lines for people */
   act(given: Given<Arguments, Options & { url: typeof url }>, ask: Ask): Promise<[data: unknown, ...lines: string[]]>;
 }
 
 /** Sends a request to the control at this path: with a body to change something, without one to read. */
 type Ask = <T = unknown>(path: readonly string[], body?: object) => Promise<T>;
 
-/** A command that acts as a customer or an employer, on a sandbox that runs already. */
+/** A command that acts as a customer or an employer at a running sandbox. */
 function control<Arguments extends Inputs = Record<never, never>, Options extends Inputs = Record<never, never>>({
   options,
   act,

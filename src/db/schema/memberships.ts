@@ -169,9 +169,7 @@ export const memberships = {
     },
     { key: ['membershipId', 'project'] },
   ),
-};
 
-export const removals = {
   /** A fixed set of removals that the brake holds until an operator decides. */
   plan: table(
     {

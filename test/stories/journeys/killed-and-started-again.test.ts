@@ -83,7 +83,7 @@ describe('killed and started again, on SQLite', () => {
         return new Map(rows.map(({ id, leasedUntil }) => [id, leasedUntil]));
       },
       async startNext(localTools: string[] = []) {
-        const lock = createAliveLock({ database, clock, localTools });
+        const lock = createAliveLock(database, clock, localTools);
         await lock.hold();
         onTestFinished(lock.release);
       },
