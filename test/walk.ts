@@ -1,17 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { Profiler } from 'node:inspector';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import { takeFreePort } from '../src/cli/try-command.ts';
 import { platformEventTypes } from '../src/domain/event.ts';
 import { createSandbox } from '../src/sandbox/sandbox.ts';
-import { type Functions, readExecutedFunctions } from './support/executed-functions.ts';
 import { format, printTable } from './support/print-table.ts';
 import { listRoster } from './support/roster.ts';
-import { workAdapter } from './support/work-adapter.ts';
+import { workAdapter } from './support/usage-workspace.ts';
 
 /**
  * `npm run walk`: prints how many functions of `src` each way through Gangway runs, and in how many files. `--top` adds
@@ -145,4 +146,37 @@ function printFolders(): void {
   const folders = byFolder.sort(([, a = []], [, b = []]) => b.length - a.length).map(([folder]) => folder);
   const rows = folders.map((folder) => [folder, ...all.map((one) => format(one.filter((it) => it === folder).length))]);
   printTable([['', ...ways.keys()], ...rows]);
+}
+
+/** Each as its file under `src` and where it begins there: `domain/brake.ts:1204`. */
+type Functions = ReadonlySet<string>;
+
+const sources = `${pathToFileURL(path.resolve('src')).href}/`;
+
+/**
+ * Reads the coverage of a process that ran with `NODE_V8_COVERAGE`: the named functions that its main thread ran at least
+ * once.
+ *
+ * @returns those of the whole process; and, where it wrote its coverage several times, those of each later part
+ */
+function readExecutedFunctions(folder: string): Functions[] {
+  // `coverage-<process>-<time>-<thread>.json`
+  const files = readdirSync(folder).filter((name) => name.endsWith('-0.json'));
+  const parts = files.sort().map((file) => readPart(path.join(folder, file)));
+  return [new Set(parts.flatMap((part) => [...part])), ...parts.slice(1)];
+}
+
+function readPart(file: string): Functions {
+  const { result } = JSON.parse(readFileSync(file, 'utf8')) as { result: Profiler.ScriptCoverage[] };
+  const functions = new Set<string>();
+  for (const script of result) {
+    if (!script.url.startsWith(sources) || script.url.startsWith(`${sources}sandbox/`)) continue;
+    for (const { functionName, ranges } of script.functions) {
+      const [whole] = ranges;
+      // The body of a module has no name either.
+      if (functionName === '' || whole === undefined || whole.count === 0) continue;
+      functions.add(`${script.url.slice(sources.length)}:${whole.startOffset}`);
+    }
+  }
+  return functions;
 }

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { rehearse } from '../../src/cli/doctor-command.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
@@ -11,6 +12,7 @@ import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { exampleSettings } from '../support/http-tool-settings.ts';
+import { createSharedLinkTool } from '../support/inviting-tool.ts';
 import { openRestTool, type RestTool } from '../support/rest-tool.ts';
 import { readRoster } from '../support/roster.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -444,4 +446,17 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect({ status, stdout }).toEqual({ status: 64, stdout: '' });
     expect(stderr).toContain(said);
   });
+});
+
+const { signal } = new AbortController();
+const rehearsal = { tool: 'studio', group: 'signs', emailDomain: 'example.com' };
+
+it('looks for no member where the person would only get an invitation', async () => {
+  const tool = createSharedLinkTool();
+  const check = await rehearse({ ...rehearsal, adapter: tool.adapter }, signal);
+  expect(check).toMatchObject({
+    status: 'ok',
+    says: expect.stringContaining('would be invited to signs'),
+  });
+  expect(tool.resets()).toBe(0);
 });

@@ -1,10 +1,13 @@
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { operations } from '../../src/http/api/openapi-document.ts';
 import { sqlite } from '../support/databases.ts';
+import { openEmployerJourney } from '../support/employer-journey.ts';
+import { createFolder } from '../support/folder.ts';
 import { listenOnLoopback } from '../support/http-fake.ts';
-import { openJourney } from '../support/journey.ts';
+import { type Journey, openJourney } from '../support/journey.ts';
 import { runCommand } from '../support/run-command.ts';
 import { consoleTokens } from '../support/visitor.ts';
 
@@ -133,3 +136,137 @@ describe('a command with --remote', () => {
 function listen(listener: RequestListener): Promise<string> {
   return listenOnLoopback(createServer(listener));
 }
+
+const group = 'street-signs';
+
+beforeEach(() => void vi.stubEnv('GANGWAY_API_TOKEN', consoleTokens.otto.token));
+afterEach(() => void vi.unstubAllEnvs());
+
+/** With each command a second passes: what it causes began later than what was before. */
+function at({ consoleUrl, pass }: Pick<Journey, 'consoleUrl'> & { pass(ms: number): unknown }) {
+  return async (...argv: string[]) => {
+    await pass(1000);
+    return await runCommand(...argv, '--remote', consoleUrl);
+  };
+}
+
+async function openHired() {
+  const journey = await openJourney(sqlite);
+  const { customer, sandbox, quiet } = journey;
+  await customer.link(group);
+  const { contractId, trainers } = sandbox.hire({ jobId: customer.jobId });
+  await quiet();
+  return { ...journey, contractId, trainerId: trainers[0]?.opentrainUserId ?? '', remote: at(journey) };
+}
+
+describe('reconcile --remote', () => {
+  it('says what would be done, then has the running instance do it and says what was done', async () => {
+    const { sandbox, customer, remote, quiet, roster } = await openHired();
+    sandbox.setFaults(undefined, { lose: 1 });
+    sandbox.hire({ jobId: customer.jobId });
+    await quiet();
+    const dry = await remote('reconcile', 'preview', '--json');
+    expect(dry).toMatchObject({ status: 2, stderr: '' });
+    expect(JSON.parse(dry.stdout)).toMatchObject({ installs: [{ install: 'acme', outcome: 'pending', added: 1 }] });
+    expect(roster()[group]).toHaveLength(1);
+    const done = await remote('reconcile', '--install', 'acme', '--json');
+    expect(done).toMatchObject({ status: 0 });
+    expect(JSON.parse(done.stdout)).toMatchObject({ installs: [{ install: 'acme', outcome: 'applied', added: 1 }] });
+    expect(roster()[group]).toHaveLength(2);
+    expect((await remote('reconcile')).stdout).toContain('clean');
+  });
+
+  it('says that the install could not be read', async () => {
+    const { sandbox, remote } = await openHired();
+    sandbox.setFaults(undefined, { serverError: 1 });
+    const { status, stderr } = await remote('reconcile', '--wait', '20s');
+    expect(status).toBe(1);
+    expect(stderr).toContain('gangway: acme: ');
+  });
+
+  it('names an install that does not exist', async () => {
+    const { remote } = await openHired();
+    expect(await remote('reconcile', '--install', 'nobody')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('There is no install "nobody"'),
+    });
+  });
+});
+
+describe('connect --remote', () => {
+  it('connects a customer whose token only the instance then has', async () => {
+    const { sandbox, remote, roster } = await openHired();
+    const { installId, token } = sandbox.createInstall();
+    const { id: jobId } = sandbox.createJob({ installId });
+    const file = path.join(createFolder(), 'token');
+    writeFileSync(file, token, { mode: 0o600 });
+    const connected = await remote('connect', 'umbrella', '--token-file', file, '--tool', 'list', '--projects', 'u-*');
+    expect(connected).toMatchObject({ status: 0, stdout: expect.stringContaining('umbrella is connected') });
+    expect(connected.stderr).not.toContain(token);
+    await remote('links', 'add', 'u-cars', '--install', 'umbrella', '--job', jobId);
+    sandbox.hire({ jobId });
+    expect(await remote('reconcile', '--install', 'umbrella')).toMatchObject({ status: 0 });
+    expect(roster()['u-cars']).toHaveLength(1);
+    expect(await remote('connect', 'umbrella')).toMatchObject({ status: 0 });
+    const stranger = await remote('connect', 'nobody', '--tool', 'list', '--projects', 'n-*');
+    expect(stranger).toMatchObject({ status: 1, stderr: expect.stringContaining('There is no token for nobody yet') });
+  });
+});
+
+describe('connect --employer --remote', () => {
+  it('connects an account with its jobs, and says first what its token may do beyond need', async () => {
+    const { sandbox, consoleUrl, clock, roster } = await openEmployerJourney(sqlite, { connects: 'unknown' });
+    const remote = at({ consoleUrl, pass: clock.advance });
+    const { accountId, token } = sandbox.createAccount();
+    const { id: jobId } = sandbox.createJob({ accountId });
+    const [hired] = sandbox.hire({ jobId }).trainers;
+    const file = path.join(createFolder(), 'token');
+    writeFileSync(file, token, { mode: 0o600 });
+    const there = ['--token-file', file, '--tool', 'list', '--projects', 'night-*', '--job', `${jobId}=night-1`];
+    const unsaid = await remote('connect', 'night', ...there);
+    expect(unsaid).toMatchObject({ status: 1, stderr: expect.stringContaining('--employer') });
+    const connected = await remote('connect', 'night', '--employer', ...there);
+    expect(connected).toMatchObject({ status: 0, stderr: expect.stringContaining('more scopes than Gangway needs') });
+    expect(connected.stdout + connected.stderr).not.toContain(token);
+    expect(roster()['night-1']).toEqual([hired?.opentrainUserId]);
+  });
+});
+
+describe('usage --remote', () => {
+  it('takes in a file, shows, reports and undoes it', async () => {
+    const { remote, trainerId, contractId, clock } = await openHired();
+    const day = clock.now().toISOString().slice(0, 10);
+    const file = path.join(createFolder(), 'work.ndjson');
+    writeFileSync(file, JSON.stringify({ contractId, opentrainUserId: trainerId, workDate: day, totalSeconds: 60 }));
+    const unsure = await remote('usage', 'import', file);
+    expect(unsure).toMatchObject({ status: 2, stdout: expect.stringContaining('Nothing was imported') });
+    expect((await remote('usage', 'imports')).stdout).toBe('Nothing was imported.\n');
+    const imported = await remote('usage', 'import', file, '--yes', '--json');
+    expect(imported).toMatchObject({ status: 0 });
+    expect(JSON.parse(imported.stdout)).toMatchObject({ install: 'acme', imported: expect.any(Number), people: 1 });
+    expect((await remote('usage', 'imports')).stdout).toContain('work.ndjson');
+    expect(await remote('usage', 'preview')).toMatchObject({ status: 2 });
+    const reported = await remote('usage', 'report', '--json');
+    expect(JSON.parse(reported.stdout)).toMatchObject({ installs: [{ install: 'acme', outcome: 'applied', sent: 1 }] });
+    const shown = await remote('usage', 'show', contractId);
+    expect(shown.stdout).toMatch(/work\.ndjson[\s\S]*Reported in all: 60 seconds/);
+    expect(await remote('usage', 'held')).toMatchObject({ status: 0, stdout: 'No work is held.\n' });
+    const unknown = await remote('usage', 'discard', '0123456789ab');
+    expect(unknown).toMatchObject({ status: 1, stderr: expect.stringContaining('0123456789ab') });
+    const { imported: id } = JSON.parse(imported.stdout) as { imported: number };
+    expect(await remote('usage', 'undo', `${id}`)).toMatchObject({ status: 2 });
+    expect(await remote('usage', 'undo', `${id}`, '--yes')).toMatchObject({ status: 0 });
+    expect(await remote('usage', 'undo', '999', '--yes')).toMatchObject({ status: 1 });
+  });
+
+  it('names the lines of a file that are wrong, and takes in none', async () => {
+    const { remote } = await openHired();
+    const file = path.join(createFolder(), 'work.csv');
+    writeFileSync(file, 'contractId,opentrainUserId,workDate,totalSeconds\nx,y,yesterday,many\n');
+    const { status, stderr } = await remote('usage', 'import', file, '--yes');
+    expect(status).toBe(1);
+    expect(stderr).toContain('Nothing was imported: ');
+    const missing = await remote('usage', 'import', `${file}.csv`);
+    expect(missing).toMatchObject({ status: 1, stderr: expect.stringContaining('ENOENT') });
+  });
+});

@@ -1,10 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { Config } from '../../src/config/config-schema.ts';
 import { type LoadedConfig, loadConfig } from '../../src/config/load-config.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import { createWorkspace } from './workspace.ts';
-import { faultsOf as faultsIn, loadWritten } from './written-config.ts';
+import { toSizeBytes } from '../../src/lib/units.ts';
+import { createWorkspace, faultsOf as faultsIn, loadWritten } from './workspace.ts';
 
 const token = { env: 'ACME_TOKEN' };
 const env = { ACME_TOKEN: 'ot_ptk_1', ACME_SECRET: 'whsec_1' };
@@ -400,4 +401,29 @@ describe('warnings', () => {
       expect(load({ ...small, marketplace: { baseUrl } }).warnings).toEqual([]);
     }
   });
+});
+
+it.each([
+  ['0B', 0],
+  ['512KiB', 512 * 1024],
+  ['64MiB', 64 * 1024 ** 2],
+  ['1GiB', 1024 ** 3],
+  ['2TiB', 2 * 1024 ** 4],
+  ['64', undefined],
+  ['64MB', undefined],
+  ['64 MiB', undefined],
+  ['-1MiB', undefined],
+  ['1.5GiB', undefined],
+  ['', undefined],
+])('%s is a size of %s bytes', (text, bytes) => {
+  expect(toSizeBytes(text)).toBe(bytes);
+});
+
+it.each([
+  ['a number', { bytesPerMinute: 1000 }],
+  ['what is no size', { storedBytes: '1 gigabyte' }],
+  ['less than a few deliveries', { bytesPerMinute: '100KiB' }],
+  ['no deliveries at all', { deliveriesPerMinute: 0 }],
+])('a limit that is %s is refused', (_, limits) => {
+  expect(Config.safeParse({ receiver: { limits } }).success).toBe(false);
 });

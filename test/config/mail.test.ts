@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { faultsOf as faultsIn, loadWritten } from './written-config.ts';
+import { faultsOf as faultsIn, loadWritten } from './workspace.ts';
 
 const url = 'smtps://studio:secret@smtp.example.com';
 const env = { SMTP_URL: url };

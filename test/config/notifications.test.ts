@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { faultsOf as faultsIn, loadWritten } from './written-config.ts';
+import { faultsOf as faultsIn, loadWritten } from './workspace.ts';
 
 const secret = `whsec_${Buffer.alloc(32, 'key').toString('base64')}`;
 const chatUrl = 'https://hooks.slack.com/services/T0/B0/key';

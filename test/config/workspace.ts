@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import { type LoadedConfig, loadConfig } from '../../src/config/load-config.ts';
 
 /** A temporary folder that is gone after the test, with the files given as text or as JSON. */
 export function createWorkspace(files: Record<string, unknown> = {}): string {
@@ -13,4 +14,25 @@ export function createWorkspace(files: Record<string, unknown> = {}): string {
     writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
   }
   return folder;
+}
+
+/** Loads a configuration that is written as the usual file, with other files beside it. */
+export function loadWritten(
+  file: unknown,
+  env: Record<string, string>,
+  files: Record<string, string> = {},
+): LoadedConfig {
+  return loadConfig({ cwd: createWorkspace({ 'gangway.config.json': file, ...files }), env });
+}
+
+/** One line for each fault; none if the configuration loads. */
+export function faultsOf(load: () => LoadedConfig): string[] {
+  try {
+    load();
+  } catch (error) {
+    expect(error).toMatchObject({ name: 'AppError', code: 'invalid' });
+    const [, ...lines] = String(error).split('\n');
+    return lines.map((line) => line.trim());
+  }
+  return [];
 }

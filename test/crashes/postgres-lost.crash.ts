@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startBridge } from '../support/bridge-process.ts';
 import { openBridgeState } from '../support/bridge-state.ts';
 import { postgres } from '../support/databases.ts';
-import { openOwnPostgres } from '../support/own-postgres.ts';
+import { openOwnPostgres } from '../support/postgres-server.ts';
 import { createRandom } from '../support/random.ts';
 import { openSwallowingProxy } from '../support/swallowing-proxy.ts';
 import { startTraffic } from '../support/traffic.ts';

@@ -12,7 +12,8 @@ import { alertKinds } from '../../src/lib/troubles.ts';
 import { createWorkspace } from '../config/workspace.ts';
 import { commandTree, findCommand, parseCommand } from './command-tree.ts';
 import { anchorsOf, blocksOf, codeOf, commandsIn, documents, headingsOf, proseOf, wordsOf } from './markdown.ts';
-import { writtenByHand } from './renew-page.ts';
+import { pages } from './pages.ts';
+import { renewPage, writtenByHand } from './renew-page.ts';
 
 /** What the documents say is held against what there is. */
 
@@ -156,3 +157,8 @@ function expectScript(line: string): void {
   if (verb === 'run') expect(Object.keys(scripts)).toContain(rest.find((word) => !word.startsWith('-')));
   else expect(['ci', 'start', 'test', 'pack', 'install']).toContain(verb);
 }
+
+it.each(Object.entries(pages))('%s is as the code says; `npm run docs` makes it anew', (file, generate) => {
+  const text = readFileSync(file, 'utf8');
+  expect(text, 'run `npm run docs`').toBe(renewPage(text, generate));
+});

@@ -1,5 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
 import type { TestProject } from 'vitest/node';
 import { migrate } from '../../src/db/migrate.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
@@ -55,4 +57,64 @@ export async function receiveUrl(owner: ChildProcess): Promise<string> {
 async function failOnExit(owner: ChildProcess): Promise<never> {
   await once(owner, 'exit');
   throw new Error('PostgreSQL could not be started');
+}
+
+/** A PostgreSQL of a test's own, which it may stop. */
+interface OwnPostgres {
+  /** Of a database that is migrated. */
+  databaseUrl: string;
+  /** Stops it immediately, as a crash would, and starts it again. */
+  restart(): Promise<void>;
+}
+
+export async function openOwnPostgres(): Promise<OwnPostgres> {
+  const { owner, url } = await startMigrated();
+  onTestFinished(() => end(owner));
+  return {
+    databaseUrl: `${url}${template}`,
+    async restart() {
+      const restarted = receiveUrl(owner);
+      owner.send('restart');
+      await restarted;
+    },
+  };
+}
+
+/** A PostgreSQL with a replica that is a second behind, and one address for both. */
+interface ReplicatedPostgres {
+  /** Of a database that is migrated. It leads to the server that takes writes. */
+  databaseUrl: string;
+  /** The server dies, and its replica takes over with what had reached it. */
+  failOver(): Promise<void>;
+}
+
+export async function openReplicatedPostgres(): Promise<ReplicatedPostgres> {
+  const { owner, url } = await startMigrated(new URL('./replicated-postgres-process.ts', import.meta.url));
+  onTestFinished(() => end(owner));
+  let { port } = new URL(url);
+  const sockets = new Set<Socket>();
+  const address = createServer((client) => {
+    const server = connect(Number(port), '127.0.0.1');
+    for (const [from, to] of [[client, server] as const, [server, client] as const]) {
+      sockets.add(from);
+      from.on('error', () => undefined);
+      from.on('close', () => to.destroy());
+      from.pipe(to);
+    }
+  }).listen(0, '127.0.0.1');
+  await once(address, 'listening');
+  onTestFinished(() => {
+    address.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const databaseUrl = new URL(`${url}${template}`);
+  databaseUrl.host = `127.0.0.1:${(address.address() as AddressInfo).port}`;
+  return {
+    databaseUrl: databaseUrl.href,
+    async failOver() {
+      const tookOver = receiveUrl(owner);
+      owner.send('fail over');
+      ({ port } = new URL(await tookOver));
+    },
+  };
 }

@@ -6,7 +6,6 @@ import { writeSetting } from '../../src/db/setting-store.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createBridgeWorkspace, type Workspace } from './bridge-workspace.ts';
 import { runCommand } from './run-command.ts';
-import { workAdapter } from './work-adapter.ts';
 
 /** Everything that commands about work need: a marketplace, a trainer who is hired, and a tool that counts their days. */
 export interface UsageWorkspace {
@@ -76,3 +75,23 @@ export async function openUsageWorkspace(
   expect([status, stderr]).toEqual([0, expect.not.stringContaining('acme:')]);
   return { sandbox, workspace, hired, today, count, run, print, close };
 }
+
+/** An adapter in a file, which reads the work from another file beside it. */
+export const workAdapter = `
+import { readFileSync } from 'node:fs';
+export default () => ({
+  capabilities: {
+    removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership',
+    usage: { counts: ['seconds', 'tasks', 'labels'], outlivesRemoval: true },
+  },
+  check: async () => [],
+  groupFor: ({ externalProjectId }) => externalProjectId,
+  findMember: async (group, { trainerId }) => ({ id: trainerId, email: null }),
+  addMember: async (group, { trainerId }) => ({ id: trainerId, email: null }),
+  removeMember: async () => undefined,
+  usageScopeFor: ({ externalProjectId }) => externalProjectId,
+  async *readUsage() {
+    yield* JSON.parse(readFileSync(new URL('./work.json', import.meta.url), 'utf8'));
+  },
+});
+`;

@@ -1,5 +1,4 @@
-import { listContracts } from './contract-list.ts';
-import { tellBudget } from './happenings.ts';
+import { listContracts, tellBudget } from './happenings.ts';
 import type { Call, Operation } from './operations.ts';
 import type { ContractRecord, JobRecord, Person, WorkDay } from './records.ts';
 import { demand, orNotFound, Refusal } from './refusal.ts';

@@ -1,14 +1,17 @@
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
+import SqliteDatabase from 'better-sqlite3';
 import { sql } from 'kysely';
 import { expect, it, onTestFinished } from 'vitest';
+import { createCheckpointer } from '../../src/db/checkpointer.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
-import type { SyncFile } from '../../src/db/sqlite-log.ts';
+import { type SyncFile, shortenLog } from '../../src/db/sqlite-log.ts';
 import { openForTest, sqlite } from '../support/databases.ts';
 import { createFolder } from '../support/folder.ts';
+import { createLogLines } from '../support/log-lines.ts';
 import { until } from '../support/until.ts';
 
 const name = 'key_fingerprint';
@@ -80,4 +83,66 @@ it('nothing is answered while the log cannot be moved either', async () => {
     await writeSetting(tx, name, 'two');
     await expect(database.transact(async () => 'a repeat', true)).rejects.toMatchObject({ code: 'unavailable' });
   });
+});
+
+const mib = 1024 * 1024;
+
+/** A database whose log has grown to some 4 MiB. */
+async function openLogged() {
+  const file = sqliteFileOf(await sqlite.createMigrated()) ?? '';
+  const database = new SqliteDatabase(file);
+  onTestFinished(() => void database.close());
+  database.pragma('journal_mode = WAL');
+  database.pragma('wal_autocheckpoint = 0');
+  database.exec('create table filler (bytes blob); insert into filler values (zeroblob(4194304))');
+  return { database, file, logBytes: () => statSync(`${file}-wal`).size };
+}
+
+it('gives the log back to a disk that is nearly full, and leaves it where there is room', async () => {
+  const { database, file, logBytes } = await openLogged();
+  expect(logBytes()).toBeGreaterThan(4 * mib);
+  shortenLog(database, file, 100 * mib);
+  expect(logBytes()).toBeGreaterThan(4 * mib);
+  shortenLog(database, file, 5 * mib);
+  expect(logBytes()).toBe(0);
+});
+
+it('does not fail while another connection reads or writes', async () => {
+  const { database, file, logBytes } = await openLogged();
+  const other = new SqliteDatabase(file, { timeout: 0 });
+  onTestFinished(() => void other.close());
+  database.pragma('busy_timeout = 0');
+  other.exec('begin immediate');
+  shortenLog(database, file, 0);
+  expect(logBytes()).toBeGreaterThan(4 * mib);
+  other.exec('rollback');
+  shortenLog(database, file, 0);
+  expect(logBytes()).toBe(0);
+});
+
+it('keeps the log of SQLite short again after it has failed', async () => {
+  const file = sqliteFileOf(await sqlite.createMigrated()) ?? '';
+  const [folder, away] = [path.dirname(file), `${path.dirname(file)}-away`];
+  const database = new SqliteDatabase(file);
+  onTestFinished(() => void database.close());
+  database.pragma('journal_mode = WAL');
+  const log = createLogLines();
+  const checkpointer = createCheckpointer(file, log.logger, 100);
+  checkpointer.start();
+  onTestFinished(() => checkpointer.stop());
+
+  const said = () => log.lines().map(({ msg }) => String(msg));
+  renameSync(folder, away);
+  await until('it has failed', said, ([first = '']) => first.includes('has failed'));
+  renameSync(away, folder);
+  database.pragma('wal_autocheckpoint = 0');
+  database.exec('create table filler (bytes blob); insert into filler values (zeroblob(4194304))');
+  await until(
+    'it is kept short',
+    () => statSync(file).size,
+    (size) => size > 4_194_304,
+  );
+  await until('it says so', said, (lines) => lines.some((line) => line.includes('short again')));
+  // However often it was tried meanwhile.
+  expect(said().filter((line) => line.includes('has failed'))).toHaveLength(1);
 });

@@ -1,15 +1,18 @@
-import { statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { openStorage } from '../../src/app/storage.ts';
 import type { Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
-import { shrinkFile } from '../../src/db/sqlite-file.ts';
+import { backUp, readDatabaseSize, shrinkFile } from '../../src/db/sqlite-file.ts';
 import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { deleteOld } from '../../src/inbox/storage-store.ts';
-import { openForTest, postgres, sqlite } from '../support/databases.ts';
+import { describeEachDatabase, describeEachDialect, openForTest, postgres, sqlite } from '../support/databases.ts';
 import { newDelivery } from '../support/deliveries.ts';
+import { createFolder } from '../support/folder.ts';
 import { storageOf } from '../support/storage-of.ts';
 
 describe('a SQLite file', () => {
@@ -76,3 +79,58 @@ async function countPages({ kysely }: Database): Promise<{ all: number; free: nu
   const free = await sql<{ freelistCount: number }>`pragma freelist_count`.execute(kysely);
   return { all: all.rows[0]?.pageCount ?? 0, free: free.rows[0]?.freelistCount ?? 0 };
 }
+
+const bytes = 2_000_000;
+
+describeEachDatabase('the size of the database', (openFresh) => {
+  it('grows with what is stored', async () => {
+    const database = await openFresh();
+    const before = await readDatabaseSize(database);
+    expect(before).toBeGreaterThan(100_000);
+    // Random, so that PostgreSQL does not compress it.
+    const random = Array.from({ length: bytes / 10 }, () => Math.random().toString(36).slice(2, 12).padEnd(10, '0'));
+    await sql`insert into setting (name, value) values ('large', ${random.join('')})`.execute(database.kysely);
+    const grown = (await readDatabaseSize(database)) - before;
+    expect(grown).toBeGreaterThan(bytes * 0.8);
+    expect(grown).toBeLessThan(bytes * 3);
+  });
+
+  it('is that of the file and its log on SQLite', async () => {
+    const database = await openFresh();
+    const file = sqliteFileOf(database.url);
+    if (file === undefined) return;
+    await sql`insert into setting (name, value) values ('a', 'b')`.execute(database.kysely);
+    const log = statSync(`${file}-wal`).size;
+    expect(log).toBeGreaterThan(0);
+    expect(await readDatabaseSize(database)).toBe(statSync(file).size + log);
+  });
+});
+
+it('a backup taken beside a running bridge has what was still in the log', async () => {
+  const url = await sqlite.createMigrated();
+  const storage = await openStorage(url);
+  await appendDeliveries(storage, [newDelivery('{"id": "1"}')]);
+  expect(statSync(`${sqliteFileOf(url)}-wal`).size).toBeGreaterThan(0);
+  const folder = createFolder();
+  const file = path.join(folder, 'backup.db');
+  await backUp(storage.database, file);
+  await appendDeliveries(storage, [newDelivery('{"id": "2"}')]);
+  await storage.database.close();
+  expect(readdirSync(folder)).toEqual(['backup.db']);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+
+  const restored = await openStorage(`sqlite:${file}`, storage.secretKey);
+  expect(await restored.database.kysely.selectFrom('delivery').select('id').execute()).toHaveLength(1);
+  await restored.database.close();
+});
+
+describeEachDialect('a backup', ({ name, createMigrated }) => {
+  it('replaces no file, and says what to run on PostgreSQL', async () => {
+    const file = path.join(createFolder(), 'backup.db');
+    writeFileSync(file, 'kept');
+    const refused = name === 'postgres' ? /pg_dump --format=custom/ : /backup\.db: the file exists: name a new one/;
+    await expect(backUp(openForTest(await createMigrated()), file)).rejects.toThrow(refused);
+    expect(readdirSync(path.dirname(file))).toEqual(['backup.db']);
+    expect(readFileSync(file, 'utf8')).toBe('kept');
+  });
+});
