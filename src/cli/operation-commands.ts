@@ -17,7 +17,14 @@ import { type ExitStatus, fieldsOfPath, type Operation, type OperationContext } 
 import { formatList, toCsv, withoutMilliseconds } from '../operations/text-table.ts';
 import { longestPage } from '../operations/values.ts';
 import { type CreateCommand, createSession, Ending, toKebab } from './define-command.ts';
-import { type OperationName, printError, type Session, type Terminal, withProgress } from './session.ts';
+import {
+  type OperationName,
+  printError,
+  type RemoteSession,
+  type Session,
+  type Terminal,
+  withProgress,
+} from './session.ts';
 
 /**
  * The command of a noun, with a subcommand for each of its operations.
@@ -265,9 +272,11 @@ async function openRemoteAsk(session: Session, url: string): Promise<Ask> {
       const given = method === 'get' ? { params, query: rest } : { params, body: rest };
       return await remote.ask<object>(`${method.toUpperCase()} ${path}` as OperationName, given);
     },
-    async installs() {
-      const { installs } = await remote.ask<{ installs: { install: string }[] }>('GET /installs');
-      return installs.map(({ install }) => install).sort();
-    },
+    installs: () => listInstallsOf(remote),
   };
+}
+
+export async function listInstallsOf(remote: RemoteSession): Promise<string[]> {
+  const { installs } = await remote.ask<{ installs: { install: string }[] }>('GET /installs');
+  return installs.map(({ install }) => install).sort();
 }

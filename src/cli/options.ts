@@ -32,9 +32,12 @@ export function flag(description: string): Input<boolean> {
   return { description, absent: false };
 }
 
-export function option(term: string, description: string): Input<string | undefined>;
-export function option<Value>(term: string, description: string, parse: Parse<Value>): Input<Value | undefined>;
-export function option<Value>(term: string, description: string, parse?: Parse<Value>): Input<unknown> {
+/** Without `parse`, the value is the text. */
+export function option<Value = string>(
+  term: string,
+  description: string,
+  parse?: Parse<Value>,
+): Input<Value | undefined> {
   return { term, description, absent: undefined, ...(parse && { parse }) };
 }
 
@@ -49,22 +52,15 @@ export function withDefault<Value extends string | number>(
 }
 
 /** An option that may be written several times. */
-export function repeatedOption(term: string, description: string): Input<string[]>;
-export function repeatedOption<Value>(term: string, description: string, parse: Parse<Value>): Input<Value[]>;
-export function repeatedOption(term: string, description: string, parse?: Parse<unknown>): Input<unknown[]> {
+export function repeatedOption(term: string, description: string, parse?: Parse<string>): Input<string[]> {
   return { term, description, absent: [], parse: (text, before) => [...before, parse?.(text) ?? text] };
 }
 
+/** A text. In brackets, it may be left out. */
 export function argument(term: `<${string}>`, description: string): Input<string>;
-export function argument<Value>(term: `<${string}>`, description: string, parse: Parse<Value>): Input<Value>;
 export function argument(term: `[${string}]`, description: string): Input<string | undefined>;
-export function argument<Value>(
-  term: `[${string}]`,
-  description: string,
-  parse: Parse<Value>,
-): Input<Value | undefined>;
-export function argument<Value>(term: string, description: string, parse?: Parse<Value>): Input<unknown> {
-  return { term, description, absent: undefined, ...(parse && { parse }) };
+export function argument(term: string, description: string): Input<unknown> {
+  return { term, description, absent: undefined };
 }
 
 /** An argument that is one of a few words. */

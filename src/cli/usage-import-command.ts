@@ -14,7 +14,7 @@ import { lineOutcomes, type PreviewedLine } from '../usage/import/preview-import
 import { type ImportFormat, toTemplate } from '../usage/import/read-entries.ts';
 import { askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
-import { pickInstall } from './operation-commands.ts';
+import { listInstallsOf, pickInstall } from './operation-commands.ts';
 import { type RemoteSession, type ServicesSession, type Terminal, withProgress } from './session.ts';
 import { decidedBy } from './with-storage.ts';
 
@@ -126,12 +126,7 @@ type Imported = ImportPreview & { install: string; imported: number | null };
 /** The same with `--remote`: the whole file is sent, first for a preview. */
 export async function askUsageImport(options: ImportOptions, remote: RemoteSession): Promise<Printed> {
   const { file } = options;
-  const { installs } = await remote.ask<{ installs: { install: string }[] }>('GET /installs');
-  const install = pickInstall(
-    remote,
-    installs.map((one) => one.install),
-    options.install,
-  );
+  const install = pickInstall(remote, await listInstallsOf(remote), options.install);
   const fileName = maskText(path.basename(file));
   const body = {
     install,

@@ -8,7 +8,7 @@ import { consoleTokens } from '../support/visitor.ts';
 const group = 'street-signs';
 
 describe('gangway access', () => {
-  it('says who could get in, of a running instance, also as CSV', async () => {
+  it('lists who could get in, from a running instance, also as CSV', async () => {
     vi.stubEnv('GANGWAY_API_TOKEN', consoleTokens.vera.token);
     onTestFinished(() => void vi.unstubAllEnvs());
     const { customer, sandbox, quiet, consoleUrl } = await openJourney(sqlite);
@@ -25,7 +25,7 @@ describe('gangway access', () => {
     expect((await remote('--to', '2026-01-01T00:00:00Z')).stdout).toBe('Nobody had access in this period.\n');
   });
 
-  it('says beside the database that nobody could', async () => {
+  it('says that nobody could get in, from the database', async () => {
     const workspace = createBridgeWorkspace();
     await workspace.receive();
     const run = (...argv: string[]) => runCommand('access', ...argv, '--config', workspace.configFile);

@@ -32,7 +32,7 @@ async function openTool() {
 }
 
 describe('gangway adapter test', () => {
-  it('says how each case went, and leaves no made-up person in the tool', async () => {
+  it('prints the outcome of each case, and leaves no made-up person in the tool', async () => {
     const { rest, argv } = await openTool();
     const { status, stdout, stderr } = await runCommand(...argv, '--yes');
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -46,7 +46,7 @@ describe('gangway adapter test', () => {
     expect([...rest.members('signs'), ...rest.members('lamps')]).toEqual([]);
   });
 
-  it('adds more people than a page holds where --crowd says how many those are', async () => {
+  it('adds as many people as --crowd says, for tools with pages', async () => {
     const { rest, argv } = await openTool();
     const few = await runCommand(...argv, '--yes');
     expect(few.stdout).toMatch(
@@ -59,7 +59,7 @@ describe('gangway adapter test', () => {
     expect(rest.members('signs')).toEqual([]);
   });
 
-  it('notices by a crowd that a tool hides its further pages, and leaves no made-up person in it', async () => {
+  it('notices with --crowd that a tool hides further pages, and leaves no made-up person in it', async () => {
     const rest = await openRestTool({ isSilent: true, pageSize: 20 });
     const settings = exampleSettings(rest);
     const { find: _, findById: __, findAccount: ___, update: ____, ...others } = settings.requests;
@@ -75,7 +75,7 @@ describe('gangway adapter test', () => {
     expect(rest.members('signs')).toEqual([]);
   });
 
-  it('makes do with one group, and says what it could not ask', async () => {
+  it('works with one group, and says which cases it skipped', async () => {
     const { rest, configFile } = await openTool();
     const one = ['--tool', 'list', '--config', configFile, '--group', 'signs', '--yes'];
     const { status, stdout } = await runCommand('adapter', 'test', ...one);
@@ -84,7 +84,7 @@ describe('gangway adapter test', () => {
     expect(rest.members('signs')).toEqual([]);
   });
 
-  it('does nothing without --yes but say what it would do', async () => {
+  it('only says what it would do without --yes', async () => {
     const { rest, argv } = await openTool();
     const { status, stdout, stderr } = await runCommand(...argv, '--email-domain', 'Lab.example');
     expect({ status, stdout }).toEqual({ status: 64, stdout: '' });
@@ -94,7 +94,7 @@ describe('gangway adapter test', () => {
     expect(rest.requests).toEqual([]);
   });
 
-  it('fails with status 1 where a case does, and clears up after it', async () => {
+  it('fails with status 1 if a case fails, and removes the made-up people', async () => {
     const { rest, argv } = await openTool();
     rest.faults.begin('remove', { does: 'answers', status: 403 });
     const blocked = runCommand(...argv, '--yes', '--json');
@@ -115,7 +115,7 @@ describe('gangway adapter test', () => {
     expect([...rest.members('signs'), ...rest.members('lamps')]).toEqual([]);
   });
 
-  it('stops where the tool cannot be checked, as no other case could succeed', async () => {
+  it('stops if the check of the tool fails, because no other case could succeed', async () => {
     const { rest, argv } = await openTool();
     rest.faults.begin('check', { does: 'answers', status: 401 });
     const { status, stdout, stderr } = await runCommand(...argv, '--yes');
@@ -124,7 +124,7 @@ describe('gangway adapter test', () => {
     expect(stderr).toBe('gangway: 1 of 2 cases failed; the others need the one that failed\n');
   });
 
-  it('names the people that it had to leave behind', async () => {
+  it('names the people that it could not remove', async () => {
     const { rest, argv } = await openTool();
     rest.faults.begin('remove', { does: 'swallows' });
     const { status, stderr } = await runCommand(...argv, '--yes');
@@ -132,7 +132,7 @@ describe('gangway adapter test', () => {
     expect(stderr).toMatch(/people named gangway-canary-\w+-… may be left in the tool/);
   });
 
-  it('stops between two cases when it is asked to', async () => {
+  it('stops between two cases when it is aborted', async () => {
     const { rest, argv } = await openTool();
     const running = startCommand(...argv, '--yes');
     await until(
@@ -148,7 +148,7 @@ describe('gangway adapter test', () => {
     expect([...rest.members('signs'), ...rest.members('lamps')]).toEqual([]);
   });
 
-  it('tries a file, with settings from another', async () => {
+  it('tests an adapter in a file, with settings from another file', async () => {
     const rest = await openRestTool();
     const settings = path.join(createFolder(), 'tracker.json');
     writeFileSync(settings, JSON.stringify({ url: rest.url, token: { env: 'TRACKER_TOKEN' } }));
@@ -165,7 +165,7 @@ describe('gangway adapter test', () => {
     expect(cases.map(({ name }) => name)).toEqual(conformanceCases.map(({ name }) => name));
   });
 
-  it('tries a roster as well', async () => {
+  it('tests a roster too', async () => {
     const { configFile, rosterFile } = createBridgeWorkspace();
     const argv = ['adapter', 'test', '--tool', 'list', '--config', configFile, ...groups, '--yes'];
     expect((await runCommand(...argv)).status).toBe(0);
@@ -187,7 +187,7 @@ describe('gangway adapter test', () => {
     expect(stderr).toContain(said);
   });
 
-  it('names the tools there are', async () => {
+  it('names the configured tools', async () => {
     const { configFile } = createBridgeWorkspace();
     const argv = ['adapter', 'test', '--tool', 'other', '--config', configFile, ...groups, '--yes'];
     const { status, stderr } = await runCommand(...argv);
@@ -219,7 +219,7 @@ describe('gangway adapter new', () => {
 
   const runTest = () => run('--test', '--test-reporter=tap', 'my-tool.test.ts');
 
-  it('writes an adapter that passes its test, which runs every case of the suite', async () => {
+  it('writes an adapter that passes every case of the suite', async () => {
     const { status, stdout } = await runCommand('adapter', 'new', file);
     expect({ status, stdout }).toEqual({ status: 0, stdout: expect.stringContaining(`node --test ${folder}`) });
     const passed = runTest();
@@ -241,7 +241,7 @@ describe('gangway adapter new', () => {
     expect(adapter).not.toMatch(/'\.\.\//);
   });
 
-  it('writes a test that fails where the adapter breaks its contract', async () => {
+  it('writes a test that fails if the adapter breaks its contract', async () => {
     await runCommand('adapter', 'new', file);
     const adapter = readFileSync(file, 'utf8');
     writeFileSync(file, adapter.replace("method: 'DELETE'", "method: 'GET'"));
@@ -250,7 +250,7 @@ describe('gangway adapter new', () => {
     expect(stdout).toMatch(/^not ok \d+ - does not find a removed member/m);
   });
 
-  it('writes what compiles, with the types that the package has', async () => {
+  it('writes files that compile with the types of the package', async () => {
     await runCommand('adapter', 'new', file);
     const options = {
       ...{ noEmit: true, strict: true, target: 'es2024', lib: ['es2024', 'esnext.array'], module: 'nodenext' },
@@ -273,7 +273,7 @@ describe('gangway adapter new', () => {
     expect(existsSync(path.join(folder, 'my-tool.test.ts'))).toBe(false);
   });
 
-  it.each(['tool.js', '.ts', 'folder/'])('refuses %s, which is no TypeScript file', async (name) => {
+  it.each(['tool.js', '.ts', 'folder/'])('refuses %s, which is not a TypeScript file', async (name) => {
     const { status, stderr } = await runCommand('adapter', 'new', name);
     expect({ status, stderr }).toEqual({ status: 64, stderr: expect.stringContaining('<file> must end with .ts') });
   });

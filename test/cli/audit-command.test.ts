@@ -34,14 +34,14 @@ describe('gangway audit', () => {
     });
   }
 
-  it('says that nothing was decided', async () => {
+  it('says that nothing was decided yet', async () => {
     await workspace.receive();
     expect(await run('audit')).toBe(
       'No operator has done anything. What is done in the console or on the command line appears here.\n',
     );
   });
 
-  it('lists what was decided, newest first', async () => {
+  it('lists decisions, newest first', async () => {
     await decideFourTimes();
     const subjects = (acts: { subject: string }[]) => acts.map(({ subject }) => subject);
     expect(subjects(await listActs())).toEqual(['plan 4', 'plan 3', 'plan 2', 'plan 1']);
@@ -58,7 +58,7 @@ describe('gangway audit', () => {
     ]);
   });
 
-  it('keeps who had deliveries handled again and the key replaced', async () => {
+  it('records who replayed deliveries and rotated the key', async () => {
     await workspace.receive(fullEvent({ type: 'contract.started', contract: 'c1', trainer: 't1' }));
     await run('deliveries', 'replay', '1');
     const acts = await listActs();

@@ -4,7 +4,7 @@ import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspa
 import { runCommand } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
 
-describe('what commands say of budgets', { timeout: 60_000 }, () => {
+describe('budgets in commands', { timeout: 60_000 }, () => {
   let sandbox: Sandbox;
   let workspace: Workspace;
   let report: (contractId: string, hours: number) => Promise<unknown>;
@@ -57,7 +57,7 @@ describe('what commands say of budgets', { timeout: 60_000 }, () => {
     return JSON.parse(stdout) as any;
   }
 
-  it('list the contracts by how their budgets stand', async () => {
+  it('are listed by state', async () => {
     const { stdout } = await run('contracts', 'list', '--budget', 'low');
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(2);
@@ -72,7 +72,7 @@ describe('what commands say of budgets', { timeout: 60_000 }, () => {
     expect(refused.stderr).toContain('one of: ok, low, depleted, unknown');
   });
 
-  it('explain when a budget was read, what was notified, and when it is read next', async () => {
+  it('are explained: when it was read, what was notified, and when it is read next', async () => {
     const { stdout } = await run('explain', ids.low);
     const [, text = ''] = stdout.split(`The budget of contract ${ids.low} of acme\n`);
     expect(text).toMatch(
@@ -84,7 +84,7 @@ describe('what commands say of budgets', { timeout: 60_000 }, () => {
     ]);
   });
 
-  it('explain why a budget cannot be read, whatever is said of it', async () => {
+  it('are explained if they cannot be read', async () => {
     await workspace.withStorage(async ({ database: { kysely } }) => {
       const failure = 'no answer\u001b[31m\nat all';
       await kysely.updateTable('job').set({ failure }).where('kind', '=', 'budget').execute();
@@ -94,7 +94,7 @@ describe('what commands say of budgets', { timeout: 60_000 }, () => {
     expect(stdout).toMatch(/\n {2}fails {2}no answer\P{Cc}*at all\n$/u);
   });
 
-  it('count them, and say what needs the operator', async () => {
+  it('are counted by status, which says what needs the operator', async () => {
     const { stdout } = await run('status');
     expect(stdout).toContain('waiting  1 contract of acme has no budget left.\n');
     expect(stdout).toContain('notice   1 contract of acme is running out of budget.\n');

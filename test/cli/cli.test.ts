@@ -36,7 +36,7 @@ function enterEmptyFolder(): string {
   return folder;
 }
 
-it('tells its version, and the schema that it migrates to', async () => {
+it('prints its version, and the schema that it migrates to', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
   const schema = readdirSync('migrations').sort().at(-1)?.replace('.ts', '');
   const said = `gangway ${version} (schema ${schema})\n`;
@@ -50,7 +50,7 @@ it('tells its version, and the schema that it migrates to', async () => {
   expect(built).toMatch(existsSync('.git') ? /^gangway \S+ \(commit [\da-f]{7,}(-dirty)?, schema / : said);
 });
 
-it('shows its commands in groups, with examples that can be typed', async () => {
+it('shows its commands in groups, with valid examples', async () => {
   const { stdout: out } = await runCommand('--help');
   const headings = ['Start here', 'People', 'Work', 'Marketplace', 'System', 'Examples'];
   expect(out.match(/^\w.*(?=:\n)/gm)).toEqual(['Options', ...headings]);
@@ -94,7 +94,7 @@ describe('every command', () => {
     [['deliveries', 'replay', '1', 'x'], 'error: <ids>.1 must be a number'],
     [['--config'], "error: option '--config <file>' argument missing"],
     [['sandbox', '--port', '70000'], 'a port from 0 to 65535'],
-  ])('%j is used wrongly: 64, and a word about it on stderr', async (argv, said) => {
+  ])('%j ends with 64 and an error on stderr', async (argv, said) => {
     const { status, stdout: out, stderr: err } = await runCommand(...argv);
     expect(err).toContain(said);
     expect(err).toContain('(--help shows what there is)');
@@ -125,12 +125,12 @@ describe('every command', () => {
     [['key', 'sho'], 'unknown command \'sho\' (did you mean "show"?)'],
     [['members', 'zzzzzz'], "unknown command 'zzzzzz'\n"],
     [['members', '--stat', 'active'], "unknown option '--stat'\n(Did you mean --state?)"],
-  ])('%j is mistyped: the nearest is named', async (argv, said) => {
+  ])('%j is mistyped, and the nearest is named', async (argv, said) => {
     const { status, stderr: err } = await runCommand(...argv);
     expect({ status, err }).toEqual({ status: 64, err: expect.stringContaining(`error: ${said}`) });
   });
 
-  it.each([[], ['usage']])('%j without a command shows what there is', async (...argv) => {
+  it.each([[], ['usage']])('%j without a command shows the help', async (...argv) => {
     const { status, stderr: err } = await runCommand(...argv);
     expect(status).toBe(64);
     expect(err).toMatch(/^Usage: gangway/);
@@ -170,13 +170,13 @@ describe('the configuration', () => {
     expect(out).toBe('');
   });
 
-  it('that is named and is not there is named in the error', async () => {
+  it('that does not exist is named in the error', async () => {
     const { status, stderr: err } = await runCommand('members', '--config', 'none.json');
     expect(status).toBe(1);
     expect(err).toContain(path.join(folder, 'none.json'));
   });
 
-  it('may be named before and after the command', async () => {
+  it('may be named before or after the command', async () => {
     const { configFile } = createBridgeWorkspace();
     await runCommand('migrate', '--config', configFile);
     const lines = [
@@ -203,7 +203,7 @@ describe('the configuration', () => {
     expect(existsSync(path.join(folder, 'gangway.config.json'))).toBe(false);
   });
 
-  it('by variables alone makes no other database where a command is run elsewhere', async () => {
+  it('by variables alone makes no other database if a command runs in another folder', async () => {
     vi.stubEnv('GANGWAY_TOKEN', 'ot_ptk_1');
     const { status, stderr: err } = await runCommand('status');
     expect(status).toBe(1);
@@ -213,7 +213,7 @@ describe('the configuration', () => {
     expect(await runCommand('status')).toMatchObject({ status: 0 });
   });
 
-  it('takes variables from --env-file, wherever it stands, under those that are set', async () => {
+  it('reads variables from --env-file anywhere on the line, unless they are set', async () => {
     const { configFile } = createBridgeWorkspace({
       tools: { list: { adapter: 'roster', path: './roster.json' } },
       database: { url: { env: 'SOME_URL' } },
@@ -254,7 +254,7 @@ describe('the configuration', () => {
     },
   );
 
-  it('is written to the usual path where no other is given', async () => {
+  it('is written to the default path', async () => {
     expect(await runCommand('init')).toMatchObject({ status: 0 });
     expect(existsSync(path.join(folder, 'gangway.config.json'))).toBe(true);
   });

@@ -46,7 +46,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     return trainers.map(({ opentrainUserId }) => opentrainUserId);
   }
 
-  it('goes from a token to people in the tool, and never shows the token', async () => {
+  it('goes from a token to people in the tool without showing the token', async () => {
     const connected = await connect();
     expect(connected).toMatchObject({ status: 0 });
     const trainers = await linkAndHire();
@@ -59,14 +59,14 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     expect(stored.includes(customer.token)).toBe(false);
   });
 
-  it('warns of a link without a job, by which no trainer is ever hired', async () => {
+  it('warns about a link without a job, for which nobody is hired', async () => {
     await connect();
     const warned = await run('links', 'add', 'street-signs');
     expect(warned).toMatchObject({ status: 0, stderr: expect.stringContaining('Warning: the link has no job') });
     expect(await run('links', 'add', 'street-lamps', '--job', jobId)).toMatchObject({ status: 0, stderr: '' });
   });
 
-  it('needs no configuration but variables', async () => {
+  it('needs only variables', async () => {
     const before = process.cwd();
     process.chdir(createFolder());
     onTestFinished(() => {
@@ -85,7 +85,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     });
   });
 
-  it('registers one webhook endpoint, however often it is run', async () => {
+  it('registers one webhook endpoint, even if it is repeated', async () => {
     const receiver = { host: '127.0.0.1', port: 0, drain: '0s', publicUrl: 'http://127.0.0.1:9' };
     workspace = createBridgeWorkspace({ receiver, marketplace: { baseUrl }, installs: {} });
     const [first, again] = [await connect('--json'), await connect('--json')];
@@ -109,7 +109,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     expect(stdout + stderr).not.toContain(customer.token);
   });
 
-  it('is harmless to repeat, with the token that it has', async () => {
+  it('can be repeated with the stored token', async () => {
     await connect();
     expect(await said('connect', 'acme')).toMatchObject({ status: 0, outcome: 'clean' });
     expect(await said('installs', 'list')).toMatchObject({
@@ -149,7 +149,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     });
   });
 
-  it('wants the projects named where another customer uses the tool', async () => {
+  it('requires --projects if another customer uses the tool', async () => {
     await connect();
     const other = tokenFile(sandbox.createInstall().token);
     const refused = await run('connect', 'globex', '--token-file', other);
@@ -158,7 +158,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     expect(taken.status).toBe(0);
   });
 
-  it('refuses the token of another customer, and of one that is connected already', async () => {
+  it('refuses the token of another customer, and of a connected one', async () => {
     await connect();
     const mixedUp = await run('connect', 'globex', '--token-file', tokenFile(), '--projects', 'g-*');
     expect(mixedUp.stderr).toContain('The token belongs to acme, which is already connected');
@@ -172,7 +172,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     expect((await connect()).stderr).toContain('of another customer');
   });
 
-  it('does not lead people elsewhere unasked', async () => {
+  it('orphans nobody without --accept-orphans', async () => {
     await connect();
     const trainers = await linkAndHire();
     await run('reconcile');

@@ -65,7 +65,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
   const webhooks = async () => (await ask<{ webhooks: { url: string }[] }>('GET', '/webhooks')).webhooks;
   const installs = async () => (await said('installs', 'list'))['installs'];
 
-  it('names the setting of the API for employers where that is not reached', async () => {
+  it("names the setting of the employers' API if it cannot be reached", async () => {
     const { baseUrl } = marketplace;
     // No server listens there.
     workspace = createBridgeWorkspace({
@@ -77,7 +77,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     expect(stderr).toMatch(/\. Check marketplace\.employerBaseUrl, and that this machine can reach it$/m);
   });
 
-  it('goes from a token and a job to people in the tool, and never shows the token', async () => {
+  it('goes from a token and a job to people in the tool without showing the token', async () => {
     const [lamps] = [sandbox.createJob({ accountId: account.accountId })];
     const [ada, ben] = [jobId, lamps?.id ?? ''].map((id) => sandbox.hire({ jobId: id }).trainers[0]?.opentrainUserId);
     const connected = await connect('--job', `${jobId}=street-signs`, '--job', `${lamps?.id}=street=lamps`);
@@ -88,13 +88,13 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     expect(await installs()).toMatchObject([{ install: 'own', livesIn: 'database', tool: 'list' }]);
   });
 
-  it('is harmless to repeat, and adds a job without a word about the account', async () => {
+  it('can be repeated, and adds a job', async () => {
     await connect('--job', `${jobId}=street-signs`);
     const again = await said('connect', 'own', '--job', `${jobId}=street-signs`, '--job', `${jobId}=street-lamps`);
     expect(again).toMatchObject({ status: 0, links: 2, grant: account.accountId, endpoint: null });
   });
 
-  it('has its jobs still where it was removed and is connected again by the same name', async () => {
+  it('keeps its jobs if it is removed and connected again with the same name', async () => {
     await connect('--job', `${jobId}=street-signs`);
     const trainers = sandbox.hire({ jobId }).trainers.map(({ opentrainUserId }) => opentrainUserId);
     await run('reconcile');
@@ -106,7 +106,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     expect(readRoster(workspace.rosterFile)).toEqual({ 'street-signs': trainers });
   });
 
-  it('has nothing left to be done where it was removed, and its budgets read anew where it is connected again', async () => {
+  it('has no jobs left to run once it is removed, and reads its budgets again once it is connected again', async () => {
     await connect('--job', `${jobId}=street-signs`);
     const budget = { install: 'own', contractId: 'c1' };
     await workspace.withStorage(async ({ database: { kysely } }) => {
@@ -131,7 +131,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     expect(stdout + stderr).not.toContain(account.token);
   });
 
-  it('says before anything is stored what the token may do beyond need, and how to get a narrower one', async () => {
+  it('says before it stores anything what the token may do beyond need, and how to get a narrower one', async () => {
     use(sandbox.createAccount());
     const elsewhere = sandbox.createJob({ accountId: sandbox.createAccount().accountId }).id;
     const refused = await connect('--job', `${elsewhere}=street-signs`);
@@ -144,7 +144,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     expect([refused.status, (await connect()).status]).toEqual([1, 0]);
   });
 
-  it('names each scope that is missing and what does not work without it, and stores nothing', async () => {
+  it('names each missing scope and what does not work without it, and stores nothing', async () => {
     use(sandbox.createAccount({ scopes: ['jobs:read', 'messages:read'] }));
     const { status, stderr } = await connect();
     expect(status).toBe(1);
@@ -154,7 +154,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     expect(await installs()).toEqual([]);
   });
 
-  it('goes on without the scope that only webhooks need, and says what that means', async () => {
+  it('goes on without the scope for webhooks, and says what that means', async () => {
     use(sandbox.createAccount({ scopes: needed.slice(0, 3) }));
     const { status, stderr } = await connect();
     expect({ status, stderr }).toEqual({
@@ -166,7 +166,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
   it.each([
     ['a personal token', () => [], () => account.token, /personal token .*with --employer/],
     ['a platform token', () => ['--employer'], () => sandbox.createInstall().token, /without --employer/],
-  ])('takes no %s for one of the other kind, and says what to do', async (_, options, token, message) => {
+  ])('does not take %s for the other kind, and says what to do', async (_, options, token, message) => {
     const { status, stderr } = await run('connect', 'own', ...options(), '--token-file', tokenFile(token()));
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(message) });
     expect(await installs()).toEqual([]);
@@ -209,7 +209,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     expect(await installs()).toEqual([]);
   });
 
-  it('takes another token of the same account, and one of another account only if it is said', async () => {
+  it('accepts another token of the same account, and one of another account only with the option', async () => {
     const hired = sandbox.hire({ jobId }).trainers[0]?.opentrainUserId;
     await connect('--job', `${jobId}=street-signs`);
     const { token } = await ask<{ token: string }>('POST', '/tokens', { scopes: needed });
@@ -227,7 +227,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     expect((await said('doctor'))['checks']).toContainEqual(refused);
   });
 
-  it('lets two installs have one account, each with jobs of it', async () => {
+  it('lets two installs share an account, each with some of its jobs', async () => {
     const other = sandbox.createJob({ accountId: account.accountId }).id;
     await connect('--job', `${jobId}=street-signs`, '--projects', 'street-signs');
     const second = await connectAs('night', '--job', `${other}=street-lamps`, '--projects', 'street-lamps');
@@ -237,7 +237,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     expect(readRoster(workspace.rosterFile)).toEqual({ 'street-signs': [trainers[0]], 'street-lamps': [trainers[1]] });
   });
 
-  it('does not make an account of a platform, nor the other way round', async () => {
+  it('does not turn a platform into an account, or the other way round', async () => {
     await run('connect', 'acme', '--token-file', tokenFile(sandbox.createInstall().token));
     const refused = await connectAs('acme', '--projects', 'a-*');
     expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('acme is the platform of a customer') });
@@ -251,7 +251,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     ],
     ['whose API is off', { featureKey: 'public_api' }, 'the feature public_api is off for the account'],
   ])('an account %s', (_, details, says) => {
-    it('is not stored, and keeps its people if it was: what a person must do first is said', async () => {
+    it('is not stored, keeps its people, and leads to a message about what a person must do first', async () => {
       const front = await openFront(marketplace.employerBaseUrl);
       workspace = createBridgeWorkspace({
         marketplace: { ...marketplace, employerBaseUrl: front.baseUrl },
@@ -283,7 +283,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
       workspace = createBridgeWorkspace({ marketplace, receiver, installs: {} });
     });
 
-    it('registers one webhook for all that the token may be told of, however often it is run', async () => {
+    it("registers one webhook for all events of the token's scopes, even if it is repeated", async () => {
       expect(await said('connect', 'own', '--employer', '--token-file', tokenFile())).toMatchObject({
         endpoint: { how: 'created' },
       });
@@ -293,14 +293,14 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
       expect(JSON.stringify(await webhooks())).not.toContain('proposal');
     });
 
-    it('registers it for what a token with more scopes may be told of, and each event is counted', async () => {
+    it('registers it for the events of a token with more scopes', async () => {
       use(sandbox.createAccount());
       await connect();
       const eventTypes = expect.arrayContaining(['proposal.received', 'proposal.status_changed', 'message.received']);
       expect(await webhooks()).toMatchObject([{ eventTypes }]);
     });
 
-    it('is connected although webhooks are off for the account, and says so', async () => {
+    it('is connected even if webhooks are off for the account, and says so', async () => {
       use(sandbox.createAccount({ scopes: [...needed], featuresOff: ['public_api_webhooks'] }));
       const { status, stderr } = await connect('--job', `${jobId}=street-signs`);
       expect({ status, stderr }).toEqual({
@@ -314,7 +314,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
       );
     });
 
-    it('says which webhooks are there where there may be no more, and deletes none', async () => {
+    it('lists the webhooks if there may be no more, and deletes none', async () => {
       const url = 'https://hooks.example.com/secret/path';
       for (let count = 0; count < 10; count += 1) {
         await ask('POST', '/webhooks', { url, eventTypes: ['contract.created'] });
@@ -334,14 +334,14 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
       expect(await said('connect', 'own')).toMatchObject({ status: 0, endpoint: { how: 'created' } });
     });
 
-    it('moves no webhook of another program, even if it is the only one', async () => {
+    it('moves no webhook of another program, even the only one', async () => {
       const url = 'https://hooks.example.com/';
       await ask('POST', '/webhooks', { url, eventTypes: ['contract.created'] });
       expect(await connect('--move')).toMatchObject({ status: 0 });
       expect(await webhooks()).toMatchObject([{ url }, { url: `${publicUrl}/webhooks/own` }]);
     });
 
-    it('registers the webhook of one in the configuration', async () => {
+    it('registers the webhook of an account in the configuration', async () => {
       const own = { source: 'employer', token: account.token, tool: 'list', jobs: { [jobId]: 'street-signs' } };
       workspace = createBridgeWorkspace({ marketplace, receiver, installs: { own } });
       expect(await said('connect', 'own')).toMatchObject({ status: 0, links: 1, endpoint: { how: 'created' } });

@@ -44,7 +44,7 @@ describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
     return { command, approvalId: /approval (\S+) waits/.exec(stderr)?.[1] ?? '' };
   }
 
-  it('ends a contract without funded money at once, once its id is typed', async () => {
+  it('ends a contract without funded money once its id is typed', async () => {
     expect(people()).toEqual([trainerId]);
     const ended = await startAt(createStdin(contractId), ...argv()).ended;
     expect(ended).toMatchObject({ status: 0, stdout: expect.stringContaining(`has ended the contract ${contractId}`) });
@@ -55,7 +55,7 @@ describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
     expect(stdout).toContain('contracts end-at-marketplace');
   });
 
-  it('ends one of funded money when a person has confirmed it', async () => {
+  it('ends a contract with funded money when a person has confirmed it', async () => {
     sandbox.fundMilestone(contractId);
     const { command, approvalId } = await askForEnd();
     expect(command.stderr()).toMatch(/until \d{4}-\S+ for a person at the marketplace: https:\/\/\S+/);
@@ -76,7 +76,7 @@ describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
     expect(people()).toEqual([trainerId]);
   });
 
-  it('can be left, and follows the same approval when it is run again', async () => {
+  it('can be left, and follows the same approval if it is repeated', async () => {
     sandbox.fundMilestone(contractId);
     const left = await end('--confirm', contractId, '--leave', '--json');
     const said = JSON.parse(left.stdout) as { outcome: string; approval: { id: string } };
@@ -89,7 +89,7 @@ describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
     expect(await end('--confirm', contractId)).toMatchObject({ status: 0 });
   });
 
-  it('goes on following while the marketplace is away', async () => {
+  it('goes on while the marketplace is unreachable', async () => {
     sandbox.fundMilestone(contractId);
     const { command, approvalId } = await askForEnd();
     sandbox.setFaults(undefined, { serverError: { probability: 1, operations: ['GET /approvals/{id}'] } });
@@ -98,7 +98,7 @@ describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
     expect(await command.ended).toMatchObject({ status: 0 });
   });
 
-  it('asks for nothing unless the id was typed', async () => {
+  it('sends nothing unless the id is typed', async () => {
     const typedWrongly = await startAt(createStdin('yes'), ...argv()).ended;
     const withoutTerminal = await end();
     const another = await end('--confirm', 'ctr_other');
@@ -117,7 +117,7 @@ describe('gangway contracts end-at-marketplace', { timeout: 60_000 }, () => {
       'payments:write',
     ],
     ['the feature is off', { featuresOff: ['public_api_payments_write'] }, 'public_api_payments_write'],
-  ])('says so where %s, and ends nothing', async (_, account, says) => {
+  ])('says so if %s, and ends nothing', async (_, account, says) => {
     await openAccount(account);
     expect(await end('--confirm', contractId)).toMatchObject({ status: 1, stderr: expect.stringContaining(says) });
     await reconcile();

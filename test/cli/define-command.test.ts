@@ -35,7 +35,7 @@ describe('a command loads only what it needs', () => {
     },
   );
 
-  it('a list: the database, and none of the services', async () => {
+  it('a list: the database, and no services', async () => {
     const { configFile } = createBridgeWorkspace();
     const { packages } = await loadedBy('plans', 'list', '--config', configFile);
     expect(packages).toEqual(expect.arrayContaining(['commander', 'kysely', 'zod']));

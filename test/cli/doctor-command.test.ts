@@ -104,7 +104,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
 
   const listFolder = () => readdirSync(workspace.folder).sort();
 
-  it("recognises a token that is another customer's, and stores nothing of it", async () => {
+  it("recognises another customer's token, and stores nothing", async () => {
     expect((await runCommand('reconcile', '--config', workspace.configFile)).status).toBe(0);
     writeInFolder('token', world.sandbox.createInstall().token);
     const before = await digestTables();
@@ -119,7 +119,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('another customer') });
   });
 
-  it('finds a fresh folder in order but for the database, and makes nothing there', async () => {
+  it('finds everything in order in a new folder except the database, and creates nothing', async () => {
     const before = listFolder();
     const { status, stdout, stderr } = await run();
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -140,7 +140,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(readFileSync(path.join(workspace.folder, 'gangway.db'), 'utf8')).toBe('');
   });
 
-  it('finds that nothing runs, since when, and what to do', async () => {
+  it('says that nothing runs, since when, and what to do', async () => {
     const findRunning = async () =>
       (await examine()).checks.filter(({ name }) => /^(nothing_runs|instances)$/.test(name));
     await workspace.withStorage(async () => undefined);
@@ -157,7 +157,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     });
   });
 
-  it('finds nothing amiss where there is nothing, and changes nothing', async () => {
+  it('finds no trouble, and changes nothing', async () => {
     // Of a contract that the marketplace does not know, the budget cannot be read.
     const { contractId } = world.sandbox.hire({ jobId: world.jobId, trainers: [{ opentrainUserId: 'cmu1' }] });
     await workspace.receive(hired(contractId));
@@ -186,7 +186,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(readFileSync(roster, 'utf8')).toBe(members);
   });
 
-  it('warns of secrets that are written out', async () => {
+  it('warns about secrets that are written out', async () => {
     workspace = createBridgeWorkspace();
     const trouble = await findTrouble();
     const said = trouble.filter(({ name }) => name !== 'install acme' && name !== 'marketplace API');
@@ -197,7 +197,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     ]);
   });
 
-  it('fails on an install whose token is refused, without its token', async () => {
+  it('fails for an install whose token is refused, without showing the token', async () => {
     world.sandbox.revokeToken(world.installId);
     const { status, stdout, stderr } = await run();
     expect(status).toBe(1);
@@ -207,7 +207,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(stdout + stderr).not.toContain(world.token);
   });
 
-  it('fails on a configuration that cannot be used, and looks no further', async () => {
+  it('fails for an invalid configuration, and checks nothing else', async () => {
     changeConfig({ unheard: true });
     expect((await examine()).checks).toEqual([
       {
@@ -221,7 +221,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(await findTrouble()).toMatchObject([{ name: 'configuration', status: 'failure' }]);
   });
 
-  it('fails on a tool that is broken, and looks at the others', async () => {
+  it('fails for a broken tool, and checks the others', async () => {
     const rest = await openRestTool();
     rest.faults.begin('check', { does: 'answers', status: 403 });
     addTool(rest);
@@ -234,7 +234,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(stdout + stderr).not.toContain(rest.token);
   });
 
-  it('warns where customers share a tool in which accounts could be changed', async () => {
+  it('warns if customers share a tool whose accounts could be changed', async () => {
     await workspace.receive(hired());
     const rest = await openRestTool();
     addTool(rest);
@@ -254,7 +254,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(await about()).toEqual([]);
   });
 
-  it('fails on another key than that of the database, and says no more', async () => {
+  it("fails for a key that is not the database's, and checks nothing else", async () => {
     await workspace.receive(hired());
     // With the right key it would say that no trainer is led to any more.
     changeConfig({ installs: {} });
@@ -273,7 +273,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(await digestTables()).toBe(tables);
   });
 
-  it('says nothing of orphans where the installs that are connected cannot be read', async () => {
+  it('lists no orphans if the connected installs cannot be read', async () => {
     await workspace.receive(hired());
     await workspace.withStorage(async (ctx) => {
       await saveConnectedInstall(ctx, {
@@ -311,7 +311,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     },
   );
 
-  it('says how to connect a customer where none is connected, as status does', async () => {
+  it('says how to connect the first customer, as status does', async () => {
     const action = 'Run gangway connect <install>';
     changeConfig({ installs: {} });
     expect(await findTrouble()).toMatchObject([{ name: 'database', action }]);
@@ -321,7 +321,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(await findTrouble()).toMatchObject([{ name: 'no_customer', action }]);
   });
 
-  it('warns of migrations that are not run yet, and runs none', async () => {
+  it('warns about pending migrations, and runs none', async () => {
     const database = openDatabase(`sqlite:${path.join(workspace.folder, 'gangway.db')}`);
     await sql`create table something (id integer)`.execute(database.kysely);
     await database.close();
@@ -339,7 +339,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(await findTrouble()).toEqual([]);
   });
 
-  it('fails on what is no database, or one of a newer version', async () => {
+  it('fails for an invalid database, and for one of a newer version', async () => {
     const file = path.join(workspace.folder, 'gangway.db');
     writeFileSync(file, 'no database '.repeat(500));
     expect(await findTrouble()).toMatchObject([
@@ -354,7 +354,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     ]);
   });
 
-  it('fails where the configuration would orphan people, and orphans none of them', async () => {
+  it('fails if the configuration would orphan people, and orphans nobody', async () => {
     await workspace.receive(hired());
     changeConfig({ installs: { globex: installsWith().installs.acme } });
     const tables = await digestTables();
@@ -369,7 +369,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(await digestTables()).toBe(tables);
   });
 
-  it('warns of links outside the wall, and breaks no line for their names', async () => {
+  it('warns about links outside the wall, and prints their names safely', async () => {
     await workspace.receive(hired());
     await workspace.withStorage(async ({ database: { kysely } }) => {
       await kysely.updateTable('link').set({ externalProjectId: hostile }).execute();
@@ -380,7 +380,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
   });
 
-  it('warns of what waits for an operator', async () => {
+  it('warns about what waits for an operator', async () => {
     await workspace.receive(hired(), 'no event');
     expect(await findTrouble()).toEqual([
       {
@@ -392,7 +392,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     ]);
   });
 
-  it('rehearses: a made-up person is added and removed', async () => {
+  it('--rehearse adds and removes a made-up person', async () => {
     const { checks } = await examine('--rehearse', '--tool', 'list', '--group', 'signs');
     expect(checks).toContainEqual({
       name: 'rehearsal in list',
@@ -404,7 +404,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(listFolder()).not.toContain('gangway.db');
   });
 
-  it('rehearses at the address that is named', async () => {
+  it('--rehearse uses --email-domain', async () => {
     const rest = await openRestTool();
     addTool(rest);
     const argv = ['--rehearse', '--tool', 'web', '--group', 'signs', '--email-domain', 'Lab.example'];
@@ -413,7 +413,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(rest.members('signs')).toEqual([]);
   });
 
-  it('names the person that a rehearsal had to leave behind', async () => {
+  it('names the person that a rehearsal could not remove', async () => {
     const rest = await openRestTool();
     rest.faults.begin('remove', { does: 'swallows' });
     addTool(rest);
@@ -426,7 +426,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     });
   });
 
-  it('rehearses with none but a configured tool', async () => {
+  it('--rehearse needs a configured tool', async () => {
     const [failed] = await findTrouble('--rehearse', '--tool', 'other', '--group', 'signs');
     expect(failed).toEqual({
       name: 'rehearsal',
@@ -451,7 +451,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
 const { signal } = new AbortController();
 const rehearsal = { tool: 'studio', group: 'signs', emailDomain: 'example.com' };
 
-it('looks for no member where the person would only get an invitation', async () => {
+it('does not look for a member who would only get an invitation', async () => {
   const tool = createSharedLinkTool();
   const check = await rehearse({ ...rehearsal, adapter: tool.adapter }, signal);
   expect(check).toMatchObject({

@@ -55,7 +55,7 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
     await sandbox.idle();
   }
 
-  it('shows how the endpoint is doing, and what to do where it does not', async () => {
+  it('shows the state of the endpoint, and what to do', async () => {
     const endpointId = await subscribe(['project_link.created', 'contract.started']);
     await failTen();
     const { status, said } = await runJson('status');
@@ -85,7 +85,7 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
     expect(stdout).toContain('→ Create one: gangway connect acme\n');
   });
 
-  it('shows of an install that cannot be asked why not, and fails', async () => {
+  it('says why an install cannot be asked, and fails', async () => {
     configure({ installs: { globex: { token: 'wrong', tool: 'list', projects: ['none'] } } });
     const { status, said } = await runJson('status');
     expect(status).toBe(1);
@@ -117,7 +117,7 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
     });
   });
 
-  it('has sent again what failed, or the one that is named', async () => {
+  it('redelivers what failed, or a named delivery', async () => {
     const endpointId = await subscribe();
     await failTen();
     expect(await runJson('redeliver')).toEqual({
@@ -133,7 +133,7 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
     expect(unknown).toMatchObject({ status: 1, stderr: expect.stringContaining('404') });
   });
 
-  it('has sent again without a public address, where there is one endpoint only', async () => {
+  it('redelivers without a public address if there is only one endpoint', async () => {
     await subscribe();
     configure({ receiver: { publicUrl: undefined } });
     expect(await runJson('redeliver')).toMatchObject({ status: 0, said: { requeued: 0 } });
@@ -142,7 +142,7 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
     expect(refused.stderr).toContain('receiver.publicUrl is not configured');
   });
 
-  it('is used wrongly without a name among several, and with one that there is not', async () => {
+  it('is used wrongly without a name if there are several, and with an unknown name', async () => {
     expect(await run('rotate', 'initech')).toMatchObject({
       status: 1,
       stderr: expect.stringContaining('there are: acme'),

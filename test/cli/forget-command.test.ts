@@ -19,7 +19,7 @@ describe('gangway forget', () => {
   const run = (...argv: string[]): Promise<CommandResult> =>
     runCommand('forget', ...argv, '--config', workspace.configFile);
 
-  it('clears a person by their address, and says how much', async () => {
+  it('deletes a person by address, and says how much', async () => {
     await workspace.receive(ended);
     const foreseen = await run('cmu1@opentrain.work', '--json');
     const counts = { trainerId: 'cmu1', people: 1, titles: 1, deliveries: 2, deliveriesLeft: 0 };
@@ -42,7 +42,7 @@ describe('gangway forget', () => {
     expect((await run('cmu1')).stdout).toBe(stdout);
   });
 
-  it('is refused while they are hired, and names no address', async () => {
+  it('is refused while the person is hired, and shows no address', async () => {
     expect(await run('cmu1@opentrain.work', '--yes')).toEqual({
       status: 1,
       stdout: '',

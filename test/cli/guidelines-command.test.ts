@@ -60,7 +60,7 @@ describe('gangway guidelines', { timeout: 60_000 }, () => {
     expect(shown.stdout).toContain('left out: An image was left out');
   });
 
-  it('leaves what was edited in the tool, says so, and writes it with --overwrite', async () => {
+  it('does not overwrite what was edited in the tool without --overwrite', async () => {
     const { sandbox, tool, project, manualId, gangway } = await openBridge();
     await tool.edit(project, 'Ask ben@example.com.');
     sandbox.publishManual(manualId);
@@ -75,7 +75,7 @@ describe('gangway guidelines', { timeout: 60_000 }, () => {
     expect(stdout).toContain('guidelines sync');
   });
 
-  it('says which scope is missing, and what does not work without it', async () => {
+  it('names the missing scope, and what does not work without it', async () => {
     const scopes: NewAccount['scopes'] = ['payments:read', 'messages:read', 'participant_work_email:read'];
     const { sandbox, manualId, gangway } = await openBridge({ scopes });
     sandbox.publishManual(manualId);
@@ -84,7 +84,7 @@ describe('gangway guidelines', { timeout: 60_000 }, () => {
     expect((await gangway('doctor')).stdout).toContain('Gangway cannot read manuals');
   });
 
-  it('refuses a project for which nothing is published, and an install that has no manuals', async () => {
+  it('refuses a project without published guidelines, and an install without manuals', async () => {
     const { gangway } = await openBridge();
     const unknown = await gangway('guidelines', 'show', '999');
     expect([unknown.status, unknown.stderr]).toEqual([1, expect.stringContaining('No known link of project 999')]);

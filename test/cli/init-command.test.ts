@@ -61,7 +61,7 @@ describe('gangway init', () => {
       ['--install', 'acme', '--tool', './my-tool.ts'],
       ['ACME_TOKEN', 'ACME_WEBHOOK_SECRET'],
     ],
-  ])('with %j writes what loads once %j are set', async (options, variables) => {
+  ])('with %j writes a configuration that loads once %j are set', async (options, variables) => {
     const file = path.join(createWorkspace(), 'gangway.config.json');
     const report: unknown = JSON.parse(await init(file, ...options, '--json'));
     const schema = path.join(path.dirname(file), 'gangway.schema.json');
@@ -95,7 +95,7 @@ describe('gangway init', () => {
     ['scim', 'deactivate', 'group', 'locks people out'],
     // What a removal does there is up to the requests, which are still to be written.
     ['http', 'membership_only', 'locks_out', 'promises nothing'],
-  ])('for %s chooses %s where the operator cannot be asked, and says so', async (tool, preset, other, means) => {
+  ])('for %s chooses %s without a terminal, and says so', async (tool, preset, other, means) => {
     const file = path.join(createWorkspace(), 'gangway.config.json');
     const says = await init(file, '--tool', tool);
     expect(says).toMatch(
@@ -113,7 +113,7 @@ describe('gangway init', () => {
     );
   });
 
-  it('asks at a terminal what a removal shall do, and by Enter locks people out', async () => {
+  it('asks at a terminal what a removal does, and locks people out by default', async () => {
     const file = path.join(createWorkspace(), 'gangway.config.json');
     const argv = ['init', '--config', file, '--employer', '--tool', 'label-studio', '--json'];
     const { stdout, stderr } = await startAt(createStdin('3', '2'), ...argv).ended;
@@ -128,7 +128,7 @@ describe('gangway init', () => {
   it.each([
     ['', 'gangway connect <a name for them>', 'gangway connect own'],
     ['2', 'gangway connect own --employer --job <job>=<project>', 'gangway connect <a name'],
-  ])('asks at a terminal who hires, and after %j names the command to connect by', async (typed, named, other) => {
+  ])('asks at a terminal who hires, and after %j names the command for it', async (typed, named, other) => {
     const file = path.join(createWorkspace(), 'gangway.config.json');
     const { stdout, stderr } = await startAt(createStdin(typed), 'init', '--config', file).ended;
     expect(stderr).toMatch(/^Who hires the trainers\?\n {2}1 {2}your customers: .*\n {2}2 {2}you: /);
@@ -136,7 +136,7 @@ describe('gangway init', () => {
     expect(stdout).not.toContain(other);
   });
 
-  it('names both ways to connect where it cannot ask, and one for a customer in the file or for --employer', async () => {
+  it('names both ways to connect without a terminal, and one for --install or --employer', async () => {
     const file = path.join(createWorkspace(), 'gangway.config.json');
     expect(await init(file)).toMatch(/gangway connect <a name.*\n.*gangway connect own --employer/);
     const own = await startAt(createStdin('1'), 'init', '--config', file, '--force', '--employer').ended;
@@ -165,7 +165,7 @@ describe('gangway init', () => {
     expect(marketplace).toEqual({ ...(baseUrl && { baseUrl }), ...(employerBaseUrl && { employerBaseUrl }) });
   });
 
-  it('makes a token for the console, which nobody else can read, and keeps the one that is there', async () => {
+  it('creates a token for the console that only its owner can read, and keeps an existing one', async () => {
     const folder = createWorkspace();
     const [file, tokenFile] = [path.join(folder, 'gangway.config.json'), path.join(folder, 'gangway.console-token')];
     const said = await init(file);
@@ -180,7 +180,7 @@ describe('gangway init', () => {
     expect(read().get('admin')?.token).toBe(token);
   });
 
-  it('knows which adapters there are, and a file that is still to be written', async () => {
+  it('names the adapters, and accepts a file that does not exist yet', async () => {
     const file = path.join(createWorkspace(), 'gangway.config.json');
     await expect(init(file, '--tool', 'labelstudio')).rejects.toThrow(
       'there is no adapter "labelstudio"; there is: cvat, doccano,',
@@ -191,7 +191,7 @@ describe('gangway init', () => {
     expect(await init(file, '--force', '--tool', 'kysely')).not.toContain('Write the adapter');
   });
 
-  it('leaves installs to be connected by command, unless one is named', async () => {
+  it('writes no install unless it is named', async () => {
     const file = path.join(createWorkspace(), 'gangway.config.json');
     const [publicUrl, marketplaceUrl] = ['http://127.0.0.1:8787', 'http://127.0.0.1:8799/v1'];
     const said = await init(file, '--public-url', publicUrl, '--marketplace-url', marketplaceUrl);
@@ -213,7 +213,7 @@ describe('gangway init', () => {
     },
   );
 
-  it('keeps the configuration to its owner and puts the schema beside it', async () => {
+  it('writes a configuration that only its owner can read, and the schema beside it', async () => {
     const folder = path.join(createWorkspace(), 'new');
     await init(path.join(folder, 'g.json'));
     expect(readdirSync(folder).sort()).toEqual(['g.json', 'gangway.console-token', 'gangway.schema.json']);
@@ -224,7 +224,7 @@ describe('gangway init', () => {
     expect(schema).toEqual(configJsonSchema());
   });
 
-  it('says in a few lines what to do next', async () => {
+  it('says briefly what to do next', async () => {
     const file = path.join(createWorkspace(), 'g.json');
     const lines = (await init(file, '--install', 'acme')).trimEnd().split('\n');
     expect(lines).toEqual([
@@ -236,7 +236,7 @@ describe('gangway init', () => {
     ]);
   });
 
-  it('overwrites nothing without --force, and with it takes the old mode away', async () => {
+  it('overwrites nothing without --force, and does not keep the old mode with it', async () => {
     const file = path.join(createWorkspace(), 'gangway.config.json');
     writeFileSync(file, 'mine', { mode: 0o644 });
     await expect(init(file)).rejects.toThrow('is already there; --force replaces it');

@@ -76,7 +76,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     writeFileSync(workspace.configFile, JSON.stringify({ ...config, mail }));
   }
 
-  it('a link is shown once, and then kept no longer', async () => {
+  it('show a link once, and then delete it', async () => {
     await invite(link);
     expect(await runOk('members', 'invitation', '1')).toBe(`link      ${url}\nSend it now. It won't be shown again.\n`);
     await expectRefused(
@@ -91,7 +91,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     });
   });
 
-  it('a password too, for machines as one object', async () => {
+  it('show a password once, as JSON too', async () => {
     await invite(password);
     expect(JSON.parse(await runOk('members', 'invitation', '1', '--json'))).toEqual({
       membershipId: 1,
@@ -124,7 +124,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     expect(await audits()).toEqual([]);
   });
 
-  it('those who wait are listed with what they wait for, and without what they get', async () => {
+  it('list who waits and for what, without their links and passwords', async () => {
     expect(await runOk('members', 'waiting')).toMatch(/^No invitation is waiting\./);
     await invite(link);
     expect(await runOk('members', 'waiting')).toMatch(/ waiting for .*\n.* invited +you to send it .* 1$/m);
@@ -147,7 +147,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     expect(await runOk('members', 'waiting')).toContain('you to renew it: it expired');
   });
 
-  it('status needs an operator for trainers whose invitation was not handed over, and explain says so', async () => {
+  it('name in status and explain the trainers whose invitation was not delivered', async () => {
     const says = '1 trainer is waiting for you to send their login.';
     await workspace.pretendRunning();
     await invite(password);

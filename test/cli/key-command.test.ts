@@ -26,14 +26,14 @@ describe('gangway key', () => {
   const run = (...argv: string[]): Promise<CommandResult> => runCommand(...argv, '--config', workspace.configFile);
   const readKey = () => Buffer.from(readFileSync(keyFile, 'utf8'), 'base64');
 
-  it('show prints the fingerprint, and nothing of the key', async () => {
+  it('show prints the fingerprint and not the key', async () => {
     const { fingerprint } = createSecretBox(readKey());
     expect(await run('key', 'show')).toEqual({ status: 0, stdout: `${fingerprint}\n`, stderr: '' });
     const { stdout } = await run('key', 'show', '--json');
     expect(JSON.parse(stdout)).toEqual({ fingerprint });
   });
 
-  it('rotate replaces the key file by a new one', async () => {
+  it('rotate replaces the key file', async () => {
     const old = readKey();
     const { status, stdout } = await run('key', 'rotate');
     expect(status).toBe(0);
@@ -50,7 +50,7 @@ describe('gangway key', () => {
     });
   });
 
-  it('rotate is refused while a bridge runs, and the key stays', async () => {
+  it('rotate is refused while an instance runs, and does not change the key', async () => {
     const old = readKey();
     await workspace.whileRunning(async () => {
       const refused = await run('key', 'rotate');
@@ -79,7 +79,7 @@ describe('gangway key', () => {
     expect(await run('key', 'rotate')).toMatchObject({ status: 0 });
   });
 
-  it('rotate that was killed before the new key file replaced the old one is finished by the next', async () => {
+  it('rotate finishes an earlier one that was killed before it replaced the key file', async () => {
     const old = readFileSync(keyFile);
     await run('key', 'rotate');
     renameSync(keyFile, `${keyFile}.next`);
@@ -93,7 +93,7 @@ describe('gangway key', () => {
     expect(await run('deliveries', 'show', '1')).toMatchObject({ status: 0 });
   });
 
-  it('rotate takes the configured keys, and none is made then', async () => {
+  it('rotate uses the configured keys, and creates none', async () => {
     const old = readKey();
     const next = randomBytes(32).toString('base64');
     vi.stubEnv('GANGWAY_SECRET_KEY', next);

@@ -43,7 +43,7 @@ describe('output that cannot be written', () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  it('a bridge works on when the reader of its log went away', async () => {
+  it('a bridge goes on when the reader of its log has gone', async () => {
     const { bridge, ended, receiverUrl } = await startBridge('pipe');
     bridge.stderr?.destroy();
     // It logs that a hang-up ends nothing, into the closed pipe.
@@ -62,7 +62,7 @@ describe('output that cannot be written', () => {
     expect(said).toEqual([]);
   });
 
-  it('a command fails when its output did not fit on the disk, and says so', () => {
+  it('a command fails if its output does not fit on the disk, and says so', () => {
     const { status, stderr } = run(['--help'], ['ignore', openFullDisk(), 'pipe']);
     expect(status).toBe(1);
     expect(stderr).toContain('stdout could not be written: ENOSPC');

@@ -48,7 +48,7 @@ describe('gangway mcp', { timeout: 60_000 }, () => {
     }
   });
 
-  it('has no tool for anything but what viewers may read', () => {
+  it('has tools only for what viewers may read', () => {
     const tools = toTools(JSON.parse(JSON.stringify(createDocument())) as ApiDocument);
     const readable = operations.filter(({ method, role }) => method === 'get' && role === 'viewer');
     expect([...tools.keys()].sort()).toEqual(readable.map(({ id }) => id).sort());
@@ -61,7 +61,7 @@ describe('gangway mcp', { timeout: 60_000 }, () => {
     });
   });
 
-  it('says what it needs where the instance or the package is missing', async () => {
+  it('says what it needs if the instance or the package is missing', async () => {
     const ended = await runCommand('mcp');
     expect(ended).toMatchObject({ status: 64, stderr: expect.stringContaining('--remote') });
     const missing = loadSdk(async () => {

@@ -24,7 +24,7 @@ describe('gangway members adopt and release', () => {
       await kysely.updateTable('membership').set({ doubtedId }).execute();
     });
 
-  it('settle whose an account is when it shows an address that no source reported', async () => {
+  it('decide whose account it is if it shows an address that no source reported', async () => {
     const createdAt = new Date(Date.now() - 60_000).toISOString();
     await workspace.receive(fullEvent({ type: 'contract.started', createdAt }));
     const unreported = ['members', 'adopt', '1', '--address', 'erin@lab.example'];

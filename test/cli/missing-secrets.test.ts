@@ -54,7 +54,7 @@ describe('a second terminal, where no variable of the configuration is set', () 
     return [...lines].map(([line]) => line).sort();
   }
 
-  it('had no status, members, plans or explanations, because the token of a colleague was not set', async () => {
+  it('shows status, members, plans and explanations although the token of a colleague is not set', async () => {
     await run('migrate');
     for (const command of ['status', 'members', 'plans list', 'installs list', 'usage held', 'key show']) {
       expect([command, await run(command)]).toMatchObject([command, { status: 0, stderr: '' }]);
@@ -62,7 +62,7 @@ describe('a second terminal, where no variable of the configuration is set', () 
     expect((await run('explain cmu1')).stderr).not.toContain('is not set');
   });
 
-  it('is told by start and doctor of all that are missing at once', async () => {
+  it('lists all missing variables at once with start and doctor', async () => {
     for (const command of ['start', 'doctor']) expect(await missingFor(command)).toEqual(all);
   });
 
@@ -74,7 +74,7 @@ describe('a second terminal, where no variable of the configuration is set', () 
     ['links list', [install, otherInstall]],
     ['notifications test --channel ops', [channel, 'mail.smtp: the variable UNSET_SMTP is not set']],
     ['reconcile', [tool, otherTool, install, otherInstall]],
-  ])('is told by "%s" of what it uses', async (command, lines) => {
+  ])('lists with "%s" only the missing variables that the command uses', async (command, lines) => {
     expect(await missingFor(command)).toEqual([...lines].sort());
   });
 });

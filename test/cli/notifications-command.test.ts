@@ -44,7 +44,7 @@ describe('gangway notifications', () => {
       });
     });
 
-    it('shows each by channel, the newest first', async () => {
+    it('shows each notice by channel, newest first', async () => {
       const { status, stdout } = await run('list');
       expect(status).toBe(0);
       const [titles, ...lines] = stdout.trimEnd().split('\n');
@@ -55,7 +55,7 @@ describe('gangway notifications', () => {
       ]);
     });
 
-    it('shows those in one state, and all there is to them as JSON', async () => {
+    it('shows notices in one state, with all fields as JSON', async () => {
       const { stdout } = await run('list', '--state', 'waiting', '--json');
       expect(JSON.parse(stdout)).toEqual({
         next: null,
@@ -80,7 +80,7 @@ describe('gangway notifications', () => {
   });
 
   describe('test', () => {
-    it('sends something to every channel, as a notice is sent, and keeps it in the audit log alone', async () => {
+    it('sends a test to every channel, which is only kept in the audit log', async () => {
       const { status, stdout } = await run('test', '--json');
       expect(status).toBe(0);
       expect(JSON.parse(stdout)).toEqual({
@@ -118,7 +118,7 @@ describe('gangway notifications', () => {
       expect(box.mails).toMatchObject([{ to: ['finance@example.com'] }]);
     });
 
-    it('knows which channels there are', async () => {
+    it('names the channels if one is unknown', async () => {
       expect(await run('test', '--channel', 'chart')).toMatchObject({
         status: 1,
         stdout: '',
@@ -140,7 +140,7 @@ describe('gangway notifications', () => {
     });
   });
 
-  it('is looked at by doctor, which sends nothing and shows of a URL its host alone', async () => {
+  it('is checked by doctor, which sends nothing and shows only the host of a URL', async () => {
     const { stdout } = await runCommand('doctor', '--json', '--config', workspace.configFile);
     const { checks } = JSON.parse(stdout) as { checks: { name: string; says: string }[] };
     const host = new URL(hook.url).host;

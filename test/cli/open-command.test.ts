@@ -39,14 +39,14 @@ async function openAtTerminal(configFile: string): Promise<string> {
   return String(stdout.read());
 }
 
-it('opens the console in a browser, where there is a terminal', async ({ skip }) => {
+it('opens the console in a browser at a terminal', async ({ skip }) => {
   skip(process.platform === 'win32', 'the browser of the test is a shell script');
   expect(await openAtTerminal(configure({ port: 9123, tokens }))).toBe('http://127.0.0.1:9123\n');
   await until('the browser has it', () => existsSync(opened), Boolean);
   expect(readFileSync(opened, 'utf8')).toBe('http://127.0.0.1:9123');
 });
 
-it('only prints the address where there is no terminal', async () => {
+it('only prints the address without a terminal', async () => {
   const configFile = configure({ host: '0.0.0.0', port: 9123, token: 'for-the-metrics', tokens });
   const { stdout } = await runCommand('open', '--config', configFile);
   expect(stdout).toBe('http://127.0.0.1:9123\n');
@@ -54,7 +54,7 @@ it('only prints the address where there is no terminal', async () => {
   expect(JSON.parse(json.stdout)).toEqual({ url: 'http://127.0.0.1:9123', isOpened: false });
 });
 
-it('only prints the address where there is no browser', async () => {
+it('only prints the address without a browser', async () => {
   vi.stubEnv('PATH', createFolder());
   expect(await openAtTerminal(configure({ host: '::1', port: 9123, tokens }))).toBe('http://[::1]:9123\n');
 });

@@ -98,7 +98,7 @@ describe('commands of an operator', () => {
       }),
     );
 
-  it('lists what is stored of an install that is no longer there', async () => {
+  it('lists what is stored of a removed install', async () => {
     await holdAll();
     changeConfig((config) => ({ ...config, installs: {} }));
     expect(await runOk('plans', 'list', '--install', 'acme')).toContain('acme');
@@ -106,14 +106,14 @@ describe('commands of an operator', () => {
   });
 
   describe('status', () => {
-    it('says that nothing needs the operator, before anything has happened', async () => {
+    it('says that nothing needs the operator in a new database', async () => {
       await workspace.pretendRunning();
       expect(await runOk('status')).toMatch(
         /^Nothing needs you\.\n\nInstances\nname +version .*\nhost\/1 +0\.1\.0 +running .*\n$/,
       );
     });
 
-    it('counts what is and what has happened', async () => {
+    it('counts memberships and events', async () => {
       await hireAll();
       await workspace.pretendRunning();
       const text = await runOk('status', '--since', '30m');
@@ -140,7 +140,7 @@ describe('commands of an operator', () => {
       expect(await runOk('status', '--since', '0m')).not.toContain('Deliveries since');
     });
 
-    it('breaks no line for what the marketplace says', async () => {
+    it("prints the marketplace's texts on one line", async () => {
       await workspace.withStorage(async ({ database: { kysely } }) => {
         const row = { install: 'acme', failure: hostile };
         await kysely.insertInto('installState').values(row).execute();
@@ -175,7 +175,7 @@ describe('commands of an operator', () => {
       },
     );
 
-    it('finds no trainer and no contract, and repeats no address', async () => {
+    it('says that there is no such trainer or contract, without repeating an address', async () => {
       await hireAll();
       await expectRefused('No trainer or contract matches "cmu9"', 'explain', 'cmu9');
       const { stderr } = await run('explain', 'unknown@opentrain.work', '--json');
@@ -183,7 +183,7 @@ describe('commands of an operator', () => {
       expect(stderr).not.toContain('unknown@');
     });
 
-    it('breaks no line for what strangers have named', async () => {
+    it("prints strangers' names on one line", async () => {
       await hireAll();
       await nameHostilely();
       const text = await runOk('explain', 'cmc1');
@@ -201,7 +201,7 @@ describe('commands of an operator', () => {
       expect(await runOk('plans', 'list')).toMatch(/^No plans match\./);
     });
 
-    it('list and show say who would be removed, and why', async () => {
+    it('list and show say who would be removed and why', async () => {
       await holdAll();
       const [titles, row] = (await runOk('plans', 'list')).split('\n');
       expect(titles).toMatch(/^plan +install +state +people +age +decided$/);
@@ -226,7 +226,7 @@ describe('commands of an operator', () => {
       });
     });
 
-    it('approve has them removed, once', async () => {
+    it('approve removes them once', async () => {
       await holdAll();
       // No marketplace answers here.
       const refused = await run('plans', 'approve', '1');
@@ -242,7 +242,7 @@ describe('commands of an operator', () => {
       expect(await runOk('plans', 'show', '1')).toMatch(/was removed +access +approved\n/);
     });
 
-    it('approve leaves them to a running bridge when it is not to wait', async () => {
+    it('approve leaves them to a running instance with --wait 0s', async () => {
       await holdAll();
       const asked = ['plans', 'approve', '1', '--without-reading', '--wait', '0s'];
       const { status, stdout } = await run(...asked, '--json');
@@ -264,7 +264,7 @@ describe('commands of an operator', () => {
       expect(roster()).toEqual({ 'street-signs': [] });
     });
 
-    it('approve keeps the trainers whose evidence has changed by now', async () => {
+    it('approve keeps trainers whose evidence has changed', async () => {
       await holdAll();
       await workspace.receive(hire(1, { contract: 'cmc9', id: '91', link: 'cml9' }));
       expect(await runOk('plans', 'show', '1')).toMatch(/cmu1 .+ stale\n/);
@@ -275,12 +275,12 @@ describe('commands of an operator', () => {
       expect(roster()).toEqual({ 'street-signs': ['cmu1'] });
     });
 
-    it.each([['show'], ['approve'], ['reject']])('%s knows which there are', async (command) => {
+    it.each([['show'], ['approve'], ['reject']])('%s names the existing plans', async (command) => {
       await hireAll();
       await expectRefused('There is no plan 7', 'plans', command, '7');
     });
 
-    it('show breaks no line for what strangers have named', async () => {
+    it("show prints strangers' names on one line", async () => {
       await holdAll();
       await nameHostilely();
       expectPlain(await runOk('plans', 'show', '1'));
@@ -289,7 +289,7 @@ describe('commands of an operator', () => {
   });
 
   describe('contracts', () => {
-    it('list shows how they stand', async () => {
+    it('list shows their status', async () => {
       await hireAll();
       expect(await runOk('contracts', 'list', '--budget', 'low')).toMatch(/^No contracts match\./);
       const lines = (await runOk('contracts', 'list')).trimEnd().split('\n');
@@ -319,7 +319,7 @@ describe('commands of an operator', () => {
       expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
     });
 
-    it('end and reopen take people out and let them in again', async () => {
+    it('end removes people and reopen lets them in again', async () => {
       await hireAll();
       const said = await runOk('contracts', 'end', 'cmc2');
       expect(said).toBe('The contract cmc2 is treated as ended.\n');
@@ -374,7 +374,7 @@ describe('commands of an operator', () => {
       expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
     });
 
-    it('removes them with --yes, however many they are', async () => {
+    it('removes them with --yes, regardless of the brake', async () => {
       await orphanAll();
       expect(await runOk('explain', 'cmu1')).toMatch(/retire --install acme"\n$/);
       expect(await runOk('retire', '--install', 'acme', '--yes')).toBe('3 will be removed.\n');
@@ -384,7 +384,7 @@ describe('commands of an operator', () => {
       expect(await runOk('explain', 'cmu1')).toMatch(/To do: Nothing\. An operator retired them\n$/);
     });
 
-    it('lets go of those in a tool that is not configured', async () => {
+    it('releases members of a tool that is not configured', async () => {
       await orphanAll();
       changeConfig(({ installs, tools, ...config }) => ({
         ...config,
@@ -401,7 +401,7 @@ describe('commands of an operator', () => {
   });
 
   describe('members', () => {
-    it('release keeps a trainer in, and adopt takes them out when no reason is left', async () => {
+    it('release keeps a trainer in, and adopt removes them when their last reason ends', async () => {
       const baseUrl = await openIdleMarketplace();
       changeConfig((config) => ({ ...config, marketplace: { baseUrl } }));
       await workspace.receive(hire(1));
@@ -417,7 +417,7 @@ describe('commands of an operator', () => {
       expect(roster()).toEqual({ 'street-signs': [] });
     });
 
-    it('release and adopt decide at once about all who were in before', async () => {
+    it('release and adopt can decide about everybody who was in before', async () => {
       const present = ['cmu1', 'cmu2'].map((id) => {
         return { id, email: `${id}@opentrain.work`, displayName: 'Amara O.', status: 'active' };
       });

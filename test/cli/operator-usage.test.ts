@@ -3,11 +3,11 @@ import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { runCommand } from '../support/run-command.ts';
 
-describe('how the commands of an operator are used', { timeout: 20_000 }, () => {
+describe('the commands of an operator', { timeout: 20_000 }, () => {
   it.each([
     ['doctor', ['--rehearse', '--tool <name>', '--group <id>', '--email-domain <domain>', '--json']],
     ['contracts end-at-marketplace', ['<contract>', '--install <name>', '--confirm <contract>', '--leave', '--json']],
-  ])('%s --help mentions all it takes', async (words, options) => {
+  ])('%s --help mentions every option', async (words, options) => {
     const { status, stdout } = await runCommand(...words.split(' '), '--help');
     expect(status).toBe(0);
     const mentioned = [...stdout.matchAll(/^Usage:.*? (<[a-z|]+>|\[(?!options)[a-z]+\])$|^ {2}(--\S+(?: <\S+>)?)/gm)];
@@ -70,7 +70,7 @@ describe('how the commands of an operator are used', { timeout: 20_000 }, () => 
     ['usage undo 99', 1],
     ['explain none', 1],
     ['forget none', 1],
-  ])('%s ends with %i and a word about it: there is none', async (words, expected) => {
+  ])('%s ends with %i, because there is none', async (words, expected) => {
     const workspace = createBridgeWorkspace();
     await workspace.receive(fullEvent({ type: 'contract.started' }));
     const { status, stdout, stderr } = await runCommand(...words.split(' '), ...['--config', workspace.configFile]);

@@ -79,7 +79,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     return text;
   }
 
-  it('makes up for what was never delivered, and says so', async () => {
+  it('catches up with what was never delivered, and says so', async () => {
     const { trainerId, contractId } = hire();
     expect(await reconcile()).toEqual({ ...nothing, status: 0, outcome: 'applied', added: 1 });
     expect(roster()).toEqual([trainerId]);
@@ -89,7 +89,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     expect(roster()).toEqual([]);
   });
 
-  it('writes down every run', async () => {
+  it('records every run', async () => {
     hire();
     await reconcile();
     await reconcile();
@@ -102,7 +102,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     });
   });
 
-  it('runs beside a running bridge', async () => {
+  it('runs beside a running instance', async () => {
     const { trainerId, contractId } = hire();
     await workspace.whileRunning(async () => {
       expect(await reconcile()).toMatchObject({ status: 0, outcome: 'applied', added: 1 });
@@ -114,7 +114,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     expect(roster()).toEqual([]);
   });
 
-  it('holds what is beyond the brake, until that is approved', async () => {
+  it('holds removals beyond the brake until they are approved', async () => {
     const { outcome, hired } = await holdAll();
     expect(outcome).toEqual({ ...nothing, status: 3, outcome: 'held', plan: 1, held: 3 });
     expect(await reconcile()).toEqual(outcome);
@@ -126,7 +126,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     expect(await reconcile()).toEqual({ ...nothing, status: 0, outcome: 'clean' });
   });
 
-  it('has a plan approved beside a running bridge', async () => {
+  it('approves a plan beside a running instance', async () => {
     await holdAll();
     await workspace.whileRunning(async () => {
       expect(await run('plans', 'approve', '1')).toMatchObject({ status: 0, said: { removed: 3 } });
@@ -134,7 +134,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     expect(roster()).toEqual([]);
   });
 
-  it('has the next instance that runs send a notice of what it found', async () => {
+  it('leaves the notice about what it found to the next running instance', async () => {
     const hook = await openHook('/ops');
     hook.answer = answering(200);
     const channels = { ops: { type: 'webhook', url: hook.url, secret: channelSecret } };
@@ -155,7 +155,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     ]);
   });
 
-  it('says what it would do, and does nothing of it', async () => {
+  it('says what it would do with --dry-run, and does nothing', async () => {
     const { contractId } = hire();
     await reconcile();
     sandbox.endContract(contractId);
@@ -171,7 +171,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     expect([await dump(), roster()]).toEqual(before);
   });
 
-  it('lists what waits for its time, and counts it as nothing', async () => {
+  it('lists removals that wait for a grace period, without counting them', async () => {
     hire();
     await reconcile();
     sandbox.removeLink(linkId);
@@ -213,7 +213,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     expect(stripVTControlCharacters(stderr)).toMatch(line);
   });
 
-  it('says of every install how it went, and fails where one has failed', async () => {
+  it('prints the outcome of every install, and fails if one fails', async () => {
     hire();
     const { status, said } = await run('reconcile');
     expect(status).toBe(1);
@@ -225,7 +225,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     expect(stderr).toMatch(/^gangway: globex: .+401/m);
   });
 
-  it('is unfinished where a tool cannot do it in time', async () => {
+  it('fails if a tool is too slow', async () => {
     hire();
     mkdirSync(workspace.rosterFile);
     expect(await reconcile('--wait', '1s')).toMatchObject({ status: 1, outcome: 'failed' });
@@ -233,7 +233,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     expect(await reconcile('--wait', '0s')).toMatchObject({ status: 1, outcome: 'failed' });
   });
 
-  it('tries again at once to add a trainer that the tool had refused', async () => {
+  it('retries a trainer that the tool has refused', async () => {
     const { trainerId } = hire();
     writeFileSync(workspace.rosterFile, 'no roster');
     expect(await reconcile()).toMatchObject({ status: 1, outcome: 'failed', failed: 1 });
@@ -243,7 +243,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     expect(roster()).toEqual([trainerId]);
   });
 
-  it('carries out a plan after a silence, and nothing else that is older', async () => {
+  it('executes an approved plan after a silence, and nothing else that is older', async () => {
     await holdAll();
     const { trainerId } = hire();
     expect(await reconcile('--wait', '0s')).toMatchObject({ outcome: 'failed', added: 0 });

@@ -35,7 +35,7 @@ beforeEach(() => void vi.stubEnv('GANGWAY_API_TOKEN', consoleTokens.otto.token))
 afterEach(() => void vi.unstubAllEnvs());
 
 describe('a command with --remote', () => {
-  it('answers for all that it is declared for', async () => {
+  it('works for every command that declares it', async () => {
     const { remote, hired, membershipOf } = await openHeld();
     const contract = hired[0]?.contractId ?? '';
     const [approved = '', released = ''] = await Promise.all(hired.slice(1).map(membershipOf));
@@ -110,7 +110,7 @@ describe('a command with --remote', () => {
     expect(ended).toMatchObject({ status: 64, stderr: expect.stringContaining('GANGWAY_API_TOKEN') });
   });
 
-  it('follows no redirect with its token, and believes no page', async () => {
+  it('follows no redirect with its token, and accepts no page as an answer', async () => {
     const seen: (string | undefined)[] = [];
     const elsewhere = await listen((request, response) => {
       seen.push(request.headers.authorization);
@@ -124,7 +124,7 @@ describe('a command with --remote', () => {
     expect(await runCommand('plans', '--remote', page)).toMatchObject({ status: 1, stdout: '' });
   });
 
-  it('asks for nothing that the API does not have', () => {
+  it('only uses operations of the API', () => {
     const source = globSync('src/cli/*.ts').map((file) => readFileSync(file, 'utf8'));
     const asked = [...source.join('\n').matchAll(/'((?:GET|POST) \/[^']+)'/g)].map(([, operation]) => operation);
     const known = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`).concat('GET /openapi.json');
@@ -160,7 +160,7 @@ async function openHired() {
 }
 
 describe('reconcile --remote', () => {
-  it('says what would be done, then has the running instance do it and says what was done', async () => {
+  it('previews, then reconciles at the running instance', async () => {
     const { sandbox, customer, remote, quiet, roster } = await openHired();
     sandbox.setFaults(undefined, { lose: 1 });
     sandbox.hire({ jobId: customer.jobId });
@@ -176,7 +176,7 @@ describe('reconcile --remote', () => {
     expect((await remote('reconcile')).stdout).toContain('clean');
   });
 
-  it('says that the install could not be read', async () => {
+  it('says that an install could not be read', async () => {
     const { sandbox, remote } = await openHired();
     sandbox.setFaults(undefined, { serverError: 1 });
     const { status, stderr } = await remote('reconcile', '--wait', '20s');
@@ -194,7 +194,7 @@ describe('reconcile --remote', () => {
 });
 
 describe('connect --remote', () => {
-  it('connects a customer whose token only the instance then has', async () => {
+  it('connects a customer whose token only the instance stores', async () => {
     const { sandbox, remote, roster } = await openHired();
     const { installId, token } = sandbox.createInstall();
     const { id: jobId } = sandbox.createJob({ installId });
@@ -214,7 +214,7 @@ describe('connect --remote', () => {
 });
 
 describe('connect --employer --remote', () => {
-  it('connects an account with its jobs, and says first what its token may do beyond need', async () => {
+  it('connects an account with its jobs, and first says what its token may do beyond need', async () => {
     const { sandbox, consoleUrl, clock, roster } = await openEmployerJourney(sqlite, { connects: 'unknown' });
     const remote = at({ consoleUrl, pass: clock.advance });
     const { accountId, token } = sandbox.createAccount();
@@ -233,7 +233,7 @@ describe('connect --employer --remote', () => {
 });
 
 describe('usage --remote', () => {
-  it('takes in a file, shows, reports and undoes it', async () => {
+  it('imports, shows, reports and undoes a file', async () => {
     const { remote, trainerId, contractId, clock } = await openHired();
     const day = clock.now().toISOString().slice(0, 10);
     const file = path.join(createFolder(), 'work.ndjson');
@@ -259,7 +259,7 @@ describe('usage --remote', () => {
     expect(await remote('usage', 'undo', '999', '--yes')).toMatchObject({ status: 1 });
   });
 
-  it('names the lines of a file that are wrong, and takes in none', async () => {
+  it('names the wrong lines of a file, and imports none', async () => {
     const { remote } = await openHired();
     const file = path.join(createFolder(), 'work.csv');
     writeFileSync(file, 'contractId,opentrainUserId,workDate,totalSeconds\nx,y,yesterday,many\n');

@@ -23,7 +23,7 @@ describe('gangway sandbox', () => {
     await expect(fetch(baseUrl)).rejects.toThrow();
   });
 
-  it('says in words where it is and what to do next', async () => {
+  it('prints its address and what to do next', async () => {
     const { terminal, stdout, stop } = openTerminal();
     const running = run(terminal, '--port', '0', '--time-scale', '60');
     const text = await stdout.next();
@@ -68,7 +68,7 @@ describe('gangway sandbox', () => {
 });
 
 describe('the faults', () => {
-  it('are set at the start by the command line, and depend on the seed', async () => {
+  it('are set by the command line at the start, and depend on the seed', async () => {
     const first = await play('one');
     expect(first).toMatchObject({ seed: 'one', contracts: 403, projectLinks: 200 });
     expect((await play('one')).token).toBe(first.token);
@@ -95,7 +95,7 @@ describe('the faults', () => {
     });
   });
 
-  it('are set for all installs or for one, shown with what happened, and cleared', async () => {
+  it('are set for all installs or one, shown, and cleared', async () => {
     const { sandbox, url, api, installId } = await openWorld();
     expect(await runJson(url, 'faults')).toEqual({ allInstalls: {}, installs: {}, happened: [] });
     expect(JSON.parse(await runText(url, 'faults', '--lose', '0.3', '--delay', '1:5m'))).toEqual({
@@ -135,7 +135,7 @@ describe('the faults', () => {
 });
 
 describe('the commands that act as customers', () => {
-  it('hire for the newest job, or the one that is named', async () => {
+  it('hire for the newest job, or a named one', async () => {
     const { sandbox, url, jobId, installId } = await openWorld();
     const newest = sandbox.createJob({ installId });
     const first = await runJson(url, 'hire');
@@ -151,7 +151,7 @@ describe('the commands that act as customers', () => {
     expect(await runText(url, 'hire')).toMatch(/^Contract ctr_\w+ started on job job_\w+\n {2}\S/);
   });
 
-  it("make an employer's account, whose job is hired for without an install", async () => {
+  it("create an employer's account, and hire for its job without an install", async () => {
     const { url } = await openWorld();
     const { accountId, jobId, token } = await runJson(url, 'account');
     const { contractId } = await runJson(url, 'hire', '--job', jobId);
@@ -165,7 +165,7 @@ describe('the commands that act as customers', () => {
     expect(refused.body.details.reason).toBe('account_claim_required');
   });
 
-  it("have a payment wait, have it paid or cancelled, and show an account's ids", async () => {
+  it("create, pay and cancel a payment, and show an account's ids", async () => {
     const { sandbox, url } = await openWorld();
     const { accountId, jobId, token } = await runJson(url, 'account');
     const { contractId } = sandbox.hire({ jobId });
@@ -208,7 +208,7 @@ describe('the commands that act as customers', () => {
     expect(sandbox.snapshot().installs).toMatchObject([{ status: 'REVOKED' }, { status: 'ACTIVE' }]);
   });
 
-  it('show the state safely, whatever text is in it', async () => {
+  it('show the state without control characters', async () => {
     const { sandbox, url, jobId, link, installId } = await openWorld();
     await link('streets\u001b[31m');
     sandbox.hire({ jobId, trainers: [{ displayName: 'Ana\u001b[2J M.' }] });
@@ -220,7 +220,7 @@ describe('the commands that act as customers', () => {
     expect(JSON.parse(text)).toMatchObject({ jobs: [{ id: jobId }], webhookEndpoints: [] });
   });
 
-  it('say what to do when no sandbox answers', async () => {
+  it('say what to do if no sandbox answers', async () => {
     const { sandbox, url } = await openWorld();
     await sandbox.stop();
     await expect(runText(url, 'hire')).rejects.toMatchObject({

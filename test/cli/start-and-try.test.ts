@@ -42,7 +42,7 @@ function launch(argv: string[], { env = {}, cwd = createFolder() } = {}) {
 }
 
 describe('gangway start', () => {
-  it('runs until it is asked to stop', async () => {
+  it('runs until it is stopped', async () => {
     const { configFile } = createBridgeWorkspace();
     const command = startCommand('start', '--config', configFile);
     await until('it runs', command.stderr, (log) => log.includes('Gangway is running'));
@@ -56,7 +56,7 @@ describe('gangway start', () => {
     await expect(fetch(`${receiverUrl}/readyz`)).rejects.toThrow();
   });
 
-  it('prints its addresses as JSON where it is asked to', async () => {
+  it('prints its addresses with --json', async () => {
     const { configFile } = createBridgeWorkspace();
     const command = startCommand('start', '--json', '--config', configFile);
     await until('it runs', command.stderr, (log) => log.includes('Gangway is running'));
@@ -68,7 +68,7 @@ describe('gangway start', () => {
     });
   });
 
-  it('says to a person what runs and where, and signs them in to the console once', async () => {
+  it('tells a person what runs and where, with a link that signs them in once', async () => {
     const publicUrl = 'https://bridge.example.com';
     const { configFile } = createBridgeWorkspace({
       receiver: { host: '0.0.0.0', port: 0, publicUrl, drain: '0s' },
@@ -115,7 +115,7 @@ describe('gangway start', () => {
   it.each([
     ['to a file', startCommand, {}],
     ['to a terminal as JSON, which something may collect', startWatched, { log: { format: 'json' } }],
-  ])('logs no link %s, and usable addresses', async (_, run, changes) => {
+  ])('logs no sign-in link %s', async (_, run, changes) => {
     const { configFile } = createBridgeWorkspace({
       receiver: { host: '0.0.0.0', port: 0, drain: '0s' },
       console: { port: 0, tokens: { admin: { token: 'what-the-admin-signs-in-with', role: 'operator' } } },
@@ -130,7 +130,7 @@ describe('gangway start', () => {
     for (const line of stderr.trim().split('\n')) expect(() => JSON.parse(line) as unknown).not.toThrow();
   });
 
-  it('leaves nothing open where one of its ports is taken', async () => {
+  it('closes everything if one of its ports is taken', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     onTestFinished(() => void taken.close());
@@ -147,7 +147,7 @@ describe('gangway start', () => {
     receiver.close();
   });
 
-  it('says what to set where the folder of the database cannot be made', async () => {
+  it('says what to set if the folder of the database cannot be created', async () => {
     const file = path.join(createFolder(), 'file');
     writeFileSync(file, '');
     const { configFile } = createBridgeWorkspace({ database: { url: `sqlite:${path.join(file, 'gangway.db')}` } });
@@ -165,7 +165,7 @@ describe('gangway start', () => {
 });
 
 describe('gangway auto', () => {
-  it('runs the tour where nothing is configured', async () => {
+  it('runs the tour without a configuration', async () => {
     const { stdout, stderr, status } = await launch(['auto', '--exit']).ended();
     expect(stderr).toBe('');
     expect(status).toBe(0);
@@ -175,14 +175,14 @@ describe('gangway auto', () => {
   it.each([
     ['any variable of ours is set', { GANGWAY_LOG_LEVEL: 'warn' }],
     ['this is production', { NODE_ENV: 'production' }],
-  ])('never tries where %s, and says what is missing', async (_, env) => {
+  ])('does not run the tour if %s, and says what is missing', async (_, env) => {
     const { stdout, stderr, status } = await launch(['auto'], { env }).ended();
     expect(status).toBe(1);
     expect(stderr).toContain('GANGWAY_TOKEN');
     expect(stdout).toBe('');
   });
 
-  it('starts where there are variables enough', async () => {
+  it('starts with enough variables', async () => {
     const env = {
       GANGWAY_TOKEN: 'ot_ptk_acme',
       GANGWAY_WEBHOOK_SECRET: 'whsec_acme',
@@ -203,7 +203,7 @@ describe('gangway auto', () => {
     expect(await bridge.ended()).toMatchObject({ status: 0, stdout: '' });
   });
 
-  it('starts, and does not try, where there is a file, good or bad', async () => {
+  it('starts instead of the tour if there is a file, valid or not', async () => {
     const cwd = createFolder();
     writeFileSync(path.join(cwd, 'gangway.config.json'), '{');
     const [{ status, stdout, stderr }, refused] = await Promise.all([
@@ -217,7 +217,7 @@ describe('gangway auto', () => {
 });
 
 describe('gangway try', () => {
-  it('shows a trainer who comes in and goes out, and ends well', async () => {
+  it('shows a trainer who gets in and out, and succeeds', async () => {
     const tour = launch(['try', '--exit']);
     const { status, stdout, stderr } = await tour.ended();
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -244,7 +244,7 @@ describe('gangway try', () => {
     });
   });
 
-  it('shows an employer the same, with nothing that reaches this machine, and an end that a person confirms', async () => {
+  it('shows an employer the same without a webhook, with an end that a person confirms', async () => {
     const { status, stdout, stderr } = await launch(['try', '--employer', '--exit']).ended();
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toContain('webhook      none');
@@ -269,7 +269,7 @@ describe('gangway try', () => {
     );
   });
 
-  it('goes on until it is asked to stop, and begins from nothing the next time, which prints one JSON object', async () => {
+  it('runs until it is stopped, and begins with an empty folder the next time', async () => {
     const cwd = createFolder();
     const first = launch(['try'], { cwd });
     await until('the tour is over', first.stdout, (said) => said.includes('Ctrl-C'));

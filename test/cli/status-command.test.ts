@@ -52,7 +52,7 @@ describe('gangway status', () => {
     });
   });
 
-  it('made an empty database where there was none, and said that nothing needs you', async () => {
+  it('creates no database if there is none', async () => {
     const file = path.join(workspace.folder, 'gangway.db');
     const { status, stderr } = await runCommand('status', '--config', workspace.configFile);
     expect(status).toBe(1);
@@ -62,7 +62,7 @@ describe('gangway status', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  it('said for two minutes after a command that nothing needs you, although nothing ran', async () => {
+  it('says right after a command that nothing runs', async () => {
     await workspace.withStorage(async ({ database }) => {
       await inTransaction(database, (tx) => writeSetting(tx, 'last_alive_at', new Date().toISOString()));
     });
@@ -71,7 +71,7 @@ describe('gangway status', () => {
     expect(doctor.stdout).toContain('warn  nothing_runs: Gangway is not running.');
   });
 
-  it('says that the configuration was changed while a bridge goes on by the old one', async () => {
+  it('says that an instance runs with an older configuration', async () => {
     const { configFile } = workspace;
     await workspace.whileRunning(async () => {
       expect(await runOk('status')).toMatch(/^Nothing needs you\./);
@@ -85,7 +85,7 @@ describe('gangway status', () => {
     expect(await runOk('status')).not.toContain('has changed');
   });
 
-  it('says which tool is in trouble while an instance runs, and explain says it too', async () => {
+  it('names the tool in trouble while an instance runs, as explain does', async () => {
     const createdAt = new Date().toISOString();
     await workspace.receive(fullEvent({ type: 'contract.started', createdAt }));
     await workspace.withStorage(async (ctx) => {
@@ -110,7 +110,7 @@ describe('gangway status', () => {
     );
   });
 
-  it('exits as a probe needs it with --exit-code: 1 where something is down, 2 where something waits', async () => {
+  it('ends with --exit-code: 1 if something is down, 2 if something waits', async () => {
     const probe = async () => (await runCommand('status', '--exit-code', '--config', workspace.configFile)).status;
     await runOk('migrate');
     expect(await probe()).toBe(1);

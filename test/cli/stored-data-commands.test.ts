@@ -43,7 +43,7 @@ describe('commands about what is stored', () => {
     expect(text).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
   }
 
-  it('tables fit 80 columns, with all of every id, and no milliseconds', async () => {
+  it('tables fit 80 columns, with whole ids and no milliseconds', async () => {
     const digits = '0123456789'.repeat(2);
     const [contract, trainer] = [`cmc${digits}`, `cmu${digits}`];
     await workspace.receive(fullEvent({ type: 'contract.started', createdAt, contract, trainer }));
@@ -107,7 +107,7 @@ describe('commands about what is stored', () => {
     });
   });
 
-  it('members shows those alone that are asked for', async () => {
+  it('members filters', async () => {
     await workspace.receive(waiting);
     const shown = async (...options: string[]) => {
       const { items } = (await runJson('members', ...options)) as { items: { state: string }[] };
@@ -149,7 +149,7 @@ describe('commands about what is stored', () => {
     expect(limited).toMatchObject({ items: [{ id: 3 }, { id: 2 }] });
   });
 
-  it('deliveries show shows one, whom it names, and its body without addresses', async () => {
+  it('deliveries show shows one delivery, who it is about, and its body without addresses', async () => {
     const { status, stdout } = await run('deliveries', 'show', '1');
     expect(status).toBe(0);
     expect(stdout).toMatch(/^state +handled$/m);
@@ -160,7 +160,7 @@ describe('commands about what is stored', () => {
     expect(JSON.stringify(shown) + stdout).not.toMatch(/\w\w@opentrain/);
   });
 
-  it('deliveries body prints the body as it came in, and nothing else', async () => {
+  it('deliveries body prints the received body, and nothing else', async () => {
     const raw = (id: string) => run('deliveries', 'body', id);
     expect(await raw('1')).toEqual({ status: 0, stdout: hired, stderr: '' });
     expect(await raw('3')).toEqual({ status: 0, stdout: unread, stderr: '' });
@@ -174,7 +174,7 @@ describe('commands about what is stored', () => {
     expect(Buffer.from(body, 'base64').toString()).toBe(hired);
   });
 
-  it('members shows no address, wherever a tool or a stranger has put one', async () => {
+  it('members shows no address that a tool or a stranger put into a text', async () => {
     await workspace.withStorage(async ({ database }) => {
       await database.kysely
         .updateTable('membership')
@@ -196,7 +196,7 @@ describe('commands about what is stored', () => {
     });
   });
 
-  it('deliveries replay has them looked at again', async () => {
+  it('deliveries replay handles them again', async () => {
     expect(await run('deliveries', 'replay', '1', '3')).toEqual({
       status: 0,
       stdout: '2 will be handled again.\n',
@@ -209,13 +209,13 @@ describe('commands about what is stored', () => {
     expect(await listed('unprocessable')).toMatchObject({ items: [{ id: 3 }] });
   });
 
-  it('deliveries replay says how many it left as they are', async () => {
+  it('deliveries replay says how many it did not change', async () => {
     const { status, stdout } = await run('deliveries', 'replay', '1', '2');
     expect(status).toBe(0);
     expect(stdout).toMatch(/^1 will be handled again\. 1 cannot be: .*not kept\.\n$/);
   });
 
-  it('deliveries replay takes the number of any delivery, however many there are', async () => {
+  it('deliveries replay changes nothing if a number is unknown', async () => {
     expect(await run('deliveries', 'replay', '1', '250000')).toEqual({
       status: 1,
       stdout: '',
@@ -224,7 +224,7 @@ describe('commands about what is stored', () => {
     expect(await runJson('deliveries', 'list', '--state', 'pending')).toEqual({ items: [], next: null });
   });
 
-  it('deliveries replay --failed takes up what was given up', async () => {
+  it('deliveries replay --failed handles what Gangway gave up on', async () => {
     expect(await runJson('deliveries', 'replay', '--failed')).toEqual({ replayed: [], left: [], act: null });
     await workspace.withStorage((ctx) => postponeDelivery(ctx, 1, 'given up', null));
     const { stdout } = await run('deliveries', 'list', '--state', 'failed');
@@ -236,7 +236,7 @@ describe('commands about what is stored', () => {
 });
 
 describe('gangway migrate', () => {
-  it('makes the tables, and then has nothing to do', async () => {
+  it('creates the tables, and then has nothing to do', async () => {
     const { configFile } = createBridgeWorkspace();
     const migrate = (...options: string[]) => runCommand('migrate', '--config', configFile, ...options);
     const first = await migrate('--json');
@@ -246,7 +246,7 @@ describe('gangway migrate', () => {
     expect(await migrate()).toMatchObject({ stdout: 'The database is up to date.\n' });
   });
 
-  it('says what it ran', async () => {
+  it('names the migrations that it ran', async () => {
     const { configFile } = createBridgeWorkspace();
     const { stdout } = await runCommand('migrate', '--config', configFile);
     expect(stdout).toMatch(/^(Ran \d{4}-[a-z-]+\.\n)+$/);

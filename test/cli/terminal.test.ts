@@ -30,11 +30,11 @@ async function workOn(shape: { isTTY?: true; columns?: number }, sayStep: (step:
 
 const sayStep = (step: number) => `${step} of 10 installs are read`;
 
-it('is a line a second where there is no terminal', async () => {
+it('progress is a line a second without a terminal', async () => {
   expect(await workOn({}, sayStep)).toEqual(['4 of 10 installs are read\n', '8 of 10 installs are read\n']);
 });
 
-it('is a bar on a terminal, which goes away when the work ends or fails', async () => {
+it('progress is a bar on a terminal until the work ends or fails', async () => {
   const written = await workOn({ isTTY: true, columns: 200 }, sayStep);
   expect(written).toHaveLength(12);
   expect(written[0]).toBe(`\r\u001b[K${'░'.repeat(20)} 0 of 10 installs are read`);
@@ -42,12 +42,12 @@ it('is a bar on a terminal, which goes away when the work ends or fails', async 
   expect(written.at(-1)).toBe('\r\u001b[K');
 });
 
-it('never goes on in a second line of a narrow terminal', async () => {
+it('progress fits on one line of a narrow terminal', async () => {
   const written = await workOn({ isTTY: true, columns: 30 }, sayStep);
   expect(Math.max(...written.map((text) => text.replace('\r\u001b[K', '').length))).toBe(29);
 });
 
-it('has no bar for what has no total', async () => {
+it('progress without a total has no bar', async () => {
   const [first] = await workOn({ isTTY: true, columns: 80 }, (step) => `${step} memberships are left`);
   expect(first).toBe('\r\u001b[K0 memberships are left');
 });
@@ -69,7 +69,7 @@ describe('on a terminal', () => {
     expect(toCheckText(check, pipe)).not.toContain('\u001b');
   });
 
-  it('the severity of a trouble has its colour', () => {
+  it('a trouble has the colour of its severity', () => {
     const trouble = toTrouble({ kind: 'tool_left_alone', tool: 'studio' });
     expect(sayTrouble(trouble)).toMatch(/^ {2}down {5}\S/);
     vi.stubEnv('FORCE_COLOR', '1');

@@ -51,7 +51,7 @@ describe('gangway token', () => {
     });
   });
 
-  it('rotate replaces the token under a running bridge', { timeout: 60_000 }, async () => {
+  it('rotate replaces the token of a running instance', { timeout: 60_000 }, async () => {
     const [first] = tokens();
     expect((await run('doctor')).stdout).toContain('The token has more scopes than Gangway needs: jobs:read');
     // Before a first reading of the account no feed is read.
@@ -77,7 +77,7 @@ describe('gangway token', () => {
     expect((await run('audit')).stdout).toContain('token rotate');
   });
 
-  it('rotate changes nothing where the token lacks what is to be kept', async () => {
+  it('rotate changes nothing if the token lacks a scope', async () => {
     const { status, stderr } = await run('token', 'rotate', 'own', '--keep', 'everything:write');
     expect([status, stderr]).toEqual([1, expect.stringContaining('The token lacks everything:write')]);
     expect(tokens()).toHaveLength(1);
@@ -88,7 +88,7 @@ describe('gangway token --remote', () => {
   beforeEach(() => void vi.stubEnv('GANGWAY_API_TOKEN', consoleTokens.otto.token));
   afterEach(() => void vi.unstubAllEnvs());
 
-  it('has the running instance replace the token, and revoke the old one', async () => {
+  it('replaces the token at the running instance, and revokes the old one', async () => {
     const { sandbox, consoleUrl } = await openEmployerJourney(sqlite);
     const remote = (...argv: string[]) => runCommand('token', ...argv, '--json', '--remote', consoleUrl);
     const rotated = JSON.parse((await remote('rotate', '--keep', 'payments:write')).stdout);

@@ -53,7 +53,7 @@ describe('gangway tools', { timeout: 30_000 }, () => {
     return path.join(workspace.folder, 'other.json');
   }
 
-  it('has nothing done in another, which doctor names, until that is accepted', async () => {
+  it('leaves another server alone, which doctor names, until it is accepted', async () => {
     const { rosterFile: location } = workspace;
     expect(await tools()).toEqual([{ tool: 'list', location, bound: { identity: null, location } }]);
     expect(await findTrouble()).toEqual([]);
@@ -79,7 +79,7 @@ describe('gangway tools', { timeout: 30_000 }, () => {
     expect((await run('tools')).stdout).toMatch(/^tool +address +its people are in\nlist /);
   });
 
-  it('knows which there are', async () => {
+  it('names the existing tools', async () => {
     const { status, stderr } = await run('tools', 'accept', 'lits');
     expect([status, stderr]).toEqual([1, expect.stringContaining('there are: list')]);
   });

@@ -24,7 +24,7 @@ async function openHeldWork() {
 }
 
 describe('gangway usage check', { timeout: 60_000 }, () => {
-  it('says for each day that differs what was seen, is due and was answered, and why', async () => {
+  it('shows for each differing day what was seen, due and answered, and why', async () => {
     const { run, print, yesterday, id, key, today, hired } = await openHeldWork();
     const { status, said } = await run('usage', 'check');
     expect(status).toBe(2);
@@ -73,7 +73,7 @@ describe('gangway usage check', { timeout: 60_000 }, () => {
     expect((await run('usage', 'check', '--contract', 'none')).status).toBe(1);
   });
 
-  it('says in dollars what is not paid, where the rate of the contract is known', async () => {
+  it('shows in dollars what is not paid, if the rate of the contract is known', async () => {
     const { run, print, workspace, key } = await openHeldWork();
     await workspace.withStorage(async ({ database: { kysely } }) => {
       const { install, contractId } = key;
@@ -89,7 +89,7 @@ describe('gangway usage check', { timeout: 60_000 }, () => {
     expect((await print('usage', 'check')).stdout).toMatch(/20\.00\n$/);
   });
 
-  it('says first of work that is not sent yet that it is to be sent, and then nothing', async () => {
+  it('lists work that is not sent yet, and nothing once it is sent', async () => {
     const { run, print, count, check, today } = await openHeldWork();
     count({ ...minute, seconds: 90 });
     await run('usage', 'report', '--to', '2020-01-01');
@@ -100,7 +100,7 @@ describe('gangway usage check', { timeout: 60_000 }, () => {
     expect([status, stdout]).toEqual([0, expect.stringMatching(/^The marketplace has what is due\.\n/)]);
   });
 
-  it('mends by a recount what was stored wrongly, says for how many trainers, and ends with 2', async () => {
+  it('corrects wrong rows by a recount, says for how many trainers, and ends with 2', async () => {
     const { run, print, workspace, check, today } = await openHeldWork();
     const from = ['--from', today];
     expect(await run('usage', 'recount')).toMatchObject({ status: 0, said: { trainers: 0, days: 0 } });
@@ -117,8 +117,8 @@ describe('gangway usage check', { timeout: 60_000 }, () => {
   });
 });
 
-describe('what an operator decides about work', { timeout: 60_000 }, () => {
-  it('is assigned, taken back and discarded, and listed with --decided', async () => {
+describe('a decision about work', { timeout: 60_000 }, () => {
+  it('assigns, takes back and discards, and is listed with --decided', async () => {
     const { run, print, check, id, yesterday, hired } = await openHeldWork();
     const held = async (...argv: string[]) =>
       (await run('usage', 'held', ...argv)).said.held.map((one: { id: string; state: string }) => [one.id, one.state]);
@@ -142,7 +142,7 @@ describe('what an operator decides about work', { timeout: 60_000 }, () => {
     expect(await run('usage', 'take-back', id)).toMatchObject({ status: 1 });
   });
 
-  it('is sent or dismissed, where it changed after its day was sent for the last time', async () => {
+  it('sends or dismisses work that changed after the last report of its day', async () => {
     const { run, print, count, check, close, today, hired, workspace } = await openHeldWork();
     const of = ['--from', today];
     await close();

@@ -20,7 +20,7 @@ async function readWhollyNext(workspace: Workspace): Promise<void> {
 }
 
 describe('gangway usage', { timeout: 60_000 }, () => {
-  it('reports what was done, says what it would, and shows what is known', async () => {
+  it('previews, reports and shows work', async () => {
     const { hired, run } = await openUsageWorkspace();
     expect(await run('usage', 'report')).toMatchObject({
       status: 0,
@@ -44,7 +44,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     });
   });
 
-  it('shows what was seen since, and why it is not at the marketplace', async () => {
+  it('shows work that is not at the marketplace yet, and why', async () => {
     const { count, hired, print, run, today } = await openUsageWorkspace();
     await run('usage', 'report');
     count({ seconds: 700, tasks: 2, labels: 9 });
@@ -79,7 +79,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     });
   });
 
-  it('says what is held, and does what an operator decides about it', async () => {
+  it("lists held work, and follows an operator's decision", async () => {
     const { count, hired, run, today, workspace } = await openUsageWorkspace();
     count({ seconds: 90_000 });
     expect(await run('usage', 'report')).toMatchObject({
@@ -105,7 +105,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     });
   });
 
-  it('shows a lowering that is held alike wherever it is asked for, and what became of it', async () => {
+  it('shows a held lowering the same way everywhere, and its outcome', async () => {
     const { count, hired, print, run, today, workspace } = await openUsageWorkspace();
     await run('usage', 'report');
     count({ seconds: 100, tasks: 1, labels: 2 });
@@ -145,7 +145,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     ]);
   });
 
-  it('says of a contract, its link and the whole what cannot be counted or read', async () => {
+  it('says for a contract, its link and in total what cannot be counted or read', async () => {
     const { count, hired, print, run, workspace } = await openUsageWorkspace();
     count({ seconds: 600 }, { of: 'gap', says: 'labels are not counted today' });
     await run('usage', 'report');
@@ -164,7 +164,7 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     expect(stdout).toMatch(/signs .+ last read 2\S+: /);
   });
 
-  it('says which tool could not be read, and reports what was seen before', async () => {
+  it('names the tool that cannot be read, and reports earlier work', async () => {
     const { print, run, workspace } = await openUsageWorkspace();
     writeFileSync(path.join(workspace.folder, 'work.json'), 'not even JSON');
     const { status, said } = await run('usage', 'report');

@@ -35,7 +35,7 @@ describe('gangway usage import', () => {
       `workDate;externalProjectId;workEmail;totalSeconds\r\n${day};street-signs;cmu1@opentrain.work;${seconds}\r\n`,
     );
 
-  it('shows what will happen with each line, asks, imports it, and undoes it', async () => {
+  it('previews each line, asks, imports and undoes', async () => {
     const asked = startAt(createStdin('y'), ...['usage', 'import', work(3600), '--config', workspace.configFile]);
     const { status, stderr, stdout } = await asked.ended;
     expect(status).toBe(0);
@@ -76,7 +76,7 @@ describe('gangway usage import', () => {
     expect(listed).toHaveLength(60);
   });
 
-  it('does nothing without a terminal to confirm it at, and leaves nothing behind', async () => {
+  it('imports nothing without a confirmation, and leaves nothing behind', async () => {
     const { status, stdout } = await run('import', work(60), '--json');
     expect(status).toBe(2);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -93,7 +93,7 @@ describe('gangway usage import', () => {
     });
   });
 
-  it('leaves nothing that counts where it is stopped at the question', async () => {
+  it('imports nothing if it is stopped at the question', async () => {
     const asked = startAt(silent(), ...['usage', 'import', work(60), '--config', workspace.configFile]);
     await until(
       'it asks',
@@ -108,7 +108,7 @@ describe('gangway usage import', () => {
     expect((await run('imports')).stdout).toBe('Nothing was imported.\n');
   });
 
-  it('names every line that is wrong, and no address', async () => {
+  it('names every wrong line, without addresses', async () => {
     const file = writeWork(
       `{"workDate":"${day}","contractId":"eve@opentrain.work","totalSeconds":60}\n{}\n`,
       'eve@opentrain.work.ndjson',
@@ -129,7 +129,7 @@ describe('gangway usage import', () => {
     expect(shown.stdout).not.toContain('eve@');
   });
 
-  it('is used wrongly without a file, with another kind of file, or for no such install', async () => {
+  it('is used wrongly without a file, with another kind of file, or with an unknown install', async () => {
     for (const argv of [[], ['a.xlsx']]) {
       expect(await run('import', ...argv)).toMatchObject({ status: 64 });
     }
@@ -141,7 +141,7 @@ describe('gangway usage import', () => {
     expect(await run('import', missing)).toMatchObject({ status: 1 });
   });
 
-  it('has templates', async () => {
+  it('prints templates', async () => {
     expect((await run('template')).stdout.split('\n')).toHaveLength(4);
     const lines = (await run('template', '--ndjson')).stdout.trimEnd().split('\n');
     expect(lines.map((line) => Object.keys(JSON.parse(line) as object)[0])).toEqual(['workDate', 'workDate']);

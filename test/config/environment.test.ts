@@ -86,7 +86,7 @@ describe('the variables alone', () => {
     },
   );
 
-  it('reach every key that they are documented for', () => {
+  it('set every key that they are documented for', () => {
     const env = {
       ...token,
       GANGWAY_INSTALL: 'acme',
@@ -150,7 +150,7 @@ describe('the variables alone', () => {
     expect(() => loadConfig({ env, cwd })).toThrow(`${name}: the file ${cwd}/absent does not exist`);
   });
 
-  it('come with what is in their files, without a byte order mark and the trailing newline', () => {
+  it('are read from their files, without a byte order mark and a newline at the end', () => {
     const cwd = createWorkspace({ token: '\ufeffot_ptk_9\n' });
     const { config } = loadConfig({ env: { GANGWAY_TOKEN_FILE: 'token' }, cwd });
     expect(config.installs.get('default')?.token).toBe('ot_ptk_9');
@@ -175,7 +175,7 @@ describe('the variables alone', () => {
     named: 'TOOL_TOKEN=named\n',
   };
 
-  it('come from a .env beside the configuration file, under those that are set', () => {
+  it('are read from a .env beside the configuration file, unless they are set', () => {
     const cwd = createWorkspace(beside);
     expect(readEnvironment({}, { OTHER: '2' }, cwd)).toEqual({ TOOL_TOKEN: 'from-dot-env', OTHER: '2' });
     const config = path.join(cwd, 'gangway.config.json');
@@ -184,7 +184,7 @@ describe('the variables alone', () => {
     expect(readEnvironment({ envFile: 'named' }, {}, cwd)).toEqual({ TOOL_TOKEN: 'named' });
   });
 
-  it('come from no .env without a configuration file, nor from an empty one', () => {
+  it('are not read from a .env without a configuration file, nor from an empty one', () => {
     expect(readEnvironment({}, {}, createWorkspace({ '.env': 'A=1' }))).toEqual({});
     expect(readEnvironment({}, {}, createWorkspace({ ...beside, '.env': '' }))).toEqual({});
   });
@@ -205,7 +205,7 @@ describe('the variables alone', () => {
       expect(read).toThrow(new RegExp(`^${cwd}/\\.env, line ${line}: must be NAME=value, with both quotes or none$`));
   });
 
-  it('are refused in a file that PowerShell wrote as UTF-16, in which no name would be found', () => {
+  it('are refused in a UTF-16 file from PowerShell', () => {
     const cwd = createWorkspace();
     const lines = Buffer.from('GANGWAY_PROJECTS=signs\r\n', 'utf16le');
     for (const mark of [[0xff, 0xfe], []]) {
@@ -228,7 +228,7 @@ describe('the variables alone', () => {
     expect(() => loadConfig({ env: { ...token, ...env }, cwd: createWorkspace() })).toThrow(expected);
   });
 
-  it('are not confused with those of a Kubernetes Service beside them', () => {
+  it('are not confused with those of a Kubernetes Service', () => {
     const env = {
       ...token,
       GANGWAY_SERVICE_HOST: '10.0.0.1',
@@ -243,7 +243,7 @@ describe('the variables alone', () => {
     expect(loadConfig({ env, cwd: createWorkspace() }).config.receiver.port).toBe(8787);
   });
 
-  it('have each a name of their own', () => {
+  it('have different names', () => {
     const names = [...variables.map(({ name }) => name), ...Object.keys(otherVariables)];
     expect(new Set(names).size).toBe(names.length);
   });

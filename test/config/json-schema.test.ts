@@ -24,11 +24,11 @@ const example: unknown = JSON.parse(readFileSync('config.example.json', 'utf8'))
 const keys = keysOf(configJsonSchema());
 
 describe('the schema', () => {
-  it.each(keys)('says what $path means', ({ path, schema }) => {
+  it.each(keys)('describes $path', ({ path, schema }) => {
     if (!path.includes('*', path.lastIndexOf('.'))) expect(schema.description).toMatch(/^.{10,}\.$/);
   });
 
-  it('knows a default for everything that has one in the loaded configuration', () => {
+  it('has a default for every key with a default in the loaded configuration', () => {
     const required = keys.flatMap(({ path, schema }) => schema.required?.map((key) => `${path}.${key}`) ?? []);
     expect(required).toEqual([
       'console.tokens.*.token',
@@ -44,7 +44,7 @@ describe('the schema', () => {
     ]);
   });
 
-  it('allows a reference exactly where a secret can stand', () => {
+  it('allows a reference for every secret and for nothing else', () => {
     const secrets = keys.filter(({ schema }) => JSON.stringify(schema.anyOf ?? []).includes('"env"'));
     expect(secrets.map(({ path }) => path)).toEqual([
       'console.token',
@@ -84,7 +84,7 @@ describe('config.example.json', () => {
     expect(missing.filter((path) => !alternatives.includes(path))).toEqual([]);
   });
 
-  it('writes out the defaults, where a key has one that is not empty', () => {
+  it('shows the default of every key whose default is not empty', () => {
     for (const { path, schema } of keys.filter(isLeafWithDefault)) {
       if (!alternatives.includes(path)) expect([path, valueAt(example, path)]).toEqual([path, schema.default]);
     }

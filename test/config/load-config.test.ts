@@ -100,7 +100,7 @@ describe('loadConfig with a file', () => {
     expect(secretKey).toBeUndefined();
   });
 
-  it('leaves the settings of an adapter to the adapter, references resolved at any depth', () => {
+  it('leaves the settings of an adapter to the adapter, with references resolved at any depth', () => {
     const tool = {
       ...studio,
       headers: { 'x-key': token, list: [{ file: 'key.txt' }] },
@@ -118,7 +118,7 @@ describe('loadConfig with a file', () => {
     });
   });
 
-  it('does without the secrets of parts that are not used', () => {
+  it('does not need the secrets of parts that are not used', () => {
     const [file, unset] = [{ file: 'not-there' }, { env: 'NOT_SET' }];
     const tool = { adapter: 'http', token: unset, login: { password: file } };
     const cwd = createWorkspace({ 'gangway.config.json': { ...small, tools: { studio: tool } } });
@@ -132,7 +132,7 @@ describe('loadConfig with a file', () => {
     expect(loadConfig({ cwd, env: {}, uses: [] }).config.installs.size).toBe(1);
   });
 
-  it('takes relative paths from the folder of the file, wherever it is started', () => {
+  it('resolves relative paths from the folder of the file, not from the working directory', () => {
     const cwd = createWorkspace({
       'etc/g.json': {
         database: { url: 'sqlite:db/x.db' },
@@ -167,7 +167,7 @@ describe('loadConfig with a file', () => {
     expect(load(text).config).not.toHaveProperty('$schema');
   });
 
-  it('lets a variable override what belongs to the server, and says so of the rest', () => {
+  it('lets variables override the settings of the server, and warns about the others', () => {
     const file = {
       ...small,
       receiver: { port: 1, publicUrl: 'https://a.example.com/' },
@@ -200,7 +200,7 @@ describe('loadConfig with a file', () => {
 });
 
 describe('loadConfig refuses', () => {
-  it('everything that is wrong at once, each with its path', () => {
+  it('reports all faults at once, each with its path', () => {
     const file = {
       receiver: { prot: 1, host: 5 },
       marketplace: { managedDomains: ['@opentrain.work'], baseUrl: 'ftp://x' },
@@ -326,14 +326,14 @@ describe('loadConfig refuses', () => {
     expect(messageOf(() => load(text))).toContain(`gangway.config.json: ${expected}`);
   });
 
-  it('a file that is not there, and says how to get one', () => {
+  it('a missing file, and says how to create one', () => {
     const query = { path: '/nowhere/g.json', env: {} };
     expect(messageOf(() => loadConfig(query))).toMatch(/no such file; "gangway init" writes one/);
   });
 });
 
 describe('secrets', () => {
-  it('are warned about where they are written out, by path and never by value', () => {
+  it('that are written out lead to a warning with their path and without their value', () => {
     const { warnings } = load(
       {
         console: { token: 'hunter1' },

@@ -14,11 +14,11 @@ function faultsOf(mail: object, files: Record<string, string> = {}): string[] {
 }
 
 describe('the section mail', () => {
-  it('is not there unless it is written', () => {
+  it('is undefined by default', () => {
     expect(loadWritten({}, {}).config.mail).toBeUndefined();
   });
 
-  it('comes out as a server and a style', () => {
+  it('becomes a server and a style', () => {
     const { config, warnings } = load(usual);
     expect(config.mail).toEqual({
       smtp: { host: 'smtp.example.com', port: 465, isEncrypted: true, login: { user: 'studio', password: 'secret' } },
@@ -58,7 +58,7 @@ describe('the section mail', () => {
     expect([others, fault?.includes(smtp)]).toEqual([[], false]);
   });
 
-  it('warns about a password that is written out, and about a server in the clear', () => {
+  it('warns about a password that is written out, and about a server without TLS', () => {
     expect(load({ ...usual, smtp: url }).warnings).toEqual([
       expect.stringMatching(/^mail\.smtp: the secret is written out/),
     ]);
@@ -87,7 +87,7 @@ describe('the section mail', () => {
     ]);
   });
 
-  it('takes the text from the file that is the template', () => {
+  it('reads the text from the file of the template', () => {
     const template = './texts/invitation.txt';
     const text = 'Hi {name},\n{link}\n';
     const { config } = load({ ...usual, template }, { 'texts/invitation.txt': text });

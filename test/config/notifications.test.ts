@@ -17,7 +17,7 @@ function faultsOf(channel: unknown, more: object = {}): string[] {
 }
 
 describe('the section notifications', () => {
-  it('comes out as channels by name, with what they refer to', () => {
+  it('becomes channels by name, with their secrets', () => {
     const channels = {
       billing,
       chat: { type: 'slack', url: { env: 'CHAT_URL' } },
@@ -36,7 +36,7 @@ describe('the section notifications', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('warns of secrets that are written out, and of what goes over plain http', () => {
+  it('warns about secrets that are written out, and about plain http', () => {
     const { warnings } = load({
       channels: {
         billing: { ...billing, url: 'http://billing.example.com', secret },
@@ -81,7 +81,7 @@ describe('the section notifications', () => {
     ],
     [{ type: 'slack', url: { env: 'NONE' } }, ['ops.url: the variable NONE is not set']],
     [{ type: { env: 'CHAT_URL' } }, [noType]],
-  ])('says of %j what is wrong with it', (channel, faults) => {
+  ])('says what is wrong with %j', (channel, faults) => {
     expect(faultsOf(channel)).toEqual(faults);
   });
 
@@ -90,17 +90,17 @@ describe('the section notifications', () => {
     [['ops'], ['ops.to[0]: write an address: "ops@example.com"']],
     [['Ops <ops@example.com>'], ['ops.to[0]: write an address: "ops@example.com"']],
     [['a@example.com, b@example.com'], ['ops.to[0]: write an address: "ops@example.com"']],
-  ])('wants addresses to mail to: %j', (to, faults) => {
+  ])('requires addresses for mail: %j', (to, faults) => {
     expect(faultsOf({ type: 'mail', to }, { mail })).toEqual(faults);
   });
 
-  it('wants a mail server for a channel that mails', () => {
+  it('requires a mail server for a mail channel', () => {
     expect(faultsOf({ type: 'mail', to: ['ops@example.com'] })).toEqual([
       'ops: needs the section "mail": the server that sends mail, and the sender',
     ]);
   });
 
-  it('never quotes a secret in what it says', () => {
+  it('never quotes a secret', () => {
     const said = faultsOf({ ...billing, secret: 'whsec_much-too-secret', url: 'x:very-secret' });
     expect(said).toHaveLength(2);
     expect(said.join()).not.toMatch(/much-too|very-secret/);

@@ -13,7 +13,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('refuses every text that JSON.parse refuses, and only those', () => {
+  it('refuses the same texts as JSON.parse', () => {
     const fragments = ['{', '}', '[', ']', ':', ',', '"', '"a"', '\\', 'u00', '1', '-0', '.5', 'e+'];
     const fragment = fc.constantFrom(...fragments, 'null', 'tru', ' ', '\n', '\u0001', '\u007f', '😀');
     fc.assert(
@@ -40,7 +40,7 @@ describe('parseJson', () => {
     ['['.repeat(100_000), 1, 102, 'this is nested too deep'],
     ['{"a":'.repeat(100_000), 1, 506, 'this is nested too deep'],
     ['\uFEFF{', 1, 2, 'expected a key in double quotes'],
-  ])('says of %.50s where it goes wrong', (text, line, column, problem) => {
+  ])('says where %.50s is wrong', (text, line, column, problem) => {
     expect(() => parseJson(text)).toThrow(`line ${line}, column ${column}: ${problem}`);
   });
 });

@@ -41,7 +41,7 @@ const write = (database: Database, value: string) =>
   inTransaction(database, (tx) => writeSetting(tx, 'usage_tick', value));
 
 describeEachDialect('watching a database', ({ name, createMigrated }) => {
-  it('tells what this process has written', async () => {
+  it('notices what this process has written', async () => {
     const database = openForTest(await createMigrated());
     const watched = watch(database);
     await watched.untilQuiet();
@@ -50,7 +50,7 @@ describeEachDialect('watching a database', ({ name, createMigrated }) => {
     await until('it is announced', watched.count, (calls) => calls > before);
   });
 
-  it('tells what another has written, a command that ends at once too', async () => {
+  it('notices what another process has written, even one that ends at once', async () => {
     const url = await createMigrated();
     const watched = watch(openForTest(url));
     await watched.untilQuiet();
@@ -61,7 +61,7 @@ describeEachDialect('watching a database', ({ name, createMigrated }) => {
     await until('it is announced', watched.count, (calls) => calls > before);
   });
 
-  it('says nothing while all connections only read', async () => {
+  it('notices nothing while all connections only read', async () => {
     const url = await createMigrated();
     const [database, other] = [openForTest(url), openForTest(url)];
     await write(database, '1');
@@ -74,7 +74,7 @@ describeEachDialect('watching a database', ({ name, createMigrated }) => {
   });
 });
 
-it('tells again after its connection was lost', async () => {
+it('notices changes again after its connection was lost', async () => {
   const url = await postgres.createMigrated();
   const other = openForTest(url);
   const channel = createChangeChannel(url, () => Promise.resolve(), { waitMs: 100 });
@@ -89,7 +89,7 @@ it('tells again after its connection was lost', async () => {
   await until('it is announced', watched.count, (calls) => calls > before);
 }, 60_000);
 
-it('tells again after its connection became half open', async () => {
+it('notices changes again after its connection became half open', async () => {
   const url = await postgres.createMigrated();
   const proxy = await openSwallowingProxy(url);
   const other = openForTest(url);

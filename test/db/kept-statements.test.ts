@@ -20,7 +20,7 @@ describe('prepared statements', () => {
     expect(prepared).toEqual([text('a'), text('b')]);
   });
 
-  it('are kept up to so much text, those that were used last', () => {
+  it('are kept up to a total length, the most recently used', () => {
     const { prepared, prepare } = open(30);
     for (const name of ['a', 'b', 'c', 'a', 'd']) prepare(name);
     prepared.length = 0;
@@ -30,7 +30,7 @@ describe('prepared statements', () => {
     expect(prepared).toEqual([text('b')]);
   });
 
-  it('are not kept where one alone is more than that', () => {
+  it('are not kept if one alone is longer', () => {
     const { prepared, prepare } = open(9);
     prepare('a');
     prepare('a');

@@ -15,21 +15,21 @@ describeEachDialect('a named lock', (dialect) => {
     there = openForTest(url);
   });
 
-  it('is held by one, who may hold it on', async () => {
+  it('has one holder, who may renew it', async () => {
     expect(await holdLock(here, 'tool', 'a', at(0), at(30))).toBe(true);
     expect(await holdLock(there, 'tool', 'b', at(1), at(31))).toBe(false);
     expect(await holdLock(here, 'tool', 'a', at(20), at(50))).toBe(true);
     expect(await holdLock(there, 'tool', 'b', at(31), at(61))).toBe(false);
   });
 
-  it('is taken over once its lease has run out, and not a millisecond before', async () => {
+  it('can be taken when its lease has run out, and not a millisecond before', async () => {
     await holdLock(here, 'tool', 'a', at(0), at(30));
     expect(await holdLock(there, 'tool', 'b', '2026-03-15T12:00:29.999Z', at(60))).toBe(false);
     expect(await holdLock(there, 'tool', 'b', at(30), at(60))).toBe(true);
     expect(await holdLock(here, 'tool', 'a', at(31), at(61))).toBe(false);
   });
 
-  it('is let go of only by who holds it', async () => {
+  it('can be released only by its holder', async () => {
     await holdLock(here, 'tool', 'a', at(0), at(30));
     await releaseLock(there, 'tool', 'b');
     expect(await holdLock(there, 'tool', 'b', at(1), at(31))).toBe(false);
@@ -37,13 +37,13 @@ describeEachDialect('a named lock', (dialect) => {
     expect(await holdLock(there, 'tool', 'b', at(1), at(31))).toBe(true);
   });
 
-  it('is another one under another name', async () => {
+  it('is independent of other names', async () => {
     await holdLock(here, 'tool', 'a', at(0), at(30));
     expect(await holdLock(there, 'Tool', 'b', at(1), at(31))).toBe(true);
     expect(await holdLock(there, '__proto__', 'b', at(1), at(31))).toBe(true);
   });
 
-  it('goes to one of many who ask at once', async () => {
+  it('goes to one of many that ask at once', async () => {
     const asked = Array.from({ length: 20 }, (_, index) =>
       holdLock(index % 2 === 0 ? here : there, 'tool', `t${index}`, at(0), at(30)),
     );

@@ -13,7 +13,7 @@ const names = globSync('migrations/*.ts')
   .map((file) => path.basename(file, '.ts'))
   .toSorted();
 
-it('is done by the next start where its connection to PostgreSQL is terminated', async () => {
+it('is done by the next start if its connection to PostgreSQL is terminated', async () => {
   const url = await postgres.createEmpty();
   const [database, other] = [openForTest(url), openForTest(url)];
   const begun = migrate(database).catch((error: unknown) => error);
@@ -26,13 +26,13 @@ it('is done by the next start where its connection to PostgreSQL is terminated',
 });
 
 describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
-  it('runs every migration of the folder in order, and none a second time', async () => {
+  it('runs every migration once, in order', async () => {
     const database = openForTest(await createEmpty());
     expect(await migrate(database)).toEqual(names);
     expect(await migrate(database)).toEqual([]);
   });
 
-  it('looks at no tables where there is nothing to do, as every command begins by it', async () => {
+  it('reads no table definitions if there is nothing to do', async () => {
     const database = openForTest(await createMigrated());
     const look = vi.spyOn(Kysely.prototype, 'introspection', 'get');
     onTestFinished(() => look.mockRestore());
@@ -50,7 +50,7 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
     }
   });
 
-  it('leaves what is stored as it is', async () => {
+  it('keeps the stored rows', async () => {
     const database = openForTest(await createMigrated());
     await inTransaction(database, (tx) => writeSetting(tx, 'key_fingerprint', 'abc'));
     await migrate(database);
@@ -58,7 +58,7 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
     expect(kept).toBe('abc');
   });
 
-  it('refuses a database that a newer version has made its own, and says what to do', async () => {
+  it('refuses a database that a newer version has changed, and says what to do', async () => {
     const database = openForTest(await createMigrated());
     await inTransaction(database, (tx) => writeSetting(tx, 'compatibility', '999'));
     await expect(migrate(database)).rejects.toMatchObject({
@@ -78,7 +78,7 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
   });
 });
 
-it('lists the migrations that lie in the folder', () => {
+it('lists the migrations of the folder', () => {
   const source = readFileSync('src/db/migrate.ts', 'utf8');
   for (const name of names) expect(source).toContain(`'${name}':`);
 });

@@ -15,7 +15,7 @@ async function fill({ kysely }: Database, names: readonly string[]): Promise<voi
 }
 
 describeEachDatabase('a list in a condition', (openFresh) => {
-  it('may be empty: nothing is in it, and everything is not', async () => {
+  it('may be empty', async () => {
     const { kysely } = await openFresh();
     await kysely.insertInto('setting').values({ name: 'installs_revision', value: 'mine' }).execute();
     const settings = kysely.selectFrom('setting').where('value', '=', 'mine');
@@ -32,7 +32,7 @@ describeEachDatabase('a list in a condition', (openFresh) => {
     expect(await countRows(links.where('linkId', 'not in', listed))).toBe(all.length - count);
   });
 
-  it('may be longer than the parameters that a statement may have', async () => {
+  it('may be longer than the parameters of a statement', async () => {
     const database = await openFresh();
     await fill(database, ['n1', 'n69999', 'other']);
     const names = Array.from({ length: 70_000 }, (_, index) => `n${index}`);
@@ -90,7 +90,7 @@ async function storeSome(database: Database): Promise<{ id: number; receivedAt: 
 }
 
 describeEachDatabase('an id by a time', (openFresh) => {
-  it('has every row since then at it or behind it, and every row up to then before it', async () => {
+  it('has every later row at it or after it, and every earlier row before it', async () => {
     const database = await openFresh();
     const { kysely } = database;
     const rows = await storeSome(database);
@@ -108,12 +108,12 @@ describeEachDatabase('an id by a time', (openFresh) => {
     }
   });
 
-  it('has none before it where nothing is stored', async () => {
+  it('has no row before it in an empty table', async () => {
     const { kysely } = await openFresh();
     expect(await firstIdSince(kysely, 'delivery', 'receivedAt', at(0))).toBe(1);
   });
 
-  it('is found by one question, as each is a way to the server and back', async () => {
+  it('is found by one query, because each is a round trip', async () => {
     const database = await openFresh();
     await storeSome(database);
     let questions = 0;
@@ -128,7 +128,7 @@ describeEachDatabase('an id by a time', (openFresh) => {
     expect(questions).toBe(1);
   });
 
-  it('is looked for by ids, and never by reading the rows between them', async () => {
+  it('is found by ids, without reading the rows between them', async () => {
     const { dialect, kysely } = await openFresh();
     const asked = bisection('delivery', 'receivedAt', at(0));
     const plan = await kysely.transaction().execute(async (tx) => {

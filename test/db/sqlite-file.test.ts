@@ -39,7 +39,7 @@ describe('a SQLite file', () => {
     expect(statSync(file).size).toBe(after.all * 4096);
   });
 
-  it('that was made without the setting for it is not asked again and again', async () => {
+  it('that was made without auto_vacuum is not asked again and again', async () => {
     const url = await sqlite.createEmpty();
     const plain = new SqliteDatabase(sqliteFileOf(url) ?? '');
     plain.exec('create table made_elsewhere (id integer)');
@@ -51,7 +51,7 @@ describe('a SQLite file', () => {
     expect(await shrinkFile(database, 10)).toBe(false);
   });
 
-  it('keeps what is free for the next deliveries', async () => {
+  it('keeps free pages for the next deliveries', async () => {
     const database = openForTest(await sqlite.createMigrated());
     await fillAndEmpty(database);
     const before = await countPages(database);
@@ -60,7 +60,7 @@ describe('a SQLite file', () => {
   });
 });
 
-it('is the only thing to shrink: PostgreSQL is left alone', async () => {
+it('shrinks nothing on PostgreSQL', async () => {
   const database = openForTest(await postgres.createMigrated());
   expect(await shrinkFile(database, 0)).toBe(false);
 });
@@ -83,7 +83,7 @@ async function countPages({ kysely }: Database): Promise<{ all: number; free: nu
 const bytes = 2_000_000;
 
 describeEachDatabase('the size of the database', (openFresh) => {
-  it('grows with what is stored', async () => {
+  it('grows with the stored rows', async () => {
     const database = await openFresh();
     const before = await readDatabaseSize(database);
     expect(before).toBeGreaterThan(100_000);
@@ -106,7 +106,7 @@ describeEachDatabase('the size of the database', (openFresh) => {
   });
 });
 
-it('a backup taken beside a running bridge has what was still in the log', async () => {
+it('a backup beside a running bridge includes the log', async () => {
   const url = await sqlite.createMigrated();
   const storage = await openStorage(url);
   await appendDeliveries(storage, [newDelivery('{"id": "1"}')]);
@@ -125,7 +125,7 @@ it('a backup taken beside a running bridge has what was still in the log', async
 });
 
 describeEachDialect('a backup', ({ name, createMigrated }) => {
-  it('replaces no file, and says what to run on PostgreSQL', async () => {
+  it('replaces no file, and names the command for PostgreSQL', async () => {
     const file = path.join(createFolder(), 'backup.db');
     writeFileSync(file, 'kept');
     const refused = name === 'postgres' ? /pg_dump --format=custom/ : /backup\.db: the file exists: name a new one/;

@@ -25,7 +25,7 @@ async function openWith(sync: SyncFile): Promise<Database> {
   return database;
 }
 
-it('a durable commit is answered when it is on the disk, and holds up no other writer until then', async () => {
+it('a durable commit resolves when it is on the disk, and does not block other writers until then', async () => {
   const disk = Promise.withResolvers<void>();
   let isAnswered = false;
   const database = await openWith(() => disk.promise);
@@ -46,7 +46,7 @@ it('only durable commits wait for the disk', async () => {
   expect(await read(database)).toBe('one');
 });
 
-it('a commit that did not get to the disk is refused, and before a repeat is answered it is in the file itself', async () => {
+it('a commit that did not reach the disk fails, and a repeat resolves only when it is in the file', async () => {
   let isAway = true;
   const database = await openWith(async () => {
     if (isAway) throw new Error('away');
@@ -60,7 +60,7 @@ it('a commit that did not get to the disk is refused, and before a repeat is ans
   expect(await read(openForTest(`sqlite:${copy}`))).toBe('one');
 });
 
-it('a commit is refused too where one before it did not get to the disk', async () => {
+it('a commit fails if an earlier one did not reach the disk', async () => {
   const disks = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const left = [...disks];
   const database = await openWith(() => left.shift()?.promise ?? Promise.resolve());
@@ -75,7 +75,7 @@ it('a commit is refused too where one before it did not get to the disk', async 
   expect((await answered).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });
 
-it('nothing is answered while the log cannot be moved either', async () => {
+it('no durable commit resolves while the log cannot be moved either', async () => {
   const database = await openWith(() => Promise.reject(new Error('away')));
   await expect(write(database, 'one', true)).rejects.toMatchObject({ code: 'unavailable' });
   await sql`pragma busy_timeout = 0`.execute(database.kysely);
@@ -98,7 +98,7 @@ async function openLogged() {
   return { database, file, logBytes: () => statSync(`${file}-wal`).size };
 }
 
-it('gives the log back to a disk that is nearly full, and leaves it where there is room', async () => {
+it('frees the log on a nearly full disk, and keeps its file elsewhere', async () => {
   const { database, file, logBytes } = await openLogged();
   expect(logBytes()).toBeGreaterThan(4 * mib);
   shortenLog(database, file, 100 * mib);

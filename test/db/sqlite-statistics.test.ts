@@ -25,7 +25,7 @@ const exceptions = new Map([
   [/^select "id" as "membership"/, 'the test itself waits'],
 ]);
 
-it('the statistics of the planner are of indexes that there are', async () => {
+it('the statistics of the planner are of existing indexes', async () => {
   const database = openDatabase(await sqlite.createMigrated());
   const { rows } = await sql<{ name: string }>`
     select tbl_name || ' ' || name as name from sqlite_schema where type = 'index'`.execute(database.kysely);
@@ -35,7 +35,7 @@ it('the statistics of the planner are of indexes that there are', async () => {
   expect(names.filter((name) => !rows.some((row) => row.name === name))).toEqual([]);
 });
 
-it('no statement of a hire, of work or of an end reads all of a table that grows', async () => {
+it('no statement of a hire, of work or of an end scans a table that grows', async () => {
   const prepared = vi.spyOn(SqliteDatabase.prototype, 'prepare');
   onTestFinished(() => prepared.mockRestore());
   let now = () => new Date();

@@ -10,7 +10,7 @@ const read = (database: Database) => inTransaction(database, (tx) => readSetting
 const write = (tx: Transaction, value: string) => writeSetting(tx, 'key_fingerprint', value);
 
 describeEachDatabase('a transaction', (openFresh) => {
-  it('keeps all of its work, and gives what the work gave', async () => {
+  it('keeps all of its work, and returns its result', async () => {
     const database = await openFresh();
     expect(
       await inTransaction(database, async (tx) => {
@@ -21,7 +21,7 @@ describeEachDatabase('a transaction', (openFresh) => {
     expect(await read(database)).toBe('one');
   });
 
-  it('keeps none of its work when that fails, at whichever point', async () => {
+  it('keeps none of its work if it fails at any point', async () => {
     const database = await openFresh();
     const failing = inTransaction(database, async (tx) => {
       await write(tx, 'one');
@@ -36,7 +36,7 @@ describeEachDatabase('a transaction', (openFresh) => {
     expect(await read(database)).toBeUndefined();
   });
 
-  it('is done once when it fails for a reason that will not pass', async () => {
+  it('is not repeated after a permanent failure', async () => {
     const database = await openFresh();
     let attempts = 0;
     const failing = inTransaction(database, async () => {
@@ -61,7 +61,7 @@ describeEachDatabase('a transaction', (openFresh) => {
     },
   );
 
-  it('shows nothing of its work to others before it ends', async () => {
+  it('shows none of its work to others before it ends', async () => {
     const database = await openFresh();
     const other = openForTest(database.url);
     const seen = await inTransaction(database, async (tx) => {
@@ -72,7 +72,7 @@ describeEachDatabase('a transaction', (openFresh) => {
     expect(await readSetting(other.kysely, 'key_fingerprint')).toBe('one');
   });
 
-  it('loses no count when 20 of two instances add at once', async () => {
+  it('loses no update of 20 that two instances make at once', async () => {
     const database = await openFresh();
     const instances = [database, openForTest(database.url)];
     await inTransaction(database, (tx) => write(tx, '0'));
@@ -89,7 +89,7 @@ describeEachDatabase('a transaction', (openFresh) => {
     expect(await read(database)).toBe('20');
   });
 
-  it('is given up when it is stopped', async () => {
+  it('ends when it is aborted', async () => {
     const database = await openFresh();
     const signal = AbortSignal.abort(new Error('stopping'));
     const stopped = inTransaction(database, (tx) => write(tx, 'one'), { signal });
@@ -107,7 +107,7 @@ describeEachDatabase('a transaction', (openFresh) => {
 });
 
 describe('a transaction on SQLite while another connection writes', () => {
-  it('waits for its turn without holding the thread', async () => {
+  it('waits for its turn without blocking the thread', async () => {
     const { database, other } = await openTwo();
     const { release } = await holdWriteLock(other);
     let isDone = false;
@@ -134,7 +134,7 @@ describe('a transaction on SQLite while another connection writes', () => {
     expect(await read(database)).toBe('theirs');
   });
 
-  it('gives up at once when it is stopped', async () => {
+  it('gives up at once when it is aborted', async () => {
     const { database, other } = await openTwo();
     const { release } = await holdWriteLock(other);
     const stopping = new AbortController();
@@ -205,7 +205,7 @@ describe('a transaction on PostgreSQL whose connection is terminated', () => {
 });
 
 describe('a database that cannot be reached', () => {
-  it('is unavailable: PostgreSQL on a port where no server listens', async () => {
+  it('is unavailable: PostgreSQL on a port without a server', async () => {
     const database = openForTest('postgres://gangway:secret-password@127.0.0.1:1/gangway');
     const error = await read(database).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
@@ -215,7 +215,7 @@ describe('a database that cannot be reached', () => {
     expect(String(error)).not.toContain('secret-password');
   });
 
-  it('is refused at once: a url of another kind', () => {
+  it('is refused: a URL of another kind', () => {
     expect(() => openDatabase('mysql://db')).toThrow(
       expect.objectContaining({ code: 'invalid', message: expect.stringContaining('sqlite:') }),
     );

@@ -20,7 +20,7 @@ async function openBoth(): Promise<Record<'first' | 'other', Database>> {
   return { first, other };
 }
 
-it('who writes without a break lets the thread that stores deliveries in at once', async () => {
+it('a thread that writes without a break lets the thread that stores deliveries go first', async () => {
   const { first, other } = await openBoth();
   let isOver = false;
   let written = 0;
@@ -42,7 +42,7 @@ it('who writes without a break lets the thread that stores deliveries in at once
   expect(Math.max(...waited)).toBeLessThan(10);
 });
 
-it('a thread that ended while it waited is not waited for', async () => {
+it('nobody waits for a thread that ended while it waited', async () => {
   const { first, other } = await openBoth();
   Atomics.store(first.writeTurns as WriteTurns, 0, 1);
   await write(other, 'other');

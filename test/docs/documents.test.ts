@@ -19,12 +19,12 @@ import { renewPage, writtenByHand } from './renew-page.ts';
 
 const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
 
-it('the README is read in two minutes', () => {
+it('the README takes two minutes to read', () => {
   expect(readFileSync('README.md').length).toBeLessThanOrEqual(8000);
   expect(proseOf('README.md').split(/\s+/).length).toBeLessThanOrEqual(700);
 });
 
-it('the documents leave room for nothing that is said twice', () => {
+it('the documents are short enough', () => {
   const byHand = [...documents, 'CHANGELOG.md'].map((file) => writtenByHand(readFileSync(file, 'utf8'))).join('');
   expect(Buffer.byteLength(byHand)).toBeLessThanOrEqual(90_000);
 });
@@ -46,7 +46,7 @@ describe.each(documents)('%s', (file) => {
     expect((await loadAdapters({ tools })).size).toBe(tools.size);
   });
 
-  it('has no other JSON than what can be parsed', () => {
+  it('has only valid JSON', () => {
     for (const { text } of blocksOf(file).filter(({ language }) => language === 'json data')) {
       expect(() => JSON.parse(text), text).not.toThrow();
     }

@@ -9,7 +9,7 @@ const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { files: s
 /** What `npm pack` takes, without what is built. It takes the first two by itself. */
 const packed = new Set(['README.md', 'LICENSE', ...files.flatMap((entry) => globSync([entry, `${entry}/**`]))]);
 
-it('the package lacked pages that its own pages, the program and the alert rules point to', () => {
+it('the package has the pages that its pages, the program and the alert rules point to', () => {
   const pages = [...packed].filter((file) => file.endsWith('.md'));
   const linked = pages.flatMap((page) =>
     [...proseOf(page).matchAll(/\]\(([^)\s#]+)[^)\s]*\)/g)]

@@ -20,7 +20,7 @@ const minute = fc.integer({ min: 0, max: 240 }).map((halves) => halves / 2);
 const absences = fc.array(minute, { maxLength: 12 }).map((minutes) => miss(...minutes));
 
 describe('merging absences', () => {
-  it('gives the same whichever comes first', () => {
+  it('is commutative', () => {
     fc.assert(
       fc.property(absences, absences, (a, b) => {
         expect(mergeAbsences(a, b)).toBe(mergeAbsences(b, a));
@@ -29,7 +29,7 @@ describe('merging absences', () => {
     );
   });
 
-  it('gives the same however three are grouped', () => {
+  it('is associative', () => {
     fc.assert(
       fc.property(absences, absences, absences, (a, b, c) => {
         const left = mergeAbsences(mergeAbsences(a, b), c);
@@ -39,7 +39,7 @@ describe('merging absences', () => {
     );
   });
 
-  it('gives the same when one is merged again', () => {
+  it('is idempotent', () => {
     fc.assert(
       fc.property(absences, absences, (a, b) => {
         expect(mergeAbsences(a, a)).toBe(a);
@@ -51,7 +51,7 @@ describe('merging absences', () => {
     );
   });
 
-  it('gives the same in every order of single reads, with any of them again', () => {
+  it('gives the same in every order of single readings, with repeats', () => {
     const reads = fc.array(minute, { minLength: 1, maxLength: 12 }).chain((minutes) =>
       fc.record({
         minutes: fc.constant(minutes),
@@ -68,12 +68,12 @@ describe('merging absences', () => {
     );
   });
 
-  it('never grows beyond three, however often is read', () => {
+  it('never keeps more than three', () => {
     const all = Array.from({ length: 1000 }, (_, index) => index / 4);
     expect(miss(...all)?.split(' ')).toHaveLength(3);
   });
 
-  it('of nothing is nothing', () => {
+  it('of nothing is null', () => {
     expect(mergeAbsences(null, null)).toBeNull();
     expect(mergeAbsences(null, at(1))).toBe(at(1));
   });
@@ -102,7 +102,7 @@ describe('what was missed is gone', () => {
     expect(goneSince(miss(...missed), lastSeenAt)).toBe(gone === null ? null : at(gone));
   });
 
-  it.each([1, 2, 5, 9, 10, 11, 15, 60])('after reads each %i minutes, and stays gone', (every) => {
+  it.each([1, 2, 5, 9, 10, 11, 15, 60])('after readings every %i minutes, and stays gone', (every) => {
     let known: Absences = null;
     let firstGone: number | null = null;
     for (let minutes = 3; minutes < 400; minutes += every) {
@@ -116,7 +116,7 @@ describe('what was missed is gone', () => {
     expect(firstGone).toBeLessThanOrEqual(3 + Math.max(20, every));
   });
 
-  it('never by two reads that are closer than 10 minutes, in whatever order and number', () => {
+  it('never by readings within 10 minutes, in any order and number', () => {
     const close = fc.array(fc.integer({ min: 0, max: 599_999 }), { maxLength: 20 });
     fc.assert(
       fc.property(close, minute, (offsets, from) => {
@@ -126,7 +126,7 @@ describe('what was missed is gone', () => {
     );
   });
 
-  it('never by less than two reads that far apart since it was last seen', () => {
+  it('only by two readings that far apart since it was last seen', () => {
     fc.assert(
       fc.property(fc.array(minute, { maxLength: 12 }), minute, (missed, seen) => {
         const since = missed.filter((one) => one > seen);
@@ -137,7 +137,7 @@ describe('what was missed is gone', () => {
     );
   });
 
-  it('for good until it is seen again, while reads come in their order', () => {
+  it('until it is seen again, if readings come in order', () => {
     const inOrder = fc.array(minute, { maxLength: 14 }).map((missed) => missed.sort((a, b) => a - b));
     fc.assert(
       fc.property(inOrder, fc.option(minute), (missed, seen) => {
@@ -162,6 +162,6 @@ it.each([
   [miss(5), at(4), true],
   [miss(5), at(5), false],
   [miss(5, 20), at(10), true],
-])('knows whether a trainer was missed since: %j, last seen %j: %s', (absent, seenAt, isSo) => {
+])('knows whether there was an absence since: %j, last seen %j: %s', (absent, seenAt, isSo) => {
   expect(isMissed(absent, seenAt)).toBe(isSo);
 });

@@ -20,7 +20,7 @@ const isOut = { ...isIn, state: 'removed' } as const;
 const unclear = { ...isIn, state: 'failed', lateUntil: at(30) } as const;
 
 describe('the history of a membership', () => {
-  it('is from the receipt that shows them in until the one that shows them out', () => {
+  it('is from the receipt that shows them in to the one that shows them out', () => {
     const calls = [call(1), call(5, 'remove', true)];
     expect(stretchesOf([receipt(1, 'added'), receipt(5, 'removed', 3000)], calls, isOut)).toEqual([
       {
@@ -92,7 +92,7 @@ describe('the history of a membership', () => {
     expect(stretchesOf(receipts, calls, now)).toEqual([expect.objectContaining(stretch)]);
   });
 
-  it('has two stretches for a member whom another hand removed and Gangway added again', () => {
+  it('has two stretches for a member whom somebody removed and Gangway added again', () => {
     const receipts = [receipt(1, 'added'), receipt(9, 'added')];
     const [first, second] = stretchesOf(receipts, [call(1), call(9)], isIn);
     expect(first).toMatchObject({

@@ -99,11 +99,11 @@ describe('the brake allows', () => {
     expect(brakeAllowance(usual, people)).toBe(allowed);
   });
 
-  it('no removal where the operator allows none', () => {
+  it('no removal if the operator allows none', () => {
     expect(brakeAllowance({ ...usual, max: 0 }, 1000)).toBe(0);
   });
 
-  it('one even where the share is nothing', () => {
+  it('one, even if the share is zero', () => {
     expect(brakeAllowance({ ...usual, maxFraction: 0 }, 1000)).toBe(1);
   });
 });
@@ -123,12 +123,12 @@ describe('what is due', () => {
     expect(decide(due(count), { held: people })).toEqual(expected);
   });
 
-  it('is measured by those who were there, the removed included', () => {
+  it('is measured by the members, including those removed in the window', () => {
     expect(decide(due(1), { held: 8, removed: 2, braked: 2 })).toEqual(went(1));
     expect(decide(due(1), { held: 7, removed: 3, braked: 3 })).toEqual(wasHeld(1));
   });
 
-  it('adds to what waits for an operator', () => {
+  it('adds to the removals that wait for an operator', () => {
     expect(decide(due(1), { held: 10, waiting: 2 })).toEqual(went(1));
     expect(decide(due(1), { held: 10, waiting: 3 })).toEqual(wasHeld(1));
   });
@@ -154,7 +154,7 @@ describe('over 24 hours', () => {
     expect(install.countWaiting()).toBe(people - allowed);
   });
 
-  it('what was removed longer ago counts no more', () => {
+  it('older removals do not count', () => {
     const install = openInstall(10);
     expect(install.remove(due(3)).held).toEqual([]);
     install.wait(brakeWindowMs - 1);
@@ -169,7 +169,7 @@ describe('over 24 hours', () => {
     expect(other.remove(due(1)).held).toHaveLength(1);
   });
 
-  it('never lets more pass than is allowed, in whatever portions they come', () => {
+  it('never lets more pass than allowed, in any portions', () => {
     const portions = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 30 });
     const weak = fc.constantFrom(...removalCauses.filter((cause) => !isExplicit(cause)));
     fc.assert(
@@ -205,13 +205,13 @@ describe('an end that was delivered', () => {
     expect(decide(delivered(count), { held: people })).toEqual(expected);
   });
 
-  it('is exempt up to so many in 10 minutes, and counts as what it is beyond', () => {
+  it('is exempt up to the limit of 10 minutes, and counted beyond', () => {
     const counts = { held: 1000, delivered: 20 };
     expect(decide(delivered(5), counts)).toEqual({ delivered: 5, held: 0 });
     expect(decide(delivered(6), counts)).toEqual(wasHeld(6));
   });
 
-  it('goes on at that rate for as long as they come', () => {
+  it('passes at that rate for ever', () => {
     const install = openInstall(1000);
     for (let round = 0; round < 16; round += 1) {
       expect(install.remove(delivered(25)).held).toEqual([]);
@@ -220,7 +220,7 @@ describe('an end that was delivered', () => {
     expect(install.countRemoved()).toBe(400);
   });
 
-  it('is held once 400 come within minutes, however they are spread', () => {
+  it('is held if 400 come within minutes, however they are spread', () => {
     const install = openInstall(1000);
     for (let count = 0; count < 400; count += 1) {
       install.remove(delivered(1));
@@ -230,14 +230,14 @@ describe('an end that was delivered', () => {
     expect(install.countRemoved() + install.countWaiting()).toBe(400);
   });
 
-  it('takes nothing from what the brake allows for others', () => {
+  it('does not use up what the brake allows for others', () => {
     const both = [...delivered(10), ...due(3)];
     expect(decide(both, { held: 10 })).toEqual({ delivered: 10, braked: 3, held: 0 });
     expect(decide([...delivered(10), ...due(4)], { held: 10 })).toEqual({ delivered: 10, held: 4 });
     expect(decide(due(3), { held: 10, delivered: 20 })).toEqual(went(3));
   });
 
-  it('is exempt also in a tool that cannot take a trainer back', () => {
+  it('is exempt even in a tool that cannot take a trainer back', () => {
     const final = due(2, { cause: 'contract_ended', canReturn: false });
     expect(decide(final, { held: 10 })).toEqual({ delivered: 2, held: 0 });
   });
@@ -257,7 +257,7 @@ describe('with max 0', () => {
     expect(decide(due(1, { cause }), { held: 1000 }, none)).toEqual(wasHeld(1));
   });
 
-  it('only what an operator asks for goes', () => {
+  it('only what an operator decided passes', () => {
     for (const cause of removalCauses.filter(isAskedFor)) {
       expect(decide(due(9, { cause }), { held: 9 }, none)).toEqual({ approved: 9, held: 0 });
     }
@@ -269,7 +269,7 @@ function isAskedFor(cause: RemovalCause): boolean {
 }
 
 describe('who is not ours', () => {
-  it('is let pass without being counted, because no member will be removed', () => {
+  it('passes without being counted, because nobody will be removed', () => {
     const strangers = due(50, { isOurs: false, cause: 'link_removed', canReturn: false });
     expect(decide([...strangers, ...due(3)], { held: 10 })).toEqual({ not_ours: 50, braked: 3, held: 0 });
     expect(decide(strangers, { held: 1 }, { max: 0, maxFraction: 0 })).toEqual({ not_ours: 50, held: 0 });
@@ -285,7 +285,7 @@ describe('in a tool that cannot take a trainer back', () => {
     },
   );
 
-  it('what is held does not hold up what is explicit', () => {
+  it('held removals do not hold up explicit ends', () => {
     const weak = due(5, { cause: 'link_removed', canReturn: false });
     const explicit = due(3, { canReturn: false });
     expect(decide([...weak, ...explicit], { held: 10 })).toEqual({ braked: 3, held: 5 });
@@ -309,7 +309,7 @@ describe('in every situation', () => {
     maxFraction: fc.double({ min: 0, max: 1, noNaN: true }),
   });
 
-  it('each removal is either let pass or held, once', () => {
+  it('each removal either passes or is held, once', () => {
     fc.assert(
       fc.property(removals, counts, limits, (all, known, most) => {
         const { cleared, held } = applyBrake(all, known, most);
@@ -323,7 +323,7 @@ describe('in every situation', () => {
     );
   });
 
-  it('what has happened so far decides nothing where it is said not to', () => {
+  it('the counts decide nothing if dependsOnCounts says so', () => {
     let undecided = 0;
     fc.assert(
       fc.property(removals, counts, limits, (all, known, most) => {

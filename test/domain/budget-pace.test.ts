@@ -25,12 +25,12 @@ describe('when a budget runs out', () => {
     expect(runsOutAt({ consumedFraction, consumed, lately }, now)).toBe(wanted);
   });
 
-  it('is not known without a reading', () => {
+  it('is unknown without a reading', () => {
     expect(runsOutAt({ consumedFraction: null, consumed: null, lately: 10 }, now)).toBeNull();
     expect(runsOutAt({ consumedFraction: 0.5, consumed: null, lately: 10 }, now)).toBeNull();
   });
 
-  it('is the sooner the more was done lately, and never in the past', () => {
+  it('is sooner if more was done lately, and never in the past', () => {
     const fraction = fc.double({ min: 0.01, max: 1, noNaN: true });
     const amount = fc.double({ min: 1, max: 1e6, noNaN: true });
     fc.assert(

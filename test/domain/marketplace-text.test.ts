@@ -38,7 +38,7 @@ describe('toId', () => {
     expect(toId(value)).toBeUndefined();
   });
 
-  it('never takes two numbers for one', () => {
+  it('never turns two numbers into one', () => {
     const [a, b] = [JSON.parse('9007199254740992'), JSON.parse('9007199254740993')];
     expect([toId(a), toId(b)]).toEqual([undefined, undefined]);
   });
@@ -65,7 +65,7 @@ describe('toText', () => {
     expect(toText(value)).toBeUndefined();
   });
 
-  it('holds nothing that a database or a line cannot, whatever it is given', () => {
+  it('has nothing that a database or a line cannot hold', () => {
     fc.assert(
       fc.property(anyText({ maxLength: 600 }), (value) => {
         const text = toText(value) ?? 'x';
@@ -146,7 +146,7 @@ describe('toInstantText', () => {
     expect(toInstantText(value)).toBeUndefined();
   });
 
-  it('sorts as time does', () => {
+  it('sorts like time', () => {
     const date = fc.date({
       min: new Date('0001-01-01T00:00:00Z'),
       max: new Date('9999-12-30T00:00:00Z'),

@@ -69,7 +69,7 @@ describe('deriveMembership', () => {
     ['held', 'pending+', 'waiting_email+'],
     ['removed', 'pending+', 'waiting_email+'],
     ['released', 'pending+', 'waiting_email+'],
-  ])('makes of one that is wanted and %s: %s, and without an address: %s', (name, ...expected) => {
+  ])('turns a wanted one that is %s into %s, and without an address into %s', (name, ...expected) => {
     const results = [true, false].map((hasEmail) =>
       deriveMembership(situations[name], wanted, { hasEmail, wasTouched: true }),
     );
@@ -92,13 +92,16 @@ describe('deriveMembership', () => {
     ['held', '=', '='],
     ['removed', '=', '='],
     ['released', '=', '='],
-  ])('makes of one whose reason ended and %s: %s, and of one never there: %s', (name, ...expected) => {
-    const results = [true, false].map((wasTouched) =>
-      deriveMembership(situations[name], unlinked, { hasEmail: true, wasTouched }),
-    );
-    expect(results.map((after) => summarise(situations[name], after))).toEqual(expected);
-    for (const after of results) expect(after).toMatchObject({ wanted: false });
-  });
+  ])(
+    'turns one that is %s and whose reason ended into %s, and one that was never there into %s',
+    (name, ...expected) => {
+      const results = [true, false].map((wasTouched) =>
+        deriveMembership(situations[name], unlinked, { hasEmail: true, wasTouched }),
+      );
+      expect(results.map((after) => summarise(situations[name], after))).toEqual(expected);
+      for (const after of results) expect(after).toMatchObject({ wanted: false });
+    },
+  );
 
   it.each<[Situation, string]>([
     ['due for the brake', 'removing'],
@@ -107,7 +110,7 @@ describe('deriveMembership', () => {
     ['held', 'removing+'],
     ['removed', '='],
     ['released', '='],
-  ])('makes of one that was to go and is %s, on new evidence: %s', (name, expected) => {
+  ])('turns an unwanted one that is %s into %s on new evidence', (name, expected) => {
     const after = deriveMembership(situations[name], ended, { hasEmail: true, wasTouched: true });
     expect(summarise(situations[name], after)).toBe(expected);
     if (name === 'due for the brake' || name === 'held') {
@@ -149,7 +152,7 @@ describe('deriveMembership', () => {
     [ended, true, null],
     [{ kind: 'orphaned' }, true, null],
     [{ kind: 'managed' }, true, null],
-  ])('makes of none, for %j with an address %s: %s', (verdict, hasEmail, state) => {
+  ])('with no membership, for %j and an address %s: %s', (verdict, hasEmail, state) => {
     const made = deriveMembership(null, verdict, { hasEmail, wasTouched: false });
     expect(made).toEqual(state === null ? null : newCore({ generation: 1, state }));
   });
@@ -172,16 +175,16 @@ describe('an end that is waited for', () => {
     );
   });
 
-  it('comes sooner where it turns out to have begun earlier', () => {
+  it('comes sooner if it turns out to have begun earlier', () => {
     expect(derive(waits, { removeAfter: noon })).toEqual({ ...waits, removeAfter: noon });
   });
 
-  it('takes the time of another cause, be it later', () => {
+  it('takes the time of another cause, even if it is later', () => {
     const cause = 'participation_left';
     expect(derive(waits, { cause, removeAfter: muchLater })).toEqual({ ...waits, cause, removeAfter: muchLater });
   });
 
-  it('waits for a link that may take over, and ends when that does not', () => {
+  it('waits for a link that may take over, and ends if that link does not', () => {
     const waiting = derive(waits, { removeAfter: muchLater });
     expect(waiting).toEqual({ ...waits, removeAfter: muchLater });
     if (waiting === null) throw new Error('there is none');
@@ -189,7 +192,7 @@ describe('an end that is waited for', () => {
     expect(derive(waiting, { removeAfter: later })).toEqual(waits);
   });
 
-  it('keeps its generation, so that what was decided about it stands', () => {
+  it('keeps its generation, so that decisions about it stay valid', () => {
     expect(derive(waits, { removeAfter: noon })).toMatchObject({ generation: 4 });
     expect(derive(situations.held, {})).toBe(situations.held);
   });
@@ -208,7 +211,7 @@ describe('a trainer who was removed and found again', () => {
     expect(deriveMembership(core, verdict, { hasEmail: true, wasTouched: true })).toBe(core);
   });
 
-  it('is tried once more where that was refused', () => {
+  it('is removed again after a refusal', () => {
     const core = again({ state: 'failed', removeAfter: null });
     expect(deriveMembership(core, ended, { hasEmail: true, wasTouched: true })).toEqual({
       ...core,
@@ -257,7 +260,7 @@ describe('in every situation', () => {
   );
   const situation = fc.record({ hasEmail: fc.boolean(), wasTouched: fc.boolean() });
 
-  it('another wish is another generation, and none goes back', () => {
+  it('each change of wanted raises the generation, which never falls', () => {
     fc.assert(
       fc.property(core, verdict, situation, (before, said, known) => {
         const after = deriveMembership(before, said, known);
@@ -279,7 +282,7 @@ describe('in every situation', () => {
     );
   });
 
-  it('no membership is removed without a reason that ended', () => {
+  it('no membership is removed unless a reason ended', () => {
     fc.assert(
       fc.property(fc.constantFrom(...names), standing, situation, (name, said, known) => {
         const after = deriveMembership(situations[name], said, known);

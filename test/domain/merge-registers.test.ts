@@ -56,7 +56,7 @@ const rows = {
 };
 
 describe.each(Object.entries(rows))('merging rows of a %s', (_kind, row) => {
-  it('gives the same whichever comes first', () => {
+  it('is commutative', () => {
     fc.assert(
       fc.property(row, row, (a, b) => {
         expect(mergeRegisters(a, b)).toEqual(mergeRegisters(b, a));
@@ -65,7 +65,7 @@ describe.each(Object.entries(rows))('merging rows of a %s', (_kind, row) => {
     );
   });
 
-  it('gives the same however three are grouped', () => {
+  it('is associative', () => {
     fc.assert(
       fc.property(row, row, row, (a, b, c) => {
         const left = mergeRegisters(mergeRegisters(a, b), c);
@@ -75,7 +75,7 @@ describe.each(Object.entries(rows))('merging rows of a %s', (_kind, row) => {
     );
   });
 
-  it('gives the same when one is merged again', () => {
+  it('is idempotent', () => {
     fc.assert(
       fc.property(row, row, (a, b) => {
         expect(mergeRegisters(a, a)).toEqual(a);
@@ -92,7 +92,7 @@ describe('merging', () => {
   type Name = Pick<PersonEvidence, 'displayName' | 'displayNameVersion'>;
   type Attributes = Omit<PersonEvidence, 'install' | 'trainerId'>;
 
-  it('keeps the first time of something, and the last', () => {
+  it('keeps the first time and the last time', () => {
     const early = { firstSeenAt: '2026-03-15T11:00:00.000Z', seenAt: '2026-03-15T11:00:00.000Z' };
     const late = { firstSeenAt: '2026-03-15T12:00:00.000Z', seenAt: '2026-03-15T12:00:00.000Z' };
     expect(mergeRegisters(late, early)).toEqual({ ...early, seenAt: late.seenAt });
@@ -101,7 +101,7 @@ describe('merging', () => {
     expect(mergeRegisters<typeof unset>(early, unset)).toEqual(early);
   });
 
-  it('never lets an absent value take a known one away', () => {
+  it('never replaces a known value by an absent one', () => {
     const absent: Name = { displayName: null, displayNameVersion: null };
     const known: Name = { displayName: 'Amara O.', displayNameVersion: versionOfEvent('7') };
     expect(mergeRegisters(known, absent)).toEqual(known);
@@ -114,7 +114,7 @@ describe('merging', () => {
     expect(mergeRegisters(older, newer)).toEqual(newer);
   });
 
-  it('keeps each attribute with the version it came with', () => {
+  it('keeps each attribute with its version', () => {
     const fromEvent: Attributes = {
       displayName: 'Amara',
       displayNameVersion: versionOfEvent('5'),
@@ -158,7 +158,7 @@ describe('versions', () => {
     expect(lesser < greater).toBe(true);
   });
 
-  it('of numbers are ordered as the numbers are, up to the longest id', () => {
+  it('of numbers sort like the numbers, up to the longest id', () => {
     const id = fc.oneof(fc.bigInt({ min: 0n, max: 10n ** 199n }), fc.bigInt({ min: 0n, max: 200n }));
     fc.assert(
       fc.property(id, id, (a, b) => {
@@ -169,7 +169,7 @@ describe('versions', () => {
     );
   });
 
-  it('take a number written with leading zeros for the same number', () => {
+  it('ignore leading zeros', () => {
     expect(versionOfEvent('0042')).toBe(versionOfEvent('42'));
   });
 });

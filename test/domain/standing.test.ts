@@ -29,11 +29,11 @@ function facts(changes: {
 }
 
 describe('why a trainer is removed', () => {
-  it.each(removalCauses)('is said of %s', (cause) => {
+  it.each(removalCauses)('is described for %s', (cause) => {
     expect(describeCause(cause)).toMatch(/ /);
   });
 
-  it('is said also where another version of Gangway gave the cause', () => {
+  it('is described for a cause of another version', () => {
     expect(describeCause('contract_eliminated')).toBe('contract eliminated');
   });
 });
@@ -111,7 +111,7 @@ describe('a reason ends', () => {
     });
   });
 
-  it('by what was delivered, where an end was both delivered and read', () => {
+  it('by the delivered end, if it was both delivered and read', () => {
     const contract = { endedEventAt: at(5), endedReadAt: at(0), endedByOperatorAt: at(1) };
     expect(standingOf(facts({ contract }), gracePeriods)).toMatchObject({
       ends: [{ cause: 'contract_ended', since: at(5), dueAt: at(5) }],
@@ -147,7 +147,7 @@ describe('a reason ends', () => {
     });
   });
 
-  it('also where it could not have stood in the end', () => {
+  it('even if it could no longer have been a reason', () => {
     const changes = { contract: { startedEventAt: null, endedEventAt: at(0) } };
     expect(standingOf(facts(changes), gracePeriods)).toMatchObject({
       ends: [{ cause: 'contract_ended' }],
@@ -156,7 +156,7 @@ describe('a reason ends', () => {
 });
 
 describe('isExplicit', () => {
-  it('is an end that a source stated outright, and none that was only missed', () => {
+  it('is an end that somebody stated, not an absence', () => {
     expect(removalCauses.filter(isExplicit)).toEqual([
       'contract_ended',
       'contract_read_ended',

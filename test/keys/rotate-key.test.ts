@@ -54,7 +54,7 @@ describeEachDatabase('rotating the key', (openFresh) => {
     await openSecretBox(database, newKey);
   });
 
-  it('is refused while an instance is alive, with its name, and beside any other process', async () => {
+  it('is refused while an instance or any other process runs, and names the instance', async () => {
     const { engine, database } = await openSealed(openFresh);
     const heartbeat = createHeartbeat(engine);
     await heartbeat.start();
@@ -97,7 +97,7 @@ describeEachDatabase('rotating the key', (openFresh) => {
     await heartbeat.stop();
   });
 
-  it('is refused with an old key that is not the one of the database', async () => {
+  it("is refused with an old key that is not the database's", async () => {
     const { engine, database } = await openSealed(openFresh);
     await expect(rotate(engine, { oldKey: randomBytes(32) })).rejects.toMatchObject({
       code: 'conflict',
@@ -123,13 +123,13 @@ describeEachDatabase('rotating the key', (openFresh) => {
     expect(bodies.filter((body) => body.length === 0 || body.length > 9999).sort()).toEqual(['', ...large]);
   });
 
-  it('passes over the bodies that were not kept', async () => {
+  it('skips bodies that were not kept', async () => {
     const { engine } = await openSealed(openFresh);
     await engine.deliver(['{"type":"payout.sent"}']);
     expect(await rotate(engine)).toEqual({ resealed: 129, unopened: 0 });
   });
 
-  it('leaves what is broken as it is, and says how many', async () => {
+  it('leaves broken values unchanged, and counts them', async () => {
     const { engine, database } = await openSealed(openFresh);
     const broken = { body: Buffer.from('spoilt') };
     await database.kysely.updateTable('delivery').set(broken).where('id', '=', 7).execute();

@@ -11,7 +11,7 @@ const refused = expect.objectContaining({
 });
 
 describe('a sealed value', () => {
-  it('opens to what it was, whatever that was', () => {
+  it('opens to any plain text', () => {
     const value = fc.uint8Array({ maxLength: 2000 });
     const check = fc.property(value, fc.string(), (plain, context) => {
       expect(box.open(box.seal(plain, context), context)).toEqual(Buffer.from(plain));
@@ -19,14 +19,14 @@ describe('a sealed value', () => {
     fc.assert(check, { numRuns: tries(300) });
   });
 
-  it('opens with no associated data but its own', () => {
+  it('opens only in its own context', () => {
     const sealed = seal('amara.o@opentrain.work');
     for (const context of ['person.work_email:2', 'person.name:1', 'person.work_email:1 ', '']) {
       expect(() => box.open(sealed, context)).toThrow('wrong key or changed value');
     }
   });
 
-  it('opens no more once any of its bytes is changed', () => {
+  it('does not open once any byte is changed', () => {
     const sealed = seal('secret');
     for (const index of sealed.keys()) {
       const changed = Buffer.from(sealed);
@@ -35,7 +35,7 @@ describe('a sealed value', () => {
     }
   });
 
-  it('opens no more once it is cut or grown', () => {
+  it('does not open once it is cut or extended', () => {
     const sealed = seal('secret');
     for (const length of [0, 1, 12, 13, 28, sealed.length - 1]) {
       const cut = sealed.subarray(0, length);
@@ -55,13 +55,13 @@ describe('a sealed value', () => {
     expect(again.open(seal('secret'), 'person.work_email:1').toString()).toBe('secret');
   });
 
-  it('is another one each time, and shows nothing of what it holds', () => {
+  it('differs each time, and shows nothing of its content', () => {
     const sealed = [seal('secret secret'), seal('secret secret')];
     expect(sealed[0]).not.toEqual(sealed[1]);
     for (const one of sealed) expect(one.includes('secret')).toBe(false);
   });
 
-  it('still opens after an upgrade: the format is what it was', () => {
+  it('still opens after an upgrade, because the format is the same', () => {
     const sealed = Buffer.from(goldenHex, 'hex');
     expect(box.open(sealed, 'person.work_email:1').toString()).toBe('amara.o@opentrain.work');
   });
@@ -78,7 +78,7 @@ describe('a digest', () => {
 });
 
 describe('a fingerprint', () => {
-  it('tells one key from another, and is neither', () => {
+  it('tells keys apart, and contains none', () => {
     const key = randomBytes(32);
     const { fingerprint } = createSecretBox(key);
     expect(createSecretBox(key).fingerprint).toBe(fingerprint);

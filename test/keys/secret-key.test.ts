@@ -63,7 +63,7 @@ describe('the key', () => {
     }
   });
 
-  it('is asked for where no file can hold it, with the command that makes one', () => {
+  it('is required for PostgreSQL, with the command that makes one', () => {
     expect(() => loadKey('postgres://db/gangway', undefined)).toThrow(
       expect.objectContaining({
         code: 'invalid',
@@ -87,7 +87,7 @@ describe('the key', () => {
     },
   );
 
-  it.each([0o640, 0o604, 0o644, 0o620])('is refused where its file has the mode %o', (mode) => {
+  it.each([0o640, 0o604, 0o644, 0o620])('is refused if its file has the mode %o', (mode) => {
     const url = `sqlite:${createFolder()}/gangway.db`;
     const key = loadKey(url, undefined);
     const file = keyFileOf(url) ?? '';
@@ -103,7 +103,7 @@ describe('the key', () => {
     expect(loadKey(url, undefined)).toEqual(key);
   });
 
-  it('is refused where its file cannot be made', () => {
+  it('is refused if its file cannot be made', () => {
     const folder = createFolder();
     writeFileSync(path.join(folder, 'file'), '');
     expect(() => loadKey(`sqlite:${folder}/file/gangway.db`, undefined)).toThrow(
@@ -138,7 +138,7 @@ describe('a key file that is being replaced', () => {
 describeAnyDatabase('a database', (openFresh) => {
   const [key, another] = [randomBytes(32), randomBytes(32)];
 
-  it('opens with the key it was first opened with, and with no other', async () => {
+  it('opens only with the key it was first opened with', async () => {
     const database = await openFresh();
     const sealed = (await openSecretBox(database, key)).seal(Buffer.from('plain'), 'here');
     expect((await openSecretBox(database, key)).open(sealed, 'here').toString()).toBe('plain');
@@ -149,7 +149,7 @@ describeAnyDatabase('a database', (openFresh) => {
     expect((await openSecretBox(database, key)).open(sealed, 'here').toString()).toBe('plain');
   });
 
-  it('keeps one of two keys that it is first opened with at once', async () => {
+  it('keeps one of two keys that first open it at the same time', async () => {
     const database = await openFresh();
     for (let round = 0; round < 10; round += 1) {
       await database.kysely.deleteFrom('setting').where('name', '=', 'key_fingerprint').execute();
@@ -160,7 +160,7 @@ describeAnyDatabase('a database', (openFresh) => {
     }
   });
 
-  it('knows no key, only what tells one from another', async () => {
+  it('stores no key, only a fingerprint', async () => {
     const database = await openFresh();
     await openSecretBox(database, key);
     const rows = await database.kysely.selectFrom('setting').selectAll().execute();

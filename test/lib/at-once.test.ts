@@ -21,7 +21,7 @@ function openWork() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-it('does so many at once, in their order, and each of them once, and keeps the order of what comes of them', async () => {
+it('runs the given number at once, each item once and in order, and keeps the order of the results', async () => {
   const { begun, work, end } = openWork();
   const all = mapAtOnce([1, 2, 3, 4, 5], 2, work);
   expect(begun).toEqual([1, 2]);
@@ -36,7 +36,7 @@ it('does so many at once, in their order, and each of them once, and keeps the o
   expect(begun).toEqual([1, 2, 3, 4, 5]);
 });
 
-it('begins none after a failure, and ends when those under way have, with the first failure', async () => {
+it('begins no item after a failure, and fails with the first error when those under way have ended', async () => {
   const { begun, work, fail } = openWork();
   let failure: unknown;
   const all = mapAtOnce([1, 2, 3, 4], 2, work).catch((error: unknown) => {
@@ -51,6 +51,6 @@ it('begins none after a failure, and ends when those under way have, with the fi
   expect(begun).toEqual([1, 2]);
 });
 
-it('does nothing of nothing', async () => {
+it('does nothing for an empty list', async () => {
   expect(await mapAtOnce([], 8, () => Promise.reject(new Error('never')))).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { instantIn, systemClock, toInstant } from '../../src/lib/clock.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 
-it('writes instants that sort as time does', () => {
+it('writes instants that sort like time', () => {
   const clock = createFakeClock('2026-12-31T23:59:59.999Z');
   const instants = [-86_400_000, -1, 0, 1, 60_000].map((ms) => instantIn(clock, ms));
   expect(instants).toEqual([

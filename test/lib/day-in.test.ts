@@ -23,7 +23,7 @@ describe('the day in a time zone', () => {
     expect(dayIn(new Date(instant), timeZone)).toBe(day);
   });
 
-  it('is of no use without a time zone or an instant', () => {
+  it('fails without a valid time zone and instant', () => {
     expect(() => dayIn(new Date(), 'Atlantis/Capital')).toThrow(RangeError);
     expect(() => dayIn(new Date(Number.NaN), 'UTC')).toThrow(RangeError);
   });

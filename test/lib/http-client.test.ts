@@ -19,7 +19,7 @@ describe('a request', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('quotes none of its secrets, also where the answer is cut', async () => {
+  it('quotes no secret in an error, even if the answer is cut', async () => {
     const secret = 's'.repeat(30);
     const { url } = await openHttpFake((_, response) => {
       const error = `${'x'.repeat(190)}${secret}`;
@@ -35,12 +35,12 @@ describe('a request', () => {
     [{ message: 'too many seats' }],
     ['too many seats'],
     [['too many seats', 'sorry']],
-  ])('says what the tool said in %j', async (said) => {
+  ])("quotes the tool's error in %j", async (said) => {
     const { url } = await openHttpFake((_, response) => sendJson(response, said, 400));
     await expect(ask(url)).rejects.toThrow('Could not look: answered 400: too many seats');
   });
 
-  it('says nothing of a header that cannot be sent', async () => {
+  it('does not quote a header that cannot be sent', async () => {
     const headers = { authorization: 'Bearer hunter2\n' };
     const call = ask('http://127.0.0.1:9', { headers: { ...headers, x: 'ö…' } });
     const error: unknown = await call.catch((failed: unknown) => failed);
@@ -48,7 +48,7 @@ describe('a request', () => {
     expect(inspect(error)).not.toMatch(/hunter2|ö/);
   });
 
-  it('reads JSON and a refusal after the byte order mark of a tool that writes one', async () => {
+  it('reads JSON and a refusal after a byte order mark', async () => {
     const { url } = await openHttpFake((request, response) => {
       const { status, text } =
         request.url === '/no' ? { status: 409, text: '{"error":"full"}' } : { status: 200, text: '[1]' };
@@ -75,13 +75,13 @@ describe('a request', () => {
     expect(failure.retryAfterMs).toBe(expected);
   });
 
-  it('takes any answer where none is needed, and only then', async () => {
+  it('accepts any answer only if the answer is ignored', async () => {
     const { url } = await openHttpFake((_, response) => void response.end('<p>Done'));
     await expect(ask(url, { isAnswerIgnored: true })).resolves.toMatchObject({ status: 200 });
     await expect(ask(url)).rejects.toThrow('the answer is not JSON');
   });
 
-  it('sends a form, and gives a page as text', async () => {
+  it('sends a form, and returns a page as text', async () => {
     const { url } = await openHttpFake((request, response) => {
       const type = request.headers['content-type'];
       void text(request).then((sent) => response.end(`${type} ${sent}`));
@@ -99,7 +99,7 @@ describe('a request for bytes', () => {
     return Buffer.concat(await Array.fromAsync(chunks)).toString();
   }
 
-  it('gives what comes in, up to its bound', async () => {
+  it('yields bytes up to the limit', async () => {
     const { url } = await openHttpFake(({ url: path }, response) => {
       for (let part = 0; part < 10; part += 1) response.write('x'.repeat(100));
       response.end(path === '/long' ? 'x' : '');
@@ -111,7 +111,7 @@ describe('a request for bytes', () => {
     });
   });
 
-  it('says what a refusal says, follows no redirect, and is no whole where it breaks off', async () => {
+  it('quotes a refusal, follows no redirect, and fails if the answer breaks off', async () => {
     const { url } = await openHttpFake(({ url: path }, response) => {
       if (path === '/away') response.writeHead(302, { location: '/' }).end();
       else if (path === '/broken') response.write('half', () => response.destroy());

@@ -49,7 +49,7 @@ function openLanes(waiting: string[], atOnce = 2) {
   return { loop, clock, log, begun, untilBegun, end: ends, beats };
 }
 
-it('runs as many side by side as it may, one at a time for each name', async () => {
+it('runs up to the limit at once, one at a time for each name', async () => {
   const { untilBegun, end } = openLanes(['a', 'a', 'b', 'c']);
   await untilBegun('a', 'b');
   end.get('b')?.();
@@ -58,7 +58,7 @@ it('runs as many side by side as it may, one at a time for each name', async () 
   await untilBegun('a', 'b', 'c', 'a');
 });
 
-it('goes on with the others where one fails', async () => {
+it('goes on with the others if one fails', async () => {
   const { untilBegun, end, log } = openLanes(['a', 'b', 'c']);
   await untilBegun('a', 'b');
   end.get('a')?.(new Error('the disk is full'));
@@ -66,7 +66,7 @@ it('goes on with the others where one fails', async () => {
   expect(log.lines()).toMatchObject([{ loop: 'lanes', lane: 'a', level: 'error' }]);
 });
 
-it('is unhealthy while one of them hangs, however lively the others are', async () => {
+it('is unhealthy while one piece of work hangs, even if the others make progress', async () => {
   const { loop, clock, untilBegun, beats, end } = openLanes(['a', 'b']);
   await untilBegun('a', 'b');
   clock.advance(900);
@@ -78,7 +78,7 @@ it('is unhealthy while one of them hangs, however lively the others are', async 
   await until('b has ended', loop.isHealthy, (isHealthy) => isHealthy);
 });
 
-it('stops when what is under way has ended', async () => {
+it('stops when the work under way has ended', async () => {
   const { loop, untilBegun, end } = openLanes(['a']);
   await untilBegun('a');
   let hasStopped = false;

@@ -21,7 +21,7 @@ describe('a log line', () => {
     ]);
   });
 
-  it('is written from its level on', () => {
+  it('is written only from its level upwards', () => {
     const written: string[] = [];
     const destination = { write: (line: string) => void written.push(line) };
     const logger = createLogger({ level: 'warn', destination });
@@ -42,7 +42,7 @@ describe('a log line', () => {
     },
   );
 
-  it('changes nothing of what it was given', () => {
+  it('does not change the logged object', () => {
     const { logger } = createLogLines();
     const fields = { token, one: { token } };
     logger.info(fields, 'a line');
@@ -51,7 +51,7 @@ describe('a log line', () => {
 });
 
 describe('a logged error', () => {
-  it('says what was meant, with its code and what others answered, masked', () => {
+  it("has the message, the code and the other system's answer, masked", () => {
     const { logger, lines } = createLogLines();
     const error = new AppError('conflict', `Could not invite ${email}`, {
       status: 409,
@@ -71,7 +71,7 @@ describe('a logged error', () => {
     expect(lines()[0]?.['err']).not.toHaveProperty('stack');
   });
 
-  it('has its stack where it was not foreseen, masked like all the rest', () => {
+  it('has its stack, masked, if it was not expected', () => {
     const { logger, lines, text } = createLogLines();
     const cause = new Error(`no ${email}`, { cause: new Error(`bad ${token}`) });
     logger.error({ err: new AppError('internal', `broken at ${token}`, { cause }) }, 'A fault');
@@ -88,7 +88,7 @@ describe('a logged error', () => {
     expect(text()).not.toContain(token);
   });
 
-  it('shows no fields that another library hung on it', () => {
+  it('shows no fields of other libraries', () => {
     const { logger, text } = createLogLines();
     const error = Object.assign(new Error('duplicate key'), {
       detail: `Key (email)=(${email}) already exists`,

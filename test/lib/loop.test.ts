@@ -69,7 +69,7 @@ it('runs again at once while there is more to do', async () => {
   }
 });
 
-it('lets others have the thread between two runs', async () => {
+it('gives the thread to others between two runs', async () => {
   let runs = 0;
   const { logger } = createLogLines();
   const loop = createLoop({
@@ -88,7 +88,7 @@ it('lets others have the thread between two runs', async () => {
   await loop.stop();
 });
 
-it.each(['at rest', 'during a run'])('makes one run more of many wakes %s, and rests then', async (when) => {
+it.each(['at rest', 'during a run'])('runs once more after many wakes %s, then rests', async (when) => {
   const { loop, runs } = openLoop();
   loop.start();
   if (when === 'at rest') runs[0]?.end('idle');
@@ -102,7 +102,7 @@ it.each(['at rest', 'during a run'])('makes one run more of many wakes %s, and r
   }
 });
 
-it('rests for a multiple of a run before a wake begins the next', async () => {
+it("ignores wakes for a multiple of the run's length", async () => {
   const { loop, runs, clock } = openLoop({ restPerRun: 4 });
   loop.start();
   const begunAt = performance.now();
@@ -124,7 +124,7 @@ it('rests no longer than its interval after a long run', async () => {
   await runsAgain(runs);
 });
 
-it('rests longer after each failure, and a wake does not disturb that', async () => {
+it('rests longer after each failure, and ignores wakes meanwhile', async () => {
   const { loop, runs, log } = openLoop({ intervalMs: 1 });
   const begunAt = performance.now();
   loop.start();
@@ -143,7 +143,7 @@ it('rests longer after each failure, and a wake does not disturb that', async ()
   ]);
 });
 
-it('begins to count failures anew after a success', async () => {
+it('counts failures from zero after a success', async () => {
   const { loop, runs, log } = openLoop({ intervalMs: 1 });
   loop.start();
   runs[0]?.fail(new Error('no'));
@@ -155,7 +155,7 @@ it('begins to count failures anew after a success', async () => {
   expect(log.lines().map(({ failures }) => failures)).toEqual([1, 1]);
 });
 
-it('stops during a run by aborting it, and waits for its end', async () => {
+it('aborts a run to stop, and waits for its end', async () => {
   const { loop, runs, log } = openLoop();
   loop.start();
   await loop.stop();
@@ -182,7 +182,7 @@ it('does not stop before the run has ended', async () => {
   await stopping;
 });
 
-it('takes no failure of a run that it aborted for one', async () => {
+it('does not count the failure of an aborted run', async () => {
   const { loop, runs, log } = openLoop();
   loop.start();
   runs[0]?.signal.addEventListener('abort', () => runs[0]?.fail(new Error('aborted')));
@@ -190,7 +190,7 @@ it('takes no failure of a run that it aborted for one', async () => {
   expect(log.lines()).toEqual([]);
 });
 
-it('stops at rest at once, and before it was ever started', async () => {
+it('stops at once while it rests, and before it was started', async () => {
   const { loop, runs } = openLoop();
   loop.start();
   runs[0]?.end('idle');
@@ -211,7 +211,7 @@ it('becomes unhealthy when a run hangs, and healthy again when it ends', async (
   expect(loop.isHealthy()).toBe(true);
 });
 
-it('is healthy for as long as a run comes further', () => {
+it('is healthy while a run makes progress', () => {
   const { loop, clock, runs } = openLoop({ intervalMs: 60_000, stallMs: 1000 });
   loop.start();
   for (let step = 0; step < 5; step += 1) {
@@ -223,7 +223,7 @@ it('is healthy for as long as a run comes further', () => {
   expect(loop.isHealthy()).toBe(false);
 });
 
-it('lets timers have the thread, however often it is woken', async () => {
+it('lets timers run, however often it is woken', async () => {
   const [clock, log] = [createFakeClock(), createLogLines()];
   let isTime = false;
   const timer = setTimeout(() => {

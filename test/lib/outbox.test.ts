@@ -67,12 +67,12 @@ describe('an outbox', () => {
     },
   );
 
-  it('settles a message that was sent although it was to stop', async () => {
+  it('settles a message that was sent while it was stopping', async () => {
     await open()(AbortSignal.abort());
     expect(settled).toEqual(['a sent']);
   });
 
-  it('sends nothing for a time while the receiver is down, at least as long as it asked for', async () => {
+  it('pauses while the receiver is down, at least as long as the receiver asked for', async () => {
     result = { outcome: 'down', retryAfterMs: hourMs };
     const sendNext = open();
     expect(await sendNext(never)).toBe('more');

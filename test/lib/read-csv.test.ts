@@ -1,12 +1,12 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { readCsv, splitCsvLine } from '../../src/lib/read-csv.ts';
+import { readCsv, readLines, splitCsvLine } from '../../src/lib/read-csv.ts';
 import { writeCsv } from '../../src/operations/text-table.ts';
 
 const options = { purpose: 'read the file', columns: ['name', 'count'], maxLineBytes: 1000 };
 
-async function* toChunks(text: string, size = 1): AsyncGenerator<Uint8Array> {
-  const bytes = Buffer.from(text);
+async function* toChunks(content: string | Buffer, size = 1): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(content);
   for (let start = 0; start < bytes.length; start += size) {
     yield bytes.subarray(start, start + size);
   }
@@ -33,7 +33,7 @@ describe('a CSV file', () => {
     expect(line?.get('__proto__')).toBe('x');
   });
 
-  it('is given line by line, before it has ended', async () => {
+  it('is read line by line, before it has ended', async () => {
     let given = 0;
     async function* endless(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('name,count\n');
@@ -55,7 +55,7 @@ describe('a CSV file', () => {
     ['line 2 is not CSV (INVALID_OPENING_QUOTE)', 'name,count\nsecret"a",1\n'],
     ['CSV_QUOTE_NOT_CLOSED', 'name,count\n"secret,1\n'],
     ['CSV_MAX_RECORD_SIZE', `name,count\n${'secret'.repeat(1000)},1\n`],
-  ])('is refused as %s, without a word of it', async (why, text) => {
+  ])('is refused as %s, without quoting it', async (why, text) => {
     const error: unknown = await readAll(text, 50).catch((failed: unknown) => failed);
     expect(error).toMatchObject({
       code: 'invalid',
@@ -65,7 +65,7 @@ describe('a CSV file', () => {
     expect(inspect(error, { depth: 9 })).not.toContain('secret');
   });
 
-  it('hands on what goes wrong where it comes from', async () => {
+  it('passes on an error of its source', async () => {
     const broken = new Error('broke off');
     async function* breaking(): AsyncGenerator<Uint8Array> {
       yield Buffer.from('name,count\na,1\n');
@@ -101,4 +101,40 @@ it.each(['=', '+', '-', '@', '\uff1d', '\uff0b', '\uff0d', '\uff20', '\ufe66', '
 
 it('writes numbers and other texts as they are', () => {
   expect(writeCsv([[-1, null, 'a=1', '', 'Zo\u00eb', "o'neil"]])).toBe("-1,,a=1,,Zo\u00eb,o'neil\r\n");
+});
+
+async function readAllLines(bytes: Buffer, size: number) {
+  return (await Array.fromAsync(readLines(toChunks(bytes, size), 10))).flat();
+}
+
+describe('lines', () => {
+  it('are the same wherever their bytes are cut', async () => {
+    const bytes = Buffer.from('\ufeffZoë\r\n\n李 👩\nlast');
+    for (const size of [1, 2, 3, 1000]) {
+      expect(await readAllLines(bytes, size)).toEqual([
+        { number: 1, text: 'Zoë' },
+        { number: 2, text: '' },
+        { number: 3, text: '李 👩' },
+        { number: 4, text: 'last' },
+      ]);
+    }
+  });
+
+  it('that are too long or not text do not affect others', async () => {
+    const bytes = Buffer.concat([
+      Buffer.from('0123456789\n0123456789x\n'),
+      Buffer.from([0xff, 0xfe, 0x0a]),
+      Buffer.from('x'.repeat(100)),
+      Buffer.from('\nlast\n'),
+    ]);
+    for (const size of [1, 7, 1000]) {
+      expect(await readAllLines(bytes, size)).toEqual([
+        { number: 1, text: '0123456789' },
+        { number: 2, fault: 'is longer than 10 bytes' },
+        { number: 3, fault: 'is not UTF-8 text' },
+        { number: 4, fault: 'is longer than 10 bytes' },
+        { number: 5, text: 'last' },
+      ]);
+    }
+  });
 });

@@ -17,7 +17,7 @@ function write(format: 'auto' | 'json' | 'text', log: (logger: Logger) => void, 
 const simple = (logger: Logger) => logger.info({ install: 'acme', says: 'two words' }, 'A delivery was stored');
 const readable = /^\d\d:\d\d:\d\d info {2}A delivery was stored install=acme says="two words"\n$/;
 
-it('is JSON where nobody reads along, and text on a terminal', () => {
+it('is text on a terminal, and JSON elsewhere', () => {
   expect(JSON.parse(write('auto', simple))).toMatchObject({ install: 'acme', msg: 'A delivery was stored' });
   const [erased = '', line = ''] = write('auto', simple, { isTTY: true }).split('\u001b[K');
   // Where the progress of a command was.
@@ -25,7 +25,7 @@ it('is JSON where nobody reads along, and text on a terminal', () => {
   expect(withoutColors(line)).toMatch(readable);
 });
 
-it('follows log.format before that', () => {
+it('follows log.format', () => {
   expect(JSON.parse(write('json', simple, { isTTY: true }))).toMatchObject({ install: 'acme' });
   expect(withoutColors(write('text', simple))).toMatch(readable);
 });
@@ -41,7 +41,7 @@ it.each([
   expect(written.includes('\u001b[33mwarn')).toBe(has);
 });
 
-it('says why, with the causes, and where an unexpected error came from', () => {
+it('shows the causes of an error, and the stack of an unexpected one', () => {
   const refused = new AppError('unavailable', 'The tool refused', { cause: new AppError('invalid', 'HTTP 400') });
   expect(withoutColors(write('text', (logger) => logger.warn({ err: refused, tool: 'studio' }, 'Not added')))).toMatch(
     /warn {2}Not added: The tool refused: HTTP 400 tool=studio\n$/,
@@ -50,7 +50,7 @@ it('says why, with the causes, and where an unexpected error came from', () => {
   expect(withoutColors(unexpected)).toMatch(/error A loop failed: no such method \n {4}at .*readable-log\.test/);
 });
 
-it('writes nothing that a terminal would obey', () => {
+it('writes no control characters', () => {
   const hostile = '\u001b]0;title\u0007\u009b31mred\r\nfake line';
   const written = write('text', (logger) =>
     logger.info({ name: hostile, err: new AppError('invalid', hostile) }, hostile),

@@ -42,14 +42,14 @@ describe('retrying', () => {
     expect(attempt.count).toBe(1);
   });
 
-  it('asks whether a failure is worth another try, where that can be asked', async () => {
+  it('retries only what isWorthRetrying accepts', async () => {
     const attempt = failing(new AppError('conflict', 'no'), busy);
     const isWorthRetrying = ({ code }: AppError) => code === 'conflict';
     await expect(retry(attempt, { ...quick, isWorthRetrying })).rejects.toBe(busy);
     expect(attempt.count).toBe(2);
   });
 
-  it('ends in the middle of a wait when it is stopped', async () => {
+  it('ends during a wait when it is stopped', async () => {
     const stopping = new AbortController();
     const attempt = failing(busy);
     const begunAt = performance.now();
@@ -79,7 +79,7 @@ describe('backing off', () => {
     expect(longest).toEqual([2000, 4000, 8000, 2_048_000, 3_600_000, 3_600_000]);
   });
 
-  it('waits anything up to that, and never less than it was asked to', () => {
+  it('waits a random time up to that, and never less than requested', () => {
     expect(backoffMs(3, 0, () => 0)).toBe(0);
     expect(backoffMs(3, 0, () => 0.5)).toBe(4000);
     expect(backoffMs(3, 7000, () => 0.5)).toBe(7000);

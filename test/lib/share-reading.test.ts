@@ -22,7 +22,7 @@ describe('a reading that is shared', () => {
   /** Whatever follows from what has been answered has followed. */
   const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('serves all who ask while it waits to begin, one at a time', async () => {
+  it('serves everybody who asks before it begins, with one reading at a time', async () => {
     const first = shared.read(0, signal);
     vi.advanceTimersByTime(1);
     const later = [1, 2, 3, 4].map(() => shared.read(0, signal));
@@ -41,7 +41,7 @@ describe('a reading that is shared', () => {
     expect(await latest).toBe('latest');
   });
 
-  it('serves who may have an older one, by when it began', async () => {
+  it('serves callers who accept an older one, by when it began', async () => {
     const first = shared.read(0, signal);
     vi.advanceTimersByTime(400);
     const joined = shared.read(400, signal);
@@ -81,7 +81,7 @@ describe('a reading that is shared', () => {
     expect(await after).toBe('late');
   });
 
-  it('does not begin for who left before it could', async () => {
+  it('does not begin for a caller who has left', async () => {
     const first = shared.read(0, signal);
     vi.advanceTimersByTime(1);
     const one = new AbortController();

@@ -130,7 +130,7 @@ describe('a trouble', () => {
     expect(trouble.action).not.toContain('`');
   });
 
-  it('names in its action and its page what it is about, and leaves open what is not known', () => {
+  it('fills in its action and page, and keeps the placeholder of an unknown name', () => {
     const hostile = '(a|b) <plan>';
     const names = { plan: '12', project: hostile };
     expect(toTrouble({ kind: 'removals_held', ...acme, names })).toMatchObject({
@@ -159,7 +159,7 @@ describe('a trouble', () => {
     ).toEqual(['nothing_runs', 'removals_held', 'payment_waiting', 'invitation_waiting', 'no_customer', 'budget_low']);
   });
 
-  it('leads to pages that the console has', () => {
+  it('leads to existing pages of the console', () => {
     const pages = troubleKinds.flatMap((kind) => toTrouble({ kind }).page?.split('?')[0]?.split('/')[1] ?? []);
     const known = views.map(({ path }) => path.split('/')[1]);
     expect(pages.filter((page) => !known.includes(page))).toEqual([]);

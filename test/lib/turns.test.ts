@@ -16,7 +16,7 @@ function createStock(stock: Record<string, number>) {
 }
 
 describe('turns', () => {
-  it('give all to the only one', async () => {
+  it('give everything to the only name', async () => {
     const take = createStock({ a: 100 });
     expect(await take(8)).toEqual(Array(8).fill('a'));
   });
@@ -26,25 +26,25 @@ describe('turns', () => {
     expect(await take(6)).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
   });
 
-  it('give what one leaves to those after it', async () => {
+  it('give what one name does not use to those after it', async () => {
     const take = createStock({ a: 1, b: 100, c: 1 });
     expect(await take(6)).toEqual(['a', 'b', 'c', 'b', 'b']);
   });
 
-  it('begin with another each time', async () => {
+  it('begin with another name each time', async () => {
     const take = createStock({ a: 100, b: 100, c: 100 });
     const first = [];
     for (let round = 0; round < 6; round += 1) first.push((await take(3))[0]);
     expect(first).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
   });
 
-  it('leave no name out where more wait than are served at once', async () => {
+  it('serve every name in time, even if more wait than are served at once', async () => {
     const take = createStock({ a: 100, b: 100, c: 100, d: 100, e: 100 });
     const served = [...(await take(2)), ...(await take(2)), ...(await take(2))];
     expect(new Set(served).size).toBe(5);
   });
 
-  it('begin after the name that was served last, also where it is gone', () => {
+  it('begin after the name that was served last, even if it no longer waits', () => {
     const turns = createTurns();
     turns.served('b');
     expect(turns.inOrder(['c', 'a', 'b'])).toEqual(['c', 'a', 'b']);

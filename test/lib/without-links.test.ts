@@ -63,7 +63,7 @@ describe('a text without links', () => {
     expect(withoutLinks(text)).toBe(shown);
   });
 
-  it('has nothing left that a program would make a link of, whatever it was', () => {
+  it('has nothing that a program would turn into a link', () => {
     const piece = fc.oneof(
       fc.constantFrom('.', '。', '．', '｡', '․', '@', ':', '//', ' ', 'www', 'http', 'mailto:'),
       fc.constantFrom('evil', 'com', 'COM', 'xn--', 'рф', '1', '192', '\u200d', '\u00ad', 'ｃ'),

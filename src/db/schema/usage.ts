@@ -7,6 +7,8 @@ import { bigint, counter, flag, instant, integer, table, text } from '../columns
  */
 export type ImportState = 'writing' | 'counted' | 'undone';
 
+const counts = { seconds: bigint().nullable(), tasks: bigint().nullable(), labels: bigint().nullable() };
+
 export const usage = {
   /** A scope in which a tool counts work, and how far it was read. */
   usageScope: table(
@@ -94,9 +96,7 @@ export const usage = {
       scope: text(),
       memberId: text(),
       day: text<Day>(),
-      seconds: bigint().nullable(),
-      tasks: bigint().nullable(),
-      labels: bigint().nullable(),
+      ...counts,
       trainerId: text(),
       /** Whether a removal has begun since. Then it may be raised and never lowered. */
       isFrozen: flag().default(false),
@@ -121,9 +121,7 @@ export const usage = {
       trainerId: text(),
       day: text<Day>(),
       /** What was answered. */
-      seconds: bigint().nullable(),
-      tasks: bigint().nullable(),
-      labels: bigint().nullable(),
+      ...counts,
       /** What was sent last, whatever its outcome. */
       triedSeconds: bigint().nullable(),
       triedTasks: bigint().nullable(),
@@ -165,9 +163,7 @@ export const usage = {
       contractId: text(),
       trainerId: text(),
       day: text<Day>(),
-      seconds: bigint().nullable(),
-      tasks: bigint().nullable(),
-      labels: bigint().nullable(),
+      ...counts,
       timeZone: text(),
       /** Whether other work of the day is held, so that more may be due. */
       isPartial: flag(),
@@ -199,9 +195,7 @@ export const usage = {
       source: text(),
       /** JSON of `WorkedOn`. */
       workedOn: text(),
-      seconds: bigint().nullable(),
-      tasks: bigint().nullable(),
-      labels: bigint().nullable(),
+      ...counts,
       reason: text<HeldReason>(),
       /** JSON of the keys of the contracts that it may belong to. */
       contracts: text(),
@@ -274,9 +268,7 @@ export const usage = {
       workedOnBy: text<'contract' | 'project'>(),
       workedOnId: text(),
       trainerId: text(),
-      seconds: bigint().nullable(),
-      tasks: bigint().nullable(),
-      labels: bigint().nullable(),
+      ...counts,
     },
     {
       key: ['importId', 'line'],
