@@ -1,13 +1,20 @@
 import type { Adapter } from './adapters/adapter.ts';
 import type { Config } from './config/config-schema.ts';
+import type { Database } from './db/database.ts';
 import type { Install, RouteLink } from './domain/install.ts';
-import type { Storage } from './keys/storage.ts';
+import type { SecretBox } from './keys/secret-box.ts';
 import type { Alerts } from './lib/alerts.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Polling } from './lib/loop.ts';
 import type { Metrics } from './lib/metrics.ts';
 import type { Source } from './sources/source.ts';
+
+/** What the stores read and write with. */
+export interface Storage {
+  database: Database;
+  box: SecretBox;
+}
 
 /** What a bridge or a command acts with. A function takes it whole, or the `Storage` in it. */
 export interface Context extends Storage, Polling {

@@ -1,7 +1,7 @@
+import type { Storage } from '../context.ts';
 import { migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open-database.ts';
 import { openSecretBox, prepareKey } from '../keys/secret-key.ts';
-import type { Storage } from '../keys/storage.ts';
 
 /** The open database, migrated, with its key checked. `start` and every command need it. */
 export interface OpenStorage extends Storage {

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
+import type { Storage } from '../context.ts';
 import type { Database } from '../db/database.ts';
 import { jsonTexts, onSame } from '../db/query.ts';
 import { type BudgetState, paceDays, runsOutAt } from '../domain/budget.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import type { Counts, Day } from '../domain/usage.ts';
-import type { Storage } from '../keys/storage.ts';
 import { addDays } from '../lib/days.ts';
 import { differs, isCounted, sameDay } from '../usage/due/due-store.ts';
 import { listHeld } from '../usage/due/held-store.ts';

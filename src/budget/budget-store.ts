@@ -1,4 +1,5 @@
 import { type ExpressionBuilder, sql } from 'kysely';
+import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
 import { onSame, toExcluded } from '../db/query.ts';
@@ -8,7 +9,6 @@ import type { ContractKey, GrantEvidence } from '../domain/evidence.ts';
 import type { LinkRegisters } from '../domain/evidence-status.ts';
 import type { JobKey } from '../jobs/job.ts';
 import { dropJob, wantJobs } from '../jobs/job-store.ts';
-import type { Storage } from '../keys/storage.ts';
 
 // The SQL of budgets, one row for each contract.
 

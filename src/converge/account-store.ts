@@ -1,12 +1,11 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Member } from '../adapters/adapter.ts';
-import type { Context } from '../context.ts';
+import type { Context, Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { leftSince, movedSince, statusOfLink } from '../domain/evidence-status.ts';
 import type { Route } from '../domain/install.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import type { Storage } from '../keys/storage.ts';
 import { bindAccount, isAccountOurs } from '../memberships/account-owner-store.ts';
 import { dueIfWorkable } from '../memberships/look-store.ts';
 import { linkedParticipations } from '../memberships/membership-store.ts';

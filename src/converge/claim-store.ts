@@ -1,11 +1,11 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import type { Storage } from '../context.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { claimRows, isFree, takeTurn } from '../db/lease.ts';
 import { hasChanged, installsIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { credentialContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import type { Storage } from '../keys/storage.ts';
 import { addressesOfMemberships, type GivenAddress } from '../memberships/address-store.ts';
 import { isHeldBack, isWorkable } from '../memberships/membership-store.ts';
 

@@ -1,4 +1,5 @@
 import type { SelectQueryBuilder } from 'kysely';
+import type { Storage } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
@@ -8,7 +9,6 @@ import { invitationContext } from '../db/seal-contexts.ts';
 import { AppError } from '../domain/errors.ts';
 import type { DeliveredBy, InvitationContent } from '../domain/invitation.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import type { Storage } from '../keys/storage.ts';
 import { isReachable } from '../memberships/address-store.ts';
 import { isInvitationUndelivered } from '../memberships/membership-list-store.ts';
 

@@ -1,7 +1,7 @@
+import type { Storage } from '../context.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { countRows } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
-import type { Storage } from '../keys/storage.ts';
 import { instantAfter } from '../lib/clock.ts';
 import { addressOf } from '../memberships/address-store.ts';
 import { dueIfWorkable, isResetDue } from '../memberships/look-store.ts';

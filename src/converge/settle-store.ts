@@ -1,10 +1,9 @@
-import type { Context } from '../context.ts';
+import type { Context, Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { hasChanged, onSame } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
 import type { RouteLink } from '../domain/install.ts';
-import type { Storage } from '../keys/storage.ts';
 import { recordAccount } from '../memberships/account-owner-store.ts';
 import { nextProjectEndAt } from '../memberships/ended-project-store.ts';
 import { dueIfWorkable } from '../memberships/look-store.ts';

@@ -1,9 +1,9 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
+import type { Storage } from '../context.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { hasRows } from '../db/query.ts';
 import type { Tables } from '../db/schema.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
-import type { Storage } from '../keys/storage.ts';
 import { isHeldBack, isWorkable } from '../memberships/membership-store.ts';
 
 // The SQL of tools in trouble, so that other processes know what a breaker knows.

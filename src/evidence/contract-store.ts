@@ -1,11 +1,11 @@
 import { type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { given, onSame } from '../db/query.ts';
 import type { Tables } from '../db/schema.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { ContractEvidence, ContractKey, LinkEvidence } from '../domain/evidence.ts';
 import { type ContractStatus, shownStatusOf } from '../domain/evidence-status.ts';
-import type { Storage } from '../keys/storage.ts';
 
 // The SQL of reading contracts and links.
 

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { inParts, keyIn } from '../db/query.ts';
 import { type Row as RowOf, tables } from '../db/schema.ts';
@@ -18,7 +19,6 @@ import { areContractsRead, leftSince, movedSince, statusOfContract, statusOfLink
 import { domainOf } from '../domain/marketplace-text.ts';
 import { readHires } from '../inbox/storage-store.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import type { Storage } from '../keys/storage.ts';
 
 // The only SQL that writes registers. Merging reads the stored rows, merges by the domain's rule and writes back.
 

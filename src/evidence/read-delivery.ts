@@ -1,3 +1,4 @@
+import type { Storage } from '../context.ts';
 import type { EventType, LifecycleEvent } from '../domain/event.ts';
 import {
   type ContractEvidence,
@@ -13,7 +14,6 @@ import {
 import type { DueDelivery } from '../inbox/due-store.ts';
 import { readEvent } from '../inbox/event-schema.ts';
 import { openBody, type Unread } from '../inbox/inbox-store.ts';
-import type { Storage } from '../keys/storage.ts';
 import type { NamedTrainer } from './apply-evidence.ts';
 
 /** A stored delivery and its evidence. */

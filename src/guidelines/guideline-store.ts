@@ -1,7 +1,7 @@
+import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { jsonTexts } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
-import type { Storage } from '../keys/storage.ts';
 
 // The only SQL about the guidelines of projects.
 

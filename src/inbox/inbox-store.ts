@@ -1,10 +1,10 @@
+import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
 import { bodyContext } from '../db/seal-contexts.ts';
 import { writeSetting } from '../db/setting-store.ts';
 import type { Appended, NewDelivery } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Storage } from '../keys/storage.ts';
 import { turnsOf } from '../lib/turns.ts';
 import { type AppendedRow, deliveryKeyOf, insertNew, toBodyKey } from './append-store.ts';
 import { type Condition, isIn, type ListedDelivery, listedColumns } from './delivery-list-store.ts';

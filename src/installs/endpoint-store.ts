@@ -1,6 +1,6 @@
+import type { Storage } from '../context.ts';
 import type { Row } from '../db/schema.ts';
 import { endpointSecretContext } from '../db/seal-contexts.ts';
-import type { Storage } from '../keys/storage.ts';
 import { changeInstalls } from './installs-revision.ts';
 
 // The only SQL about known webhook endpoints and their secrets.

@@ -1,4 +1,4 @@
-import type { Storage } from '../keys/storage.ts';
+import type { Storage } from '../context.ts';
 
 // The SQL that reads which grants stand behind which installs.
 

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config-schema.ts';
+import type { Storage } from '../context.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Install } from '../domain/install.ts';
-import type { Storage } from '../keys/storage.ts';
 import type { RestToken } from '../lib/rest-client.ts';
 import { createEmployerSource } from '../sources/employer/create-employer-source.ts';
 import { fixedLinks, type JobLinks } from '../sources/job-links.ts';

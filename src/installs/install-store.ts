@@ -1,7 +1,7 @@
+import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
 import { tokenContext } from '../db/seal-contexts.ts';
-import type { Storage } from '../keys/storage.ts';
 import { changeInstalls, changeRevision } from './installs-revision.ts';
 
 // The only SQL about installs in the database.

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config-schema.ts';
+import type { Storage } from '../context.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Install } from '../domain/install.ts';
-import type { Storage } from '../keys/storage.ts';
 import { listEndpoints } from './endpoint-store.ts';
 import { listConnectedInstalls } from './install-store.ts';
 

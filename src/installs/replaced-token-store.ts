@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { Storage } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { replacedTokenContext } from '../db/seal-contexts.ts';
-import type { Storage } from '../keys/storage.ts';
 
 // The only SQL about replaced tokens. A replacement is used for every install with the original token, in the
 // configuration or in the database. As soon as an operator puts another token there, that token is used.

@@ -1,5 +1,5 @@
+import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
-import type { Storage } from '../keys/storage.ts';
 import { toInstant } from '../lib/clock.ts';
 
 /**

@@ -1,3 +1,4 @@
+import type { Storage } from '../context.ts';
 import { beginMailing, postponeMailing, settleMailing, type Unsent } from '../converge/invitation-store.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { claimRows, takeTurn } from '../db/lease.ts';
@@ -6,7 +7,6 @@ import { invitationContext, workEmailContext } from '../db/seal-contexts.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import type { Storage } from '../keys/storage.ts';
 import { turnsOf } from '../lib/turns.ts';
 import { isReachable } from '../memberships/address-store.ts';
 import type { Invited } from './compose-invitation.ts';

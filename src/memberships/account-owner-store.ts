@@ -1,8 +1,8 @@
 import type { Member } from '../adapters/adapter.ts';
+import type { Storage } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Storage } from '../keys/storage.ts';
 import { addGivenAddress } from './address-store.ts';
 
 /** The SQL of who owns an account of a tool, by the tool's id. */

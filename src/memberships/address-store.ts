@@ -1,11 +1,11 @@
 import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely';
+import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { keyIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { workEmailContext } from '../db/seal-contexts.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import type { Storage } from '../keys/storage.ts';
 
 // The only SQL about addresses: which address each install knows for a trainer, and under which addresses a membership
 // was given. The store returns addresses as plain text in lower case.

@@ -8,13 +8,13 @@ import {
   type SqlBool,
   sql,
 } from 'kysely';
+import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { takeTurn } from '../db/lease.ts';
 import { hasRows, inParts, installsIn, keyIn, onSame } from '../db/query.ts';
 import type { Tables } from '../db/schema.ts';
 import type { Evidence, LinkEvidence } from '../domain/evidence.ts';
 import type { Day } from '../domain/usage.ts';
-import type { Storage } from '../keys/storage.ts';
 import { turnsOf } from '../lib/turns.ts';
 
 // The SQL of trainers whose memberships wait to be derived in a later transaction, and of those whose due work has to be

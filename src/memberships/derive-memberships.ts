@@ -1,10 +1,9 @@
-import type { Context } from '../context.ts';
+import type { Context, Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
 import { statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipCore } from '../domain/membership.ts';
 import { isExplicit } from '../domain/standing.ts';
-import type { Storage } from '../keys/storage.ts';
 import { instantAfter } from '../lib/clock.ts';
 import {
   addressesOfMemberships,

@@ -1,3 +1,4 @@
+import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
 import type {
@@ -8,7 +9,6 @@ import type {
   ParticipationEvidence,
 } from '../domain/evidence.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import type { Storage } from '../keys/storage.ts';
 
 // The SQL of `gangway explain`.
 

@@ -1,11 +1,10 @@
 import type { Config } from '../config/config-schema.ts';
-import type { Context } from '../context.ts';
+import type { Context, Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { onSame } from '../db/query.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Route, RouteLink } from '../domain/install.ts';
 import { heldStates } from '../domain/membership.ts';
-import type { Storage } from '../keys/storage.ts';
 import { chunksOf } from '../lib/lists.ts';
 import { sayCount } from '../lib/text.ts';
 import { postponeDerivation, postponeOrphans } from './derivation-store.ts';

@@ -1,9 +1,9 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import type { Storage } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { countRows, given, jsonTexts, onSame } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { MembershipState } from '../domain/membership.ts';
-import type { Storage } from '../keys/storage.ts';
 
 /** The SQL of showing memberships to people: lists, counts and names. */
 

@@ -1,11 +1,11 @@
 import type { Expression, ExpressionBuilder, Insertable, SqlBool } from 'kysely';
+import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
 import { keyIn, onSame } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { Absences, GrantEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';
 import { type ContractRegisters, statusOfLink } from '../domain/evidence-status.ts';
-import type { Storage } from '../keys/storage.ts';
 
 // The only SQL about memberships: what derivation reads and writes, and what people may see.
 

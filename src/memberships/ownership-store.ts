@@ -1,10 +1,10 @@
+import type { Storage } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
 import { given } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Storage } from '../keys/storage.ts';
 import { isSameServer } from '../tools/bind-tool.ts';
 import { listToolBindings } from '../tools/tool-binding-store.ts';
 import { adoptAccount } from './account-owner-store.ts';

@@ -1,3 +1,4 @@
+import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { takeTurn } from '../db/lease.ts';
 import type {
@@ -9,7 +10,6 @@ import type {
   NewNotice,
   NoticeKind,
 } from '../domain/notice.ts';
-import type { Storage } from '../keys/storage.ts';
 import type { Message } from './channel.ts';
 
 // The SQL of notices that are being sent. A claim is a lease with a token, and gives the message its id for good: an

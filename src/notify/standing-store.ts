@@ -1,5 +1,5 @@
+import type { Storage } from '../context.ts';
 import type { Row } from '../db/schema.ts';
-import type { Storage } from '../keys/storage.ts';
 
 // The SQL that asks whether the trouble of an alert still stands. It only reads.
 

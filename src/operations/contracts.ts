@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Storage } from '../context.ts';
 import { budgetStates } from '../domain/budget.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { contractStatuses, shownStatusOf } from '../domain/evidence-status.ts';
@@ -9,7 +10,6 @@ import {
   pageContracts,
   pageSize,
 } from '../evidence/contract-store.ts';
-import type { Storage } from '../keys/storage.ts';
 import { suspectsAmong } from '../reconcile/runs/suspect-store.ts';
 import { pageBy } from './cursor.ts';
 import { decideContract } from './decide-contract.ts';

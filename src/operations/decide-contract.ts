@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Storage } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
@@ -6,7 +7,6 @@ import { type ContractEvidence, emptyContract, emptyEvidence } from '../domain/e
 import { statusOfContract } from '../domain/evidence-status.ts';
 import { findContracts } from '../evidence/contract-store.ts';
 import { mergeEvidence } from '../evidence/evidence-store.ts';
-import type { Storage } from '../keys/storage.ts';
 import { lockEvidence, postponeTouchedTrainers } from '../memberships/derivation-store.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { type EndApproval, isGranted, type Source } from '../sources/source.ts';

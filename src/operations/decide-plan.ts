@@ -1,9 +1,8 @@
-import type { Context } from '../context.ts';
+import type { Context, Storage } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { describeCause } from '../domain/standing.ts';
-import type { Storage } from '../keys/storage.ts';
 import { toInstant } from '../lib/clock.ts';
 import { lockEvidence } from '../memberships/derivation-store.ts';
 import { countPlanWork } from '../reconcile/runs/run-store.ts';

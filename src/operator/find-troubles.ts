@@ -1,3 +1,4 @@
+import type { Storage } from '../context.ts';
 import {
   listToolTroubles,
   listWaitingOfTools,
@@ -5,7 +6,6 @@ import {
   type WaitingMemberships,
 } from '../converge/tool-trouble-store.ts';
 import { isOfHiddenMembers, isTroubleCurrent, sayToolProblem } from '../domain/tool-trouble.ts';
-import type { Storage } from '../keys/storage.ts';
 import { sayCount } from '../lib/text.ts';
 import { isAlert, isRaised, type TroubleFacts, type TroubleKind, toTrouble } from '../lib/troubles.ts';
 import { listStandingAlerts, type StoredAlert } from '../notify/alert-store.ts';

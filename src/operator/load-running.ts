@@ -1,7 +1,7 @@
+import type { Storage } from '../context.ts';
 import { inTransaction } from '../db/database.ts';
 import { type Instance, isInstanceRunning, listInstances, silentSince } from '../db/instance-store.ts';
 import { readSetting } from '../db/setting-store.ts';
-import type { Storage } from '../keys/storage.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type Trouble, type TroubleFacts, toTrouble } from '../lib/troubles.ts';
 

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Storage } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction, rollingBack, type Transaction } from '../db/database.ts';
 import { workEmailContext } from '../db/seal-contexts.ts';
 import { AppError } from '../domain/errors.ts';
 import { openBody, type PagedDelivery, pageDeliveries, removeDeliveries } from '../inbox/inbox-store.ts';
-import type { Storage } from '../keys/storage.ts';
 import { maskEmail } from '../lib/mask.ts';
 import { stripBom } from '../lib/text.ts';
 import { lockEvidence } from '../memberships/derivation-store.ts';

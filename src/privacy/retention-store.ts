@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Storage } from '../context.ts';
 import { forgetPasswords } from '../converge/intent-store.ts';
 import { dropInvitations } from '../converge/invitation-store.ts';
 import { clearReceiptMessages } from '../converge/receipt-store.ts';
@@ -7,7 +8,6 @@ import { inParts, keyIn, onSame } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { clearContractTitles, clearPersonalData } from '../evidence/evidence-store.ts';
-import type { Storage } from '../keys/storage.ts';
 import { forgetMailed } from '../mail/mail-count-store.ts';
 import { dropEndedAddresses } from '../memberships/address-store.ts';
 import { clearFailures, clearToolIds } from '../memberships/membership-store.ts';

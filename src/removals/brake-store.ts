@@ -1,4 +1,5 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
+import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { isFree } from '../db/lease.ts';
 import { countRows, inParts } from '../db/query.ts';
@@ -15,7 +16,6 @@ import type { Route } from '../domain/install.ts';
 import { heldStates } from '../domain/membership.ts';
 import type { DueEnd } from '../domain/required-readings.ts';
 import { isExplicit } from '../domain/standing.ts';
-import type { Storage } from '../keys/storage.ts';
 import { holdRemovals, takeBackRemovals } from '../memberships/clearance-store.ts';
 
 // The only SQL of the brake: removals that are due, cleared or held.

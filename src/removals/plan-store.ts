@@ -1,3 +1,4 @@
+import type { Storage } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
 import { given, hasRows, onSame } from '../db/query.ts';
@@ -5,7 +6,6 @@ import type { Row } from '../db/schema.ts';
 import type { PlanItemOutcome, PlanState } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';
 import { revokedGrant } from '../domain/evidence-status.ts';
-import type { Storage } from '../keys/storage.ts';
 import { approveRemovals } from '../memberships/clearance-store.ts';
 
 // The only SQL of plans: held removals, and what an operator decides about them.

@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Context } from '../context.ts';
+import type { Context, Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { applyBrake, type BrakeDecision, dependsOnCounts, nothingCounted } from '../domain/brake.ts';
-import type { Storage } from '../keys/storage.ts';
 import { toInstant } from '../lib/clock.ts';
 import { chunksOf } from '../lib/lists.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
+import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import type { Server } from '../domain/binding.ts';
-import type { Storage } from '../keys/storage.ts';
 
 // The only SQL about which server each tool is bound to.
 

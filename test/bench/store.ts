@@ -2,12 +2,12 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import type { Storage } from '../../src/context.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import type { NewDelivery } from '../../src/domain/delivery.ts';
 import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
-import type { Storage } from '../../src/keys/storage.ts';
 import { fillInbox } from './fill-inbox.ts';
 import { startProfile, toProfileLines } from './profile.ts';
 

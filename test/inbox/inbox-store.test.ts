@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import type { Storage } from '../../src/context.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import type { NewDelivery } from '../../src/domain/delivery.ts';
 import { type DeliveryFilter, listDeliveries, listDeliveryIds } from '../../src/inbox/delivery-list-store.ts';
@@ -15,7 +16,6 @@ import {
   settleDeliveries,
 } from '../../src/inbox/inbox-store.ts';
 import { deleteOld } from '../../src/inbox/storage-store.ts';
-import type { Storage } from '../../src/keys/storage.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { contractStarted, contractsStarted, newDelivery, workEmail } from '../support/deliveries.ts';
 import { storageOf } from '../support/storage-of.ts';

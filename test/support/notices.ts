@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Config } from '../../src/config/config-schema.ts';
 import { notifications } from '../../src/config/messages-schema.ts';
-import type { Context } from '../../src/context.ts';
+import type { Context, Storage } from '../../src/context.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import type { BudgetNotice } from '../../src/domain/notice.ts';
-import type { Storage } from '../../src/keys/storage.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';

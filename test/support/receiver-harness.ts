@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { Config } from '../../src/config/config-schema.ts';
+import type { Storage } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Appended, NewDelivery } from '../../src/domain/delivery.ts';
 import { createStorageGate, type Rates, type StorageGate, type StorageLimits } from '../../src/http/receiver/limits.ts';
@@ -9,7 +10,6 @@ import { createInbox } from '../../src/inbox/inbox.ts';
 import { appendDeliveries, openBody } from '../../src/inbox/inbox-store.ts';
 import { readStored } from '../../src/inbox/storage-store.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
-import type { Storage } from '../../src/keys/storage.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { createHttpServer, type HttpServer } from '../../src/lib/http-server.ts';
 import { createMetrics, type Metrics } from '../../src/lib/metrics.ts';

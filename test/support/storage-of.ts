@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { Storage } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
-import type { Storage } from '../../src/keys/storage.ts';
 
 const box = createSecretBox(randomBytes(32));
 

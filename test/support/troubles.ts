@@ -1,5 +1,5 @@
+import type { Storage } from '../../src/context.ts';
 import { beatInstance } from '../../src/db/instance-store.ts';
-import type { Storage } from '../../src/keys/storage.ts';
 import { type Clock, toInstant } from '../../src/lib/clock.ts';
 import type { Trouble } from '../../src/lib/troubles.ts';
 import { listTroubles, type Watched } from '../../src/operator/list-troubles.ts';

@@ -1,11 +1,10 @@
 import type { Adapter } from '../../adapters/adapter.ts';
 import type { Config } from '../../config/config-schema.ts';
 import { warningsOf } from '../../config/cross-checks.ts';
-import type { Context } from '../../context.ts';
+import type { Context, Storage } from '../../context.ts';
 import type { Database } from '../../db/database.ts';
 import { measureAheadMs } from '../../db/database-clock.ts';
 import type { Install } from '../../domain/install.ts';
-import type { Storage } from '../../keys/storage.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { sayCount } from '../../lib/text.ts';
 import { sayInFull, type Trouble } from '../../lib/troubles.ts';

@@ -1,11 +1,11 @@
 import type { ExpressionBuilder, RawBuilder } from 'kysely';
+import type { Storage } from '../../context.ts';
 import type { Database, Transaction } from '../../db/database.ts';
 import { lockRows } from '../../db/lease.ts';
 import { jsonIds, jsonTexts } from '../../db/query.ts';
 import type { Tables } from '../../db/schema.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { heldStates, type ReceiptOutcome } from '../../domain/membership.ts';
-import type { Storage } from '../../keys/storage.ts';
 import type { Arrival, ComparedMembership, ListedAccount } from './judge-drift.ts';
 
 // The SQL that reads for drift: the groups an install has members in, and these members.

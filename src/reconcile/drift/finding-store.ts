@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Member } from '../../adapters/adapter.ts';
+import type { Storage } from '../../context.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import { driftFindingContext } from '../../db/seal-contexts.ts';
 import type { MembershipState } from '../../domain/membership.ts';
 import type { SecretBox } from '../../keys/secret-box.ts';
-import type { Storage } from '../../keys/storage.ts';
 import { chunksOf } from '../../lib/lists.ts';
 import { type Group, groupKeyOf } from './drift-store.ts';
 import type { DriftVerdict } from './judge-drift.ts';

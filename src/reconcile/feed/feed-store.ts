@@ -1,6 +1,6 @@
+import type { Storage } from '../../context.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import type { Row } from '../../db/schema.ts';
-import type { Storage } from '../../keys/storage.ts';
 
 // The only SQL about how far the feeds were read.
 

@@ -1,6 +1,6 @@
+import type { Storage } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import { isByOperator, removalCauses, weakerCauses } from '../../domain/standing.ts';
-import type { Storage } from '../../keys/storage.ts';
 import { askBrakeAgain } from '../../memberships/clearance-store.ts';
 import { postponeDerivation } from '../../memberships/derivation-store.ts';
 import { expectForgottenCalls, lookInTools, reopenUntouched } from '../../memberships/look-store.ts';

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { Storage } from '../../context.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { claimRows, isFree } from '../../db/lease.ts';
 import type { Row } from '../../db/schema.ts';
@@ -8,7 +9,6 @@ import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../dom
 import type { RunTrigger } from '../../domain/run.ts';
 import { mayBeOpen } from '../../evidence/contract-store.ts';
 import { listOpenReads } from '../../evidence/read-request-store.ts';
-import type { Storage } from '../../keys/storage.ts';
 import { createSameText, type SameText } from '../../lib/text.ts';
 import type { KnownInstall, StoredContract } from './read-install.ts';
 

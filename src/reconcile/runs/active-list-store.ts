@@ -1,6 +1,6 @@
+import type { Storage } from '../../context.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts, onSame } from '../../db/query.ts';
-import type { Storage } from '../../keys/storage.ts';
 
 // The SQL of the lists of active contracts that removals wait for. One at a time for each install.
 

@@ -1,6 +1,6 @@
+import type { Storage } from '../../context.ts';
 import type { Transaction } from '../../db/database.ts';
 import type { Row } from '../../db/schema.ts';
-import type { Storage } from '../../keys/storage.ts';
 
 // The SQL of the dry run: which trainers a read affects, and what is under way already.
 

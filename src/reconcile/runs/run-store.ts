@@ -1,7 +1,7 @@
+import type { Storage } from '../../context.ts';
 import { type Database, inTransaction } from '../../db/database.ts';
 import type { Row } from '../../db/schema.ts';
 import { outcomeOfRun, type RunNumbers, type RunTrigger } from '../../domain/run.ts';
-import type { Storage } from '../../keys/storage.ts';
 import { isHeldBack, isWorkable } from '../../memberships/membership-store.ts';
 
 // The only SQL of runs: what was read, and what was done in the tools since then.

@@ -1,9 +1,9 @@
+import type { Storage } from '../../context.ts';
 import type { Database } from '../../db/database.ts';
 import { onSame } from '../../db/query.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { confirmedAt, isSuspect, movedSince, provisioningOf, statusOfLink } from '../../domain/evidence-status.ts';
 import { isUnconfirmed, mayBeOpen } from '../../evidence/contract-store.ts';
-import type { Storage } from '../../keys/storage.ts';
 
 // The SQL of suspects: contracts that are in no list any more (docs/rules.md, Evidence).
 

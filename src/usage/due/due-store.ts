@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
+import type { Storage } from '../../context.ts';
 import type { Database, Transaction } from '../../db/database.ts';
 import { inParts, jsonTexts, keyIn, toExcluded } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import { readSetting, writeSetting } from '../../db/setting-store.ts';
 import { type Counts, countNames, type Day } from '../../domain/usage.ts';
-import type { Storage } from '../../keys/storage.ts';
 import { type DayKey, keyColumns, type LedgerRow, toLedgerRow } from '../report/ledger-store.ts';
 
 // The SQL of what is due, alone and beside what was answered, and of trainers for whom it is stale.

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { ExpressionBuilder } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
+import type { Storage } from '../../context.ts';
 import type { Database, Transaction } from '../../db/database.ts';
 import { hasChanged, inParts, jsonTexts, toExcluded } from '../../db/query.ts';
 import type { Row, Tables } from '../../db/schema.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import type { Counts, Day, WorkedOn } from '../../domain/usage.ts';
-import type { Storage } from '../../keys/storage.ts';
 import type { HeldWork, HeldWorkDecision } from '../attribute/attribute-work.ts';
 
 // The SQL of held work, and of what operators decided about it.

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
+import type { Storage } from '../../context.ts';
 import type { Day } from '../../domain/usage.ts';
-import type { Storage } from '../../keys/storage.ts';
 import { differs, sameDay } from './due-store.ts';
 
 // The SQL of work that is not paid, and of what it is worth.

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
+import type { Storage } from '../../context.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { lockRows } from '../../db/lease.ts';
 import { countRows, inParts, jsonTexts, keyIn, toExcluded } from '../../db/query.ts';
@@ -7,7 +8,6 @@ import type { Row } from '../../db/schema.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import type { Day } from '../../domain/usage.ts';
-import type { Storage } from '../../keys/storage.ts';
 import { beginDay, type LedgerDay, type SendResult, type SentDay, settleDay } from './ledger-day.ts';
 
 // The SQL of the ledger: what was reported to the marketplace, and the outcome.
