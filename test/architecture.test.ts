@@ -81,7 +81,7 @@ const sharedTables: Record<string, readonly string[]> = {
 };
 
 /** What goes through columns of one kind in all tables: leases of the dead, the clock, what is sealed. */
-const upkeep = /^src\/(db\/(alive-lock|cut-back-store)|keys\/sealed-value-store)\.ts$/;
+const upkeep = /^src\/(db\/(alive-lock|cut-back-store)|keys\/rotate-key-store)\.ts$/;
 
 const files = globSync('src/**/*.ts');
 

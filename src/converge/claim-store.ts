@@ -1,7 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Storage } from '../context.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import { claimRows, isFree, takeTurn } from '../db/lease.ts';
+import { claimRows, isFree, takeTurn } from '../db/lock.ts';
 import { hasChanged, installsIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { credentialContext } from '../db/seal-contexts.ts';

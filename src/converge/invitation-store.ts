@@ -2,7 +2,7 @@ import type { SelectQueryBuilder } from 'kysely';
 import type { Storage } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import { lockRows } from '../db/lease.ts';
+import { lockRows } from '../db/lock.ts';
 import { countRows, hasChanged } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { invitationContext } from '../db/seal-contexts.ts';

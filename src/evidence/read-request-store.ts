@@ -1,7 +1,7 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { claimRows, isFree } from '../db/lease.ts';
+import { claimRows, isFree } from '../db/lock.ts';
 import { installsIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { ContractKey } from '../domain/evidence.ts';

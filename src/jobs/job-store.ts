@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type SqlBool, sql } from 'kysely';
 import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { takeTurn } from '../db/lease.ts';
+import { takeTurn } from '../db/lock.ts';
 import { inParts } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import type { Job, JobKey, JobName } from './job.ts';

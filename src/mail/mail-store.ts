@@ -1,7 +1,7 @@
 import type { Storage } from '../context.ts';
 import { beginMailing, postponeMailing, settleMailing, type Unsent } from '../converge/invitation-store.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { claimRows, takeTurn } from '../db/lease.ts';
+import { claimRows, takeTurn } from '../db/lock.ts';
 import { onSame } from '../db/query.ts';
 import { invitationContext, workEmailContext } from '../db/seal-contexts.ts';
 import type { InvitationContent } from '../domain/invitation.ts';

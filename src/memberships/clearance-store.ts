@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '../db/database.ts';
-import { isFree } from '../db/lease.ts';
+import { isFree } from '../db/lock.ts';
 import { firstIdSince, inParts } from '../db/query.ts';
 import type { BrakeDecision } from '../domain/brake.ts';
 import type { RemovalCause } from '../domain/standing.ts';

@@ -1,7 +1,7 @@
 import type { Expression, ExpressionBuilder, Insertable, SqlBool } from 'kysely';
 import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import { lockRows } from '../db/lease.ts';
+import { lockRows } from '../db/lock.ts';
 import { keyIn, onSame } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { Absences, GrantEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';

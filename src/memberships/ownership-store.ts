@@ -1,7 +1,7 @@
 import type { Storage } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import { lockRows } from '../db/lease.ts';
+import { lockRows } from '../db/lock.ts';
 import { given } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';

@@ -1,6 +1,6 @@
 import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { lockRows } from '../db/lease.ts';
+import { lockRows } from '../db/lock.ts';
 import type { AlertKind, RaisedKind } from '../lib/troubles.ts';
 import type { AlertSubject } from './alert-subject.ts';
 

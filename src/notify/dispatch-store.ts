@@ -1,6 +1,6 @@
 import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { takeTurn } from '../db/lease.ts';
+import { takeTurn } from '../db/lock.ts';
 import type {
   AlertNotice,
   BudgetFacts,

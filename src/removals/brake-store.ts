@@ -1,7 +1,7 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import { isFree } from '../db/lease.ts';
+import { isFree } from '../db/lock.ts';
 import { countRows, inParts } from '../db/query.ts';
 import type { Tables } from '../db/schema.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Storage } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { lockRows } from '../db/lease.ts';
+import { lockRows } from '../db/lock.ts';
 import { given, hasRows, onSame } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import type { PlanItemOutcome, PlanState } from '../domain/brake.ts';

@@ -1,7 +1,7 @@
 import type { ExpressionBuilder, RawBuilder } from 'kysely';
 import type { Storage } from '../../context.ts';
 import type { Database, Transaction } from '../../db/database.ts';
-import { lockRows } from '../../db/lease.ts';
+import { lockRows } from '../../db/lock.ts';
 import { jsonIds, jsonTexts } from '../../db/query.ts';
 import type { Tables } from '../../db/schema.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';

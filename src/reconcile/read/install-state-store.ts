@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Storage } from '../../context.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
-import { claimRows, isFree } from '../../db/lease.ts';
+import { claimRows, isFree } from '../../db/lock.ts';
 import type { Row } from '../../db/schema.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { type ContractEvidence, isMissed } from '../../domain/evidence.ts';

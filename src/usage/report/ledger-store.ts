@@ -4,6 +4,8 @@ import type { Storage } from '../../context.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { lockRows } from '../../db/lease.ts';
 import { countRows, inParts, jsonTexts, keyIn, toExcluded } from '../../db/query.ts';
+import { lockRows } from '../../db/lock.ts';
+import { inParts, jsonTexts, keyIn, toExcluded } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
