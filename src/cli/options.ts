@@ -32,12 +32,9 @@ export function flag(description: string): Input<boolean> {
   return { description, absent: false };
 }
 
-/** Without `parse`, the value is the text. */
-export function option<Value = string>(
-  term: string,
-  description: string,
-  parse?: Parse<Value>,
-): Input<Value | undefined> {
+export function option(term: string, description: string): Input<string | undefined>;
+export function option<Value>(term: string, description: string, parse: Parse<Value>): Input<Value | undefined>;
+export function option<Value>(term: string, description: string, parse?: Parse<Value>): Input<unknown> {
   return { term, description, absent: undefined, ...(parse && { parse }) };
 }
 

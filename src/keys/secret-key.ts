@@ -86,7 +86,7 @@ export async function checkKey({ kysely }: Database, { fingerprint }: Pick<Secre
 export function wrongKey(known: string, fingerprint: string): AppError {
   return new AppError(
     'conflict',
-    `This database was written with another secret key (fingerprint ${known}, this one is ${fingerprint}): put the key that it was written with back into GANGWAY_SECRET_KEY or the key file beside the database; if "gangway key rotate" was interrupted, run it again`,
+    `This database was written with another secret key (fingerprint ${known}, this one is ${fingerprint}): set GANGWAY_SECRET_KEY, or the key file beside the database, back to the key that it was written with; if "gangway key rotate" was interrupted, run it again`,
   );
 }
 

@@ -306,7 +306,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
       rmSync(path.join(workspace.folder, 'gangway.db.key'));
       const { status, stdout, stderr } = await runCommand(...words.split(' '), ...['--config', workspace.configFile]);
       expect(status).toBe(1);
-      expect(stdout + stderr).toMatch(/gangway\.db\.key is not there.* from its backup/);
+      expect(stdout + stderr).toMatch(/gangway\.db\.key is missing.* from its backup/);
       expect(readdirSync(workspace.folder)).toEqual(files);
     },
   );

@@ -25,19 +25,6 @@ export interface Operation {
   answer(call: Call): object;
 }
 
-/** All 15 of the specification. */
-export const operations: Operation[] = [
-  {
-    method: 'GET',
-    path: '/installs/current',
-    scopes: [],
-    answer: ({ install }) => ({ install: showInstall(install) }),
-  },
-  ...linkOperations,
-  ...contractOperations,
-  ...endpointOperations,
-];
-
 const scopes = ['webhooks:manage'];
 
 const eventTypes = new Set([
@@ -235,3 +222,16 @@ function tell({ state, install }: Call, type: string, link: LinkRecord): void {
   const data = { projectLink: showLink(link) };
   raiseEvent(state, install, { type, resourceId: link.id, jobId: link.jobId, data });
 }
+
+/** All 15 of the specification. */
+export const operations: Operation[] = [
+  {
+    method: 'GET',
+    path: '/installs/current',
+    scopes: [],
+    answer: ({ install }) => ({ install: showInstall(install) }),
+  },
+  ...linkOperations,
+  ...contractOperations,
+  ...endpointOperations,
+];
