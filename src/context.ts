@@ -24,16 +24,16 @@ export interface Context extends Storage, Polling {
   logger: Logger;
   metrics: Metrics;
   alerts: Alerts;
-  /** By name. Both Maps always have what was loaded last. */
+  /** By name. Both Maps always have the latest installs. */
   installs: ReadonlyMap<string, Install>;
   /** By the name of the install. */
   sources: ReadonlyMap<string, Source>;
-  /** By the name of the tool. Each answers only while its tool is the server that the members are in. */
+  /** By the name of the tool. Each works only while its tool is the server with the members. */
   adapters: ReadonlyMap<string, Adapter>;
   routeLink: RouteLink;
-  /** Has a loop of this process look for work without waiting for its interval. */
+  /** Lets a loop of this process look for work at once. */
   wake(loop: WokenLoop): void;
 }
 
-/** The loops that are woken by what others do. */
+/** The loops that others wake. */
 export type WokenLoop = 'intake' | 'memberships' | 'removals' | 'lists' | 'reads' | 'resets' | 'work';

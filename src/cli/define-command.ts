@@ -11,7 +11,7 @@ export type CreateCommand = (terminal: Terminal) => Command;
 export type Given<Arguments extends Inputs, Options extends Inputs> = ValuesOf<Arguments> &
   ValuesOf<Options> & { json: boolean };
 
-/** 1: something failed; 2: something is to be done; 3: something waits for a decision. */
+/** 1: something failed; 2: something is due; 3: something waits for a decision. */
 export type ExitStatus = 0 | 1 | 2 | 3;
 
 export interface Printed {

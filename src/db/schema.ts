@@ -31,7 +31,7 @@ export type Tables = {
   [T in keyof Schema]: { [C in keyof Schema[T]['columns']]: TypesOf<Schema[T]['columns'][C]> };
 };
 
-/** A row as it is read. */
+/** A row that is read. */
 export type Row<T extends keyof Tables> = Selectable<Tables[T]>;
 
 export const tables: Readonly<Record<string, Table>> = schema;

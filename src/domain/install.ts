@@ -6,26 +6,26 @@ export interface Route {
   groupId: string;
 }
 
-/** A link as far as it says where its trainers belong. */
+/** What a link says about where its trainers belong. */
 export type RoutedLink = Pick<LinkEvidence, 'install' | 'externalProjectId' | 'externalProjectName'>;
 
 /** The group where the trainers of a link belong; undefined if the link gives no access. Never throws. */
 export type RouteLink = (link: RoutedLink) => Route | undefined;
 
-/** A customer's connection, from the configuration or, connected by command, from the database. */
+/** A customer's connection, from the configuration or, if connected by command, from the database. */
 export interface Install {
   source: SourceKind;
   /** A platform token, or a personal token of an employer. */
   token: string;
-  /** Of an employer's own account: the project by the id of the job, as configured. */
+  /** For an employer's own account: the configured project by the id of the job. */
   jobs: ReadonlyMap<string, string>;
-  /** Every secret with which deliveries may be signed. */
+  /** The secrets that may sign deliveries. */
   webhookSecrets: readonly string[];
   /** The name of the tool. */
   tool: string;
-  /** Project ids, or `prefix*`: the only projects in which it may act. */
+  /** The only projects in which it may act: ids, or `prefix*`. */
   projects: readonly string[];
-  /** Whether the guidelines of its projects follow its manuals by themselves. */
+  /** Whether Gangway writes its manuals into the guidelines of its projects. */
   guidelines: boolean;
   livesIn: 'configuration' | 'database';
 }

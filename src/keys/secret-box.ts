@@ -9,38 +9,31 @@ import {
 } from 'node:crypto';
 import { AppError } from '../domain/errors.ts';
 
-/**
- * Encryption at rest with AES-256-GCM. Each value is bound to its context, so a value that was moved to another table,
- * column or row does not open.
- */
-export interface SecretBox {
-  /** `context` names table, column and row, e.g. `delivery.body:acme/3f9a…`. */
-  seal(plain: Uint8Array, context: string): Buffer;
-  /** @throws AppError `internal` if the value was changed, moved or sealed with another key. */
-  open(sealed: Uint8Array, context: string): Buffer;
-  /** A keyed digest, by which a value is found without being stored in plain text. */
-  digest(value: string): string;
-  /** Identifies the key without revealing anything about it. */
-  readonly fingerprint: string;
-}
-
 /** The first byte of a sealed value. */
 const format = 1;
 const ivBytes = 12;
 const tagBytes = 16;
 
-/** @param key 32 random bytes, from which each purpose derives a key of its own */
-export function createSecretBox(key: Uint8Array): SecretBox {
+export type SecretBox = ReturnType<typeof createSecretBox>;
+
+/**
+ * Encryption at rest with AES-256-GCM. Each value is bound to its context, which names table, column and row, such as
+ * `delivery.body:acme/3f9a…`. A value that was moved does not open.
+ *
+ * @param key 32 random bytes, from which each purpose derives a key of its own
+ */
+export function createSecretBox(key: Uint8Array) {
   const sealing = deriveKey(key, 'seal');
   const digesting = deriveKey(key, 'digest');
   const proof = createHmac('sha256', deriveKey(key, 'fingerprint')).digest('hex');
   return {
-    seal(plain, context) {
+    seal(plain: Uint8Array, context: string): Buffer {
       const iv = randomBytes(ivBytes);
       const cipher = createCipheriv('aes-256-gcm', sealing, iv).setAAD(Buffer.from(context));
       return Buffer.concat([Buffer.of(format), iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
     },
-    open(sealed, context) {
+    /** @throws AppError `internal` if the value was changed, moved or sealed with another key */
+    open(sealed: Uint8Array, context: string): Buffer {
       try {
         return decrypt(sealing, Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length), context);
       } catch (error) {
@@ -48,7 +41,9 @@ export function createSecretBox(key: Uint8Array): SecretBox {
         throw new AppError('internal', message, { cause: error });
       }
     },
-    digest: (value) => createHmac('sha256', digesting).update(value).digest('base64url'),
+    /** A keyed digest, by which a value is found without being stored in plain text. */
+    digest: (value: string) => createHmac('sha256', digesting).update(value).digest('base64url'),
+    /** Identifies the key without revealing anything about it. */
     fingerprint: proof.slice(0, 16),
   };
 }

@@ -28,7 +28,7 @@ export function watchClock(now: () => Date): WatchedClock {
 
 export const systemClock: Clock = { now: () => new Date() };
 
-/** An instant as it is stored: ISO-8601 UTC with milliseconds, which sorts like time. */
+/** A stored instant: ISO-8601 UTC with milliseconds, which sorts like time. */
 export function toInstant(date: Date): string {
   return date.toISOString();
 }

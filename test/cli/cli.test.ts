@@ -72,7 +72,7 @@ describe('every command', () => {
       expect(status).toBe(0);
       expect(out).toMatch(new RegExp(`^Usage: gangway( ${words})?`));
       expect(out).toMatch(/^ +-h, --help /m);
-      // A default is shown as an operator would write it: "24h", and none for an empty list.
+      // A default is shown as an operator would write it, such as "24h". An empty list is not shown.
       expect(out).not.toMatch(/default:\s+(\d{5}|\[)/);
       expect(err).toBe('');
     },

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 const tokens = { ada: { token: 'a-token-of-twenty-characters', role: 'viewer' } };
 let opened: string;
 
-/** A desktop whose browser writes down what it is given. */
+/** A desktop whose browser records its arguments. */
 beforeEach(() => {
   const folder = createFolder();
   opened = path.join(folder, 'opened');

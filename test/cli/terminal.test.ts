@@ -8,7 +8,7 @@ import { sayTrouble } from '../../src/operations/trouble.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Runs work of ten steps, a quarter of a second each. @returns what is written to stderr */
+/** Runs ten steps of a quarter of a second. @returns the output on stderr */
 async function workOn(shape: { isTTY?: true; columns?: number }, sayStep: (step: number) => string): Promise<string[]> {
   const stderr = Object.assign(new PassThrough(), shape);
   const written: string[] = [];

@@ -28,7 +28,7 @@ describe('gangway tools', { timeout: 30_000 }, () => {
       const nextAttemptAt = new Date().toISOString();
       await kysely.updateTable('membership').set({ nextAttemptAt }).execute();
     });
-    // Its token is refused. What is known is done all the same.
+    // Its token is refused, but what is known is still done.
     await run('reconcile', '--wait', '3s');
   }
 

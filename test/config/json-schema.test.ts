@@ -4,7 +4,7 @@ import { isDocument } from '../../src/config/document.ts';
 import { configJsonSchema, type JsonSchema } from '../../src/config/json-schema.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 
-/** Keys the example does without, because they are an alternative to what stands there. */
+/** Keys that the example does not have, because they are alternatives to others in it. */
 const alternatives = [
   '$schema',
   // For an employer's own account.
@@ -96,7 +96,7 @@ interface Key {
   schema: JsonSchema;
 }
 
-/** Every key at every level; `*` stands for a name that the operator chooses, `*:x` for one of type x. */
+/** Every key at every level; `*` is a name that the operator chooses, `*:x` one of type x. */
 function keysOf(schema: JsonSchema, prefix = ''): Key[] {
   const { properties = {}, additionalProperties } = schema;
   const children = Object.entries(properties);

@@ -25,7 +25,7 @@ export function loadWritten(
   return loadConfig({ cwd: createWorkspace({ 'gangway.config.json': file, ...files }), env });
 }
 
-/** One line for each fault; none if the configuration loads. */
+/** One line for each fault. */
 export function faultsOf(load: () => LoadedConfig): string[] {
   try {
     load();

@@ -21,7 +21,7 @@ describe.each([
   );
 });
 
-/** Compiles queries, and runs none. */
+/** Only compiles queries. */
 function withoutDriver(Base: new (config: never) => Dialect): Dialect {
   const dialect = new Base({} as never);
   dialect.createDriver = () => new DummyDriver();

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/cli.ts';
 
-/** The command line as it is declared; nothing of it runs. */
+/** The declared command line. Nothing of it runs. */
 export const commandTree = await createTree();
 
 async function createTree(): Promise<Command> {

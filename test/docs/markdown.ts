@@ -8,7 +8,7 @@ export interface Block {
   text: string;
 }
 
-/** The fenced blocks of a page, each with what stands behind its fence. */
+/** The fenced blocks of a page, each with its language. */
 export function blocksOf(file: string): Block[] {
   const fences = readFileSync(file, 'utf8').matchAll(/^```([^\n]*)\n([\s\S]*?)^```$/gm);
   return [...fences].map(([, language = '', text = '']) => ({ language, text }));
@@ -19,12 +19,12 @@ export function proseOf(file: string): string {
   return readFileSync(file, 'utf8').replaceAll(/^```[\s\S]*?^```$/gm, '');
 }
 
-/** What stands between backticks in a page's prose. */
+/** The texts in backticks in a page's prose. */
 export function codeOf(file: string): string[] {
   return [...proseOf(file).matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
 }
 
-/** The names by which links may point into a page: its own, and those that GitHub makes of its headings. */
+/** The anchors of a page: its own, and those that GitHub makes from its headings. */
 export function anchorsOf(file: string): string[] {
   const own = [...proseOf(file).matchAll(/<a id="(\w+)">/g)].map(([, name = '']) => name);
   const ofHeadings = headingsOf(file).map((heading) =>
@@ -40,7 +40,7 @@ export function headingsOf(file: string): string[] {
   return [...proseOf(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
 }
 
-/** The single commands of a block of shell; what is only for the shell is left out. */
+/** The commands of a shell block, without what is only for the shell. */
 export function commandsIn(shell: string): string[] {
   const lines = shell.split(/\n|&&/).map((line) => line.replace(/\s(&|>.*)$/, '').trim());
   return lines.filter((line) => line !== '');

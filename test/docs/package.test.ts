@@ -6,7 +6,7 @@ import { proseOf } from './markdown.ts';
 
 const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { files: string[] };
 
-/** What `npm pack` takes, without what is built. It takes the first two by itself. */
+/** What `npm pack` takes, without the built files. It always takes the first two. */
 const packed = new Set(['README.md', 'LICENSE', ...files.flatMap((entry) => globSync([entry, `${entry}/**`]))]);
 
 it('the package has the pages that its pages, the program and the alert rules point to', () => {

@@ -1,4 +1,4 @@
-/** What stands between these lines in a page is made by `npm run docs`; the rest is written by hand. */
+/** `npm run docs` writes the text between these lines of a page. The rest is written by hand. */
 const begin = '<!-- Made by `npm run docs`, to the next line of this kind. -->';
 const end = '<!-- Written by hand again. -->';
 /** In a page without an end, all that follows this line is made. */

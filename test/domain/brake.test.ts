@@ -40,7 +40,7 @@ function decide(removals: DueRemoval[], counts: Partial<BrakeCounts>, limits = u
 const went = (braked: number) => ({ braked, held: 0 });
 const wasHeld = (held: number) => ({ held });
 
-/** An install over time: what goes and what is held counts from then on. */
+/** An install over time. Removed and held memberships count from then on. */
 function openInstall(people: number, limits = usual) {
   let now = 0;
   let held = people;

@@ -16,7 +16,7 @@ const noon = '2026-03-15T12:00:00.000Z';
 const later = '2026-03-15T12:15:00.000Z';
 const muchLater = '2026-03-15T12:30:00.000Z';
 
-/** In the generation 4, as `state` or `removing until` stands in the database. */
+/** In generation 4, in this state, or `removing until` a time. */
 const situations = {
   waiting_email: newCore({ state: 'waiting_email' }),
   pending: newCore({ state: 'pending' }),

@@ -11,7 +11,7 @@ function at(minutes: number): string {
 
 const twice = `${at(0)} ${at(10)}`;
 
-/** A reason that stands, and what is different about it. */
+/** A reason that holds, with changes. */
 function facts(changes: {
   contract?: object;
   link?: object;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createTurns } from '../../src/lib/turns.ts';
 
-/** So much has each, by name; what is taken is gone. */
+/** How much each has, by name. Taking reduces it. */
 function createStock(stock: Record<string, number>) {
   const turns = createTurns();
   const left = new Map(Object.entries(stock));

@@ -25,9 +25,9 @@ interface HeardOf {
 export interface Alerting {
   /** What a harness has its alerts heard by. */
   hears(parts: HeardOf): Alerts;
-  /** Compares the alerts that stand with the list of troubles, a minute from now as an instance does that has just started. */
+  /** Compares the open alerts with the list of troubles a minute from now, as an instance does that has just started. */
   ask(): Promise<void>;
-  /** How many alerts of a kind stand. */
+  /** How many alerts of a kind are open. */
   standing(kind: AlertKind): Promise<number>;
   /** What was announced about a kind, oldest first: `raised`, `still`, `over`, or `raised and over`. */
   announced(kind: AlertKind): Promise<string[]>;
@@ -91,7 +91,7 @@ export function createAlerting({
   };
 }
 
-/** Compares the alerts that stand with the list of troubles, as an instance does. */
+/** Compares the open alerts with the list of troubles, as an instance does. */
 export async function tellNow(ctx: Context, deferralOf: DeferralOf = async () => undefined): Promise<void> {
   await beatIn(ctx);
   const installs = ctx.installs.size === 0 ? usualInstalls : ctx.installs;

@@ -54,7 +54,7 @@ function operationOf(id: string) {
   return operation;
 }
 
-/** @param given what is missing of an address is filled with what looks well-formed */
+/** @param given missing parts of a path are filled with well-formed values */
 export function addressOf(id: string, { params = {}, query = {} }: AskGiven = {}): { method: string; url: string } {
   const { method, path } = operationOf(id);
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>

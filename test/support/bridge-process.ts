@@ -9,7 +9,7 @@ import { programFile } from './built-program.ts';
 import { type ContractEvent, jobOf, linkOf } from './lifecycle-events.ts';
 import { createWaitEnder } from './until.ts';
 
-/** A real `gangway start`, a process of its own. It is gone after the test, whatever happens. */
+/** A real `gangway start` in a process of its own, which ends with the test. */
 export interface LaunchedBridge {
   /** Resolves when it listens and its engine runs; never where it is killed before. */
   ready: Promise<BridgeProcess>;
@@ -44,7 +44,7 @@ export interface BridgeSetup {
 export const secretKey = Buffer.alloc(32, 7);
 export const acmeSecret = 'whsec_c2VjcmV0LW9mLWFjbWU';
 
-/** No server listens there: what most journeys of processes need stands in the events. */
+/** No server listens there, because the events have what most of these journeys need. */
 const noMarketplace = 'http://127.0.0.1:9/api/partner/v1';
 
 /**

@@ -36,7 +36,7 @@ export interface Workspace {
   pretendRunning(): Promise<void>;
 }
 
-/** The file of a database that is migrated and otherwise empty: to migrate each anew would take longer than most tests. */
+/** A migrated, empty database. Migrating one for each test would take longer than most tests. */
 const migrated = await migrateOne();
 
 async function migrateOne(): Promise<Buffer> {

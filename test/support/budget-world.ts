@@ -33,7 +33,7 @@ export interface BudgetWorld {
   tellOf(contractId: string, createdAt?: string): Promise<void>;
   /** How much was worked today in all, reported by another system. */
   work(contractId: string, hours: number): Promise<void>;
-  /** Looks for what is to be read, and reads it. */
+  /** Reads what is due. */
   look(ctx?: Context): Promise<void>;
   /** By the id of their contract. */
   rows(): Promise<BudgetAndReading[]>;

@@ -45,7 +45,7 @@ function replace(file: OutputChunk | OutputAsset): void {
   renameSync(part, whole);
 }
 
-/** A file, or whatever is in a folder. */
+/** A file, or the files of a folder. */
 function changedAt(source: string): number {
   const isFolder = statSync(source).isDirectory();
   const within = isFolder ? readdirSync(source, { recursive: true, encoding: 'utf8' }) : [];

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Plugin } from 'vitest/config';
 
-/** Text that stands exactly once in a source file, and what tests load instead. */
+/** A text that occurs once in a source file, and the text that tests load instead. */
 interface SourceChange {
   file: string;
   find: string;
   replace: string;
 }
 
-/** @throws Error where a text does not stand exactly once in its file any more */
+/** @throws Error if a text does not occur exactly once in its file */
 function changedSources(name: string, changes: readonly SourceChange[]): Plugin {
   return {
     name,
@@ -26,7 +26,7 @@ function changedSources(name: string, changes: readonly SourceChange[]): Plugin 
   };
 }
 
-/** Up to so many milliseconds; none by default. */
+/** In milliseconds, at most. */
 const mostMs = Number(process.env['TEST_DELAYS'] ?? 0);
 /** Of all delays that could be. */
 const share = 0.4;

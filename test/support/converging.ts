@@ -20,7 +20,7 @@ import type { MemoryTool } from './memory-tool.ts';
 import { until } from './until.ts';
 import { watchQueries } from './watch-queries.ts';
 
-/** Leases what is due in the tool `studio`, as a worker of that name would. */
+/** Leases what is due in the tool `studio`, as a worker does. */
 export async function claimDue(
   engine: Engine,
   {

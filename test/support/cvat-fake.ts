@@ -11,7 +11,7 @@ export interface CvatFakeOptions extends CvatOptions {
   version?: string;
   isReadOnly?: boolean;
   expiry?: string;
-  /** Changes what is about to be answered. */
+  /** Changes the answer. */
   spoil?: (line: string, answer: CvatAnswer) => CvatAnswer;
 }
 

@@ -27,7 +27,7 @@ export function createCvatGuides(state: CvatState) {
     return isText ? undefined : { status: 400, body: { markdown: [says] } };
   }
 
-  /** Images that the text does not show any more are deleted. What looks like an image and is none breaks it down. */
+  /** Images that the text no longer shows are deleted. A wrong image is an error. */
   function store(guide: CvatGuide, text: string): CvatAnswer | undefined {
     const named = [...text.matchAll(/\(\/api\/assets\/([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\)/gi)];
     const assets = named.map(([, uuid = '']) => uuid);
@@ -60,7 +60,7 @@ export function createCvatGuides(state: CvatState) {
       return failure;
     },
 
-    /** The organization is that of the project, whatever the request says. */
+    /** The organization is always that of the project. */
     show(id: number): CvatAnswer {
       const guide = state.guides.find((one) => one.id === id);
       if (guide === undefined) return refuse(404, 'Not found.');

@@ -270,7 +270,7 @@ interface Rule {
   '>'?: [{ var: string }, number];
 }
 
-/** JSON Logic, such as `{"==": [{"var": "id"}, 7]}`, as far as it is asked here. */
+/** The part of JSON Logic that is used here, such as `{"==": [{"var": "id"}, 7]}`. */
 function isMatch(rule: Rule, fields: Record<string, unknown>): boolean {
   const { and = [], var: any, '==': same, '>': more } = rule;
   return (

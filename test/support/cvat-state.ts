@@ -151,7 +151,7 @@ export function createCvatState(options: CvatOptions) {
     if (user !== undefined) user.username = username;
   }
 
-  /** @returns seconds until it may be tried again; counts whatever comes of it */
+  /** @returns seconds until the next try; every try counts */
   function throttleResend(): number | null {
     const nowMs = now().getTime();
     resends.push(nowMs);

@@ -15,7 +15,7 @@ export interface CvatSite {
 
 export interface CvatPerson {
   id: number;
-  /** Whether the organization is among those that they see. */
+  /** Whether they see the organization. */
   isIn(): Promise<boolean>;
   rename(name: string): Promise<void>;
 }

@@ -47,7 +47,7 @@ export const sqlite: Dialect = {
   },
 };
 
-/** To migrate each anew would take longer than many a test. */
+/** Migrating each would take longer than many tests. */
 let template: Buffer | undefined;
 
 async function migrateOne(): Promise<Buffer> {

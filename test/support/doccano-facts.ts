@@ -46,7 +46,7 @@ export const doccanoFacts: readonly DoccanoFact[] = [
 
 let made = 0;
 
-/** Of a person who has none yet. */
+/** For a person who has none yet. */
 export function newLogin(): DoccanoLogin {
   made += 1;
   return { username: `person.${process.pid}.${made}@opentrain.work`, password: 'Kq7-vLx2-mZ' };

@@ -40,7 +40,7 @@ type Route = (call: FakeCall) => FakeAnswer;
 
 const maxBodyBytes = 2_621_440;
 
-/** What the fake doccano answers, by method and path; `:` stands for a number. */
+/** The answers of the fake doccano, by method and path; `:` is a number. */
 export const fakeRoutes = new Map<string, Route>([
   ['GET /me', ({ user }) => ok(showUser(user))],
   ['GET /roles', () => ok(fakeRoles)],

@@ -127,7 +127,7 @@ function respond(state: DoccanoState, call: Call): FakeAnswer {
   if (user === undefined) return refused('Invalid token.');
   const ids = [...line.matchAll(/\/(\d+)/g)].map(([, id]) => Number(id));
   const route = fakeRoutes.get(line.replaceAll(/\/\d+/g, '/:'));
-  // The pages of doccano answer whatever the API does not know.
+  // Doccano answers other paths with a page.
   if (route === undefined) return { status: 200, body: '<!doctype html><html></html>' };
   return route({ state, user, ids, query: call.url.searchParams, body });
 }

@@ -10,7 +10,7 @@ export interface EitherMarket {
   createJob(): string;
   hire(jobId: string, trainerId: string): string;
   revokeToken(): void;
-  /** Moves the time on, and delivers what is due by then. */
+  /** Moves the time forward, and delivers what is due. */
   pass(ms: number): Promise<void>;
   /** Resolves when nothing is being delivered or due now. */
   settle(): Promise<void>;

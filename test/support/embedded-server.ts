@@ -19,7 +19,7 @@ export interface EmbeddedServer {
 }
 
 const usualSettings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200'];
-/** Whether PostgreSQL survives a power cut is not what is tested. */
+/** No test depends on surviving a power cut. */
 const forTests = [
   'fsync=off',
   'full_page_writes=off',

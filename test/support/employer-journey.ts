@@ -73,7 +73,7 @@ export interface EmployerOptions extends Pick<NewAccount, 'scopes' | 'isClaimed'
   tool?: { settings: object; projects: readonly [signs: string, lamps: string] };
   /** What is connected to the running bridge: an account that its configuration does not have, or the one that it has. */
   connects?: 'unknown' | 'configured';
-  /** What the webhook is subscribed to; what is of use by default. */
+  /** The events of the webhook; by default those that Gangway uses. */
   eventTypes?: readonly string[];
   /** Whether the requests of the bridge are counted. */
   isCounted?: boolean;
@@ -177,7 +177,7 @@ export async function openEmployerJourney(
     await quiet();
   }
 
-  /** Nothing of the feed is due, whether it could be read or not. An account that was never read has none. */
+  /** Whether no reading of the feed is due. */
   async function untilFeedIsTried(): Promise<void> {
     const job = storage.database.kysely.selectFrom('job').select('dueAt').where('kind', '=', 'feed');
     await until(
@@ -187,7 +187,7 @@ export async function openEmployerJourney(
     );
   }
 
-  // The first tick asks for nothing: none was missed.
+  // The first tick reads nothing, because no tick was missed.
   const tick = storage.database.kysely.selectFrom('setting').select('value').where('name', '=', 'silent_tick');
   await until(
     'the schedule is known',

@@ -29,7 +29,7 @@ import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
 import { until } from './until.ts';
 
-/** Everything up to the memberships, over a database of the test's own, in time that stands still. */
+/** Everything up to the memberships, on a database of the test's own, with a clock that the test moves. */
 export interface Engine extends Context {
   clock: FakeClock;
   intake: IntakePorts;
@@ -49,7 +49,7 @@ export interface Engine extends Context {
   merge(evidence: Evidence): Promise<void>;
   /** Has the brake decide about all that is due. */
   brake(): Promise<void>;
-  /** Moves the time on, and has the brake decide about what is due by then. */
+  /** Moves the time forward, and lets the brake decide about what is due. */
   pass(ms: number): Promise<void>;
   membershipRows(): Promise<Row<'membership'>[]>;
   /** All rows of a table. */
@@ -88,7 +88,7 @@ interface EngineOptions {
   key?: Buffer;
   limits?: BrakeLimits;
   managedDomains?: string[];
-  /** Those whose marketplace can be asked before an end, and whose walls are watched; none unless given. */
+  /** Installs whose marketplace can be asked before an end, and whose walls are watched. */
   installs?: Context['installs'];
   adapters?: Context['adapters'];
   /** Has the alerts heard; else they are in the log and the metrics alone. */

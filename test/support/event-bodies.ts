@@ -18,7 +18,7 @@ export interface EventWish {
   startDate?: string;
 }
 
-/** A full event; what is not wished for has one usual value. */
+/** A full event with default values. */
 export function fullEvent({
   type,
   id = '7000000001',

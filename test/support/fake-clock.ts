@@ -8,7 +8,7 @@ export interface FakeClock extends Clock {
   seconds(): number;
 }
 
-/** Time that stands still until the test moves it. */
+/** A clock that only the test moves. */
 export function createFakeClock(start = '2026-03-15T12:00:00.000Z'): FakeClock {
   let now = Date.parse(start);
   return {
@@ -20,7 +20,7 @@ export function createFakeClock(start = '2026-03-15T12:00:00.000Z'): FakeClock {
   };
 }
 
-/** The clock of a database of the same time: PostgreSQL's own goes on, whatever the test makes of it. */
+/** The clock of a database at the test's time, because PostgreSQL's own cannot be stopped. */
 export function toDatabaseClock({ now }: Clock): DatabaseClock {
   return { ...watchClock(now), correct: async () => undefined };
 }

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listenOnLoopback } from './http-fake.ts';
 
-/** What stands before a marketplace, and answers for it where the test has it do so. */
+/** A proxy before a marketplace, which answers instead of it if the test says so. */
 export interface Front {
   baseUrl: string;
-  /** From now on; by default everything is passed on as it is. */
+  /** From now on; by default everything is passed on. */
   meddle(meddling?: Meddling): void;
   /** Every request since the last meddling, as path and query. */
   asked(): string[];

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 
-/** A real server on loopback that takes what is posted, and answers as the test says. */
+/** A real server on loopback that accepts posts and answers as the test says. */
 export interface Hook {
   url: string;
   port: number;

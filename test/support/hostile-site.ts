@@ -11,7 +11,7 @@ import { createLoginTool } from './inviting-tool.ts';
 import { type Journey, openJourney } from './journey.ts';
 import { atOnce, notifying } from './notices.ts';
 
-/** What a stranger would write to be more than text: an element, attributes, a script, an end of what it stands in. */
+/** What an attacker would write: an element, attributes, a script, an end of the surrounding element. */
 export const evil =
   `"'><evil-tag evil-attr="1"></evil-tag><img src="/evil" onerror="alert(1)"><script>alert(1)</script>` +
   `</td></main></textarea></title><!--`;
@@ -21,9 +21,9 @@ const evilId = `e"'><evil-tag evil-attr=1>`;
 
 const minuteMs = 60_000;
 
-/** A journey in which whatever a stranger can choose is hostile, and everything that waits for an operator is there. */
+/** A journey in which every text of a stranger is hostile, and something of every kind waits for an operator. */
 export interface HostileSite extends Journey {
-  /** The address of a view of which something stands there, where it has one. */
+  /** The address of a view that shows something. */
   addressOf(path: string): string;
 }
 

@@ -22,7 +22,7 @@ const pagings: Record<Paging, object> = {
   link_header: { by: 'link_header' },
 };
 
-/** The example with only what is required: a list, in which an added member is looked for. */
+/** The example with only the required settings: a list, in which an added member is looked for. */
 export function sparseSettings(tool: { url: string; token: string }, paging: Paging): Example {
   const settings = exampleSettings(tool);
   const { check, add, list, remove } = settings.requests;

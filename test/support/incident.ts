@@ -38,11 +38,11 @@ export interface Incident {
   answers(listing?: Listing, install?: string): void;
   /** How often active contracts were listed before an end. */
   lists(): number;
-  /** Compares the groups of an install with what is known, and does nothing in the tool. */
+  /** Compares the groups of an install with the memberships, and changes nothing in the tool. */
   checkDrift(install?: string): Promise<void>;
-  /** Does what is due in the tool, as far as the brake lets it. */
+  /** Does what is due in the tool, within the brake. */
   settle(): Promise<void>;
-  /** Moves the time on, and does what is due by then. */
+  /** Moves the time forward, and does what is due. */
   pass(ms: number): Promise<void>;
   /** Every `remove` and `end` that the tool was asked for. */
   removals(): string[];

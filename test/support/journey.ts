@@ -53,7 +53,7 @@ export interface Journey {
   receipts(): Promise<string[]>;
   /** Resolves when nothing is under way and nothing is due now. */
   quiet(): Promise<void>;
-  /** Moves the time on and waits for what is due by then. */
+  /** Moves the time forward, and waits until everything due is done. */
   pass(ms: number): Promise<void>;
   /** By how much the bridge's clocks are ahead from now on: its machine's, and its database's. */
   setAhead(ahead: { machineMs: number; databaseMs: number }): void;
@@ -106,7 +106,7 @@ export async function openJourney(
   const config = Config.parse({ ...document, database: { url } });
   const configFile = path.join(createFolder(), 'gangway.config.json');
   writeFileSync(configFile, JSON.stringify({ ...document, database: { url } }));
-  // An instance that started before its configuration was written is told of as outdated.
+  // An instance that started before its configuration was written is listed as outdated.
   clock.advance(Math.max(0, Math.ceil(statSync(configFile).ctimeMs) - clock.now().getTime()));
   const adapters = options.adapter === undefined ? await loadAdapters(config) : new Map([['list', options.adapter]]);
   let ahead = { machineMs: 0, databaseMs: 0 };

@@ -3,7 +3,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { onTestFinished } from 'vitest';
 import type { MailServer } from '../../src/config/messages-schema.ts';
 
-/** A real mail server on loopback that keeps what it is given. */
+/** A real mail server on loopback that keeps all mails. */
 export interface MailBox {
   server: MailServer;
   url: string;

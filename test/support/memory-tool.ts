@@ -3,7 +3,7 @@ import { AppError } from '../../src/domain/errors.ts';
 
 type Call = 'find' | 'add' | 'remove' | 'end' | 'list' | 'update';
 
-/** A tool in memory: what is in it can be seen, and what it does can be disturbed. */
+/** A tool in memory, which a test can inspect and disturb. */
 export interface MemoryTool {
   adapter: Adapter;
   /** What was called, in order, as `add signs/cmu1`; `end` is a whole login. */
@@ -29,9 +29,9 @@ export interface MemoryTool {
   betweenMembers: (id: string) => Promise<void> | void;
   /** Of which changes the answer is lost: they take effect when `arrive` is called, and not before. */
   isLate: (call: Call, subject: string) => boolean;
-  /** Does what is late, in the order in which it was asked. */
+  /** Does the delayed calls, in their order. */
   arrive(): void;
-  /** From now on reads show what is so now, whatever is done, until `catchUp` is called. */
+  /** From now on reads show the present state, until `catchUp` is called. */
   lag(): void;
   catchUp(): void;
   /** Who is missed by a read, as by an empty answer, or a page that shifted meanwhile. */
@@ -69,7 +69,7 @@ export function createMemoryTool(
   }: MemoryToolOptions = {},
 ): MemoryTool {
   const groups = new Map<string, Map<string, Member>>();
-  /** Logins, in a group or in none. */
+  /** Logins, in a group or not. */
   const accounts = new Map<string, Member>();
   /** What reads show, where they lag behind. */
   let shown: { groups: typeof groups; accounts: typeof accounts } | null = null;

@@ -37,7 +37,7 @@ export function newNotice(changes: Partial<BudgetNotice> = {}): BudgetNotice {
   };
 }
 
-/** The notices of one database, in time that stands still. */
+/** The notices of one database, with a clock that the test moves. */
 export interface Telling extends Context {
   clock: FakeClock;
   log: LogLines;

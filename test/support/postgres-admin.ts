@@ -21,7 +21,7 @@ export async function makeResettable(database: string): Promise<void> {
 /**
  * Puts it back to what it held when it was made resettable. Who is still connected is thrown out.
  *
- * @returns false if its tables are no longer those that they were: then it is of no use to another test
+ * @returns false if its tables have changed, so that no other test can use it
  */
 export async function resetPostgresDatabase(database: string): Promise<boolean> {
   const [row] = await execute(database, 'select reset.put_back() as is_as_before');

@@ -31,7 +31,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 
 const alone = new URL('./postgres-process.ts', import.meta.url);
 
-/** Starts a server with a template that is migrated. Its owner is to be ended. */
+/** Starts a server with a migrated template. The caller ends it. */
 export async function startMigrated(program = alone): Promise<{ owner: ChildProcess; url: string }> {
   const owner = fork(program, { detached: true });
   const url = await receiveUrl(owner);

@@ -19,9 +19,9 @@ export interface PureEngine {
   merge(evidence: Evidence): void;
   /** What has to change about the memberships; nothing once it is taken over. */
   plan(): MembershipChange[];
-  /** Takes over what is planned. */
+  /** Applies the plan. */
   derive(): void;
-  /** Does in the tool what is due by then, with the brake wide open. */
+  /** Does what is due in the tool, without a limit of the brake. */
   converge(now: string): void;
   known(install: string): KnownInstall;
   /** `group/trainer` of everyone who is wanted. */

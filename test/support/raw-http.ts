@@ -24,7 +24,7 @@ export function requestHead(line: string, headers: Record<string, string | numbe
   return [`${line} HTTP/1.1`, 'Host: 127.0.0.1', ...lines, '', ''].join('\r\n');
 }
 
-/** The answer to a request without a body, sent as it stands, which no client does that knows addresses. */
+/** The answer to a request that is sent unchanged, which HTTP clients do not do. */
 export async function askRaw(url: string, line: string, headers: Record<string, string> = {}): Promise<string> {
   const lines = Object.entries({ host: '127.0.0.1', connection: 'close', ...headers });
   const head = [`${line} HTTP/1.1`, ...lines.map(([name, value]) => `${name}: ${value}`), '', ''].join('\r\n');

@@ -32,7 +32,7 @@ export interface TestReceiver {
   metrics: Metrics;
   server: HttpServer;
   storage: Storage;
-  /** Posts a signed delivery; what is given replaces what is usual. */
+  /** Posts a signed delivery with these changes. */
   deliver(body: string | Uint8Array, changes?: Changes): Promise<Answer>;
   wouldDefer: StorageGate['wouldDefer'];
   /** A signature header that is right now. */

@@ -23,7 +23,7 @@ interface RestMember {
 export interface RestToolOptions {
   paging?: Paging;
   pageSize?: number;
-  /** Whether it says nothing of what is not on a page. */
+  /** Whether it does not say that there are further pages. */
   isSilent?: boolean;
   /** Whether an address that is a member already is answered 409; else there are two of it. */
   refusesRepeats?: boolean;
@@ -33,7 +33,7 @@ export interface RestToolOptions {
 export function createRestToolState(options: RestToolOptions) {
   const { paging = 'page', pageSize = 2, refusesRepeats = true, isSilent = false } = options;
   const projects = new Map<string, RestMember[]>();
-  /** Logins, in a project or in none. */
+  /** Logins, in a project or not. */
   const accounts = new Map<number, RestMember>();
   let lastId = 100;
 

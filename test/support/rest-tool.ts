@@ -4,7 +4,7 @@ import type { RequestKind, ToolFault, ToolFaults } from '../../src/adapters/conf
 import { listenOnLoopback } from './http-fake.ts';
 import { createRestToolState, type RestAnswer, type RestToolOptions } from './rest-tool-state.ts';
 
-/** A tool with an HTTP API such as many have, on loopback, which misbehaves when a test has it do so. */
+/** A tool with a usual HTTP API, on loopback, which misbehaves if a test says so. */
 export interface RestTool {
   /** The root of its API. */
   url: string;
@@ -50,7 +50,7 @@ export async function openRestTool(options: RestToolOptions = {}): Promise<RestT
     const given = await answer(request);
     if (given !== null) send(response, given);
   });
-  // Longer than any pause in a test: a connection that ends as it is used again fails a call.
+  // Longer than any pause in a test, because a call fails if its connection is just being closed.
   server.keepAliveTimeout = 300_000;
   origin = await listenOnLoopback(server);
 

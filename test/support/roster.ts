@@ -4,7 +4,7 @@ interface Roster {
   groups: Record<string, { id: string; email: string }[]>;
 }
 
-/** Who is in the roster: by group the trainers' ids, sorted. A trainer who stands there twice is listed twice. */
+/** The trainers' ids in the roster by group, sorted. A trainer who is there twice is listed twice. */
 export function readRoster(file: string): Record<string, string[]> {
   const groups = Object.entries(parse(file).groups);
   return Object.fromEntries(groups.map(([group, members]) => [group, idsOf(members)]));

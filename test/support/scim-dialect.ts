@@ -1,8 +1,8 @@
 import type { ScimUser } from './scim-front.ts';
 
-/** How a server differs from the RFC; what is left out is as the RFC has it. */
+/** How a server differs from the RFC. */
 export interface ScimDialect {
-  /** What it is to be asked with, where that matters. */
+  /** How it must be asked. */
   token?: string;
   /** What it says of itself; null where it does not. */
   config?: object | null;
@@ -27,7 +27,7 @@ export interface ScimDialect {
   /** Whether a member who is added twice is in the group twice. */
   keepsDuplicates?: boolean;
   pageSize?: number;
-  /** Whether every page is the first, whatever was asked for; or only those beyond the last. */
+  /** Whether every page is the first one, or only those beyond the last. */
   firstPage?: 'always' | 'past_the_end';
   deletesInactive?: boolean;
   /**
@@ -36,7 +36,7 @@ export interface ScimDialect {
    */
   showsMembers?: 'never' | 'as_empty' | 'on_request' | 'in_accounts' | 'late';
   takesOnly?: 'application/json' | 'application/scim+json';
-  /** Whether it wants the version that is to be changed. */
+  /** Whether a change must name the version. */
   hasVersions?: boolean;
 }
 

@@ -3,7 +3,7 @@ import express, { type Request, type RequestHandler, type Response } from 'expre
 import type { RequestKind, ToolFault, ToolFaults } from '../../src/adapters/conformance/harness.ts';
 import { listenOnLoopback } from './http-fake.ts';
 
-/** What stands before a SCIM server on loopback: it takes note, and misbehaves when a test has it do so. */
+/** A proxy before a SCIM server on loopback, which records requests, and misbehaves if a test says so. */
 export interface ScimTool {
   /** The root of its SCIM. */
   url: string;

@@ -4,7 +4,7 @@ import { openScimFront, type ScimTool } from './scim-front.ts';
 export interface ScimDialectTool extends ScimTool {
   /** What is kept of a group. */
   group(name: string): { [attribute: string]: unknown } | undefined;
-  /** Puts an entry into a group, whatever else is in it. A text is the id of an account. */
+  /** Puts an entry into a group. A text is the id of an account. */
   seedMember(group: string, entry: string | { value: string; [attribute: string]: unknown }): void;
   /** Deletes a group and makes one of the same name. */
   remakeGroup(name: string): void;
@@ -15,7 +15,7 @@ export interface ScimDialectTool extends ScimTool {
   groups(): Map<string, string[]>;
 }
 
-/** A server that speaks SCIM in its own way. */
+/** A server with a SCIM dialect. */
 export async function openScimTool(
   dialect: ScimDialect = {},
   groups: readonly string[] = [],

@@ -75,7 +75,7 @@ export async function openScimmy(groups: readonly string[] = []): Promise<ScimTo
   } as never);
   const front = await openScimFront(
     (request, response, next) => {
-      // It writes into the query, which Express 5 parses anew each time it is read.
+      // It writes into the query, which Express 5 parses at each read.
       const query = parse(request.url.split('?')[1] ?? '');
       Object.defineProperty(request, 'query', { value: { ...query } });
       routers(request, response, next);

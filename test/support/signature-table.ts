@@ -106,7 +106,7 @@ const digests: Attempt[] = [
   { name: 'only zeros', headers: `t=${now},v1=${'0'.repeat(64)}`, expected: 'no_secret_matched' },
 ];
 
-/** Signed rightly over the timestamp as it is written: only its form or its age is at fault. */
+/** Correctly signed over the written timestamp, so only its form or its age is wrong. */
 const timestamps: Attempt[] = [
   { name: 'a negative t', headers: sign(body, secret, -now), expected: 'malformed' },
   { name: 'a t with a plus', headers: sign(body, secret, `+${now}`), expected: 'malformed' },

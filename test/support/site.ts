@@ -41,7 +41,7 @@ export interface SiteSetup {
   /** By install, each a customer of the site: by default all of them, in the tool `studio`. */
   installs?: Record<string, SiteInstall>;
   tools: Record<string, Adapter>;
-  /** By tool, where it stands. */
+  /** Its address, by tool. */
   urls?: Record<string, string>;
   removals?: object;
   managedDomains?: string[];
@@ -56,7 +56,7 @@ export interface SiteSetup {
 interface SiteInstall {
   tool?: string;
   projects?: string[];
-  /** Whose token stands there by mistake. */
+  /** The install whose token is used by mistake. */
   tokenOf?: string;
 }
 

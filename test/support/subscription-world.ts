@@ -35,7 +35,7 @@ export interface SubscriptionWorld {
   endpoints(): Promise<Endpoint[]>;
   stored(): Promise<StoredEndpoint[]>;
   record(): Promise<SubscriptionRecord>;
-  /** Whether the install is to be read; asking ends that. */
+  /** Whether a reading of the install was wanted; asking resets that. */
   takeReadWanted(): Promise<boolean>;
   /** Hires people until so many deliveries have failed. */
   failDeliveries(count: number): Promise<void>;

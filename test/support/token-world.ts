@@ -18,7 +18,7 @@ export interface TokenWorld {
   /** The first token of the account. */
   token: string;
   database: Database;
-  /** As the command does it: the install stands in the database. */
+  /** As by command: the install is in the database. */
   connect(install: string, token: string): Promise<void>;
   /** A process that has just started, with the token of the configuration by default. */
   open(options?: ProcessOptions): Promise<Process>;

@@ -130,7 +130,7 @@ function createEvents(random: () => number): () => ContractEvent {
   };
 }
 
-/** Who belongs in the roster by what is stored, worked out without the bridge's own rules. */
+/** Who belongs in the roster according to the database, without the bridge's own rules. */
 export function membersOf(bodies: ReadonlySet<string>): string[] {
   const events = [...bodies].map((body) => JSON.parse(body) as StoredEvent);
   const ended = new Set(events.flatMap(({ type, resourceId }) => (type === 'contract.ended' ? [resourceId] : [])));

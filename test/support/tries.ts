@@ -4,7 +4,7 @@ import { type Dialect, type OpenFresh, openForTest, postgres, sqlite } from './d
 /** `TEST_TRIES=all`, as in `.ci/full`. */
 export const isThorough = process.env['TEST_TRIES'] === 'all';
 
-/** How often to try what is left to chance: at a desk a twentieth, which is enough for each mutant of the tests. */
+/** How many random tries: by default a twentieth, which is enough for each mutant of the tests. */
 export function tries(all: number): number {
   return isThorough ? all : Math.ceil(all / 20);
 }

@@ -100,7 +100,7 @@ export interface ItemWork {
 }
 
 function createWorkTool(): WorkTool {
-  /** The tasks that ever were in a scope, whatever became of the pieces. */
+  /** The tasks that were ever in a scope. */
   const tasks = new Map<string, Set<string>>();
   function tasksAt(scope: string): Iterable<string> {
     if (tool.goneScopes.has(scope)) throw new AppError('not_found', `There is no ${scope}`);

@@ -10,7 +10,7 @@ export const consoleTokens = {
 export interface Visitor {
   signIn(name: keyof typeof consoleTokens): Promise<VisitedPage>;
   visit(path: string): Promise<VisitedPage>;
-  /** Sends the only form of a page with this button, with what is in its fields, and with `given` instead of that. */
+  /** Sends the only form of a page with this button and the values of its fields, or those in `given`. */
   press(page: VisitedPage, button: string, given?: Record<string, string | string[]>): Promise<VisitedPage>;
   /** A request as a browser would send it, with the cookies, and with these headers too; follows no redirect. */
   send(path: string, request?: RequestInit): Promise<Response>;

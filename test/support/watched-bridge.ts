@@ -33,7 +33,7 @@ export interface WatchedBridge {
   door: FrontDoor;
   receiverUrl: string;
   jobId: string;
-  /** As a command beside it has it. */
+  /** As a command beside it sees it. */
   services: Services;
   endpoints(): Promise<Endpoint[]>;
   /** The contracts that deliveries were about, each once per delivery. */

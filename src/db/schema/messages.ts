@@ -16,7 +16,7 @@ export const messages = {
     alert: text().nullable(),
   }),
 
-  /** A notice that is to be sent through one channel. */
+  /** A notice for one channel. */
   dispatch: table(
     {
       id: counter(),

@@ -65,7 +65,7 @@ async function openBudget(openFresh: OpenFresh, worked: number): Promise<AlertSt
   };
 }
 
-/** Work that is read and reported, and what it is paid from. */
+/** Work, and the budgets that pay for it. */
 export const workStories = {
   async usage_never_read(openFresh) {
     const { alerting, engine, tool, read } = await openWork(openFresh);

@@ -46,7 +46,7 @@ export interface Employer {
 export interface TextTool {
   adapter: Adapter;
   texts: Map<string, string>;
-  /** How it cleans what is written. */
+  /** How it cleans a written text. */
   clean: (text: string) => string;
   /** Runs before each call takes effect. What it throws is what the tool answers. */
   before: (call: 'read' | 'write', project: string) => Promise<void> | void;

@@ -114,7 +114,7 @@ export const hostilePage = fc.record({
   content: fc.oneof({ weight: 9, arbitrary: node }, { weight: 1, arbitrary: fc.jsonValue() }),
 });
 
-/** The same, without those that are no pages at all. */
+/** The same, without what is not a page. */
 export const readablePages = fc.array(
   hostilePage.filter(({ content }) => readCanonical(content) !== null),
   { minLength: 1, maxLength: 3 },

@@ -42,7 +42,7 @@ export function addressesIn(shown: HTMLElement): string[] {
   return shown.querySelectorAll('[href]').map((one) => toPlain(one.getAttribute('href') ?? ''));
 }
 
-/** Every address that stands in a tree of nodes as the address of a link. */
+/** Every address of a link in a tree of nodes. */
 export function addressesOf(node: unknown): Set<string> {
   if (typeof node !== 'object' || node === null) return new Set();
   const own: unknown = Reflect.get(node, 'href');

@@ -110,7 +110,7 @@ export async function openFakeLabelStudio(now = () => new Date()): Promise<FakeL
     if (scheme === 'Token') return users.byLegacyToken(token);
     if (scheme === 'Bearer') return users.get(tokens.userOf(token) ?? 0);
     const user = users.get(Number(cookies.get('sessionid')));
-    // What has no organization is given the first one, whatever became of the membership.
+    // A user without an organization gets the first one, even after the membership ended.
     if (user) user.activeOrganization ??= 1;
     return user;
   }
@@ -185,7 +185,7 @@ function misbehave({ status, retryAfterSeconds }: ToolFault & { does: 'answers' 
   return { ...refuse(status, quoted), headers };
 }
 
-/** The tokens that Label Studio gives out; what is not in here any more is worth nothing. */
+/** The valid tokens of Label Studio. */
 function createFakeTokens() {
   const personal = new Map<string, number>();
   const access = new Map<string, number>();
@@ -232,7 +232,7 @@ interface FormRequest {
 
 interface FormSettings {
   isSignUpOpen: boolean;
-  /** Whether it stands behind https and does not know its public address. */
+  /** Whether it runs behind https without knowing its public address. */
   isFormRefused: boolean;
 }
 

@@ -19,7 +19,7 @@ export interface FakeRequest {
 
 type Route = (request: FakeRequest) => FakeAnswer;
 
-/** The API of Label Studio 1.23, as far as it is used here. */
+/** The part of Label Studio's API (1.23) that is used here. */
 export function createFakeRoutes(users: FakeUsers, work: FakeWork): Map<string, Route> {
   return new Map([...memberRoutes(users, work), ...workRoutes(work)]);
 }
@@ -164,7 +164,7 @@ function workRoutes(work: FakeWork): [string, Route][] {
   ];
 }
 
-/** As far as it is asked here. Scripts and frames stay, as in the real one. */
+/** The part that is used here. Scripts and frames stay, as in the real one. */
 function cleanInstructions(html: string): string {
   return html
     .replaceAll(/\r\n?/g, '\n')

@@ -60,7 +60,7 @@ export function createFakeUsers(owner: { email: string; password: string; legacy
 
 export type FakeUsers = ReturnType<typeof createFakeUsers>;
 
-/** As the API shows them: who was removed is masked, and listed all the same. */
+/** As the API shows them: removed users are listed, and masked. */
 export function showUser(user: FakeUser): Record<string, unknown> {
   const { id, isDeleted } = user;
   return {

@@ -11,7 +11,7 @@ export interface LabelStudioSite {
   signIn(email: string, password: string): Promise<BrowserSession | null>;
   /** By a link that they were given; null where the form refuses them. */
   signUp(link: string, email: string, password: string): Promise<BrowserSession | null>;
-  /** The API with a token of whatever kind, as `Authorization` has it. */
+  /** The API with a value for `Authorization`. */
   callAs(authorization: string, path: string, method?: string, body?: unknown): Promise<ApiAnswer>;
 }
 

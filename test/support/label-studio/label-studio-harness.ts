@@ -16,7 +16,7 @@ export function toHarness(
     hasEveryGroup: false,
     crowd: 7,
     async seed(_group, { email }) {
-      // By the API: an account without a password, and in its members all the same.
+      // By the API: an account without a password, but with a membership.
       await site.api('POST', '/api/users/', { username: email, email });
     },
     async accept({ email }, { invitation }) {

@@ -92,7 +92,7 @@ function reportUsage(call: Call): object {
 interface UsageEntry {
   workDate: string;
   worker: string | undefined;
-  /** A field that is not given keeps what is stored. */
+  /** A missing field keeps its value. */
   work: Partial<WorkDay>;
 }
 

@@ -34,7 +34,7 @@ function enqueue({ pending }: MarketState, delivery: Delivery): void {
   pending.add(delivery);
 }
 
-/** Attempts, one after the other, what is due at this moment of the test's time, until nothing is. */
+/** Attempts what is due at the test's time, one by one, until nothing is. */
 export async function deliverDue(state: MarketState): Promise<void> {
   for (;;) {
     const now = state.options.clock.now().getTime();
@@ -100,7 +100,7 @@ async function send({ options }: MarketState, delivery: Delivery): Promise<boole
   }
 }
 
-/** Takes up again what failed, or the one that is named, whatever became of it. */
+/** Requeues what failed, or a named delivery in any state. */
 export function requeue(state: MarketState, endpoint: EndpointRecord, deliveryId: string | undefined): number {
   const chosen =
     deliveryId === undefined

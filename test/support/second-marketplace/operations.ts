@@ -9,7 +9,7 @@ import { showEndpoint, showInstall, showLink } from './shapes.ts';
 export interface Call {
   state: MarketState;
   install: InstallRecord;
-  /** What stands at the placeholders of the path, in their order. */
+  /** The values of the placeholders of the path, in their order. */
   ids: string[];
   query: URLSearchParams;
   body: Record<string, unknown>;
@@ -19,7 +19,7 @@ export interface Operation {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** A placeholder is `{id}`. */
   path: string;
-  /** Any of them will do; none means any valid token. */
+  /** One of them is enough; without any, every valid token is. */
   scopes: string[];
   status?: number;
   answer(call: Call): object;
