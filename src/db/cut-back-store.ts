@@ -3,12 +3,21 @@ import { toInstant } from '../lib/clock.ts';
 import type { WhenAhead } from './columns.ts';
 import type { Transaction } from './database.ts';
 import { tables } from './schema.ts';
+import type { SettingName } from './setting-store.ts';
 
 /** No lease is longer. The holder of a lease from the future is dead, or notices that it has lost the lease. */
 const longestLeaseMs = 10 * 60_000;
 
-const ofSettings = ['last_alive_at', 'latest_instant', 'reconcile_tick', 'silent_tick'];
-const ofUsage = ['usage_tick', 'usage_reported_tick', 'usage_compared_at'];
+/** The settings that are instants or days. */
+const settings: readonly SettingName[] = [
+  'last_alive_at',
+  'latest_instant',
+  'reconcile_tick',
+  'silent_tick',
+  'usage_tick',
+  'usage_reported_tick',
+  'usage_recounted_at',
+];
 
 /**
  * Cuts stored times back to the present after the clock was ahead. Registers are merged by maximum, so a register in the
@@ -28,7 +37,7 @@ export async function cutBack(tx: Transaction, now: Date, graceMs: number): Prom
     for (const column of columns) await dropLast(tx, table, column, present);
   }
   await sql`update setting set value = ${present} where value > ${present}
-    and name in (${sql.join([...ofSettings, ...ofUsage])})`.execute(tx);
+    and name in (${sql.join([...settings])})`.execute(tx);
   await sql`update subscription set enabled_at = '[]'
     where substr(enabled_at, length(enabled_at) - 25, 24) > ${present}`.execute(tx);
 }

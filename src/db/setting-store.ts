@@ -1,7 +1,7 @@
 import type { Transaction } from './database.ts';
 
 /** What the database stores about itself. */
-type SettingName =
+export type SettingName =
   | 'compatibility'
   | 'key_fingerprint'
   | 'last_write_check'

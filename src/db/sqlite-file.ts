@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import path from 'node:path';
 import { sql } from 'kysely';
 import { AppError } from '../domain/errors.ts';
 import type { Alerts } from '../lib/alerts.ts';
@@ -107,10 +108,19 @@ export async function backUp({ dialect, kysely }: Database, file: string): Promi
     fsyncSync(written);
     closeSync(written);
     renameSync(part, file);
+    syncFolderOf(file);
   } catch (error) {
     for (const unfinished of [part, file]) rmSync(unfinished, { force: true });
     throw new AppError('invalid', `${file}: the backup could not be written`, { cause: error });
   }
+}
+
+/** A new file name survives a power cut only after its folder is synced. Windows syncs no folder. */
+export function syncFolderOf(file: string): void {
+  if (process.platform === 'win32') return;
+  const folder = openSync(path.dirname(file), 'r');
+  fsyncSync(folder);
+  closeSync(folder);
 }
 
 /** A backup replaces no other file. */

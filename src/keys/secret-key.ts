@@ -1,21 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Database, inTransaction } from '../db/database.ts';
 import { keepSetting, readSetting } from '../db/setting-store.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
+import { syncFolderOf } from '../db/sqlite-file.ts';
 import { AppError } from '../domain/errors.ts';
 import { createSecretBox, type SecretBox } from './secret-box.ts';
 
@@ -147,14 +136,4 @@ function makeKey(file: string): void {
     }
   }
   rmSync(draft, { force: true });
-}
-
-/** A new file name survives a power cut only after its folder is synced. */
-function syncFolderOf(file: string): void {
-  const folder = openSync(path.dirname(file), 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
 }

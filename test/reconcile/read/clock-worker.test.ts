@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { columnsOf } from '../../../src/db/cut-back-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { tables } from '../../../src/db/schema.ts';
-import { writeSetting } from '../../../src/db/setting-store.ts';
+import { raiseSetting, writeSetting } from '../../../src/db/setting-store.ts';
 import type { ContractEvidence, GrantEvidence } from '../../../src/domain/evidence.ts';
 import { revokedGrant, statusOfContract } from '../../../src/domain/evidence-status.ts';
 import { instantIn } from '../../../src/lib/clock.ts';
@@ -137,6 +137,16 @@ describeAnyDatabase('what was stamped in the future', (openFresh) => {
     });
     const schedule = { pattern: '* * * * *', tickName: 'reconcile_tick', choose: async () => ['acme'] } as const;
     expect(await wantTick(incident.engine, schedule, now)).toBe(true);
+  });
+
+  it('stopped the nightly recount of due work until that day came', async () => {
+    const incident = await openAfter((ahead) => ahead.read(listing));
+    const { database, clock } = incident.engine;
+    const [tomorrow, recounted] = [days, 2 * days].map((ms) => instantIn(clock, ms).slice(0, 10)) as [string, string];
+    await inTransaction(database, (tx) => writeSetting(tx, 'usage_recounted_at', recounted));
+    await lookAtClock(incident.engine);
+    const isDue = await inTransaction(database, (tx) => raiseSetting(tx, 'usage_recounted_at', tomorrow));
+    expect(isDue).toBe(true);
   });
 
   it('is not looked for while the clock goes on as it should', async () => {
