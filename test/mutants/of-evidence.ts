@@ -3,7 +3,7 @@ import { everyOrder, type Mutant, mutate } from './mutant.ts';
 /** What is known: registers, their merging, and what a delivery or a reading adds. */
 export const mutantsOfEvidence: readonly Mutant[] = [
   ...mutate(
-    'src/domain/absences.ts',
+    'src/domain/evidence.ts',
     [everyOrder, 'test/domain/absences.test.ts'],
     [
       [

@@ -20,7 +20,7 @@ export const liveMutants: readonly LiveMutant[] = [
   },
   {
     rule: 'One absence proves nothing',
-    file: 'src/domain/absences.ts',
+    file: 'src/domain/evidence.ts',
     find: 'return since.find((at) => Date.parse(at) - Date.parse(first) >= apartMs) ?? null;',
     replace: 'return first;',
     isSlow: true,
