@@ -111,8 +111,3 @@ export function toDomain(text: string): string {
   if (/^[a-z\d-]+(\.[a-z\d-]+)+$/i.test(text)) return text.toLowerCase();
   throw new InvalidArgumentError('a domain such as example.com');
 }
-
-/** The secrets that a command uses, about one install or about all. */
-export function usesInstall({ install }: { install: string | undefined }): string[] {
-  return [install === undefined ? 'installs' : `installs.${install}`];
-}

@@ -37,7 +37,7 @@ export interface BrakeLimits {
 export interface BrakeCounts {
   /** Memberships that have been in a tool for an hour or longer, including those that are due. */
   held: number;
-  /** Memberships that were removed in the window. */
+  /** Such memberships that were removed in the window. */
   removed: number;
   /** How many removals the brake cleared in the window. */
   braked: number;

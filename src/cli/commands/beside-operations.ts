@@ -10,7 +10,6 @@ import {
   repeatedOption,
   toDomain,
   toWholeNumber,
-  usesInstall,
   wait,
   withDefault,
 } from '../options.ts';
@@ -248,7 +247,7 @@ export const endAtMarketplaceCommand = defineCommand({
     leave: flag('Do not wait until a person at the marketplace has decided'),
   },
   opens: 'storage',
-  uses: usesInstall,
+  uses: ({ install }) => [install === undefined ? 'installs' : `installs.${install}`],
   run: async () => (await import('../end-contract-command.ts')).runContractsEndAtMarketplace,
   local: 'it asks at the terminal',
 });

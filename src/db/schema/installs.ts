@@ -70,7 +70,7 @@ export const installs = {
       /** Why the last reading failed; null if it succeeded. */
       failure: text().nullable(),
       failureCode: text<ErrorCode>().nullable(),
-      /** When the last complete list of its active contracts began, of which all is evidence now. */
+      /** When the last list of its active contracts that is merged into the evidence began. */
       activeListedAt: instant().nullable(),
       /** Since when a removal waits for such a list; null if none does. */
       listWantedAt: instant().nullable(),

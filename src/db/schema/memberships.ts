@@ -239,7 +239,7 @@ export const memberships = {
       workSince: instant().nullable(),
       /** The same for lists of active contracts. */
       listsSince: instant().nullable(),
-      /** When the work was reported, or the report was given up. */
+      /** When the work was reported, or when nothing waited for the report any more. */
       reportedAt: instant().nullable(),
       /** When to try the report again after a failure. */
       reportAfter: instant().nullable(),
