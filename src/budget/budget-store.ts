@@ -1,10 +1,8 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { lockRows } from '../db/lease.ts';
-import { onSame, toExcluded } from '../db/query.ts';
 import { lockRows } from '../db/lock.ts';
-import { onSame } from '../db/query.ts';
+import { onSame, toExcluded } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { ContractKey, GrantEvidence } from '../domain/evidence.ts';

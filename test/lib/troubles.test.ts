@@ -1,8 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { views } from '../../src/http/console/serve-pages.ts';
-import type { TroubleKind } from '../../src/lib/trouble-rules.ts';
-import { byUrgency, type TroubleFacts, toTrouble, troubleKinds } from '../../src/lib/troubles.ts';
-import { views } from '../../src/console/pages.ts';
 import { byUrgency, type TroubleFacts, type TroubleKind, toTrouble, troubleKinds } from '../../src/lib/troubles.ts';
 
 const [acme, studio] = [{ install: 'acme' }, { tool: 'studio' }];

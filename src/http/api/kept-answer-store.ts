@@ -1,9 +1,6 @@
+import type { Storage } from '../../context.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { keptAnswerContext } from '../../db/seal-contexts.ts';
-import type { Storage } from '../../keys/storage.ts';
-import type { Storage } from '../context.ts';
-import { inTransaction, type Transaction } from '../db/database.ts';
-import { keptAnswerContext } from '../db/seal-contexts.ts';
 
 /** For this long, a request that is repeated with its key gets the same answer. */
 export const answerKeptMs = 24 * 3_600_000;

@@ -1,12 +1,8 @@
 import { sql, type Updateable } from 'kysely';
+import type { Storage } from '../../context.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { hasChanged, jsonRows, jsonTexts } from '../../db/query.ts';
 import type { Row, Tables } from '../../db/schema.ts';
-import { sql } from 'kysely';
-import type { Storage } from '../../context.ts';
-import type { Database, Transaction } from '../../db/database.ts';
-import { jsonTexts } from '../../db/query.ts';
-import type { Row } from '../../db/schema.ts';
 import { type Counts, countNames, type Day, type Observation, toCounts, type WorkedOn } from '../../domain/usage.ts';
 import { differs, sameDay } from '../due/due-store.ts';
 

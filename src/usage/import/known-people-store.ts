@@ -1,8 +1,6 @@
 import type { Storage } from '../../context.ts';
 import { jsonTexts, onSame } from '../../db/query.ts';
-import type { Storage } from '../../keys/storage.ts';
 import type { ImportEntry, NamedPerson } from './read-entries.ts';
-import type { ImportEntry, NamedPerson } from './entry.ts';
 
 /** Finds the trainer of an entry, or says why there is none. */
 export type FindTrainer = (entry: ImportEntry) => { trainerId: string } | { fault: string };

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { UsageObservation } from '../../adapters/adapter.ts';
+import type { Storage } from '../../context.ts';
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts, jsonTexts } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import type { Day } from '../../domain/usage.ts';
-import type { Storage } from '../../keys/storage.ts';
 import { markWorkStale } from '../../memberships/derivation-store.ts';
 import { changedDays, firstDayOf } from './merge-items.ts';
 import { type MemberWork, noWork, type ReadTotal } from './merge-work.ts';

@@ -1,21 +1,15 @@
 import { sql } from 'kysely';
-import type { Context } from '../../context.ts';
+import type { Context, Storage } from '../../context.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts, jsonTexts, onSame } from '../../db/query.ts';
-import type { Storage } from '../../context.ts';
-import { inTransaction, type Transaction } from '../../db/database.ts';
-import { inParts, jsonTexts } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import type { ContractEvidence, ContractKey, LinkEvidence } from '../../domain/evidence.ts';
 import { statusOfLink } from '../../domain/evidence-status.ts';
 import { heldStates } from '../../domain/membership.ts';
 import type { JobHold } from '../../jobs/job.ts';
 import { countDueJobs, hurryJobs, wantJobs } from '../../jobs/job-store.ts';
-import type { Storage } from '../../keys/storage.ts';
 import { usageScopeOf } from '../../memberships/wall.ts';
-import { scopeKey } from './find-scopes.ts';
 import type { Totals } from './merge-work.ts';
-import { noTrouble } from './scope-trouble.ts';
 
 // The SQL of work scopes: the places in a tool, such as projects, where work is read.
 

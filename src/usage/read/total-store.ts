@@ -3,8 +3,6 @@ import type { Context, Storage } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import { jsonTexts, onSame, toExcluded } from '../../db/query.ts';
 import { type Counts, noCounts } from '../../domain/usage.ts';
-import type { Storage } from '../../keys/storage.ts';
-import { jsonTexts, onSame } from '../../db/query.ts';
 import { chunksOf } from '../../lib/lists.ts';
 import type { Hire } from './merge-items.ts';
 import type { ReadTotal, Totals } from './merge-work.ts';

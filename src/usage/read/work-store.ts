@@ -1,14 +1,11 @@
-import { type RawBuilder, type SqlBool, sql } from 'kysely';
-import type { Database, Transaction } from '../../db/database.ts';
-import { inParts, jsonTexts, keyIn } from '../../db/query.ts';
 import { isDeepStrictEqual } from 'node:util';
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { UsageObservation } from '../../adapters/adapter.ts';
 import type { Storage } from '../../context.ts';
-import { inTransaction, type Transaction } from '../../db/database.ts';
-import { inParts, jsonTexts } from '../../db/query.ts';
+import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { inParts, jsonTexts, keyIn } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import type { Counts, Day, Moment, Observation } from '../../domain/usage.ts';
-import type { Day } from '../../domain/usage.ts';
 import { markWorkStale } from '../../memberships/derivation-store.ts';
 import { type Item, lastMoment, momentsOf } from './merge-items.ts';
 import type { MemberWork, ObservedDay, ReadTotal, Totals } from './merge-work.ts';

@@ -1,9 +1,8 @@
 import request from 'supertest';
 import { beforeEach, expect, it } from 'vitest';
 import { Config } from '../../../src/config/config-schema.ts';
-import { beatInstance, stopInstance } from '../../../src/db/instance-store.ts';
+import { beatInstance, keepForMs, stopInstance } from '../../../src/db/instance-store.ts';
 import { AppError } from '../../../src/domain/errors.ts';
-import { keepForMs } from '../../../src/domain/instance.ts';
 import { createChanges } from '../../../src/http/console/changes.ts';
 import { createConsoleApp } from '../../../src/http/console/console-app.ts';
 import { oldestWaiting } from '../../../src/http/console/measure-store.ts';
@@ -22,27 +21,6 @@ import { createIncident, derivePostponed, minutes } from '../../support/incident
 import { createMemoryTool } from '../../support/memory-tool.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
-import { Config } from '../../src/config/config-schema.ts';
-import { createChanges } from '../../src/console/changes.ts';
-import { createConsoleApp } from '../../src/console/console-app.ts';
-import { waitingKinds } from '../../src/console/measure-store.ts';
-import { createStartedActs } from '../../src/console/started-acts.ts';
-import { beatInstance, keepForMs, stopInstance } from '../../src/db/instance-store.ts';
-import { AppError } from '../../src/domain/errors.ts';
-import type { InstallRegistry } from '../../src/installs/install-registry.ts';
-import { instantIn, toInstant } from '../../src/lib/clock.ts';
-import { createLoop, type Loop } from '../../src/lib/loop.ts';
-import { createReadiness, type Readiness } from '../../src/lib/readiness.ts';
-import { alertKinds } from '../../src/lib/troubles.ts';
-import { decidePlan } from '../../src/operations/decide-plan.ts';
-import { listPlans } from '../../src/removals/plan-store.ts';
-import { convergeDue, receiptsOf } from '../support/converging.ts';
-import { createEngine, type Engine, inStudio, startLoops } from '../support/engine-harness.ts';
-import { fullEvent } from '../support/event-bodies.ts';
-import { createIncident, derivePostponed, minutes } from '../support/incident.ts';
-import { createMemoryTool } from '../support/memory-tool.ts';
-import { describeAnyDatabase } from '../support/tries.ts';
-import { until } from '../support/until.ts';
 
 const token = 'console-secret';
 const numbers = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
