@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type ExpressionBuilder, sql } from 'kysely';
+import type { ExpressionBuilder } from 'kysely';
 import type { Storage } from '../../context.ts';
 import type { Database, Transaction } from '../../db/database.ts';
 import { hasChanged, inParts, jsonTexts, toExcluded } from '../../db/query.ts';

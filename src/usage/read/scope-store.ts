@@ -9,7 +9,6 @@ import { heldStates } from '../../domain/membership.ts';
 import type { JobHold } from '../../jobs/job.ts';
 import { countDueJobs, hurryJobs, wantJobs } from '../../jobs/job-store.ts';
 import { usageScopeOf } from '../../memberships/wall.ts';
-import type { Totals } from './merge-work.ts';
 
 // The SQL of work scopes: the places in a tool, such as projects, where work is read.
 

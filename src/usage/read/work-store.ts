@@ -1,8 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
-import type { UsageObservation } from '../../adapters/adapter.ts';
-import type { Storage } from '../../context.ts';
-import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import type { Database, Transaction } from '../../db/database.ts';
 import { inParts, jsonTexts, keyIn } from '../../db/query.ts';
 import type { Row } from '../../db/schema.ts';
 import type { Counts, Day, Moment, Observation } from '../../domain/usage.ts';
