@@ -18,13 +18,12 @@ const layers: readonly (readonly string[])[] = [
   ['memberships', 'installs'],
   ['evidence', 'removals'],
   ['converge'],
-  ['mail', 'reconcile', 'guidelines'],
+  ['reconcile', 'guidelines'],
   ['installs/subscription', 'installs/tokens', 'usage/read'],
   ['usage/attribute'],
   ['usage/(due)'],
   ['notify'],
   ['budget', 'privacy', 'http/receiver'],
-  ['operator'],
   ['operations'],
   ['http/console'],
   ['http/api'],
@@ -67,7 +66,7 @@ const onlyIn: Record<string, RegExp> = {
   hono: /^src\/http\/console\//,
   idiomorph: /^src\/http\/console\//,
   'csv-parse': /^src\/lib\/read-csv\.ts$/,
-  nodemailer: /^src\/mail\/send-mail\.ts$/,
+  nodemailer: /^src\/notify\/send-mail\.ts$/,
   'p-retry': /^src\/lib\/retry\.ts$/,
 };
 

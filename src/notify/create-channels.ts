@@ -1,8 +1,8 @@
 import type { Config } from '../config/config-schema.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createSendMail } from '../mail/send-mail.ts';
 import type { Channel } from './channel.ts';
 import { createMailChannel } from './mail-channel.ts';
+import { createSendMail } from './send-mail.ts';
 import { createSlackChannel } from './slack-channel.ts';
 import { createWebhookChannel } from './webhook-channel.ts';
 

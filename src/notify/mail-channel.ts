@@ -1,7 +1,7 @@
 import { domainOf } from '../domain/marketplace-text.ts';
-import { longestSendMs, type SendMail } from '../mail/send-mail.ts';
 import type { Channel, MessageResult } from './channel.ts';
 import { composeDigest } from './compose-digest.ts';
+import { longestSendMs, type SendMail } from './send-mail.ts';
 
 export interface MailSettings {
   type: 'mail';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Install as Connected } from '../domain/install.ts';
 import { sayInFull, type Trouble } from '../lib/troubles.ts';
-import { listTroubles, type Watched } from '../operator/list-troubles.ts';
 import { listInstallStates } from '../reconcile/read/install-state-store.ts';
+import { listTroubles, type Watched } from './list-troubles.ts';
 import { maybeInstant, maybeText } from './values.ts';
 
 export const Install = z

@@ -9,8 +9,10 @@ import type { Row } from '../db/schema.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { clearContractTitles, clearPersonalData } from '../evidence/evidence-store.ts';
 import { forgetMailed } from '../mail/mail-count-store.ts';
+import type { Storage } from '../keys/storage.ts';
 import { dropEndedAddresses } from '../memberships/address-store.ts';
 import { clearFailures, clearToolIds } from '../memberships/membership-store.ts';
+import { forgetMailed } from '../notify/mail-count-store.ts';
 import type { PersonContract, RetainedContract } from './retention.ts';
 
 // The SQL of retention. It reads page by page, by key, so that no query is long.

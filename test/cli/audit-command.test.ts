@@ -36,9 +36,7 @@ describe('gangway audit', () => {
 
   it('says that nothing was decided yet', async () => {
     await workspace.receive();
-    expect(await run('audit')).toBe(
-      'No operator has done anything. What is done in the console or on the command line appears here.\n',
-    );
+    expect(await run('audit')).toBe('No operator has done anything yet, in the console or on the command line.\n');
   });
 
   it('lists decisions, newest first', async () => {

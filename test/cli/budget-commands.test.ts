@@ -76,7 +76,7 @@ describe('budgets in commands', { timeout: 60_000 }, () => {
     const { stdout } = await run('explain', ids.low);
     const [, text = ''] = stdout.split(`The budget of contract ${ids.low} of acme\n`);
     expect(text).toMatch(
-      /^ {2}state {2}low: 85 % of 10 used, 1\.5 left\n {2}read {3}at \S+Z; to be read after \S+Z\n {2}notice low, at \S+Z\n$/,
+      /^ {2}state {2}low: 85 % of 10 used, 1\.5 left\n {2}read {3}at \S+ \S+ UTC; to be read after \S+ \S+ UTC\n {2}notice low, at \S+ \S+ UTC\n$/,
     );
     const { budgets } = await json('explain', ids.ok);
     expect(budgets).toMatchObject([

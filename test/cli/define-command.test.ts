@@ -47,8 +47,8 @@ describe('a command loads only what it needs', () => {
   it('"gangway status": the database, and nothing that asks a marketplace or a tool', async () => {
     const { configFile } = createBridgeWorkspace();
     const { folders } = await loadedBy('status', '--config', configFile);
-    expect(folders).toContain('operator');
-    const asking = ['http', 'mail', 'sources', 'tools'];
+    expect(folders).toContain('operations');
+    const asking = ['http', 'sources', 'tools'];
     expect(folders.filter((folder) => asking.includes(folder))).toEqual([]);
   });
 });

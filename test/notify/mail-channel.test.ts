@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createSendMail } from '../../src/mail/send-mail.ts';
 import type { Message } from '../../src/notify/channel.ts';
 import { createMailChannel } from '../../src/notify/mail-channel.ts';
+import { createSendMail } from '../../src/notify/send-mail.ts';
 import { type MailBox, openMailBox, refusal } from '../support/mail-box.ts';
 import { never, newNotice } from '../support/notices.ts';
 

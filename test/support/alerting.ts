@@ -8,7 +8,7 @@ import { createAlertNotices } from '../../src/notify/alert-notices.ts';
 import type { DeferralOf } from '../../src/notify/alert-rules.ts';
 import { countStandingAlerts } from '../../src/notify/alert-store.ts';
 import { listDispatches } from '../../src/notify/dispatch-store.ts';
-import { tellTroubles } from '../../src/operator/alert-worker.ts';
+import { tellTroubles } from '../../src/operations/alert-worker.ts';
 import { createTestContext, inStudio } from './engine-harness.ts';
 import type { FakeClock } from './fake-clock.ts';
 import { createMemoryTool } from './memory-tool.ts';

@@ -2,7 +2,7 @@ import type { Storage } from '../../src/context.ts';
 import { beatInstance } from '../../src/db/instance-store.ts';
 import { type Clock, toInstant } from '../../src/lib/clock.ts';
 import type { Trouble } from '../../src/lib/troubles.ts';
-import { listTroubles, type Watched } from '../../src/operator/list-troubles.ts';
+import { listTroubles, type Watched } from '../../src/operations/list-troubles.ts';
 
 const acme: Watched['installs'] = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
 

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createSendMail, type Mail } from '../../src/mail/send-mail.ts';
+import { createSendMail, type Mail } from '../../src/notify/send-mail.ts';
 import { openMailBox, refusal } from '../support/mail-box.ts';
 
 const mail: Mail = {

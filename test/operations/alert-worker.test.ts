@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Context } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
-import { tellTroubles } from '../../src/operator/alert-worker.ts';
+import { tellTroubles } from '../../src/operations/alert-worker.ts';
 import { createAlerting, tellNow } from '../support/alerting.ts';
 import { inStudio } from '../support/engine-harness.ts';
 import { atOnce, createTelling, notifying, type Telling } from '../support/notices.ts';

@@ -6,9 +6,9 @@ import { renewInvitationOf, takeInvitation } from '../../src/converge/invitation
 import type { Database } from '../../src/db/database.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { claimMail, settleMail } from '../../src/mail/mail-store.ts';
-import { createMailing } from '../../src/mail/mail-worker.ts';
-import { createSendMail } from '../../src/mail/send-mail.ts';
+import { claimMail, settleMail } from '../../src/notify/mail-store.ts';
+import { createMailing } from '../../src/notify/mail-worker.ts';
+import { createSendMail } from '../../src/notify/send-mail.ts';
 import { listWaiting } from '../../src/operations/members.ts';
 import { convergeDue } from '../support/converging.ts';
 import { openForTest } from '../support/databases.ts';
