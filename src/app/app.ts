@@ -25,7 +25,7 @@ import type { Polling } from '../lib/loop.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { createReadiness } from '../lib/readiness.ts';
 import { describeOpenWall, findOpenWalls } from '../memberships/wall.ts';
-import { examineBridge } from '../operations/doctor/examine.ts';
+import { examineBridge } from '../operations/doctor.ts';
 import { describeSharedAccounts, findLocalTools, findSharedAccounts } from '../tools/accounts.ts';
 import { carryTools, refuseTwins } from '../tools/bind-tool.ts';
 import { createReceiver, createStorageGateOf } from './listeners.ts';

@@ -5,8 +5,8 @@ import { answerKeptMs, purgeAnswers } from '../http/api/kept-answer-store.ts';
 import { deleteOld } from '../inbox/storage-store.ts';
 import { type JobKind, type JobName, soleJob } from '../jobs/job.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
-import { purgeCounts } from '../notify/mail-count-store.ts';
-import { purgeNotices } from '../notify/purge-notices.ts';
+import { purgeCounts } from '../notify/mail-store.ts';
+import { purgeNotices } from '../notify/notify-worker.ts';
 import { createSweep } from '../privacy/sweep.ts';
 import { clearImports } from '../usage/import/import-file.ts';
 

@@ -13,8 +13,8 @@ import { createWakes, type Loop, type Polling, type Wakes } from '../lib/loop.ts
 import type { Metrics } from '../lib/metrics.ts';
 import { createLinkRouter } from '../memberships/link-router.ts';
 import { createAlertNotices } from '../notify/alert-notices.ts';
-import type { Channel } from '../notify/channel.ts';
-import { createChannels } from '../notify/create-channels.ts';
+import type { Channel } from '../notify/channels.ts';
+import { createChannels } from '../notify/channels.ts';
 import { wantLists } from '../reconcile/runs/active-list-store.ts';
 import { createActiveListWorker } from '../reconcile/runs/active-list-worker.ts';
 import { checkSilence } from '../reconcile/runs/silence.ts';

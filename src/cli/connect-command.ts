@@ -4,9 +4,15 @@ import { AppError } from '../domain/errors.ts';
 import type { SourceKind } from '../domain/install.ts';
 import { exitStatusOf } from '../domain/run.ts';
 import { findConnectedInstall } from '../installs/install-store.ts';
-import { type Established, establishInstall } from '../operations/connect/connect-install.ts';
-import { type Connecting, settleWish, toToken, toWantedJobs } from '../operations/connect/settle-wish.ts';
-import { type Check, toCheckText } from '../operations/doctor/check.ts';
+import { type Check, toCheckText } from '../operations/check.ts';
+import {
+  type Connection,
+  type Established,
+  establishInstall,
+  settleConnection,
+  toToken,
+  toWantedJobs,
+} from '../operations/connect.ts';
 import { type Reconciled, reconcileNow } from '../operations/reconcile-now.ts';
 import { formatTable } from '../operations/text-table.ts';
 import { askSecret, askYesNo } from './ask.ts';
@@ -72,13 +78,13 @@ function printConnected(connected: Connected): Printed {
   };
 }
 
-async function toWish(options: ConnectOptions, session: ServicesSession): Promise<Connecting> {
+async function toWish(options: ConnectOptions, session: ServicesSession): Promise<Connection> {
   const { install, tokenFile, tool, projects } = options;
   const { terminal, services } = session;
   const accepts = { acceptsOrphans: options.acceptOrphans, acceptsOtherCustomer: options.acceptOtherCustomer };
   const { source: wantedSource, jobs } = toAccount(options);
   const wanted = { install, source: wantedSource, jobs, hasToken: tokenFile !== undefined, tool, projects };
-  const { source, destination, configured } = settleWish(services, wanted);
+  const { source, destination, configured } = settleConnection(services, wanted);
   const wish = { install, source, jobs, destination, ...accepts };
   if (configured !== undefined) return { ...wish, token: configured };
   const stored = await findConnectedInstall(services, install);
@@ -108,7 +114,7 @@ function readToken(file: string | undefined, line: EnvironmentLine): string | un
 
 async function findToken(
   terminal: Terminal,
-  { install, source }: Pick<Connecting, 'install' | 'source'>,
+  { install, source }: Pick<Connection, 'install' | 'source'>,
   stored: string | undefined,
 ): Promise<string> {
   if (terminal.stdin.isTTY === true) {
@@ -125,7 +131,7 @@ async function findToken(
 
 /** Reconciles it here, because no instance may be running. */
 async function connectAs(
-  wish: Connecting,
+  wish: Connection,
   { yes, move, wait }: ConnectOptions,
   { terminal, services, registry }: ServicesSession,
 ): Promise<Connected> {

@@ -1,7 +1,7 @@
 import type { ContractEvidence } from '../domain/evidence.ts';
 import { createInstallRegistry } from '../installs/install-registry.ts';
 import { stripControl } from '../lib/text.ts';
-import { type EndedAtMarketplace, endAtMarketplace } from '../operations/decide-contract.ts';
+import { type EndedAtMarketplace, endAtMarketplace } from '../operations/contracts.ts';
 import type { EndApproval } from '../sources/source.ts';
 import { askTyped } from './ask.ts';
 import type { Printed } from './define-command.ts';

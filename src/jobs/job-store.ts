@@ -212,7 +212,7 @@ export async function postponeJob(
   );
 }
 
-/** The jobs of a kind and install that have failed so often in a row. */
+/** The jobs of a kind and install that have failed several times in a row. */
 export interface FailingJobs {
   kind: string;
   install: string;
@@ -224,14 +224,19 @@ export interface FailingJobs {
   holdsOthers: boolean;
 }
 
-export async function listFailingJobs(ctx: Storage, times: number): Promise<FailingJobs[]> {
+/** @param atOnce kinds that are listed after their first failure */
+export async function listFailingJobs(
+  ctx: Storage,
+  times: number,
+  atOnce: readonly JobName[] = [],
+): Promise<FailingJobs[]> {
   const rows = await ctx.database.kysely
     .selectFrom('job')
     .select((eb) => ['kind', 'install', eb.fn.countAll<number>().as('count')])
     .select((eb) => [eb.fn.min('failingSince').as('since'), eb.fn.max('failure').as('failure')])
     .select(sql<number>`max(holds_others)`.as('holding'))
     .where('failingSince', 'is not', null)
-    .where('attempts', '>=', times)
+    .where((eb) => eb.or([eb('attempts', '>=', times), ...atOnce.map((kind) => eb('kind', '=', kind))]))
     .groupBy(['kind', 'install'])
     .orderBy('kind')
     .orderBy('install')

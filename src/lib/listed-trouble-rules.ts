@@ -180,6 +180,12 @@ export const listedTroubleRules = {
     action: 'Run `gangway notifications list --state waiting`, fix the channel, then run `gangway notifications test`',
     page: '/notifications?state=waiting',
   },
+  job_failing: {
+    severity: 'waiting',
+    means: 'A background job keeps failing, such as the deletion of expired data. Gangway retries it.',
+    says: 'The background job “<job>” keeps failing.',
+    action: 'Mend what the failure names: the disk, the database or the marketplace. The log says more',
+  },
   delivery_unprocessable: {
     severity: 'notice',
     means: 'Gangway could not understand a webhook. A later version may.',

@@ -32,3 +32,13 @@ export function sayAge(ms: number): string {
   const [size, unit] = ages.find(([least]) => ms >= 2 * least) ?? [1000, 's'];
   return `${Math.floor(ms / size)} ${unit}`;
 }
+
+/** An instant for people: "2026-03-15 12:00 UTC". */
+export function sayInstant(instant: string): string {
+  return `${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC`;
+}
+
+/** A text whose instants are written for people. */
+export function sayInstants(text: string): string {
+  return text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (instant) => sayInstant(instant));
+}

@@ -97,7 +97,7 @@ export const workTroubleRules = {
   },
   reading_fails: {
     severity: 'notice',
-    means: 'Budgets, manuals or waiting payments of an install cannot be read, although the install can.',
+    means: 'Budgets, manuals, tokens or waiting payments of an install cannot be read, although the install can.',
     says: 'The <what> of <install> cannot be read.',
     action: 'Check the scopes of the token of <install>. Gangway retries',
     page: '/installs/<install>',

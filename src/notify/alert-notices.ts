@@ -6,6 +6,9 @@ import { toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { noticeRuleOf, type RaisedKind } from '../lib/troubles.ts';
 import { alertRules, ruleOf } from './alert-rules.ts';
+import type { RaisedKind } from '../lib/trouble-rules.ts';
+import { noticeRuleOf } from '../lib/troubles.ts';
+import { aboutOf, alertRules, digestOf, pickIds, ruleOf } from './alert-rules.ts';
 import {
   type FoundAlert,
   findAlert,
@@ -15,23 +18,22 @@ import {
   type StoredAlert,
   updateAlert,
 } from './alert-store.ts';
-import { aboutOf, digestOf, pickIds } from './alert-subject.ts';
 import { addAlertNotice } from './notice-store.ts';
 
-/** Turns alerts into notices, each once, whichever process raised them. */
+/** Turns alerts into notices, each once, even if several processes raise them. */
 export interface AlertNotices extends Alerts {
-  /** Resolves when all alerts so far are stored. A process must not end before. */
+  /** Resolves when all alerts so far are stored. A process must wait for it before it ends. */
   settled(): Promise<void>;
 }
 
-/** Every reading finds the same trouble again; that it was seen is written at most so often. */
+/** Every reading finds the same trouble again, so `seenAt` is written at most this often. */
 const seenEveryMs = 60_000;
 
-/** @param contextOf is asked once there is a context: its alerts, and what raises them, are created with these notices */
+/** @param contextOf called when an alert is raised, because the context is created with these notices */
 export function createAlertNotices(contextOf: () => Context): AlertNotices {
   let pending: Promise<void> = Promise.resolve();
 
-  /** One after the other, in the order in which they were raised. Never throws. */
+  /** Stores alerts one after the other, in the order in which they were raised. Never throws. */
   function next(kind: RaisedKind, work: () => Promise<void>): void {
     pending = pending.then(work).catch((thrown: unknown) => {
       contextOf().logger.warn({ err: thrown, notStored: kind }, 'A notice of an alert could not be stored');
@@ -55,16 +57,8 @@ export function createAlertNotices(contextOf: () => Context): AlertNotices {
 
 function toFound(kind: RaisedKind, fields: object, message: string, at: string): FoundAlert {
   const subject = pickIds(fields, alertRules[kind].subject);
-  return {
-    kind,
-    subject,
-    digest: digestOf(kind, subject),
-    scope: scopeOf(kind, fields),
-    about: aboutOf(fields),
-    message: maskText(message),
-    count: null,
-    at,
-  };
+  const [digest, scope, about] = [digestOf(kind, subject), scopeOf(kind, fields), aboutOf(fields)];
+  return { kind, subject, digest, scope, about, message: maskText(message), count: null, at };
 }
 
 function scopeOf(kind: RaisedKind, fields: object): string {
@@ -80,13 +74,13 @@ async function keepRaised(ctx: Context, found: FoundAlert): Promise<void> {
   });
 }
 
-/** Keeps what the list of troubles has, and says so where that is due. */
+/** Stores an alert that the list of troubles has, and logs it if it is announced. */
 export async function keepListed(ctx: Context, found: FoundAlert): Promise<void> {
   const announced = await inTransaction(ctx.database, (tx) => keep(ctx, tx, found));
   if (announced.as === 'raised') logAlert(ctx, found.kind, found.about, found.message);
 }
 
-/** Stores that the trouble stands, unless a later look has found that it is over, and announces that where it is due. */
+/** Stores that the trouble is still there, unless a later look found that it ended, and announces it if that is due. */
 async function keep(ctx: Context, tx: Transaction, found: FoundAlert): Promise<{ id: number; as: Announcement }> {
   const row = await lockAlert(ctx, tx, found);
   const { about, message, at } = found;
@@ -97,12 +91,12 @@ async function keep(ctx: Context, tx: Transaction, found: FoundAlert): Promise<{
   return { id: row.id, as: await announceStanding(ctx, tx, { ...row, ...news }, found.count) };
 }
 
-/** Whether nothing has to be written about an alert that is found again. */
+/** Whether an alert that is found again needs no write. */
 function isKept({ overAt, isAnnounced, seenAt }: StoredAlert, at: string): boolean {
   return overAt === null && isAnnounced && Math.abs(Date.parse(at) - Date.parse(seenAt)) < seenEveryMs;
 }
 
-/** Adds the notice that is due about an alert that stands. The caller has locked its row. */
+/** Adds the notice that is due about an open alert. The caller has locked its row. */
 export async function announceStanding(
   ctx: Context,
   tx: Transaction,
@@ -119,12 +113,24 @@ export async function announceStanding(
   return what;
 }
 
-/** What to announce of an alert that stands; nothing of a kind of a newer version. */
-export function announcementOf(ctx: Context, row: StoredAlert, count = row.count): Announcement {
-  const rule = noticeRuleOf(row.kind);
+type Announcement = 'raised' | 'reminder' | null;
+
+/** An alert that has grown is announced again, but at most once a day. */
+const grownMs = 86_400_000;
+
+/** What to announce about an open alert; nothing about a kind of a newer version. */
+export function announcementOf(
+  { clock, config }: Context,
+  { kind, isAnnounced, announcedAt, count: before }: StoredAlert,
+  count = before,
+): Announcement {
+  const rule = noticeRuleOf(kind);
   if (rule === undefined) return null;
-  const { repeatMs } = ctx.config.notifications;
-  return decideAnnouncement(row, { now: ctx.clock.now(), quietMs: rule.quietMs ?? 0, repeatMs, count });
+  const since = announcedAt === null ? Number.POSITIVE_INFINITY : clock.now().getTime() - Date.parse(announcedAt);
+  // It may have been announced before it was last over, and may come and go.
+  if (!isAnnounced) return since >= (rule.quietMs ?? 0) ? 'raised' : null;
+  if (since >= config.notifications.repeatMs) return 'reminder';
+  return since >= grownMs && (count ?? 0) > (before ?? 0) ? 'raised' : null;
 }
 
 function toNotice({ kind, about, message, raisedAt }: StoredAlert, occurredAt: string): AlertNotice {
@@ -159,8 +165,8 @@ async function keepObserved(ctx: Context, { kind, scope, standing, at }: Observe
 }
 
 /**
- * Ends an alert and says so, unless another instance did, or found its trouble again meanwhile. An alert that was
- * never announced ends in silence.
+ * Ends an alert and announces its end, unless another instance did, or found its trouble again meanwhile. The end of
+ * an alert that was never announced is not announced either.
  */
 export async function endAlert(ctx: Context, { id, seenAt }: StoredAlert): Promise<void> {
   const { database, clock } = ctx;
@@ -176,40 +182,4 @@ export async function endAlert(ctx: Context, { id, seenAt }: StoredAlert): Promi
 
 function isNoticedElsewhere(kind: string): boolean {
   return noticeRuleOf(kind)?.isNoticedElsewhere === true;
-}
-
-type Announcement = 'raised' | 'reminder' | null;
-
-/** How far an alert about one subject has come. */
-interface AlertProgress {
-  /** Whether it was announced since it was raised. */
-  isAnnounced: boolean;
-  /** When it was last announced, also before it was last over. */
-  announcedAt: string | null;
-  /** Of what it counted when it was last announced. */
-  count: number | null;
-}
-
-interface AnnouncementRules {
-  now: Date;
-  /** How long the same alert is not announced anew after it was over: it may come and go. */
-  quietMs: number;
-  /** After what time an alert that still stands is announced again, as a reminder. */
-  repeatMs: number;
-  /** Of what it counts now. */
-  count: number | null;
-}
-
-/** One that has grown is announced again, but a trickle is not. */
-const grownMs = 86_400_000;
-
-/** Pure: what to announce of an alert that stands. */
-function decideAnnouncement(
-  { isAnnounced, announcedAt, count: before }: AlertProgress,
-  { now, quietMs, repeatMs, count }: AnnouncementRules,
-): Announcement {
-  const since = announcedAt === null ? Number.POSITIVE_INFINITY : now.getTime() - Date.parse(announcedAt);
-  if (!isAnnounced) return since >= quietMs ? 'raised' : null;
-  if (since >= repeatMs) return 'reminder';
-  return since >= grownMs && (count ?? 0) > (before ?? 0) ? 'raised' : null;
 }

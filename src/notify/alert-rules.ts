@@ -1,36 +1,46 @@
+import { createHash } from 'node:crypto';
 import type { Context } from '../context.ts';
 import type { RaisedKind } from '../lib/troubles.ts';
 import type { AlertSubject } from './alert-subject.ts';
 import { doAddressesDiffer, type Standing, standingMembership, wasAddedAfter } from './standing-store.ts';
+import { maskText } from '../lib/mask.ts';
+import type { AlertKind, RaisedKind } from '../lib/trouble-rules.ts';
+import {
+  type AlertSubject,
+  doAddressesDiffer,
+  type Standing,
+  standingMembership,
+  wasAddedAfter,
+} from './alert-store.ts';
 
 /**
- * How each kind of alert is known to be over. The question is asked again and again, about what is stored now, so that
- * no end of a trouble can be missed.
+ * How Gangway finds out that an alert is over. It asks again and again what the database says now, so that it misses no
+ * end.
  */
 export interface AlertRule {
-  /** The fields that identify what it is about: two alerts with the same are one. */
+  /** The fields that identify what it is about. Two alerts with equal fields are one. */
   subject: readonly string[];
   /**
-   * `at_once`: it is news, and nothing stands. `observed`: the code that finds it looks at everything in a scope, and
-   * says each time what still stands there. `asked`: what is stored says so.
+   * `at_once`: it is news, and over as soon as it is raised. `observed`: the code that finds it looks at everything in a
+   * scope, and each time reports all that is still wrong there. `asked`: by a query.
    */
   over: 'at_once' | 'observed' | 'asked';
-  /** Of what is observed: the fields of the scope. */
+  /** The fields of the scope, for `observed`. */
   scope?: readonly string[];
   /**
-   * Whether it still stands. Of what is observed: whether it can still be observed, as no one would say that it is over
-   * if a tool is no longer configured.
+   * Whether it is still open. For `observed`: whether it can still be observed, because nobody reports the end of a
+   * trouble in a tool that is no longer configured.
    */
   stands?(ctx: Context, subject: AlertSubject, facts: AlertFacts): Promise<boolean>;
 }
 
-/** What is known of an alert besides what is stored about its subject. */
+/** What else a question may use. */
 interface AlertFacts {
   seenAt: string;
   deferralOf: DeferralOf;
 }
 
-/** Why a large delivery of an install would not be stored now. */
+/** Why a large delivery of an install would not be stored now; undefined if it would be. */
 export type DeferralOf = (install: string) => Promise<'stored_bytes' | 'disk_reserve' | undefined>;
 
 const dayMs = 86_400_000;
@@ -38,7 +48,7 @@ const dayMs = 86_400_000;
 const outStates: ReadonlySet<string> = new Set(['removed', 'released', 'orphaned']);
 const settledStates: ReadonlySet<string> = new Set([...outStates, 'active', 'invited']);
 
-/** A trainer who is to be out, and is not known to be. */
+/** A trainer who should be out, and may still be in. */
 const isStillToGo = membershipOf(({ wanted, state }) => !wanted && !outStates.has(state));
 
 const isInstallConfigured: Question = async ({ installs }, { install = '' }) => installs.has(install);
@@ -62,7 +72,7 @@ export const alertRules: Readonly<Record<RaisedKind, AlertRule>> = {
     doAddressesDiffer(ctx, tool, trainer),
   ),
   evidence_held: observed(['install', 'contract', 'trainer'], ['install'], isInstallConfigured),
-  // A machine that is gone measures nothing more.
+  // A machine that was switched off measures nothing more.
   clock_drift: observed(['machine'], ['machine'], async ({ clock }, _, { seenAt }) => {
     return clock.now().getTime() - Date.parse(seenAt) < dayMs;
   }),
@@ -97,7 +107,7 @@ function membershipOf(stands: (membership: Standing) => boolean): Question {
   };
 }
 
-/** They are added back, and must stay in for a day. */
+/** Gangway adds them back. The alert is over when they have stayed in for a day. */
 async function hasVanishedLately(ctx: Context, { membership }: AlertSubject, { seenAt }: AlertFacts): Promise<boolean> {
   const known = await standingMembership(ctx, Number(membership));
   if (known === undefined || !known.wanted || outStates.has(known.state)) return false;
@@ -113,4 +123,64 @@ async function isConfiguredAndWanted(ctx: Context, subject: AlertSubject, facts:
 function isDeferredFor(reason: 'stored_bytes' | 'disk_reserve'): Question {
   return async ({ installs }, { install = '' }, { deferralOf }) =>
     installs.has(install) && (await deferralOf(install)) === reason;
+}
+
+/** The fields of a log line that a notice may contain: ids and names, no numbers. */
+const shownFields = [
+  'install',
+  'tool',
+  'group',
+  'contract',
+  'trainer',
+  'membership',
+  'member',
+  'link',
+  'project',
+  'plan',
+  'job',
+  'payment',
+  'reading',
+  'url',
+  'scope',
+  'endpointId',
+  'channel',
+  'machine',
+  'reason',
+  'errorCode',
+];
+
+/** Other names that some log lines use for these fields. */
+const aliases: Readonly<Record<string, string>> = { contract: 'contractId', trainer: 'trainerId' };
+
+const longestValue = 200;
+
+/** Pure: picks these ids from the fields of a log line. */
+export function pickIds(fields: object, names: readonly string[]): AlertSubject {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value: unknown = Reflect.get(fields, name) ?? Reflect.get(fields, aliases[name] ?? name);
+      return value === undefined || value === null ? [] : [[name, String(value)]];
+    }),
+  );
+}
+
+/** A longer URL is left out, because a shortened one would lead elsewhere. */
+const longestUrl = 1000;
+
+/** Pure: picks what a notice shows of the fields of a log line. */
+export function aboutOf(fields: object): Record<string, string> {
+  const { url, ...ids } = pickIds(fields, shownFields);
+  const shown = Object.entries(ids).map(([name, id]) => [name, maskText(id).slice(0, longestValue).toWellFormed()]);
+  return { ...Object.fromEntries(shown), ...(url !== undefined && isShowable(url) && { url }) };
+}
+
+function isShowable(url: string): boolean {
+  return /^https?:\/\/\S+$/.test(url) && url.length <= longestUrl && maskText(url) === url;
+}
+
+/** Equal for alerts of one kind about one subject. */
+export function digestOf(kind: AlertKind, subject: AlertSubject): string {
+  return createHash('sha256')
+    .update(JSON.stringify([kind, subject]))
+    .digest('hex');
 }

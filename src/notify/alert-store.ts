@@ -3,15 +3,22 @@ import { inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lock.ts';
 import type { AlertKind, RaisedKind } from '../lib/troubles.ts';
 import type { AlertSubject } from './alert-subject.ts';
+import { lockRows } from '../db/lease.ts';
+import type { Row } from '../db/schema.ts';
+import type { Storage } from '../keys/storage.ts';
+import type { AlertKind, RaisedKind } from '../lib/trouble-rules.ts';
 
 // The SQL of alerts: one row for each subject, however often it is raised.
+
+/** The ids that identify what an alert is about, as they are in the database. */
+export type AlertSubject = Readonly<Record<string, string>>;
 
 export type StandingAlerts = { kind: RaisedKind; scope: string } | { after: number; limit: number };
 
 export interface FoundAlert {
   kind: AlertKind;
   digest: string;
-  /** The ids of its scope as JSON, for kinds that are observed. */
+  /** The ids of its scope as JSON, for observed kinds. */
   scope: string;
   subject: AlertSubject;
   /** As a notice shows it. */
@@ -87,7 +94,7 @@ export async function updateAlert(tx: Transaction, id: number, { about, ...chang
     .execute();
 }
 
-/** Those that stand: of one kind and scope, or a page of all. Ordered by id. */
+/** Open alerts by id: those of one kind and scope, or a page of all. */
 export async function listStandingAlerts(ctx: Storage, which: StandingAlerts): Promise<StoredAlert[]> {
   const all = select(ctx.database.kysely).where('overAt', 'is', null).orderBy('id');
   const some =
@@ -138,4 +145,46 @@ interface AlertRow extends Omit<StoredAlert, 'subject' | 'about'> {
 
 function toStored({ subject, about, ...row }: AlertRow): StoredAlert {
   return { ...row, subject: JSON.parse(subject) as AlertSubject, about: JSON.parse(about) as Record<string, string> };
+}
+
+export type Standing = Pick<Row<'membership'>, 'wanted' | 'state' | 'doubtedId'>;
+
+export function standingMembership(ctx: Storage, id: number): Promise<Standing | undefined> {
+  return ctx.database.kysely
+    .selectFrom('membership')
+    .select(['wanted', 'state', 'doubtedId'])
+    .where('id', '=', id)
+    .executeTakeFirst();
+}
+
+/** Whether a call or a look let the trainer in after `since`, in the current generation. */
+export async function wasAddedAfter(ctx: Storage, membership: number, since: string): Promise<boolean> {
+  const receipt = ctx.database.kysely
+    .selectFrom('receipt')
+    .innerJoin('membership', (join) =>
+      join
+        .onRef('membership.id', '=', 'receipt.membershipId')
+        .onRef('membership.generation', '=', 'receipt.generation'),
+    )
+    .select('receipt.id')
+    .where('membershipId', '=', membership)
+    .where('outcome', 'in', ['added', 'invited'])
+    .where('createdAt', '>', since)
+    .limit(1);
+  return (await receipt.executeTakeFirst()) !== undefined;
+}
+
+/** Whether installs gave one trainer access to one tool under different addresses. */
+export async function doAddressesDiffer(ctx: Storage, tool: string, trainerId: string): Promise<boolean> {
+  const accesses = await ctx.database.kysely
+    .selectFrom('membership')
+    .innerJoin('membershipAddress', 'membershipAddress.membershipId', 'membership.id')
+    .select(['membership.install', 'workEmailDigest'])
+    .where('tool', '=', tool)
+    .where('membership.trainerId', '=', trainerId)
+    .where('wanted', '=', true)
+    .where('isCurrent', '=', true)
+    .execute();
+  const hasSeveral = (values: (string | null)[]) => new Set(values).size > 1;
+  return hasSeveral(accesses.map((one) => one.install)) && hasSeveral(accesses.map((one) => one.workEmailDigest));
 }

@@ -2,8 +2,9 @@ import type { AlertNotice, BudgetFacts, BudgetKind, NewNotice } from '../domain/
 import { runbookOf } from '../lib/alerts.ts';
 import { sayCount, stripControl, withoutLinks } from '../lib/text.ts';
 import { adviceOf } from '../lib/troubles.ts';
+import { sayInstant } from '../lib/units.ts';
 
-/** The text of a message for people: one line on the whole, and one for each notice. */
+/** A message for people: a title, and one line for each notice. */
 export interface Digest {
   title: string;
   lines: string[];
@@ -18,10 +19,10 @@ const words = new Map<BudgetKind, string>([
 const order = [...words.keys()];
 
 /**
- * Pure: composes ids and numbers.
+ * Pure.
  *
- * @param maxLength of the whole text in characters, with a line end after each line; notices without room are counted
- * @param toPlain turns a line into plain text where some characters have a meaning
+ * @param maxLength of the whole text in characters, with the line ends; notices that do not fit are only counted
+ * @param toPlain escapes the characters that have a meaning in the channel
  */
 export function composeDigest(
   notices: readonly NewNotice[],
@@ -42,7 +43,7 @@ export function composeDigest(
   return { title, lines };
 }
 
-/** Alerts come first, those that stand before those that are over. */
+/** Alerts come first: open ones, then resolved ones. */
 function rankOf(notice: NewNotice): number {
   if ('about' in notice) return notice.isOver ? -1 : -2;
   return order.indexOf(notice.kind);
@@ -77,7 +78,7 @@ function toLine(notice: NewNotice): string {
   const { kind, install, contractId, isRepeat, budget, occurredAt } = notice;
   const word = `${isRepeat ? 'still ' : ''}${words.get(kind)}`;
   const subject = `contract ${toShown(contractId)} of ${toShown(install)}`;
-  return [word, subject, ...sayBudget(budget), toMinute(occurredAt), ...sayAdvice(kind)].join(' · ');
+  return [word, subject, ...sayBudget(budget), sayInstant(occurredAt), ...sayAdvice(kind)].join(' · ');
 }
 
 function toAlertLine({ kind, isOver, isRepeat, since, occurredAt, message, about }: AlertNotice): string {
@@ -85,10 +86,10 @@ function toAlertLine({ kind, isOver, isRepeat, since, occurredAt, message, about
   return [
     word,
     withoutLinks(stripControl(message)),
-    // The one address that is shown is where a person acts.
+    // The only link in a message is where a person acts.
     ...Object.entries(about).map(([name, id]) => `${name} ${name === 'url' ? stripControl(id) : toShown(id)}`),
-    toMinute(occurredAt),
-    ...(isOver || isRepeat ? [`since ${toMinute(since)}`] : []),
+    sayInstant(occurredAt),
+    ...(isOver || isRepeat ? [`since ${sayInstant(since)}`] : []),
     ...(isOver ? [] : sayAdvice(kind)),
     runbookOf(kind),
   ].join(' · ');
@@ -99,22 +100,17 @@ function sayAdvice(kind: string): string[] {
   return advice === null ? [] : [`do: ${advice}`];
 }
 
-function toMinute(instant: string): string {
-  return `${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC`;
-}
-
 function sayBudget(budget: BudgetFacts): string[] {
   const { consumedFraction, remainingVolume, fundedVolume, fundedAmountUsd } = budget;
-  const left = remainingVolume === null ? null : `${round(remainingVolume)} left`;
   const funded = fundedVolume === null ? '' : ` of ${round(fundedVolume)}`;
   return [
-    consumedFraction === null ? null : `${toPercent(consumedFraction)} % used`,
-    left === null ? null : `${left}${funded}`,
-    fundedAmountUsd === null ? null : `${round(fundedAmountUsd)} USD funded`,
-  ].filter((part) => part !== null);
+    ...(consumedFraction === null ? [] : [`${toPercent(consumedFraction)} % used`]),
+    ...(remainingVolume === null ? [] : [`${round(remainingVolume)} left${funded}`]),
+    ...(fundedAmountUsd === null ? [] : [`${round(fundedAmountUsd)} USD funded`]),
+  ];
 }
 
-/** Rounded down: 99.9 % is not everything. 0.29 * 100 is a little less than 29. */
+/** Rounded down: 99.9 % is not 100 %. The rounding before it mends 0.29 * 100, which is a little less than 29. */
 function toPercent(fraction: number): number {
   return Math.floor(Math.round(fraction * 1e6) / 1e4);
 }

@@ -7,10 +7,10 @@ import { invitationContext, workEmailContext } from '../db/seal-contexts.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
+import type { Storage } from '../keys/storage.ts';
+import { toInstant } from '../lib/clock.ts';
 import { turnsOf } from '../lib/turns.ts';
 import { isReachable } from '../memberships/address-store.ts';
-import type { Invited } from './compose-invitation.ts';
-import { countMail, findRoom, uncountMail } from './mail-count-store.ts';
 
 // The SQL of mailing invitations. A claim moves the next try behind its lease and counts the try. An earlier claim,
 // or a claim on an invitation that was replaced meanwhile, settles nothing.
@@ -18,8 +18,19 @@ import { countMail, findRoom, uncountMail } from './mail-count-store.ts';
 export interface MailOrder {
   now: string;
   leasedUntil: string;
-  /** Where there are any, only addresses of these domains are mailed. */
+  /** If there are any, only addresses of these domains are mailed. */
   managedDomains: readonly string[];
+}
+
+export interface Invited {
+  membershipId: number;
+  address: string;
+  displayName: string | null;
+  project: string | null;
+  url: string;
+  expiresAt: string | null;
+  /** When the tool made the invitation. */
+  createdAt: string;
 }
 
 export interface MailClaim extends Invited {
@@ -27,7 +38,7 @@ export interface MailClaim extends Invited {
   attempts: number;
 }
 
-/** An invitation that is due; null where none is. Installs take turns. */
+/** An invitation that is due; null if none is. Installs take turns. */
 export async function claimMail(ctx: Storage, order: MailOrder): Promise<MailClaim | null> {
   const turns = turnsOf(ctx.database, 'mail');
   // Mostly there is none, and then no other writer is blocked.
@@ -41,7 +52,7 @@ export async function claimMail(ctx: Storage, order: MailOrder): Promise<MailCla
   }
 }
 
-/** A mail that the server has is not kept. Without a next attempt an operator has to act. */
+/** A mail that the server has accepted is not kept. Without a next attempt an operator has to act. */
 export async function settleMail(ctx: Storage, claim: MailClaim, result: { sentAt: string } | Unsent): Promise<void> {
   const write = async (tx: Transaction) => {
     const isSettled = await settleMailing(tx, claim, result);
@@ -51,7 +62,7 @@ export async function settleMail(ctx: Storage, claim: MailClaim, result: { sentA
   await inTransaction(ctx.database, write, { isDurable: true });
 }
 
-/** Leaves out trainers who are to be out by now, or who get another invitation. */
+/** Leaves out trainers who should be out by now, or who get another invitation. */
 function findDue(tx: Transaction, { now, managedDomains }: MailOrder) {
   return tx
     .selectFrom('invitation')
@@ -140,4 +151,70 @@ function toClaim(box: SecretBox, claimed: Due): MailClaim {
   const { url } = JSON.parse(opened) as Extract<InvitationContent, { kind: 'link' }>;
   const address = box.open(workEmail, workEmailContext({ install, trainerId })).toString('utf8');
   return { ...claim, url, address };
+}
+
+// How many mails an install sent in the last 24 hours, in total and to each mailbox. A mail is counted before it is
+// sent, and once, however often it is tried.
+
+const mostToMailbox = 3;
+/** More than a customer invites in a day, and few enough for the mail server to keep its good name. */
+const mostOfInstall = 1000;
+const dayMs = 24 * 3_600_000;
+
+/** @returns when the install may mail to this mailbox again; null if it may now */
+async function findRoom(
+  tx: Transaction,
+  { install, addressDigest, ...invitation }: Counted & { install: string; addressDigest: string },
+  now: string,
+): Promise<string | null> {
+  const sent = tx
+    .selectFrom('mailed')
+    .select('mailedAt')
+    .where('install', '=', install)
+    .where('mailedAt', '>', dayBefore(now))
+    .where((eb) =>
+      eb.or([eb('membershipId', '!=', invitation.membershipId), eb('invitedAt', '!=', invitation.createdAt)]),
+    )
+    .orderBy('mailedAt', 'desc')
+    .limit(1);
+  const toMailbox = sent.where('addressDigest', '=', addressDigest).offset(mostToMailbox - 1);
+  const oldest = (await toMailbox.executeTakeFirst()) ?? (await sent.offset(mostOfInstall - 1).executeTakeFirst());
+  return oldest === undefined ? null : toInstant(new Date(Date.parse(oldest.mailedAt) + dayMs));
+}
+
+interface Counted {
+  membershipId: number;
+  /** When the invitation was made. */
+  createdAt: string;
+}
+
+async function countMail(
+  tx: Transaction,
+  { membershipId, createdAt: invitedAt, ...mailed }: Counted & { install: string; addressDigest: string },
+  mailedAt: string,
+): Promise<void> {
+  await tx
+    .insertInto('mailed')
+    .values({ membershipId, invitedAt, mailedAt, ...mailed })
+    .onConflict((conflict) => conflict.columns(['membershipId', 'invitedAt']).doUpdateSet({ mailedAt }))
+    .execute();
+}
+
+/** The mail did not arrive. */
+async function uncountMail(tx: Transaction, { membershipId, createdAt }: Counted): Promise<void> {
+  await tx.deleteFrom('mailed').where('membershipId', '=', membershipId).where('invitedAt', '=', createdAt).execute();
+}
+
+/** Deletes what was counted for these memberships. */
+export async function forgetMailed(tx: Transaction, membershipIds: readonly number[]): Promise<void> {
+  await tx.deleteFrom('mailed').where('membershipId', 'in', membershipIds).execute();
+}
+
+/** Deletes counts that are older than a day. */
+export async function purgeCounts(ctx: Storage, now: string): Promise<void> {
+  await inTransaction(ctx.database, (tx) => tx.deleteFrom('mailed').where('mailedAt', '<=', dayBefore(now)).execute());
+}
+
+function dayBefore(now: string): string {
+  return toInstant(new Date(Date.parse(now) - dayMs));
 }

@@ -1,39 +1,33 @@
 import type { MailServer } from '../config/messages-schema.ts';
 import { isLoopback } from '../lib/url.ts';
 
-/**
- * This folder mails trainers how they get in. It mails no trainer who is to be out by now, keeps what it mails only
- * until the mail server has it, and never logs an address or a link.
- */
-
 export interface Mail {
   /** An address, or `Name <address>`. */
   from: string;
   replyTo?: string | undefined;
-  /** One address, or several. */
   to: string | readonly string[];
   subject: string;
   /** Plain text. */
   text: string;
-  /** The same whenever the same mail is sent again. */
+  /** The same when the mail is sent again. */
   messageId: string;
   date: Date;
 }
 
 /**
- * `sent`: the server has it. `refused`: it will never accept this mail. `deferred`: not now. `unusable`: it accepts
- * nothing from us, or cannot be reached.
+ * `sent`: the server accepted the mail. `refused`: it will never accept it. `deferred`: it may accept it later.
+ * `unusable`: the server cannot be reached, or accepts no mail from Gangway.
  */
 export type MailResult =
-  /** `refused`: how many of several addresses it did not accept. */
+  /** `refused`: how many of several addresses the server did not accept. */
   | { outcome: 'sent'; refused?: number }
-  /** `failure` is a code and the step that failed: no address, and no text of the server. */
+  /** `failure` is a code and the step that failed. It contains no address, and no text of the server. */
   | { outcome: 'refused' | 'deferred' | 'unusable'; failure: string };
 
-/** Hands one mail to the server. Never throws. Where it was aborted, it is not known whether the server has it. */
+/** Hands one mail to the server. Never throws. If it was aborted, the server may have accepted the mail. */
 export type SendMail = (mail: Mail, signal: AbortSignal) => Promise<MailResult>;
 
-/** Each for one step; `longestSendMs` is for the whole. */
+/** Time-outs of single steps. `longestSendMs` covers all of them. */
 const timeouts = { dnsTimeout: 10_000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 export const longestSendMs = 30_000;
 
@@ -41,7 +35,7 @@ export function createSendMail({ host, port, isEncrypted, login }: MailServer): 
   const isHere = isLoopback(host);
   let opening: ReturnType<typeof openTransport> | undefined;
 
-  /** Loaded with the first mail: most who have no mail to send never need it. */
+  /** Loaded with the first mail, because most instances send none. */
   async function openTransport() {
     const { createTransport } = await import('nodemailer');
     return createTransport({
@@ -89,12 +83,12 @@ interface SmtpError {
 
 function toUnsent({ code = 'EUNKNOWN', command = '', responseCode, response }: SmtpError): MailResult {
   if (responseCode === undefined) {
-    // An envelope that is refused before sending is itself at fault.
+    // The envelope was refused before anything was sent, so this mail is at fault.
     return { outcome: code === 'EENVELOPE' ? 'refused' : 'unusable', failure: code };
   }
   const detail = /^\d{3}[ -](\d\.\d{1,3}\.\d{1,3})\b/.exec(response ?? '')?.[1];
   const failure = [responseCode, detail, 'at', command || code].filter(Boolean).join(' ');
-  const isAboutIt = command === 'RCPT TO' || command === 'DATA';
-  if (!isAboutIt) return { outcome: 'unusable', failure };
+  const isAboutMail = command === 'RCPT TO' || command === 'DATA';
+  if (!isAboutMail) return { outcome: 'unusable', failure };
   return { outcome: responseCode >= 500 ? 'refused' : 'deferred', failure };
 }

@@ -5,7 +5,6 @@ import { describeCause } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
 import { listAccessHistory } from '../memberships/access-history-store.ts';
 import { type LeavingKey, leavingKeyOf, listAccess } from '../memberships/membership-list-store.ts';
-import { type PageWish, pageBy, pageById } from './cursor.ts';
 import { group, read } from './operation.ts';
 import { type Columns, contractPath, membershipPath, table, trainerPath } from './show.ts';
 import {
@@ -15,7 +14,10 @@ import {
   maybeText,
   ofInstall,
   ofTool,
+  type PageRequest,
   page,
+  pageBy,
+  pageById,
   paging,
   rowNumber,
   text,
@@ -39,7 +41,7 @@ export const membership = {
   removeAfter: maybeInstant,
 };
 
-/** A trainer in a group of a tool, by the number of the membership. */
+/** A trainer in a group of a tool. */
 export const person = {
   membershipId: z.int(),
   displayName: maybeText,
@@ -80,7 +82,6 @@ const Stretch = z
   })
   .meta({ id: 'AccessStretch', description: 'A time in which a trainer could get into a group of a tool.' });
 
-/** A person by name, whose page it leads to, with the id. */
 export const trainerColumns: Columns<{ displayName: string | null; trainerId: string }> = [
   ['name', ({ displayName }) => displayName, { to: ({ trainerId }) => trainerPath(trainerId) }],
   ['trainer', ({ trainerId }) => trainerId, { isBeneath: true }],
@@ -104,11 +105,7 @@ const stretchColumns: Columns<z.output<typeof Stretch>> = [
   ['removed because', ({ cause }) => cause && describeCause(cause)],
   ['lock-out in s', ({ lockOutMs }) => (lockOutMs === null ? null : (lockOutMs / 1000).toFixed(1)), { align: 'right' }],
   ['not known', ({ doubts }) => doubts.join('; ')],
-  [
-    'membership',
-    ({ membershipId }) => membershipId,
-    { align: 'right', to: ({ membershipId }) => membershipPath(membershipId) },
-  ],
+  ['membership', ({ membershipId: id }) => id, { align: 'right', to: ({ membershipId: id }) => membershipPath(id) }],
 ];
 
 export const accessColumns: Columns<Access> = [
@@ -131,10 +128,10 @@ export const leaving = z
 /** One page of the members whose access is about to end. */
 export async function pageLeaving<Row extends Parameters<typeof leavingKeyOf>[0]>(
   list: string,
-  wish: PageWish,
+  request: PageRequest,
   find: (after: LeavingKey | undefined, limit: number) => Promise<Row[]>,
 ) {
-  return await pageBy(list, { leavesAt: z.string(), id: rowNumber }, wish, async (after, limit) =>
+  return await pageBy(list, { leavesAt: z.string(), id: rowNumber }, request, async (after, limit) =>
     (await find(after, limit)).map((row) => ({ ...row, ...leavingKeyOf(row) })),
   );
 }
@@ -179,14 +176,14 @@ export const operations = group('access', {
     out: page(Access),
     async run({ q, trainer, contract, leaving: isLeaving, limit, cursor, ...filter }, ctx) {
       const search = q === undefined ? undefined : { text: q, digest: ctx.box.digest(q.toLowerCase()) };
-      const asked = { ...filter, search, isLeaving, trainerId: trainer, contractId: contract };
+      const by = { ...filter, search, isLeaving, trainerId: trainer, contractId: contract };
       const { kysely } = ctx.database;
       return isLeaving
         ? await pageLeaving('access leaving', { limit, cursor }, (afterLeaving, most) =>
-            listAccess(kysely, { ...asked, afterLeaving, limit: most }),
+            listAccess(kysely, { ...by, afterLeaving, limit: most }),
           )
         : await pageById('access search', { limit, cursor }, (before, most) =>
-            listAccess(kysely, { ...asked, before, limit: most }),
+            listAccess(kysely, { ...by, before, limit: most }),
           );
     },
     show: table(
@@ -196,7 +193,7 @@ export const operations = group('access', {
   }),
 });
 
-/** The customers' names of the projects; the id of the group where none is known. */
+/** The customers' names of the projects; the id of the group if no project is known. */
 export function projectsOf({ reasons, groupId }: Pick<Access, 'reasons' | 'groupId'>): string[] {
   const projects = reasons.flatMap(({ externalProjectId: id, externalProjectName: name }) => {
     if (id === null) return [];
@@ -239,7 +236,7 @@ export function untilOf({
 }: Pick<Access, 'removeAfter' | 'reasons' | 'wanted'>): string | null {
   if (removeAfter !== null) return removeAfter;
   const ends = reasons.flatMap(({ endDate }) => endDate ?? []);
-  // A contract without a known end gives access for as long as that is so.
+  // A contract without a known end gives access without a known end.
   if (!wanted || ends.length < reasons.length) return null;
   return ends.sort().at(-1) ?? null;
 }

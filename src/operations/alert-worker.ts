@@ -5,9 +5,8 @@ import { createLoop, type Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import { isTold, noticeRuleOf, sayInFull } from '../lib/troubles.ts';
 import { announcementOf, announceStanding, endAlert, keepListed } from '../notify/alert-notices.ts';
-import { type DeferralOf, ruleOf } from '../notify/alert-rules.ts';
+import { aboutOf, type DeferralOf, digestOf, ruleOf } from '../notify/alert-rules.ts';
 import { type FoundAlert, listStandingAlerts, lockAlertAgain, type StoredAlert } from '../notify/alert-store.ts';
-import { aboutOf, digestOf } from '../notify/alert-subject.ts';
 import { listTroubles } from './list-troubles.ts';
 
 const usualPollMs = 1000;
@@ -15,14 +14,14 @@ const usualPollMs = 1000;
 const pollsPerBeat = 15;
 const pageSize = 100;
 /**
- * Code may raise an alert a moment before it commits the transaction that stores the trouble. A look in between would
- * end the alert.
+ * Code may raise an alert a moment before it commits the transaction with the trouble. A look in between would end the
+ * alert.
  */
 const settlesMs = 60_000;
 
 /**
- * Compares the list of troubles with the alerts that stand, and sends the differences as notices. Any instance may; one
- * of them says that a trouble has come up, and that it is over.
+ * Compares the list of troubles with the open alerts, and sends the differences as notices. Every instance does, and
+ * each trouble and its end are announced once.
  */
 export function createAlertWorker(ctx: Context, deferralOf: DeferralOf): Loop {
   const { logger, clock, pollMs = usualPollMs } = ctx;
@@ -98,13 +97,13 @@ async function compare(ctx: Context, row: StoredAlert, alert: Told | undefined, 
   else if (announcementOf(ctx, row, alert.count) !== null) await keepListed(ctx, alert);
 }
 
-/** A question that fails is asked again at the next beat, and the other alerts do not wait for it. */
+/** A check that fails is repeated at the next beat, and holds up no other alert. */
 async function askAlert(ctx: Context, deferralOf: DeferralOf, row: StoredAlert): Promise<void> {
   try {
     if (await isOver(ctx, deferralOf, row)) await endAlert(ctx, row);
     else await remind(ctx, row);
   } catch (thrown) {
-    ctx.logger.warn({ err: thrown, alert: row.kind }, 'It could not be asked whether an alert is over');
+    ctx.logger.warn({ err: thrown, alert: row.kind }, 'Could not check whether an alert is over');
   }
 }
 
@@ -115,7 +114,7 @@ async function isOver(ctx: Context, deferralOf: DeferralOf, { kind, subject, see
   return !(await rule.stands(ctx, subject, { seenAt, deferralOf }));
 }
 
-/** Mostly nothing is due, and then no row is locked. */
+/** Locks the row only if a reminder is due, which is rare. */
 async function remind(ctx: Context, row: StoredAlert): Promise<void> {
   const { database, clock } = ctx;
   const { repeatMs } = ctx.config.notifications;

@@ -4,7 +4,7 @@ import type { Operation } from './operation.ts';
 
 const loaded = await Promise.all(Object.values(nouns).map(({ load }) => load()));
 
-/** Every operation. A command loads only its own noun. */
+/** Every operation. Commands do not load this file, only their own noun. */
 export const operations: readonly Operation[] = loaded.flatMap((noun) => noun.operations);
 
 const byId = new Map(operations.map((operation) => [operation.id, operation]));

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { findAct, listActs } from '../db/audit-store.ts';
-import { pageById } from './cursor.ts';
 import { group, read } from './operation.ts';
 import { type Columns, record, table } from './show.ts';
-import { found, instant, maybeText, page, paging, rowNumber, text } from './values.ts';
+import { found, instant, maybeText, page, pageById, paging, rowNumber, text } from './values.ts';
 
 /** The audit log: who did what, and when. */
 
@@ -25,15 +24,11 @@ export type Act = z.output<typeof Act>;
 const columns: Columns<z.output<typeof Act>> = [
   ['id', ({ id }) => id],
   ['what', ({ action }) => action, { to: ({ id }) => `/acts/${id}` }],
-  ['about', ({ subject }) => shorten(subject)],
+  ['about', ({ subject }) => (subject.length > 200 ? `${subject.slice(0, 200)}…` : subject)],
   ['who', ({ actor }) => actor, { to: ({ actor }) => `/acts?${new URLSearchParams({ actor })}` }],
   ['from', ({ origin }) => origin, { isBeneath: true }],
   ['at', ({ at }) => at],
 ];
-
-function shorten(text: string): string {
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
-}
 
 export const operations = group('audit', {
   list: read('GET /acts', 'List what operators did, newest first', {
@@ -41,10 +36,7 @@ export const operations = group('audit', {
     out: page(Act),
     run: ({ actor, ...wish }, { database }) =>
       pageById('audit', wish, (before, limit) => listActs(database, { actor, before, limit })),
-    show: table(
-      columns,
-      'No operator has done anything. What is done in the console or on the command line appears here.',
-    ),
+    show: table(columns, 'No operator has done anything yet, in the console or on the command line.'),
   }),
   show: read('GET /acts/{act}', 'Show one act, with the values before and after', {
     in: z.strictObject({ act: rowNumber.describe('Its number in the list.') }),

@@ -2,13 +2,24 @@ import { z } from 'zod';
 import { listBudgets, listUsedDays } from '../budget/budget-list-store.ts';
 import { budgetStates } from '../domain/budget.ts';
 import { AppError } from '../domain/errors.ts';
+import type { ContractKey } from '../domain/evidence.ts';
 import { addDays } from '../lib/days.ts';
-import { pageBy } from './cursor.ts';
 import { group, read } from './operation.ts';
 import { type Columns, sayPercent, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { sayWork, workPath } from './usage-values.ts';
-import { contractKey, count, day, maybeInstant, maybeText, ofInstall, oneContract, page, paging } from './values.ts';
+import {
+  contractKey,
+  count,
+  day,
+  maybeInstant,
+  maybeText,
+  ofInstall,
+  oneContract,
+  page,
+  pageBy,
+  paging,
+} from './values.ts';
 
 /** The budgets that work uses up. */
 
@@ -33,13 +44,7 @@ export const Budget = z
   .meta({ id: 'ContractBudget' });
 
 const columns: Columns<z.output<typeof Budget>> = [
-  [
-    'title',
-    ({ title }) => title,
-    {
-      to: ({ contractId, install }) => `/budgets/${encodeURIComponent(contractId)}?${new URLSearchParams({ install })}`,
-    },
-  ],
+  ['title', ({ title }) => title, { to: budgetPath }],
   ['contract', ({ contractId }) => contractId, { isBeneath: true }],
   ['install', ({ install }) => install],
   ['state', stateOf, { as: 'state' }],
@@ -48,15 +53,15 @@ const columns: Columns<z.output<typeof Budget>> = [
   ['left', ({ remainingVolume }) => toRounded(remainingVolume), { align: 'right' }],
   ['in a week', ({ unit, lately }) => unit && sayWork(unit, lately)],
   ['used up', ({ endsAt }) => endsAt, { as: 'age' }],
-  [
-    'waiting',
-    ({ waiting }) => waiting || '',
-    { align: 'right', to: ({ contractId, install }) => workPath({ contractId, install }) },
-  ],
+  ['waiting', ({ waiting }) => waiting || '', { align: 'right', to: workPath }],
   ['problem', ({ failure }) => failure],
 ];
 
-/** The marketplace says "ok" where nothing is funded, whatever was used. */
+function budgetPath({ contractId, install }: ContractKey): string {
+  return `/budgets/${encodeURIComponent(contractId)}?${new URLSearchParams({ install })}`;
+}
+
+/** The marketplace says "ok" if nothing is funded, whatever was used. */
 function stateOf({ state, fundedVolume, consumedVolume }: z.output<typeof Budget>): string {
   if (fundedVolume === 0 && (consumedVolume ?? 0) > 0) return 'not_funded';
   return state ?? 'not_read';

@@ -8,13 +8,18 @@ import { sourceOf } from '../installs/subscription/look-at-subscription.ts';
 import { crossingOf, explainCrossing, type Walls } from '../memberships/wall.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
 import type { Link, NewLink, Source } from '../sources/source.ts';
-import type { WantedJob } from './connect/settle-wish.ts';
+
+/** The people of a job of your own account work in a project. */
+export interface WantedJob {
+  job: string;
+  project: string;
+}
 
 /**
  * Links a project at the marketplace, and has the install read.
  *
- * @throws AppError `conflict` where the project is outside the install's wall, or linked already, or where
- * the source has no links that can be changed
+ * @throws AppError `conflict` if the project is outside the install's wall or linked already, or if the links of the
+ * source cannot be changed
  */
 export async function addLink(
   ctx: Context,
@@ -31,7 +36,7 @@ export async function addLink(
   return link;
 }
 
-/** @throws AppError `conflict` where the project is outside the install's wall */
+/** @throws AppError `conflict` if the project is outside the install's wall */
 function refuseOutside(walls: Walls, install: string, externalProjectId: string): void {
   const project = { install, externalProjectId, externalProjectName: null };
   const crossing = crossingOf(walls, project);
@@ -41,7 +46,7 @@ function refuseOutside(walls: Walls, install: string, externalProjectId: string)
 }
 
 /**
- * The link that an operator means by its id or by its project's.
+ * Finds a link by its id or by its project.
  *
  * @throws AppError `not_found`
  */
@@ -52,7 +57,7 @@ export async function findLink(ctx: Context, install: string, named: string, sig
   throw new AppError('not_found', `No link and no linked project is called ${named}`);
 }
 
-/** Removes a link for good: trainers who are in the project only by this link are removed after `removals.grace`. */
+/** Removes a link for good. Trainers who have no other link to the project are removed after `removals.grace`. */
 export async function removeLink(
   ctx: Context,
   by: By,
@@ -82,12 +87,12 @@ function unchangeable(install: string): AppError {
 }
 
 /**
- * Nothing is stored of an account one of whose jobs would let no trainer in.
+ * Checks the jobs before an account is connected.
  *
- * @param walls with the install as it is to be
- * @param source whose links are the wanted ones
- * @throws AppError `conflict` where a project is outside the install's wall; `forbidden` or `not_found` where a job is
- * another account's, or is none
+ * @param walls with the new state of the install
+ * @param source that lists the jobs as its links
+ * @throws AppError `conflict` if a project is outside the install's wall; `forbidden` or `not_found` if a job belongs to
+ * another account or does not exist
  */
 export async function refuseJobs(
   walls: Walls,
@@ -103,13 +108,13 @@ export async function refuseJobs(
     (error: unknown) => toAppError(error),
   );
   if (refusal === undefined) return;
-  // The message names the job. Other failures are not about it.
+  // The message names the job. Other failures are not about the job.
   const { code, message } = refusal;
   if (code !== 'forbidden' && code !== 'not_found') throw refusal;
   throw new AppError(code, `${message}. Nothing was stored. Each job must belong to the account of this token`);
 }
 
-/** Links what is not linked yet, and has the install read. */
+/** Links the jobs that are not linked yet, and has the install read. */
 export async function linkJobs(
   ctx: Context,
   by: By,
@@ -126,18 +131,16 @@ export async function linkJobs(
 }
 
 export interface Relinked {
-  /** All links there are now. */
   links: Link[];
   /** The projects that were linked again. */
   relinked: string[];
-  /** Projects that were linked before the customer reconnected and are not now, and why. */
+  /** Projects that were linked before the customer reconnected, and why they no longer are. */
   missing: { project: string; why: string }[];
 }
 
 /**
- * After a customer has reconnected, creates the links of the earlier grant again, once the operator agrees. By their
- * `externalProjectId` they take the memberships over. A link that cannot be created does not keep the others from being
- * created, and a source whose links cannot be created has none to create again.
+ * After a customer has reconnected, creates the links of the earlier grant again, if the operator agrees. They take over
+ * the memberships by `externalProjectId`. A link that cannot be created does not stop the others.
  */
 export async function relink(
   ctx: Context,
@@ -168,11 +171,10 @@ export async function relink(
 }
 
 /**
- * Compares the links before a customer reconnected with the links now: links belong to their grant. They are compared
- * by project, because the ids are new.
+ * Links belong to their grant, so the new ones have other ids and are compared by project.
  *
  * @param known links without a reported removal
- * @returns the requests that create them again, and the projects whose earlier job or mode is not known
+ * @returns requests that create the missing links again, and projects whose earlier job or mode is not known
  */
 function findMissingLinks(known: readonly LinkEvidence[], listed: readonly Link[]) {
   const linked = new Set(listed.map(({ externalProjectId }) => externalProjectId));

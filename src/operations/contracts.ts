@@ -1,23 +1,32 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Storage } from '../context.ts';
+import { type By, writeAudit } from '../db/audit-store.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import { budgetStates } from '../domain/budget.ts';
-import type { ContractKey } from '../domain/evidence.ts';
-import { contractStatuses, shownStatusOf } from '../domain/evidence-status.ts';
+import { AppError } from '../domain/errors.ts';
+import { type ContractEvidence, type ContractKey, emptyContract, emptyEvidence } from '../domain/evidence.ts';
+import { contractStatuses, shownStatusOf, statusOfContract } from '../domain/evidence-status.ts';
 import {
   type ContractPosition,
   type FundedContract,
+  findContracts,
   listParticipants,
   pageContracts,
   pageSize,
 } from '../evidence/contract-store.ts';
+import { mergeEvidence } from '../evidence/evidence-store.ts';
+import type { Storage } from '../keys/storage.ts';
+import { toInstant } from '../lib/clock.ts';
+import { lockEvidence, postponeTouchedTrainers } from '../memberships/derivation-store.ts';
+import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { suspectsAmong } from '../reconcile/runs/suspect-store.ts';
-import { pageBy } from './cursor.ts';
-import { decideContract } from './decide-contract.ts';
+import { type EndApproval, isGranted, type Source } from '../sources/source.ts';
 import { act, group, read } from './operation.ts';
 import { type Columns, contractPath, sayPercent, table } from './show.ts';
-import { contractKey, maybeInstant, maybeText, ofInstall, oneContract, page, paging, text } from './values.ts';
+import { contractKey, maybeInstant, maybeText, ofInstall, oneContract, page, pageBy, paging, text } from './values.ts';
 
-/** What is known of the contracts, and an operator's decision about one. */
+/** Contracts, and an operator's decision about one. */
 
 const Contract = z
   .object({
@@ -102,21 +111,20 @@ export const operations = group('contracts', {
   }),
 });
 
-/** Those with the least of their budget left come first. @param after the last contract of the page before */
+/** Those with the least of their budget left come first. @param after the last contract of the previous page */
 export async function listContracts(
   ctx: Storage,
   filter: z.output<typeof Filter> & { after?: ContractPosition | undefined; limit: number },
 ) {
   const { q: search, contract: contractId, install, status, budget, suspects = false, after, limit } = filter;
   const wanted = { install, search, contractId, budget, mayBe: status, isUnlisted: suspects };
-  const isAskedFor = (one: ReturnType<typeof toListed>) =>
-    (status === undefined || one.status === status) && (!suspects || one.suspectSince !== null);
   const listed: ReturnType<typeof toListed>[] = [];
-  // The status follows from the registers and is stored in no column.
+  // The status is derived from the registers, so the query can only narrow the rows down.
   for (let rows = await pageContracts(ctx, wanted, after); ; rows = await pageContracts(ctx, wanted, rows.at(-1))) {
     const since = new Map((await suspectsAmong(ctx, rows)).map((one) => [keyOf(one), one.since]));
     const found = rows.map((row) => toListed(row, since.get(keyOf(row)) ?? null));
-    listed.push(...found.filter(isAskedFor));
+    const ofStatus = found.filter((one) => status === undefined || one.status === status);
+    listed.push(...ofStatus.filter(({ suspectSince }) => !suspects || suspectSince !== null));
     if (rows.length < pageSize || listed.length >= limit) break;
   }
   const shown = listed.slice(0, limit);
@@ -136,7 +144,164 @@ function toListed(row: FundedContract, suspectSince: string | null) {
     status,
     suspectSince,
     heardAt: heard.reduce((a, b) => ((b ?? '') > (a ?? '') ? b : a), null),
-    // What the marketplace lists as ended stays so.
+    // An end that the marketplace has listed is final.
     canReopen: row.endedReadAt === null && (status === 'ended' || status === 'disputed'),
   };
+}
+
+/**
+ * Adds the decision of an operator about a contract as evidence, on which the running workers act. Reopening has the
+ * marketplace read at once, because addresses of ended contracts may have been deleted.
+ *
+ * @returns the contract as it was before
+ * @throws AppError `not_found`, or `conflict` if the decision would change nothing
+ */
+export async function decideContract(
+  ctx: Storage,
+  by: By,
+  decision: 'end' | 'reopen',
+  contractId: string,
+  install: string | undefined,
+): Promise<ContractEvidence> {
+  return await inTransaction(ctx.database, async (tx) => {
+    await lockEvidence(ctx, tx);
+    const contract = await findOneContract(tx, contractId, install);
+    refuseIdle(contract, decision);
+    const changed = await mergeEvidence(ctx, tx, {
+      ...emptyEvidence(),
+      contracts: [toEvidence(contract, decision, by.at)],
+    });
+    await postponeTouchedTrainers(tx, changed, '');
+    if (decision === 'reopen') await wantRead(tx, [contract.install], by.at, 'operator');
+    await writeAudit(tx, by, `contracts ${decision}`, `${contract.install}/${contractId}`);
+    return contract;
+  });
+}
+
+/** @throws AppError `not_found`, or `conflict` if several installs have a contract with this id */
+export async function findOneContract(
+  tx: Transaction,
+  contractId: string,
+  install: string | undefined,
+): Promise<ContractEvidence> {
+  const [contract, ...others] = await findContracts(tx, contractId, install);
+  if (contract === undefined) {
+    const of = install === undefined ? '' : ` of ${install}`;
+    throw new AppError('not_found', `There is no contract ${contractId}${of}`);
+  }
+  if (others.length === 0) return contract;
+  const installs = [contract, ...others].map((one) => one.install).join(', ');
+  const why = `Several installs have a contract ${contractId} (${installs})`;
+  throw new AppError('conflict', `${why}: name one with --install`);
+}
+
+function refuseIdle(contract: ContractEvidence, decision: 'end' | 'reopen'): void {
+  const status = statusOfContract(contract);
+  const { contractId } = contract;
+  if (decision === 'end') {
+    if (status === 'ended') throw new AppError('conflict', `Contract ${contractId} has already ended`);
+    return;
+  }
+  if (contract.endedReadAt !== null) {
+    const why = `The marketplace lists contract ${contractId} as ended`;
+    throw new AppError('conflict', `${why}, so only a new contract gives access again`);
+  }
+  if (status === 'active' || status === 'unknown') {
+    throw new AppError('conflict', `Contract ${contractId} has not ended`);
+  }
+}
+
+/** The later decision wins, even if the clock of the earlier one was ahead of this clock. */
+function toEvidence(contract: ContractEvidence, decision: 'end' | 'reopen', now: string) {
+  const { install, contractId, endedEventAt, endedByOperatorAt, reopenedAt } = contract;
+  const contrary = decision === 'end' ? [reopenedAt] : [endedEventAt, endedByOperatorAt];
+  const justAfter = contrary.map((at) => (at === null ? '' : toInstant(new Date(Date.parse(at) + 1))));
+  const at = [now, ...justAfter].sort().at(-1) ?? now;
+  const decided = decision === 'end' ? { endedByOperatorAt: at } : { reopenedAt: at };
+  return { ...emptyContract(install, contractId), ...decided };
+}
+
+interface EndOptions {
+  /** Whether to wait for the decision. Aborting the signal ends the wait, not the approval. */
+  follows: boolean;
+  /** Shows what is about to end. @returns whether the operator typed the id of the contract */
+  confirm(contract: ContractEvidence): Promise<boolean>;
+  /** Called once if a person at the marketplace must confirm the end. */
+  onApproval(approval: EndApproval): void;
+}
+
+export interface EndedAtMarketplace {
+  install: string;
+  contractId: string;
+  /** `pending` if no person has decided yet. */
+  outcome: 'ended' | 'pending' | 'declined' | 'expired';
+  /** Null if none was needed. */
+  approval: EndApproval | null;
+}
+
+/** Gangway needs this scope for nothing else. */
+const scope = 'payments:write';
+const [firstRestMs, longestRestMs] = [2000, 60_000];
+
+/**
+ * Asks the marketplace to end a contract, and follows the approval that a person there must confirm. Gangway treats the
+ * contract as ended when a reading says so, and requests that reading in the end.
+ *
+ * It may be repeated: while an approval is pending, the marketplace returns the same one.
+ *
+ * @throws AppError `not_found`, `conflict` if the install cannot end contracts or the operator did not confirm,
+ * `forbidden` without the scope
+ */
+export async function endAtMarketplace(
+  ctx: Storage & { sources: ReadonlyMap<string, Source> },
+  by: By,
+  { contract: id, install: named }: { contract: string; install: string | undefined },
+  { follows, confirm, onApproval }: EndOptions,
+  signal: AbortSignal,
+): Promise<EndedAtMarketplace> {
+  const { database, sources } = ctx;
+  const contract = await findOneContract(database.kysely, id, named);
+  const { install } = contract;
+  const source = sources.get(install);
+  if (source?.endContract === undefined) {
+    throw new AppError('conflict', `The token of ${install} cannot end contracts. The customer ends them`);
+  }
+  await requireScope(source, install, signal);
+  if (!(await confirm(contract))) {
+    throw new AppError('conflict', 'Nothing was requested, because the id of the contract was not typed');
+  }
+  // It is written before the call, because the answer may be lost.
+  await inTransaction(database, (tx) => writeAudit(tx, by, 'contracts end-at-marketplace', `${install}/${id}`));
+  const approval = await source.endContract(id, signal);
+  if (approval !== null) onApproval(approval);
+  const decided = approval === null || !follows ? approval : await follow(source, approval, signal);
+  const outcome = decided === null ? 'ended' : toOutcome(decided);
+  if (outcome === 'ended') await inTransaction(database, (tx) => wantRead(tx, [install], by.at));
+  return { install, contractId: id, outcome, approval: decided };
+}
+
+async function requireScope(source: Source, install: string, signal: AbortSignal): Promise<void> {
+  const { token, scopes } = await source.readGrant(signal);
+  if (isGranted(token?.scopes ?? scopes ?? [], scope)) return;
+  throw new AppError('forbidden', `The token of ${install} lacks the scope ${scope}: ${source.remedies.scopeMissing}`);
+}
+
+async function follow({ readApproval }: Source, first: EndApproval, signal: AbortSignal): Promise<EndApproval> {
+  let approval = first;
+  for (let restMs = firstRestMs; approval.status === 'pending'; restMs = Math.min(restMs * 2, longestRestMs)) {
+    await sleep(restMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted || readApproval === undefined) return approval;
+    approval = await readApproval(approval.id, signal).catch((error: unknown) => keepFollowing(error, approval));
+  }
+  return approval;
+}
+
+/** A person has three days to decide, and the marketplace may be down for a while meanwhile. */
+function keepFollowing(error: unknown, approval: EndApproval): EndApproval {
+  if (error instanceof AppError && (error.code === 'unavailable' || error.code === 'rate_limited')) return approval;
+  throw error;
+}
+
+function toOutcome({ status }: EndApproval): EndedAtMarketplace['outcome'] {
+  return status === 'confirmed' ? 'ended' : status;
 }

@@ -18,11 +18,11 @@ import {
 import { type Patience, readNow, workUntil } from './reconcile-now.ts';
 
 /**
- * Stores what an operator decided about the removals that a plan holds. The running workers execute them.
+ * Stores what an operator decided about the removals of a plan. The running workers execute them.
  *
- * @param only these memberships of it; the rest stays in the open plan
- * @param how it was decided, for the audit, where there are several kinds
- * @throws AppError `not_found`, or `conflict` where it was decided before
+ * @param only these memberships; the others stay in the open plan
+ * @param how for the audit log, if it can be decided in several ways
+ * @throws AppError `not_found`, or `conflict` if it was decided before
  */
 export async function decidePlan(
   ctx: Storage,
@@ -33,7 +33,7 @@ export async function decidePlan(
 ): Promise<PlanResult> {
   if (only?.length === 0) throw new AppError('invalid', 'Choose at least one person');
   return await inTransaction(ctx.database, async (tx) => {
-    // Deriving memberships must not change them between the look and the write.
+    // Otherwise a derivation could change the memberships between the read and the write.
     await lockEvidence(ctx, tx);
     const done = decision === 'approve' ? 'approved' : 'rejected';
     const result = await decidePlanItems(ctx, tx, planId, done, by.at, only);
@@ -50,31 +50,31 @@ export async function decidePlan(
 
 export interface Approval {
   patience: Patience;
-  /** Only these memberships; the rest stays in the open plan. */
+  /** Only these memberships; the others stay in the open plan. */
   only?: readonly number[] | undefined;
-  /** Whether to go by what is known without asking the marketplace, as in an outage. */
+  /** Whether to approve without a reading, as in an outage of the marketplace. */
   isUnread?: boolean;
-  /** How long the marketplace is asked at most, if the patience is longer. */
+  /** The time-out of the reading, unless the patience is longer. */
   readWithinMs?: number;
 }
 
 const usualReadMs = 60_000;
 
 /**
- * Approves the removals of a plan and carries them out, beside a running bridge or without one. The marketplace is
- * asked first: the reason of the plan may have been undone without a delivery. After a silence, no other older
- * removals are carried out with them.
+ * Approves the removals of a plan and carries them out, beside a running instance or without one. It reads the
+ * marketplace first, because the reason of the plan may have been undone without a delivery. After a silence, it carries
+ * out no other removals.
  *
- * @returns who stays for now as `dropped`, and in `isRead` whether the marketplace was read first
- * @throws AppError `not_found`, or `conflict` where it was decided before; `unavailable` where the marketplace could
- *   not be asked
+ * @returns in `dropped` who stays for now, and in `isRead` whether the marketplace was read
+ * @throws AppError `not_found`, or `conflict` if it was decided before; `unavailable` if the marketplace could not be
+ *   read
  */
 export async function approvePlan(ctx: Context, by: By, planId: number, approval: Approval) {
   const { patience, only, isUnread = false } = approval;
   const { install } = await findOpenPlan(ctx.database.kysely, planId);
   await checkSilence(ctx);
   const isRead = !isUnread && (await readFor(ctx, planId, install, approval));
-  // The decision comes after the reading, so that it counts as newer.
+  // The decision must be newer than the reading.
   const decidedBy = { ...by, at: toInstant(ctx.clock.now()) };
   const decided = await decidePlan(ctx, decidedBy, 'approve', planId, {
     only,
@@ -97,10 +97,10 @@ async function listItems(ctx: Storage, planId: number, only: readonly number[] |
 }
 
 /**
- * Reads all installs whose word keeps a trainer of the plan in, or did.
+ * Reads all installs that give a reason for a trainer of the plan, or did.
  *
- * @returns false where there was nothing to ask
- * @throws AppError `unavailable` where one could not be read
+ * @returns false if there was nothing to read
+ * @throws AppError `unavailable` if an install could not be read
  */
 async function readFor(
   ctx: Context,
@@ -109,7 +109,7 @@ async function readFor(
   { patience, only, readWithinMs = usualReadMs }: Approval,
 ): Promise<boolean> {
   const open = (await listItems(ctx, planId, only)).filter(({ outcome, isStale }) => outcome === null && !isStale);
-  // Retired trainers are removed because the operator decided so. No reading matters.
+  // An operator decided to retire these people, so no reading matters.
   if (open.every(({ cause }) => cause === 'retired')) return false;
   const asked = (await installsOfPlan(ctx, planId, only)).filter(
     ({ install }) => install === own || ctx.installs.has(install),
@@ -130,7 +130,7 @@ async function readFor(
   return true;
 }
 
-/** A customer who has disconnected can no longer be read: the refusal says the same as the plan. */
+/** A customer who has disconnected can no longer be read. The refusal confirms the plan. */
 async function isRefused({ sources }: Context, install: string, signal: AbortSignal): Promise<boolean> {
   try {
     await sources.get(install)?.readGrant(signal);
@@ -140,7 +140,7 @@ async function isRefused({ sources }: Context, install: string, signal: AbortSig
   }
 }
 
-/** Why the removal of an item that is stale is no longer due as the plan says. Pure. */
+/** Pure: why the removal of a stale item is no longer due. */
 export function whyDropped({ state, wanted, cause }: PlanItem['current']): string {
   if (state === 'orphaned') return 'the configuration no longer covers them';
   if (wanted) return 'they are wanted again';

@@ -7,10 +7,9 @@ import { digestOf } from '../inbox/append-store.ts';
 import { type ListedDelivery, listDeliveries, listDeliveryIds } from '../inbox/delivery-list-store.ts';
 import { readEvent } from '../inbox/event-schema.ts';
 import { findBody, findDelivery, replayDeliveriesIn, replayFailedDeliveries } from '../inbox/inbox-store.ts';
-import { pageById } from './cursor.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
 import { type Columns, record, table } from './show.ts';
-import { count, day, found, instant, maybeText, ofInstall, page, paging, rowNumber, text } from './values.ts';
+import { count, day, found, instant, maybeText, ofInstall, page, pageById, paging, rowNumber, text } from './values.ts';
 
 /** What the marketplace sent, and what became of it. */
 
@@ -54,9 +53,9 @@ const Chosen = z.union([
   z.strictObject({ matching: z.literal(true).describe('The newest 1,000 that match the filter.'), ...filter }),
 ]);
 
-/** The most deliveries that are replayed at once by a filter. */
+/** How many deliveries a filter replays at most. */
 const mostReplayed = 1000;
-/** So many numbers are in the subject of the act. Its `after` names all, or the first 1,000. */
+/** How many numbers the subject of the act has. Its `after` has up to 1,000. */
 const mostNoted = 50;
 
 const columns: Columns<z.output<typeof Delivery>> = [
@@ -76,9 +75,9 @@ export const operations = group('deliveries', {
   list: read('GET /deliveries', 'List deliveries, newest first', {
     in: z.strictObject({ ...filter, ...paging }),
     out: page(Delivery),
-    async run({ since, until, limit, cursor, ...by }, ctx) {
+    async run({ limit, cursor, ...by }, ctx) {
       const { items, next } = await pageById('deliveries', { limit, cursor }, (before, most) =>
-        listDeliveries(ctx.database.kysely, { ...by, ...toInstants({ since, until }), before, limit: most }),
+        listDeliveries(ctx.database.kysely, { ...by, ...toInstants(by), before, limit: most }),
       );
       return { items: items.map(toDelivery), next };
     },
@@ -138,11 +137,11 @@ export const operations = group('deliveries', {
 
 type Chosen = z.output<typeof Chosen>;
 
-/** @throws AppError `not_found` for one that was named and does not exist */
+/** @throws AppError `not_found` for a number that does not exist */
 async function idsOf(ctx: OperationContext, chosen: Exclude<Chosen, { failed: true }>): Promise<number[]> {
   if ('matching' in chosen) {
-    const { matching: _, since, until, ...by } = chosen;
-    return await listDeliveryIds(ctx.database.kysely, { ...by, ...toInstants({ since, until }), limit: mostReplayed });
+    const { matching: _, ...by } = chosen;
+    return await listDeliveryIds(ctx.database.kysely, { ...by, ...toInstants(by), limit: mostReplayed });
   }
   for (const id of chosen.ids) found('delivery', id, await findDelivery(ctx, id));
   return chosen.ids;

@@ -6,14 +6,13 @@ import {
   listFindings,
   listGroupDrifts,
 } from '../reconcile/drift/finding-store.ts';
-import { pageBy } from './cursor.ts';
 import { group, read } from './operation.ts';
 import { type Columns, membershipPath, table, trainerPath } from './show.ts';
-import { count, instant, maybeInstant, maybeText, ofTool, page, paging, text } from './values.ts';
+import { count, instant, maybeInstant, maybeText, ofTool, page, pageBy, paging, text } from './values.ts';
 
-/** What differs between the members that the tools list and the memberships that Gangway knows. */
+/** Differences between the members that the tools list and the memberships that Gangway knows. */
 
-/** The sides of drift: who should be in and is not, who is in without a reason, and who is in as another account. */
+/** Who should be in and is not, who is in without a reason, and who is in as another account. */
 const driftSides = {
   missing: ['missing'],
   extra: ['found_again', 'leak', 'stranger'],
@@ -91,11 +90,7 @@ const columns: Columns<z.output<typeof Finding>> = [
   ['tool', ({ tool }) => tool, { isBeneath: true }],
   ['what', ({ kind }) => describeFinding[kind]],
   ['since', ({ since }) => since, { as: 'age' }],
-  [
-    'now',
-    ({ member }) => member?.state,
-    { as: 'state', to: ({ membershipId }) => (membershipId === null ? null : membershipPath(membershipId)) },
-  ],
+  ['now', ({ member }) => member?.state, { as: 'state', to: pathOf }],
   ['next', ({ next }) => next],
 ];
 
@@ -133,6 +128,10 @@ export const operations = group('drift', {
     ),
   }),
 });
+
+function pathOf({ membershipId: id }: z.output<typeof Finding>): string | null {
+  return id === null ? null : membershipPath(id);
+}
 
 function whoOf({ member, account }: z.output<typeof Finding>): string {
   if (member !== null) return `${member.displayName ?? member.trainerId} (trainer ${member.trainerId})`;

@@ -8,7 +8,7 @@ import { act, group, type OperationContext, read } from './operation.ts';
 import { formatTable } from './text-table.ts';
 import { count, maybeInstant, maybeText, ofInstall, pickInstalls, text, theInstall } from './values.ts';
 
-/** The webhook endpoints at the marketplace: where it delivers to, and whether it does. */
+/** The webhook endpoints at the marketplace: where they deliver to, and whether they work. */
 
 export const Endpoint = z
   .object({
@@ -33,9 +33,7 @@ export const operations = group('endpoint', {
     out: z.object({ endpoints: z.array(Endpoint) }),
     async run({ install: named }, ctx, { signal }) {
       const endpoints: z.input<typeof Endpoint>[] = [];
-      for (const install of pickInstalls(ctx, named)) {
-        endpoints.push(await endpointOf(ctx, install, signal));
-      }
+      for (const install of pickInstalls(ctx, named)) endpoints.push(await endpointOf(ctx, install, signal));
       return { endpoints };
     },
     show: ({ endpoints }) => endpoints.map(describe).join('\n\n') || 'No customer is connected yet.',
@@ -93,7 +91,7 @@ export const operations = group('endpoint', {
   }),
 });
 
-/** An endpoint is listed even if the marketplace cannot be asked. */
+/** With the failure, if the marketplace cannot be asked. */
 export async function endpointOf(
   ctx: OperationContext,
   install: string,

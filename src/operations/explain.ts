@@ -1,26 +1,21 @@
 import { z } from 'zod';
 import { type BudgetAndReading, findBudgets } from '../budget/budget-store.ts';
 import { AppError } from '../domain/errors.ts';
+import { sayInstant } from '../lib/units.ts';
 import type { Bearing } from '../memberships/explain-store.ts';
 import { Budget as ListedBudget } from './budgets.ts';
-import { Explanation, explainSubject, isToChange } from './explain/explain-reasons.ts';
-import { listWhatStopsAll } from './load-running.ts';
+import { Explanation, explainSubject, isToChange } from './explain-reasons.ts';
 import { group, type OperationContext, read } from './operation.ts';
 import { sayPercent } from './show.ts';
 import { loadTimeline, sayTimeline, Timeline } from './timeline.ts';
-import { sayTrouble, Trouble } from './trouble.ts';
+import { listWhatStopsAll, sayTrouble, Trouble } from './trouble.ts';
 import { instant, text } from './values.ts';
 
-/** Why a trainer is in a tool or is not. */
+/** Why a trainer is in a tool or not. */
 
-const Budget = ListedBudget.omit({
-  title: true,
-  stateSince: true,
-  unit: true,
-  lately: true,
-  endsAt: true,
-  waiting: true,
-})
+const omitted = { title: true, stateSince: true, unit: true, lately: true, endsAt: true, waiting: true } as const;
+
+const Budget = ListedBudget.omit(omitted)
   .extend({ lastNotice: z.object({ state: z.string(), at: instant }).nullable() })
   .meta({ id: 'Budget' });
 
@@ -91,12 +86,12 @@ function toBudget({ notifiedState: state, notifiedAt: at, ...budget }: BudgetAnd
 
 function sayBudget(budget: z.output<typeof Budget>): string {
   const { install, contractId, askedAt, nextReadAt, failure, lastNotice } = budget;
-  const next = nextReadAt === null ? 'no other reading is planned' : `to be read after ${nextReadAt}`;
+  const next = nextReadAt === null ? 'no other reading is planned' : `to be read after ${sayInstant(nextReadAt)}`;
   return [
     `The budget of contract ${contractId} of ${install}`,
     `  state  ${sayBudgetState(budget)}`,
-    `  read   ${askedAt === null ? 'not yet' : `at ${askedAt}`}; ${next}`,
-    `  notice ${lastNotice === null ? 'none yet' : `${lastNotice.state}, at ${lastNotice.at}`}`,
+    `  read   ${askedAt === null ? 'not yet' : `at ${sayInstant(askedAt)}`}; ${next}`,
+    `  notice ${lastNotice === null ? 'none yet' : `${lastNotice.state}, at ${sayInstant(lastNotice.at)}`}`,
     ...(failure === null ? [] : [`  fails  ${failure}`]),
   ].join('\n');
 }

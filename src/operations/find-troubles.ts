@@ -17,7 +17,7 @@ import { listFallenTotals } from '../usage/read/total-store.ts';
 const patienceMs = 2 * 60_000;
 const mostTrainers = 3;
 
-/** @param isAnyRunning while no instance runs, everything waits for one, and no tool is to blame */
+/** @param isAnyRunning without an instance everything waits for one, so no tool is blamed */
 export async function findToolTroubles(ctx: Storage, now: Date, isAnyRunning: boolean): Promise<TroubleFacts[]> {
   const waiting = Map.groupBy(await listWaitingOfTools(ctx), ({ tool }) => tool);
   const hidden = [...waiting].flatMap(([tool, all]) => findHidden(tool, all));
@@ -41,7 +41,7 @@ export async function findToolTroubles(ctx: Storage, now: Date, isAnyRunning: bo
   return [...hidden, ...found];
 }
 
-/** Nothing proves who is in, so an operator has to look. */
+/** Tools that do not show their members, so an operator has to look who is in. */
 function findHidden(tool: string, all: readonly WaitingMemberships[]): TroubleFacts[] {
   const hidden = all.filter(({ failure }) => isOfHiddenMembers(failure));
   return hidden.length === 0 ? [] : [{ kind: 'members_hidden', tool, ...sumUp(hidden) }];
@@ -71,7 +71,7 @@ function countOf(all: readonly WaitingMemberships[]): number {
   return all.reduce((sum, one) => sum + one.count, 0);
 }
 
-/** A reading that fails once or twice is repeated, and no operator has to act. */
+/** What fails once or twice is repeated, and no operator has to act. */
 export const worryingFailures = 3;
 
 interface Reported extends Storage {
@@ -85,7 +85,13 @@ export async function findWorkTroubles(ctx: Reported): Found {
   return [...(await findHeldWork(ctx)), ...(await findUncounted(ctx)), ...(await findUnreadScopes(ctx))];
 }
 
-/** The install is empty for held work that may be of several, or of none. */
+/** Work that is not paid, or may be paid wrongly, before an operator acts. */
+async function findHeldWork(ctx: Reported): Found {
+  const troubles = await listUsageTroubles(ctx);
+  return troubles.filter(({ install }) => install === '' || ctx.installs.has(install)).map(toHeldWork);
+}
+
+/** The install is empty for held work that may belong to several installs, or to none. */
 function toHeldWork({ kind, install, days, seconds, oldest }: UsageTrouble): TroubleFacts {
   const hours = toHours(seconds);
   const detail = `${hours === 0 ? '' : `${sayCount(hours, 'hour')}, `}the oldest of ${oldest}`;
@@ -95,12 +101,6 @@ function toHeldWork({ kind, install, days, seconds, oldest }: UsageTrouble): Tro
 
 export function toHours(seconds: number): number {
   return Math.round(seconds / 360) / 10;
-}
-
-/** Work that is not paid, or may be paid wrongly, before an operator acts. */
-async function findHeldWork(ctx: Reported): Found {
-  const troubles = await listUsageTroubles(ctx);
-  return troubles.filter(({ install }) => install === '' || ctx.installs.has(install)).map(toHeldWork);
 }
 
 /** Work that is read, but not completely. */
@@ -127,22 +127,17 @@ async function findUnreadScopes(ctx: Reported): Found {
   const failing = (await scopesOf(ctx)).filter(
     ({ failingSince, failure }) => failingSince !== null && failure !== null,
   );
-  const isWorrying = ({ attempts }: ListedScope) => attempts >= worryingFailures;
-  const gone = failing.filter(({ goneSince }) => goneSince !== null);
-  const others = failing.filter(({ goneSince }) => goneSince === null);
-  const [never, before] = [true, false].map((isNew) =>
-    others.filter(({ readBeganAt }) => (readBeganAt === null) === isNew),
-  );
-  return [
-    ...perTool(gone, 'usage_gone'),
-    ...perTool(never ?? [], 'usage_never_read'),
-    ...perTool((before ?? []).filter(isWorrying), 'usage_unread'),
-  ];
+  const { gone, never, unread } = Object.groupBy(failing, ({ goneSince, readBeganAt, attempts }) => {
+    if (goneSince !== null) return 'gone';
+    if (readBeganAt === null) return 'never';
+    return attempts < worryingFailures ? 'recent' : 'unread';
+  });
+  return [...perTool(gone, 'usage_gone'), ...perTool(never, 'usage_never_read'), ...perTool(unread, 'usage_unread')];
 }
 
 const mostScopes = 5;
 
-function perTool(scopes: readonly ListedScope[], kind: TroubleKind): TroubleFacts[] {
+function perTool(scopes: readonly ListedScope[] = [], kind: TroubleKind): TroubleFacts[] {
   return [...Map.groupBy(scopes, ({ tool }) => tool)].map(([tool, some]) => {
     const named = some.slice(0, mostScopes).map(({ scope }) => scope);
     const more = some.length > mostScopes ? ` and ${some.length - mostScopes} more` : '';
@@ -156,8 +151,8 @@ const mostNamed = 5;
 const mostRead = 1000;
 
 /**
- * What no query finds: what was raised as an alert and still stands. The first of a kind, install and tool are named,
- * the others counted.
+ * What no query finds: open alerts that code has raised. The first few of a kind, install and tool are named, the others
+ * counted.
  */
 export async function findRaised(ctx: Storage): Promise<TroubleFacts[]> {
   const raised = (await findStanding(ctx)).filter(({ kind }) => isRaised(kind));
@@ -171,7 +166,7 @@ export async function findRaised(ctx: Storage): Promise<TroubleFacts[]> {
   ]);
 }
 
-/** The alerts that the last look of an instance found standing, as facts. */
+/** The open alerts, as the last look of an instance left them. */
 export async function findStanding(ctx: Storage): Promise<TroubleFacts[]> {
   const standing = await listStandingAlerts(ctx, { after: 0, limit: mostRead });
   return standing.flatMap((row) => (isAlert(row.kind) ? [toFacts({ ...row, kind: row.kind })] : []));

@@ -30,9 +30,20 @@ const ofProject = { install: z.string(), tool: z.string(), project: z.string() }
 
 const publication = { manualId: maybeText, publicationNumber: count.nullable() };
 
-const verdicts = [
-  ...['shown', 'landed', 'write', 'older', 'cut', 'edited', 'foreign', 'disputed', 'refused', 'failing'],
-] as const;
+const meanings = {
+  shown: 'the tool shows what is published',
+  landed: 'the tool shows what is published',
+  write: 'a sync would write it',
+  older: 'something newer was written before',
+  cut: 'the tool has changed the words',
+  edited: 'edited in the tool: only --overwrite would write it',
+  foreign: 'the tool has a text of its own: only --overwrite would write it',
+  disputed: 'several manuals claim the project: nothing is written',
+  refused: 'it cannot be written',
+  failing: 'it could not be looked at',
+};
+
+const verdicts = Object.keys(meanings) as (keyof typeof meanings)[];
 
 const lines = z.array(z.string()).nullable();
 
@@ -123,11 +134,7 @@ export const operations = group('guidelines', {
       return different.length === 0 ? 'Nothing differs.' : different.map(sayDifference).join('\n\n');
     },
     problems: sayUnread,
-    status: (answer) =>
-      statusOf(
-        answer.unread,
-        answer.guidelines.map(({ verdict }) => verdict),
-      ),
+    status: ({ unread: failed, guidelines }) => statusOf(failed, guidelines.map(verdictOf)),
   }),
   sync: act(
     'POST /guidelines/sync',
@@ -150,9 +157,8 @@ export const operations = group('guidelines', {
       async run({ install, project, overwrite }, ctx, { by, signal }) {
         const installs = installsWith(ctx, install);
         if (installs.length === 0) {
-          const message =
-            'No install can have guidelines: that takes an account of your own, and a tool that shows them';
-          throw new AppError('conflict', message);
+          const needs = 'an account of your own, and a tool that shows them';
+          throw new AppError('conflict', `No install can have guidelines: that takes ${needs}`);
         }
         let left = 0;
         const { found, unread: failed } = await askEach(installs, signal, async (of) => {
@@ -164,19 +170,11 @@ export const operations = group('guidelines', {
         return { guidelines: found, unread: failed, left };
       },
       show: table(syncedColumns, 'Nothing is published for a job of a linked project.', 'guidelines'),
-      problems: (answer) => [
-        ...sayUnread(answer),
-        ...(answer.left === 0
-          ? []
-          : [`${sayCount(answer.left, 'project')} not looked at, because the tool does not answer`]),
-      ],
-      status: (answer) =>
-        answer.left > 0
-          ? 1
-          : statusOf(
-              answer.unread,
-              answer.guidelines.map(({ result }) => result),
-            ),
+      problems({ left, ...answer }) {
+        const unasked = `${sayCount(left, 'project')} not looked at, because the tool does not answer`;
+        return [...sayUnread(answer), ...(left === 0 ? [] : [unasked])];
+      },
+      status: ({ left, unread: failed, guidelines }) => (left > 0 ? 1 : statusOf(failed, guidelines.map(verdictOf))),
     },
   ),
   show: read(
@@ -214,12 +212,12 @@ async function compare(
   return { guidelines: found.map(toCompared), unread: failed };
 }
 
-/** Those that may have guidelines: accounts of one's own, in front of a tool that shows them. */
+/** Accounts of your own whose tool shows guidelines. */
 function installsWith(ctx: OperationContext, named: string | undefined): string[] {
   return pickInstalls(ctx, named).filter((install) => named !== undefined || takesGuidelines(ctx, install));
 }
 
-/** @throws AppError `not_found` if a project is named and nothing was found for it */
+/** @throws AppError `not_found` if nothing was found for the named project */
 function refuseUnknownProject(project: string | undefined, found: number): void {
   if (project === undefined || found > 0) return;
   throw new AppError('not_found', `No known link of project ${project} has a job with published guidelines`);
@@ -244,7 +242,7 @@ function toWritten(known: ProjectLook['known']): Compared['written'] {
   return { manualId, publicationNumber, at: heldDigest === null ? null : writtenAt, state: of };
 }
 
-/** HTML has its blocks on one line. */
+/** HTML is broken after each block, because it has no line ends. */
 function toLines(of: string | null): string[] | null {
   return of?.split(/\n|(?<=<\/(?:p|h[1-6]|li|ul|ol|pre|blockquote|tr|table)>)(?=<)/) ?? null;
 }
@@ -253,33 +251,24 @@ function isDifferent({ verdict }: Compared): boolean {
   return verdict !== 'shown' && verdict !== 'landed';
 }
 
-type Found = Compared['verdict'] | 'written' | 'unclaimed' | 'busy';
+type Verdict = Compared['verdict'] | z.output<typeof Synced>['result'];
+
+function verdictOf(one: { verdict: Verdict } | { result: Verdict }): Verdict {
+  return 'verdict' in one ? one.verdict : one.result;
+}
 
 /** 3: a person has to decide; 2: a sync would write it. */
-const statuses: Readonly<Partial<Record<Found, ExitStatus>>> = {
+const statuses: Readonly<Partial<Record<Verdict, ExitStatus>>> = {
   ...{ edited: 3, foreign: 3, disputed: 3 },
   write: 2,
   ...{ refused: 1, cut: 1, failing: 1, busy: 1 },
 };
 
-/** A failure says more than what waits. */
-function statusOf(failed: z.output<typeof unread>, found: readonly Found[]): ExitStatus {
+/** A failure comes before what waits. */
+function statusOf(failed: z.output<typeof unread>, found: readonly Verdict[]): ExitStatus {
   if (failed.length > 0) return 1;
   return ([1, 3, 2] as const).find((status) => found.some((one) => statuses[one] === status)) ?? 0;
 }
-
-const meanings: Readonly<Record<Compared['verdict'], string>> = {
-  shown: 'the tool shows what is published',
-  landed: 'the tool shows what is published',
-  write: 'a sync would write it',
-  older: 'something newer was written before',
-  cut: 'the tool has changed the words',
-  edited: 'edited in the tool: only --overwrite would write it',
-  foreign: 'the tool has a text of its own: only --overwrite would write it',
-  disputed: 'several manuals claim the project: nothing is written',
-  refused: 'it cannot be written',
-  failing: 'it could not be looked at',
-};
 
 function sayHead({ tool, project, verdict, says, ...of }: Compared): string {
   const published = of.manualId === null ? '' : `, ${sayPublication(of)}`;

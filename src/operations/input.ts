@@ -2,21 +2,21 @@ import { z } from 'zod';
 import { AppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import { sayFault } from '../lib/say-fault.ts';
-import { fieldsOfPath, type Operation } from './operation.ts';
-import { theInstall } from './values.ts';
+import { type Call, fieldsOfPath, type Operation, type OperationContext } from './operation.ts';
+import { refuseUnknown, theInstall } from './values.ts';
 
-/** What an operation takes, as fields that a path, a query, a form and a command line can write as texts. */
+/** A field of the input, which a path, a query, a form and a command line write as text. */
 export interface Field {
   type: 'text' | 'number' | 'flag' | 'list';
   isRequired: boolean;
-  /** Undefined unless only a few words are allowed. */
+  /** The allowed words; undefined if any text is allowed. */
   choices: readonly string[] | undefined;
-  /** What is taken if nothing is given. */
+  /** The default. */
   preset: unknown;
   description: string;
 }
 
-/** Fields of an object, or of all members of a union. */
+/** The fields of an object, or of all members of a union. */
 export function fieldsOf(schema: z.ZodType): Map<string, Field> {
   if (schema instanceof z.ZodUnion) {
     const members = (schema.options as z.ZodType[]).flatMap((member) => [...fieldsOf(member)]);
@@ -55,20 +55,20 @@ export function hasPages({ in: schema }: Operation): boolean {
   return schema instanceof z.ZodObject && 'cursor' in schema.shape;
 }
 
-/** Whether a command line may leave the install out where there is only one. */
+/** Whether a command line may leave out the install if there is only one. */
 export function mayLeaveOutInstall({ in: schema }: Operation): boolean {
   return schema instanceof z.ZodObject && schema.shape['install'] === theInstall;
 }
 
 const limitOfPages = z.int().min(1).max(100_000).default(100).describe('How many at most.');
 
-/** What the command takes: the limit of a list may be that of many pages. */
+/** The input of the command. Its limit of a list may span many pages. */
 export function inputOfCommand(operation: Operation): z.ZodType<object> {
   if (!hasPages(operation)) return operation.in;
   return (operation.in as unknown as z.ZodObject).extend({ limit: limitOfPages });
 }
 
-/** The input with the types that its schema has. A text that does not fit stays, so that the schema refuses it. */
+/** Converts texts to the types of the schema. A text that does not fit stays, so that the schema refuses it. */
 export function fromTexts(
   schema: z.ZodType,
   texts: Readonly<Record<string, string | readonly string[]>>,
@@ -85,12 +85,11 @@ function fromText(field: Field | undefined, given: string | readonly string[]): 
   return given;
 }
 
-/** Only digits, so that each number is written in one way. */
 function toNumber(text: string): number | string {
   return /^(0|[1-9]\d{0,14})(\.\d{1,9})?$/.test(text) ? Number(text) : text;
 }
 
-/** What is in the address of the API, and what is in its query or body. */
+/** Splits the input into what the path has, and what the query or the body has. */
 export function splitInput({ path, in: schema }: Operation): { params: z.ZodObject; rest: z.ZodType<object> } {
   const names = fieldsOfPath(path);
   if (names.length === 0) return { params: z.strictObject({}), rest: schema };
@@ -107,7 +106,7 @@ const mostNamed = 5;
 
 /**
  * @param nameOf how the caller writes a field, such as `--state`
- * @throws AppError `invalid` with what is wrong, by field
+ * @throws AppError `invalid`, naming each field
  */
 export function checkInput<T>(
   schema: z.ZodType<T>,
@@ -122,7 +121,6 @@ export function checkInput<T>(
 
 type Issue = z.core.$ZodIssue;
 
-/** What is wrong with an input, in our words. */
 function sayIssue(issue: Issue, nameOf: (field: string) => string): string {
   const [field, ...deeper] = issue.path.map(String);
   if (issue.code === 'invalid_union') return sayUnion(issue, nameOf);
@@ -130,7 +128,7 @@ function sayIssue(issue: Issue, nameOf: (field: string) => string): string {
   return field === undefined ? issue.message : `${[nameOf(field), ...deeper].join('.')} ${issue.message}`;
 }
 
-/** What is wrong for the member that fits best; if nothing is given that tells the members apart, what can be given. */
+/** The fault of the member that fits best; or the fields to choose from, if the input fits several members alike. */
 function sayUnion(issue: Issue & { code: 'invalid_union' }, nameOf: (field: string) => string): string {
   const isStrange = ({ code }: Issue) => code === 'unrecognized_keys';
   const members = issue.errors.filter((issues) => !issues.some(isStrange));
@@ -138,4 +136,39 @@ function sayUnion(issue: Issue & { code: 'invalid_union' }, nameOf: (field: stri
   if (best?.[0] === undefined) return issue.message;
   if (other === undefined || members.length === 0) return sayIssue(best[0], nameOf);
   return `one of these is required: ${members.map(([first]) => nameOf(String(first?.path[0]))).join(', ')}`;
+}
+
+/**
+ * Runs an operation and cuts its answer to the documented fields, so that no new column of a table gets out unnoticed.
+ * Every text is masked, because strangers choose names, and tools may use addresses as ids.
+ *
+ * @param input checked by the operation's schema
+ */
+export async function answer(
+  operation: Operation,
+  input: object,
+  ctx: OperationContext,
+  call: Call,
+): Promise<Record<string, unknown>> {
+  if (mayLeaveOutInstall(operation)) refuseUnknown(ctx, input);
+  const cut = operation.out.safeParse(await operation.run(input, ctx, call));
+  if (!cut.success) {
+    const [issue] = cut.error.issues;
+    throw new AppError('internal', `The answer of ${operation.id} is not as documented at ${issue?.path.join('.')}`);
+  }
+  // Only now, because what is stored about a removed install can still be listed.
+  if (isEmptyList(operation, cut.data)) refuseUnknown(ctx, input);
+  const isWhole = operation.isSecret || (operation.isPersonal && call.role === 'operator');
+  return isWhole ? cut.data : (maskAll(cut.data) as Record<string, unknown>);
+}
+
+function isEmptyList({ method, show }: Operation, answer: object): boolean {
+  return method === 'get' && 'rowsOf' in show && show.rowsOf(answer).length === 0;
+}
+
+function maskAll(value: unknown): unknown {
+  if (typeof value === 'string') return maskText(value);
+  if (Array.isArray(value)) return value.map(maskAll);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, maskAll(one)]));
 }

@@ -18,15 +18,14 @@ import { refuseOrphaning } from '../memberships/find-orphans.ts';
 import { countByState } from '../memberships/membership-list-store.ts';
 import { explainCrossing, outsideOf } from '../memberships/wall.ts';
 import { dropFeed } from '../reconcile/feed/feed-store.ts';
-import { establishInstall } from './connect/connect-install.ts';
-import { describeDestination, settleWish, toToken } from './connect/settle-wish.ts';
-import { Check, checkColumns } from './doctor/check.ts';
+import { Check, checkColumns } from './check.ts';
+import { describeDestination, establishInstall, settleConnection, toToken } from './connect.ts';
 import { Endpoint, endpointOf } from './endpoint.ts';
-import { healthOf, Install, listInstalls } from './list-installs.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
 import { reconcileInstalls } from './reconcile.ts';
 import { Reconciled } from './reconcile-now.ts';
 import { type Columns, fieldColumns, installPath, record, table } from './show.ts';
+import { healthOf, Install, listInstalls } from './status.ts';
 import { formatList } from './text-table.ts';
 import { count, maybeText, oneInstall, text, waiting } from './values.ts';
 
@@ -71,7 +70,7 @@ export const peopleColumns: Columns<InstallInFull['people'][number]> = [
   ['people', ({ count: of }) => of, { align: 'right' }],
 ];
 
-/** The page of a customer is not to wait longer for a marketplace that does not answer. */
+/** The page of a customer waits no longer for a marketplace that does not answer. */
 const askedForMs = 3000;
 
 const showInstall = read(
@@ -124,7 +123,7 @@ const showInstall = read(
   },
 );
 
-/** Of what is stored, only when it was last checked, and what was wrong then. */
+/** Without asking the marketplace: when it was last checked, and what was wrong then. */
 async function findEndpoint(ctx: OperationContext, install: string, stored: boolean, signal: AbortSignal) {
   if (ctx.config.receiver.publicUrl === undefined) return null;
   if (!stored) return await endpointOf(ctx, install, signal);
@@ -146,7 +145,7 @@ const project = z
   .string()
   .max(500)
   .refine((value) => projectRule.pattern.test(value) && value.isWellFormed(), projectRule.says)
-  // The same for programs, some of which know no classes of characters.
+  // The same for programs that know no character classes.
   .meta({ pattern: '^[^*\\u0000-\\u001f\\u007f-\\u009f]+\\*?$|^\\*$' });
 
 export const operations = group('installs', {
@@ -162,7 +161,7 @@ export const operations = group('installs', {
     'Connect a customer or your own account, or connect them again with another token',
     {
       asks: 'tools',
-      // A token is no part of a command line.
+      // A token must not be on a command line.
       hasCommand: false,
       in: z.strictObject({
         install: z
@@ -203,10 +202,10 @@ export const operations = group('installs', {
         checks: z.array(Check),
       }),
       async run({ install, token, jobs, tool, projects, relink, move, wait, ...given }, ctx, call) {
-        const hasToken = token !== undefined;
-        const settled = settleWish(ctx, { install, source: given.source, jobs, hasToken, tool, projects });
-        const { source, destination, configured } = settled;
-        const used = configured ?? (hasToken ? toToken(token) : (await findConnectedInstall(ctx, install))?.token);
+        const requested = { install, source: given.source, jobs, hasToken: token !== undefined, tool, projects };
+        const { source, destination, configured } = settleConnection(ctx, requested);
+        const sent = token === undefined ? undefined : toToken(token);
+        const used = configured ?? sent ?? (await findConnectedInstall(ctx, install))?.token;
         if (used === undefined) throw new AppError('invalid', `There is no token for ${install} yet: send one`);
         const checks: Check[] = [];
         const connector = {
@@ -217,8 +216,8 @@ export const operations = group('installs', {
           onStep: (check: Check) => void checks.push(check),
         };
         const accepts = { acceptsOrphans: given.acceptOrphans, acceptsOtherCustomer: given.acceptOtherCustomer };
-        const wish = { install, source, token: used, jobs, destination, ...accepts };
-        const established = await establishInstall(ctx, connector, wish, call.signal);
+        const connection = { install, source, token: used, jobs, destination, ...accepts };
+        const established = await establishInstall(ctx, connector, connection, call.signal);
         const [reconciled] = await reconcileInstalls(ctx, call, [install], wait);
         if (reconciled === undefined) throw new AppError('internal', 'Nothing was reconciled');
         return { ...reconciled, ...established, checks };
@@ -246,7 +245,7 @@ export const operations = group('installs', {
         if (known?.livesIn === 'configuration') {
           throw new AppError('invalid', `${install} is in the configuration. Remove it there`);
         }
-        // Memberships that only this install led to are orphaned.
+        // The memberships that only this install leads to would be orphaned.
         if (!acceptOrphans) {
           await refuseOrphaning(ctx, (link) => (link.install === install ? undefined : ctx.routeLink(link)));
         }

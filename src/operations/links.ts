@@ -25,7 +25,7 @@ import {
   unread,
 } from './values.ts';
 
-/** Which projects of the tools are linked at the marketplace, and where the links lead. */
+/** Projects that are linked at the marketplace, and where the links lead. */
 
 const Link = z
   .object({
@@ -137,11 +137,11 @@ function sayWork(work: Link['work']): string {
 
 export async function listLinks(ctx: Context, installs: readonly string[], signal: AbortSignal) {
   const scopes = await listScopes(ctx);
-  const asked = await askEach(installs, signal, async (install) => {
+  const { found: links, unread } = await askEach(installs, signal, async (install) => {
     const listed = (await ctx.sources.get(install)?.listLinks(signal)) ?? [];
     return listed.map((link) => toListed(ctx, scopes, install, link));
   });
-  return { links: asked.found, unread: asked.unread };
+  return { links, unread };
 }
 
 function toListed(ctx: Context, scopes: readonly Row<'usageScope'>[], install: string, link: LinkThere): Link {
@@ -181,7 +181,7 @@ function leadOf(isRouted: boolean, isBeyond: boolean): Link['leads'] {
 
 const askTimeoutMs = 10_000;
 
-/** Asks the tool for the project of a new link, and the marketplace for its job. @returns why no trainer would get in */
+/** Looks for the project of a new link in the tool, and for its job at the marketplace. @returns why nobody would get in */
 export async function examineLink(
   walls: Walls,
   source: Pick<Source, 'listContracts'>,
@@ -211,7 +211,7 @@ async function examineProject(adapter: Adapter, tool: string, link: LinkThere, s
   }
 }
 
-/** Looked up by its guidelines, because members may be those of an organization with many projects. */
+/** Reads the guidelines if it can, because the list of members may be that of a whole organization. */
 async function askForProject(adapter: Adapter, link: LinkThere, signal: AbortSignal): Promise<void> {
   if (adapter.readGuidelines !== undefined) {
     await adapter.readGuidelines(link.externalProjectId, signal);

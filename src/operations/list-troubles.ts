@@ -18,19 +18,18 @@ import { sayCount } from '../lib/text.ts';
 import { byUrgency, type Trouble, type TroubleFacts, type TroubleKind, toTrouble } from '../lib/troubles.ts';
 import { countStuckPeople, countUndecided } from '../memberships/membership-list-store.ts';
 import { explainCrossing, outsideOf, usageScopeOf } from '../memberships/wall.ts';
-import { countTroubledDispatches } from '../notify/dispatch-store.ts';
+import { countTroubledDispatches } from '../notify/notice-store.ts';
 import { listInstallStates } from '../reconcile/read/install-state-store.ts';
 import { listSuspects } from '../reconcile/runs/suspect-store.ts';
 import { listPlans } from '../removals/plan-store.ts';
 import { findRaised, findStanding, findToolTroubles, findWorkTroubles, worryingFailures } from './find-troubles.ts';
-import { type ConfigFile, findInstanceTroubles } from './load-running.ts';
+import { type ConfigFile, findInstanceTroubles } from './trouble.ts';
 
-/** What the troubles are looked for with. Every `Context` is one. */
+/** What it takes to find troubles. Every `Context` has it. */
 export interface Watched extends Storage {
   config: Pick<Config, 'mail' | 'marketplace'>;
-  /** Installs that are not in it are not read any more. */
   installs: ReadonlyMap<string, { tool: string; projects: readonly string[]; guidelines?: boolean }>;
-  /** Short commands load none, and show the link troubles that an instance has found. */
+  /** Without adapters, as in short commands, the link troubles that an instance found are listed. */
   adapters?: ReadonlyMap<string, Adapter> | undefined;
   /** The clock of the database. */
   clock: Clock;
@@ -38,7 +37,7 @@ export interface Watched extends Storage {
 
 const dayMs = 86_400_000;
 
-/** Everything that needs an operator, the worst first. It lists things of any age. */
+/** Everything that needs an operator, the worst first. */
 export async function listTroubles(ctx: Watched, file?: ConfigFile): Promise<Trouble[]> {
   const now = ctx.clock.now();
   const ofInstances = await findInstanceTroubles(ctx, now, file);
@@ -82,7 +81,7 @@ async function findRemovals(ctx: Watched): Found {
   });
 }
 
-/** Installs that wait for a reading, and what keeps webhooks from coming. */
+/** Installs that could not be read, and endpoints that do not work. */
 async function findOfInstalls(ctx: Watched): Found {
   const states = (await listInstallStates(ctx)).filter(isOf(ctx));
   const endpoints = (await listTroubledSubscriptions(ctx)).filter(isOf(ctx));
@@ -90,8 +89,8 @@ async function findOfInstalls(ctx: Watched): Found {
     ...states
       .filter(({ heldSince, failure }) => heldSince !== null || failure !== null)
       .map(({ install, heldSince, readWantedAt, failure, failureCode }): TroubleFacts => {
-        const waits = heldSince === null ? [] : [`Events older than ${heldSince} wait for this reading`];
-        const detail = [...(failure === null ? [] : [failure]), ...waits].join('. ');
+        const waits = heldSince && `Events older than ${heldSince} wait for this reading`;
+        const detail = [failure, waits].filter(Boolean).join('. ');
         const kind = failure === null ? 'install_new' : kindOfRefusal(failureCode);
         return { kind, install, since: heldSince ?? readWantedAt, detail };
       }),
@@ -122,14 +121,14 @@ async function findOfMembers({ database }: Watched): Found {
   ];
 }
 
-/** Beyond this, suspects are not counted, because something is wrong with all of them. */
+/** More suspects are not counted: then something is wrong with the reading. */
 const mostSuspects = 1000;
 
 async function findOfContracts(ctx: Watched): Found {
   const disputed = await countDisputedContracts(ctx);
   const found = disputed.map(({ install, count }): TroubleFacts => ({ kind: 'contract_disputed', install, count }));
   for (const install of ctx.installs.keys()) {
-    const { length: count, [0]: oldest } = await listSuspects(ctx, [install], mostSuspects);
+    const { length: count, 0: oldest } = await listSuspects(ctx, [install], mostSuspects);
     const more = count < mostSuspects ? '' : ' or more';
     found.push(...countOf('contract_suspect', count, { install, since: oldest?.since ?? null, names: { more } }));
   }
@@ -140,20 +139,19 @@ function oldestOf(some: readonly { createdAt: string }[]): string | null {
   return some.map(({ createdAt }) => createdAt).sort()[0] ?? null;
 }
 
-/** Leaves out invitations that the mail delivers without trouble. */
+/** Leaves out invitations that Gangway mails without trouble. */
 async function findInvitations({ database, config, clock }: Watched): Found {
   const hasMail = config.mail !== undefined;
   const now = toInstant(clock.now());
   const waiting = await listUndelivered(database.kysely, hasMail ? config.marketplace.managedDomains : []);
-  const isRefused = ({ failure, nextAttemptAt }: (typeof waiting)[number]) =>
-    failure !== null && nextAttemptAt === null;
-  const left = waiting.filter(
-    (one) => !isRefused(one) && (one.failure !== null || waitsFor(one, { now, hasMail }) !== 'mail'),
-  );
+  const { refused = [], left = [] } = Object.groupBy(waiting, (one) => {
+    if (one.failure !== null) return one.nextAttemptAt === null ? 'refused' : 'left';
+    return waitsFor(one, { now, hasMail }) === 'mail' ? 'mailed' : 'left';
+  });
   const detail = hasMail ? null : 'No mail server is configured, so Gangway cannot send them';
   return [
     ...countOf('invitation_waiting', left.length, { since: oldestOf(left), detail }),
-    ...countOf('invitation_refused', waiting.filter(isRefused).length, { since: oldestOf(waiting.filter(isRefused)) }),
+    ...countOf('invitation_refused', refused.length, { since: oldestOf(refused) }),
   ];
 }
 
@@ -191,36 +189,43 @@ function readingFails(what: string, { install, failure }: { install: string; fai
 
 async function findPayments(ctx: Watched): Found {
   const waiting = (await listPendingPayments(ctx)).filter(isOf(ctx));
-  return nameFirst(waiting, mostPayments, toPayment, ([install, { length: count, [0]: oldest }]) => {
+  return nameFirst(waiting, mostPayments, toPayment, ([install, { length: count, 0: oldest }]) => {
     const payment = sayCount(count, 'more payment');
     return { kind: 'payment_waiting', install, since: oldest?.firstSeenAt ?? null, count, names: { payment } };
   });
 }
 
-const readBy: Partial<Record<string, string>> = {
-  budget: 'budgets',
-  guidelines: 'manuals',
-  payments: 'waiting payments',
-};
-
-/** What jobs read, and have not been able to read several times in a row. */
-async function findFailingJobs(ctx: Watched): Found {
-  const failing = (await listFailingJobs(ctx, worryingFailures)).filter(isOf(ctx));
-  const feeds = (await listFailingJobs(ctx, 1)).filter((one) => isOf(ctx)(one) && one.kind === 'feed');
-  return [
-    ...feeds.map(({ install, since, failure: detail }): TroubleFacts => {
-      return { kind: 'feed_unread', install, since, detail };
-    }),
-    ...failing.flatMap((one) => {
-      const what = readBy[one.kind];
-      if (what === undefined) return [];
-      const isOfSome = one.kind === 'budget' && !one.holdsOthers;
-      return [{ ...readingFails(what, one), ...(isOfSome && budgetsOf(one.count)) }];
-    }),
-  ];
+function toPayment({ install, paymentId, amountUsd, jobId, url, firstSeenAt }: Row<'pendingPayment'>): TroubleFacts {
+  const payment = `A payment${amountUsd === null ? '' : ` of ${amountUsd} USD`}`;
+  const detail = `Payment ${paymentId}${jobId === null ? '' : ` for job ${jobId}`}`;
+  const facts = { install, since: firstSeenAt, count: 1, detail, action: `Settle it at ${url}`, url };
+  return { kind: 'payment_waiting', ...facts, about: { payment: paymentId }, names: { payment } };
 }
 
-/** Names the first of each install and counts the rest, so that a flood from one customer does not hide the others. */
+/** What the jobs of an install read. */
+const readings = new Map([
+  ['budget', 'budgets'],
+  ['guidelines', 'manuals'],
+  ['payments', 'waiting payments'],
+  ['token expiry', 'tokens'],
+]);
+
+/** Jobs that have failed several times in a row. Subscriptions and readings of work have troubles of their own. */
+async function findFailingJobs(ctx: Watched): Found {
+  const failing = await listFailingJobs(ctx, worryingFailures, ['feed']);
+  return failing.flatMap(({ kind, install, since, failure, count, holdsOthers }): TroubleFacts[] => {
+    if (install === '') return [{ kind: 'job_failing', since, detail: failure, about: { job: kind } }];
+    if (!ctx.installs.has(install)) return [];
+    if (kind === 'feed') return [{ kind: 'feed_unread', install, since, detail: failure }];
+    const what = readings.get(kind);
+    if (what === undefined) return [];
+    return [
+      { ...readingFails(what, { install, failure }), ...(kind === 'budget' && !holdsOthers && budgetsOf(count)) },
+    ];
+  });
+}
+
+/** Names the first few of each install and counts the rest, so that one customer with many does not hide the others. */
 function nameFirst<One extends { install: string }>(
   all: readonly One[],
   most: number,
@@ -235,20 +240,19 @@ function nameFirst<One extends { install: string }>(
 
 /** Links that give nobody access, and links whose work is not read. */
 async function findLinks(watched: Watched): Found {
-  if (!('adapters' in watched) || watched.adapters === undefined) {
+  if (watched.adapters === undefined) {
     return (await findStanding(watched)).filter(({ kind }) => kind.startsWith('link_'));
   }
   const { installs, adapters } = watched;
-  const walls = { installs, adapters };
-  const live = (await listLiveLinks(watched)).filter((link) => isOf(watched)(link) && statusOfLink(link) === 'live');
-  const outside = live.flatMap((link) => {
-    const crossing = outsideOf(walls, link);
-    return crossing === null ? [] : [{ ...link, crossing }];
-  });
+  const known = (await listLiveLinks(watched)).filter(isOf(watched));
+  const live = known
+    .filter((link) => statusOfLink(link) === 'live')
+    .map((link) => ({ ...link, crossing: outsideOf({ installs, adapters }, link) }));
+  const outside = live.flatMap(({ crossing, ...link }) => (crossing === null ? [] : [{ ...link, crossing }]));
   const uncounted = live.filter((link) => {
     const adapter = adapters.get(installs.get(link.install)?.tool ?? '');
     const isRead = link.externalProjectId !== null && adapter?.usageScopeFor !== undefined;
-    return isRead && outsideOf(walls, link) === null && usageScopeOf(adapter, link) === undefined;
+    return isRead && link.crossing === null && usageScopeOf(adapter, link) === undefined;
   });
   const counting =
     (kind: TroubleKind) =>
@@ -267,21 +271,12 @@ async function findLinks(watched: Watched): Found {
     ...nameFirst(
       uncounted,
       mostLinks,
-      ({ install, linkId, externalProjectId }): TroubleFacts => {
-        const detail = `Project ${externalProjectId}`;
-        return { kind: 'link_uncounted', install, count: 1, about: { link: linkId }, detail };
+      ({ install, linkId: link, externalProjectId }): TroubleFacts => {
+        return { kind: 'link_uncounted', install, count: 1, about: { link }, detail: `Project ${externalProjectId}` };
       },
       counting('link_uncounted'),
     ),
   ];
-}
-
-function toPayment({ install, paymentId, amountUsd, jobId, url, firstSeenAt }: Row<'pendingPayment'>): TroubleFacts {
-  const payment = `A payment${amountUsd === null ? '' : ` of ${amountUsd} USD`}`;
-  const detail = `Payment ${paymentId}${jobId === null ? '' : ` for job ${jobId}`}`;
-  const action = `Settle it at ${url}`;
-  const facts = { install, since: firstSeenAt, count: 1, detail, action, url };
-  return { kind: 'payment_waiting', ...facts, about: { payment: paymentId }, names: { payment } };
 }
 
 async function findGuidelines(ctx: Watched): Found {
@@ -295,7 +290,6 @@ async function findGuidelines(ctx: Watched): Found {
   });
 }
 
-/** Channels that have not accepted their notices yet: shown long before the notices are given up. */
 async function findChannels(ctx: Watched): Found {
   const troubled = await countTroubledDispatches(ctx);
   return troubled.map(({ channel, count }) => ({ kind: 'channel_failing', count, about: { channel } }));

@@ -6,7 +6,7 @@ import { adoptMember, releaseMember } from '../memberships/ownership-store.ts';
 import { act, type OperationContext } from './operation.ts';
 import { rowNumber, text } from './values.ts';
 
-/** Whether Gangway may remove a member whom it did not add. */
+/** Decisions about members whom Gangway did not add: whether it may remove them. */
 
 const number = rowNumber.describe('Its number in the list.');
 

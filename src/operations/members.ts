@@ -18,17 +18,16 @@ import { toInstant } from '../lib/clock.ts';
 import { findMembership, lookAtMemberships } from '../memberships/look-store.ts';
 import { countHeld, listAccess, listMemberships } from '../memberships/membership-list-store.ts';
 import { Access, leaving, membership, pageLeaving, problemOf, whoColumns } from './access.ts';
-import { pageBy } from './cursor.ts';
-import { Explanation, explainSubject } from './explain/explain-reasons.ts';
 import { sayExplanation } from './explain.ts';
+import { Explanation, explainSubject } from './explain-reasons.ts';
 import { adopt, release } from './member-decisions.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
 import { type Columns, membershipPath, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { loadTimeline, sayTimeline, Timeline } from './timeline.ts';
-import { found, maybeInstant, maybeText, ofInstall, ofTool, page, paging, rowNumber } from './values.ts';
+import { found, maybeInstant, maybeText, ofInstall, ofTool, page, pageBy, paging, rowNumber } from './values.ts';
 
-/** Which trainer belongs to which group of a tool, and which of them Gangway may remove. */
+/** Which trainers belong to which group of a tool, and which of them Gangway may remove. */
 
 const Membership = z
   .object({ ...membership, memberId: maybeText, attempts: z.int(), nextAttemptAt: maybeInstant })
@@ -195,7 +194,7 @@ export const operations = group('members', {
   }),
 });
 
-/** What waits for an operator. The console shows it beside its sections. */
+/** The counts that the console shows beside its sections. */
 export async function countWaiting({ database: { kysely } }: Context) {
   return { held: await countHeld(kysely), invitations: await countUndelivered(kysely) };
 }
@@ -219,19 +218,20 @@ export async function listWaiting(
 async function loadMembership(ctx: OperationContext, id: number): Promise<z.input<typeof MembershipInFull>> {
   const { database } = ctx;
   const { trainerId, nextAttemptAt, isWorkable } = found('membership', id, await findMembership(database.kysely, id));
-  // The list has the reasons; no other membership has an id between them.
+  // Only the list has the reasons. Its first row before the next id is this membership.
   const [listed] = await listAccess(database.kysely, { before: id + 1, trainerId, limit: 1 });
   const access = found('membership', id, listed);
   const isReason = (one: ContractKey) =>
     access.reasons.some(({ install, contractId }) => install === one.install && contractId === one.contractId);
-  const isLink = ({ install, linkId }: Pick<PairEvidence, 'install' | 'linkId'>) =>
-    access.reasons.some((reason) => reason.install === install && reason.linkId === linkId);
-  const isAsked = (pair: PairEvidence) => isReason(pair) && isLink(pair);
-  const { explanations, bearing } = await explainSubject(ctx, trainerId, isAsked);
+  const isLink = (one: Pick<PairEvidence, 'install' | 'linkId'>) =>
+    access.reasons.some(({ install, linkId }) => install === one.install && linkId === one.linkId);
+  const isIncluded = (pair: PairEvidence) => isReason(pair) && isLink(pair);
+  const { explanations, bearing } = await explainSubject(ctx, trainerId, isIncluded);
   const about = {
     contracts: bearing.contracts.filter(isReason),
     links: bearing.links.filter(isLink),
     grants: bearing.grants,
+    people: bearing.people,
     participations: bearing.participations.filter((one) => one.trainerId === trainerId && isReason(one)),
   };
   const timeline = await loadTimeline(database, { id }, about);

@@ -3,12 +3,11 @@ import { writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { dispatchStates } from '../domain/notice.ts';
-import { type Channel, tryChannels } from '../notify/channel.ts';
-import { listDispatches } from '../notify/dispatch-store.ts';
-import { pageById } from './cursor.ts';
+import { type Channel, tryChannels } from '../notify/channels.ts';
+import { listDispatches } from '../notify/notice-store.ts';
 import { act, group, read } from './operation.ts';
 import { type Columns, fieldColumns, table } from './show.ts';
-import { count, instant, maybeInstant, maybeText, page, paging, text } from './values.ts';
+import { count, instant, maybeInstant, maybeText, page, pageById, paging, text } from './values.ts';
 
 /** The notifications that were sent to your channels, and a test of the channels. */
 

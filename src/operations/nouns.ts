@@ -1,6 +1,6 @@
 import type { Operation } from './operation.ts';
 
-/** The nouns of the command line. What one does is loaded when it is named. */
+/** A noun of the command line. Its operations are loaded when it is used. */
 export interface Noun {
   about: string;
   load(): Promise<{ operations: readonly Operation[] }>;

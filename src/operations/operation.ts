@@ -4,13 +4,13 @@ import type { By } from '../db/audit-store.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
 import type { WatchedClock } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
-import type { Channel } from '../notify/channel.ts';
-import type { Check } from './doctor/check.ts';
+import type { Channel } from '../notify/channels.ts';
+import type { Check } from './check.ts';
 import type { Show } from './show.ts';
 
 /**
- * An operation is a question or an act of an operator, said once. The API's route and document, the command with
- * `--remote`, the MCP tool and the pages of the console follow from it.
+ * An operation is a question or an act of an operator, said once. The API's route and document, the command (also with
+ * `--remote`), the MCP tool and the pages of the console follow from it.
  */
 export interface Operation {
   /** In the command: `gangway <noun> <verb>`. A noun with one operation takes no verb. */
@@ -27,13 +27,13 @@ export interface Operation {
   role: Role;
   /** `database` by default. */
   asks: Asks;
-  /** The answer has what only its caller may see, so addresses in it are not masked. */
+  /** Whether only the caller may see the answer. Then addresses in it are not masked. */
   isSecret: boolean;
-  /** The answer names people whom no operator knows otherwise, so only viewers get its addresses masked. */
+  /** Whether the answer names people whom operators know from nowhere else. Then addresses are masked for viewers only. */
   isPersonal: boolean;
-  /** Fields of the input that the command takes as arguments, in this order. */
+  /** The fields of the input that are arguments of the command, in this order. */
   args: readonly string[];
-  /** False where a command with a body of its own does the same, such as `gangway connect`. */
+  /** False if a command with a body of its own does the same, such as `gangway connect`. */
   hasCommand: boolean;
   in: z.ZodType<object>;
   out: z.ZodObject;
@@ -46,21 +46,20 @@ export interface Operation {
 export type Role = 'viewer' | 'operator';
 
 /**
- * What a command has to open to run an operation itself. All include the database. `channels` are those of
- * notifications. `services` know what sources and tools can do, and ask none of them, so no secret is needed.
- * `marketplace` and `tools` include the services.
+ * What a command opens to run an operation itself. All include the database. `channels` are those of notifications.
+ * `services` know what sources and tools can do, but ask none of them and need no secret. `marketplace` and `tools`
+ * include the services.
  */
 export type Asks = 'database' | 'channels' | 'services' | 'marketplace' | 'tools';
 
-/** Of a command. 1: something failed; 2: there is something to do; 3: something waits for a decision. */
+/** 1: something failed; 2: there is something to do; 3: something waits for a decision. */
 export type ExitStatus = 0 | 1 | 2 | 3;
 
-/** What all operations read from and act with. */
 export interface OperationContext extends Context {
   clock: WatchedClock;
-  /** Where the configuration was read from; undefined if variables have all of it. */
+  /** Undefined if variables have the whole configuration. */
   configFile?: string | undefined;
-  /** Loading it has the loops follow what has changed. */
+  /** Loading it makes the loops follow the changes. */
   registry: InstallRegistry;
   /** Where notifications are sent. */
   channels: readonly Channel[];
@@ -70,12 +69,11 @@ export interface OperationContext extends Context {
 
 /** One call of an operation. */
 export interface Call {
-  /** Who, when and from where, for the audit log. */
   by: By;
   role: Role;
-  /** Of a read: aborted when the caller goes away. Of any call: aborted when it takes too long. */
+  /** Aborted when the call takes too long, and when the caller of a read goes away. */
   signal: AbortSignal;
-  /** The loops that a command runs while it waits. Empty in a running instance, which runs them anyway. */
+  /** The loops that a command runs while it waits. Empty in an instance, which runs them anyway. */
   loops: readonly Loop[];
   onProgress(says: string): void;
 }
@@ -83,13 +81,13 @@ export interface Call {
 type Optional = Partial<Pick<Operation, 'role' | 'asks' | 'isSecret' | 'isPersonal' | 'hasCommand'>>;
 
 interface Declared<In extends z.ZodType<object>, Out extends z.ZodObject> extends Optional {
-  /** By default the fields in the path but the install. */
+  /** By default the fields of the path, without the install. */
   args?: readonly KeyOf<z.output<In>>[];
   in: In;
   out: Out;
   run(input: z.output<In>, ctx: OperationContext, call: Call): z.input<Out> | Promise<z.input<Out>>;
   show: Show<z.output<Out>>;
-  /** What failed in part. The command prints it on stderr and ends with 1, unless `status` says otherwise. */
+  /** What failed. The command prints it on stderr and exits with 1, unless `status` says otherwise. */
   problems?(answer: z.output<Out>): readonly string[];
   status?(answer: z.output<Out>, input: z.output<In>): ExitStatus;
 }
@@ -115,7 +113,7 @@ export function act<In extends z.ZodType<object>, Out extends z.ZodObject>(
   return define('post', address, summary, declared);
 }
 
-/** @param some by verb; `list` runs where the command names no verb */
+/** @param some by verb; `list` is the default verb */
 export function group(noun: string, some: Readonly<Record<string, Unnamed>>): readonly Operation[] {
   return Object.entries(some).map(([verb, operation]) => ({ ...operation, noun, verb, id: toId(noun, verb) }));
 }
@@ -140,7 +138,7 @@ function define<In extends z.ZodType<object>, Out extends z.ZodObject>(
     method,
     path,
     summary,
-    // Inputs and answers were checked by the schemas of the same operation.
+    // Safe, because the schemas of the operation check its inputs and answers.
     ...({ problems, status } as unknown as Pick<Operation, 'problems' | 'status'>),
   } as unknown as Unnamed;
 }

@@ -9,14 +9,24 @@ import { findPlan, listPlanItems, pagePlans } from '../removals/plan-store.ts';
 import { loadRequired } from '../removals/reading-store.ts';
 import { scopeOfLink } from '../usage/read/scope-store.ts';
 import { person, whoColumns } from './access.ts';
-import { pageById } from './cursor.ts';
 import { approvePlan, decidePlan, whyDropped } from './decide-plan.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
-import { Plan } from './plan-schema.ts';
 import { patienceOf } from './reconcile-now.ts';
 import { type Columns, table } from './show.ts';
 import { formatList } from './text-table.ts';
-import { count, found, maybeInstant, maybeText, ofInstall, page, paging, rowNumber, waiting } from './values.ts';
+import {
+  count,
+  found,
+  maybeInstant,
+  maybeText,
+  ofInstall,
+  Plan,
+  page,
+  pageById,
+  paging,
+  rowNumber,
+  waiting,
+} from './values.ts';
 
 /** Removals that the brake holds, for an operator to decide about. */
 

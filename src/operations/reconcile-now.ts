@@ -59,12 +59,11 @@ const readsAtOnce = 4;
 const lookEveryMs = 100;
 
 /**
- * Reads installs completely and acts on the result now: alone, or beside a running bridge that may take part of the
- * work.
+ * Reads installs completely and acts on the result now. Running instances may take part of the work.
  *
  * @param clock the clock of `ctx`
  * @param acceptsOrphans whether to go on although the configuration no longer covers some members
- * @throws AppError `conflict` where the configuration no longer covers members in a tool
+ * @throws AppError `conflict` if the configuration no longer covers members in a tool
  */
 export async function reconcileNow(
   ctx: Context,
@@ -76,7 +75,7 @@ export async function reconcileNow(
   await checkOrphans(ctx, acceptsOrphans);
   await mendAfterSetBack(ctx, clock.takeLatest().getTime());
   const since = { at: toInstant(clock.now()), afterReceipt: await lastReceiptId(ctx) };
-  // The reading may take hours, in which this process counts as a running instance.
+  // During the reading, which may take hours, this process is a running instance.
   const alive = createAliveWorker(ctx);
   await checkSilence(ctx);
   alive.start();
@@ -93,7 +92,7 @@ async function reconcileAll(
   since: Since,
   patience: Patience,
 ): Promise<Reconciled[]> {
-  // A tool that refused may be fixed by now, and the operator should not wait an hour for the next try.
+  // A tool that refused may work by now, and the operator should not wait an hour for the next attempt.
   await inTransaction(ctx.database, (tx) => retryFailedOfInstalls(tx, installs, since.at));
   const failures = await readNow(ctx, installs, patience);
   const work = await doWork(ctx, installs, since, patience);
@@ -115,7 +114,7 @@ function sayUnfinished({ failed }: RunNumbers, left: number): string | null {
 }
 
 /**
- * Has installs read completely from now on: by this process, or by the instance that leases them.
+ * Reads installs completely, or waits for the instances that already read them.
  *
  * @returns why installs could not be read
  */
@@ -162,12 +161,12 @@ async function readOne(
 }
 
 const followEveryMs = 500;
-/** The most runs of one install that can begin between two looks. */
+/** How many runs of one install can begin between two looks. */
 const mostRunsOfAnInstall = 10;
 
 /**
- * Asks the running instances to read these installs, and waits until what follows is done in the tools, or the
- * patience is over. They go on then.
+ * Asks the running instances to read these installs, and waits until the tools are in sync or the patience is over. The
+ * instances go on in any case.
  */
 export async function followRuns(
   ctx: Context,
@@ -194,8 +193,9 @@ export async function followRuns(
 
 /** The first run of each install that began since then. */
 async function findRuns(ctx: Context, installs: readonly string[], since: string): Promise<Map<string, ListedRun>> {
-  const [only] = installs.length === 1 ? installs : [];
-  const runs = await listRuns(ctx, { install: only, limit: mostRunsOfAnInstall * installs.length });
+  const [only, ...others] = installs;
+  const install = others.length === 0 ? only : undefined;
+  const runs = await listRuns(ctx, { install, limit: mostRunsOfAnInstall * installs.length });
   return new Map(runs.filter(({ beganAt }) => beganAt >= since).map((run) => [run.install, run]));
 }
 
@@ -211,14 +211,14 @@ async function toReconciled(ctx: Context, install: string, run: ListedRun | unde
   return { ...numbers, outcome: 'failed', failure: failure ?? 'Not done in time. Gangway goes on with it' };
 }
 
-/** Looking takes at most this share of the time, because counting very many rows is slow. */
+/** The share of the time that counting may take, because counting very many rows is slow. */
 const lookingPart = 0.1;
 
 /**
- * Runs the brake and the converge workers, as a running bridge would and beside one, until nothing of these installs
- * is due or the patience is over.
+ * Runs the brake and the converge workers, as an instance does, until nothing is due for these installs or the patience
+ * is over.
  *
- * @returns what was done for each since then, and what is left
+ * @returns what was done for each install since then, and what is left
  */
 export async function doWork(
   ctx: Context,
@@ -226,7 +226,7 @@ export async function doWork(
   since: Since,
   patience: Patience,
 ): Promise<Map<string, RunWork>> {
-  // The tools whose shared invitation links are made worthless when trainers were removed.
+  // Tools whose shared invitation link is replaced after a removal.
   const resetting = [...ctx.adapters].flatMap(([tool, { resetInvitations }]) => (resetInvitations ? [tool] : []));
   const leftOf = (counted: { work: Map<string, RunWork>; resets: number }) =>
     [...counted.work.values()].reduce((sum, { left }) => sum + left, counted.resets);
@@ -241,9 +241,9 @@ export async function doWork(
 }
 
 /**
- * The same, for what the caller counts.
+ * The same, for work that the caller counts.
  *
- * @param count gets the time until which another try counts as left
+ * @param count gets the deadline. Work that is retried before it is left; later work is not
  */
 export async function workUntil<T>(
   ctx: Context,
@@ -273,7 +273,7 @@ export async function workUntil<T>(
   return leftOf(work) === 0 ? work : await count(until);
 }
 
-/** What did not fit into one transaction. */
+/** Derives what did not fit into one transaction. */
 async function deriveAll(ctx: Context, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && (await hasPostponed(ctx))) {
     await inTransaction(ctx.database, async (tx) => {

@@ -15,7 +15,7 @@ import { type Columns, fieldColumns, numberColumns, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { maybeInstant, maybeText, ofInstall, pickInstalls, waiting } from './values.ts';
 
-/** Readings of installs that an operator asks for, and what follows from them in the tools. */
+/** Readings of installs that an operator starts, and what follows from them in the tools. */
 
 const columns: Columns<Reconciled> = [
   ...fieldColumns('install', 'outcome'),
@@ -90,7 +90,7 @@ export const operations = group('reconcile', {
   }),
 });
 
-/** A running instance reads them by itself, so there this only waits. */
+/** In an instance, its own loops read and this only waits. */
 export async function reconcileInstalls(
   ctx: OperationContext,
   call: Call,
@@ -104,9 +104,9 @@ export async function reconcileInstalls(
 }
 
 /**
- * Says what reconciling these installs would do, one after the other. Changes nothing.
+ * What reconciling these installs would do. Changes nothing.
  *
- * @throws AppError `conflict` where reconciling would
+ * @throws AppError `conflict` if reconciling would throw it
  */
 export async function previewAll(
   ctx: Context,
@@ -114,7 +114,7 @@ export async function previewAll(
   signal: AbortSignal,
   onProgress: (says: string) => void,
 ) {
-  // It reports problems itself, and so writes nothing.
+  // `checkOrphans` writes, so it is called only when it is going to throw.
   if ((await findOrphans(ctx, ctx.config, ctx.routeLink)).length > 0) await checkOrphans(ctx, false);
   const previewed: z.input<typeof Previewed>[] = [];
   for (const install of installs) {

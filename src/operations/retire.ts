@@ -6,7 +6,7 @@ import type { Columns } from './show.ts';
 import { formatList } from './text-table.ts';
 import { count, ofTool, refuseUnknown, text } from './values.ts';
 
-/** Who is in a tool although the configuration no longer covers them. */
+/** People who are in a tool although the configuration no longer covers them. */
 
 const Orphan = z
   .object({

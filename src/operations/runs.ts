@@ -1,12 +1,22 @@
 import { z } from 'zod';
 import { runTriggers } from '../domain/run.ts';
 import { listRuns } from '../reconcile/runs/run-store.ts';
-import { pageById } from './cursor.ts';
 import { group, read } from './operation.ts';
 import { type Columns, fieldColumns, numberColumns, table } from './show.ts';
-import { count, instant, maybeInstant, maybeText, ofInstall, outcome, page, paging, runCounts } from './values.ts';
+import {
+  count,
+  instant,
+  maybeInstant,
+  maybeText,
+  ofInstall,
+  outcome,
+  page,
+  pageById,
+  paging,
+  runCounts,
+} from './values.ts';
 
-/** The readings of installs of the last month, and what followed from each in the tools. */
+/** The readings of the last month, and what followed from each in the tools. */
 
 const Run = z
   .object({

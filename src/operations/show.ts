@@ -1,7 +1,6 @@
-/** How an answer is shown to people: as a sentence or lines, as a table, or as bytes. */
+/** How people see an answer: as text, as a table, or as bytes. */
 export type Show<Out> = ((answer: Out) => string) | TableShow<Out> | RawShow<Out>;
 
-/** A list with columns. Each row is one line, also of a CSV file. */
 export interface TableShow<Out> {
   rowsOf: (answer: Out) => readonly object[];
   columns: Columns<object>;
@@ -15,7 +14,6 @@ interface RawShow<Out> {
 
 export type Cell = string | number | null | undefined;
 
-/** The columns of a list: the title of each, and its cell for one row. */
 export type Columns<Row> = readonly Column<Row>[];
 
 export type Column<Row> = readonly [title: string, cell: (row: Row) => Cell, options?: ColumnOptions<Row>];
@@ -23,8 +21,8 @@ export type Column<Row> = readonly [title: string, cell: (row: Row) => Cell, opt
 export interface ColumnOptions<Row> {
   align?: 'left' | 'right';
   /**
-   * `age`: the cell is an instant, and people want to know how long ago it was, or in how long it will be. `state`: it is
-   * a word of a closed set, which the console shows as a badge and a terminal in a colour. A CSV file has the cell.
+   * `age`: the cell is an instant, shown as the time since then or until then. `state`: the cell is a word of a closed
+   * set, shown as a badge in the console and in colour on a terminal. A CSV file has the cell itself.
    */
   as?: 'age' | 'state';
   /** The console shows it in small print beneath the cell before. */
@@ -33,7 +31,7 @@ export interface ColumnOptions<Row> {
   to?(row: Row): string | null | undefined;
 }
 
-/** A column for each of these fields, called as the field is. */
+/** A column for each of these fields, named like the field. */
 export function fieldColumns<Field extends string>(...fields: Field[]): Columns<Record<Field, Cell>> {
   return fields.map((field) => [field, (row) => row[field]]);
 }
@@ -55,7 +53,6 @@ export function table(
   whenEmpty: string,
   rows = 'items',
 ): TableShow<Record<string, readonly object[]>> {
-  // A cell is only asked for rows of this answer.
   return { rowsOf: (answer) => answer[rows] ?? [], columns: columns as Columns<object>, whenEmpty };
 }
 
@@ -71,13 +68,13 @@ function sayValue(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** The used part of a budget. Only a budget that is used up completely is 100 %. */
+/** The used part of a budget. Only a budget that is used up is 100 %. */
 export function sayPercent(fraction: number | null): string {
-  // The division makes 0.29 a little less than it is.
+  // 0.29 * 100 is a little less than 29.
   return fraction === null ? '' : `${Math.floor(fraction * 100 + 1e-6)} %`;
 }
 
-/** Pages of the console that cells and facts lead to. */
+// Pages of the console.
 
 export function trainerPath(trainerId: string): string {
   return `/trainers/${encodeURIComponent(trainerId)}`;

@@ -6,23 +6,23 @@ import type { Context } from '../context.ts';
 import { countReceipts, listMetAfter, type MetAfter } from '../converge/receipt-store.ts';
 import { budgetStates } from '../domain/budget.ts';
 import { deliveryStates } from '../domain/delivery.ts';
+import type { Install as Connected } from '../domain/install.ts';
 import { membershipStates } from '../domain/membership.ts';
 import { countDeliveries } from '../inbox/delivery-list-store.ts';
 import { instantIn } from '../lib/clock.ts';
+import { sayInFull } from '../lib/troubles.ts';
 import { toDurationMs } from '../lib/units.ts';
 import { countCleared } from '../memberships/clearance-store.ts';
 import { countByState } from '../memberships/membership-list-store.ts';
+import { listInstallStates } from '../reconcile/read/install-state-store.ts';
 import { listPlans } from '../removals/plan-store.ts';
 import { countLowered } from '../usage/report/ledger-store.ts';
-import { Install, listInstalls } from './list-installs.ts';
-import { listTroubles } from './list-troubles.ts';
-import { type ConfigFile, loadInstances } from './load-running.ts';
+import { listTroubles, type Watched } from './list-troubles.ts';
 import { group, read } from './operation.ts';
-import { Plan } from './plan-schema.ts';
 import type { Cell } from './show.ts';
 import { formatTable } from './text-table.ts';
-import { sayTrouble, Trouble } from './trouble.ts';
-import { count, instant, maybeInstant } from './values.ts';
+import { type ConfigFile, loadInstances, sayTrouble, Trouble } from './trouble.ts';
+import { count, instant, maybeInstant, maybeText, Plan } from './values.ts';
 
 /** How Gangway is doing. */
 
@@ -40,11 +40,21 @@ const Instance = z
   })
   .meta({ id: 'Instance' });
 
-const Times = z.object({
-  count,
-  medianMs: z.number().nullable(),
-  p95Ms: z.number().nullable(),
-});
+export const Install = z
+  .object({
+    install: z.string(),
+    livesIn: z.enum(['configuration', 'database']),
+    tool: z.string(),
+    projects: z.array(z.string()),
+    readAt: maybeInstant.describe('When the last complete reading began.'),
+    failure: maybeText.describe('Why it could not be read since.'),
+    troubles: z
+      .array(z.string())
+      .describe('What is wrong at the marketplace, with its endpoint, its tool and its people; empty if nothing is.'),
+  })
+  .meta({ id: 'Install' });
+
+const Times = z.object({ count, medianMs: z.number().nullable(), p95Ms: z.number().nullable() });
 
 const Status = z.object({
   since: instant,
@@ -82,17 +92,7 @@ export const operations = group('status', {
     out: Status,
     run: ({ since }, ctx) => loadStatus(ctx, instantIn(ctx.clock, -(toDurationMs(since) ?? 0)), fileOf(ctx.configFile)),
     show: (status) =>
-      [
-        ...sayTroubles(status),
-        ...sayNow(status),
-        ...saySince(status),
-        ...section(
-          'Read from the marketplace',
-          status.installs
-            .filter(({ readAt, failure }) => readAt !== null || failure !== null)
-            .map(({ install, readAt, failure }) => ({ install, 'last read': readAt ?? 'never', trouble: failure })),
-        ),
-      ].join('\n\n'),
+      [...sayTroubles(status), ...sayNow(status), ...saySince(status), ...sayReadings(status)].join('\n\n'),
     status: ({ troubles: [worst] }, { exitCode }) => (exitCode && worst ? exitStatus[worst.severity] : 0),
   }),
 });
@@ -126,23 +126,22 @@ export async function loadStatus(ctx: Context, since: string, file?: ConfigFile)
 async function measureTimes({ database, clock }: Context): Promise<Status['times']> {
   const met = await listMetAfter(database.kysely, instantIn(clock, -30 * dayMs));
   const yesterday = instantIn(clock, -dayMs);
-  const of = (what: 'access' | 'lock_out') => {
+  return (['access', 'lock_out'] as const).flatMap((what) => {
     const all = met.filter(({ isAccess }) => isAccess === (what === 'access'));
-    return { what, day: toTimes(all.filter(({ at }) => at >= yesterday)), month: toTimes(all) };
-  };
-  return [of('access'), of('lock_out')].filter(({ month }) => month.count > 0);
+    if (all.length === 0) return [];
+    return [{ what, day: toTimes(all.filter(({ at }) => at >= yesterday)), month: toTimes(all) }];
+  });
 }
 
 function toTimes(met: readonly MetAfter[]): z.output<typeof Times> {
-  const ms = met.map((one) => one.ms);
-  return { count: ms.length, medianMs: percentileOf([...ms], 0.5) ?? null, p95Ms: percentileOf([...ms], 0.95) ?? null };
+  const all = met.map(({ ms }) => ms);
+  return { count: all.length, medianMs: percentileOf(all, 0.5), p95Ms: percentileOf(all, 0.95) };
 }
 
-/** Only instances on this machine read this file: others have one of their own. */
 function fileOf(path: string | undefined): ConfigFile | undefined {
   const file = path === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
   if (path === undefined || file === undefined) return undefined;
-  // Unlike the time of its content, which a copy may keep, this one cannot be set.
+  // A copy may keep `mtime`, but nothing can set `ctime`. Instances on other machines have a file of their own.
   return { path, changedAt: file.ctime, isOf: ({ name }) => name.startsWith(`${hostname()}/`) };
 }
 
@@ -187,12 +186,8 @@ function sayNow({ instances, memberships, budgets, times }: Status): string[] {
     ...section(
       'How long it took (median, p95)',
       times.map(({ what, day, month }) => {
-        return {
-          '': sayTimed(what),
-          'last 24 hours': sayTimes(day),
-          'last 30 days': sayTimes(month),
-          people: month.count,
-        };
+        const [today, lately] = [sayTimes(day), sayTimes(month)];
+        return { '': sayTimed(what), 'last 24 hours': today, 'last 30 days': lately, people: month.count };
       }),
     ),
     ...section('Budgets of contracts under way', budgets),
@@ -211,13 +206,42 @@ function saySince({ since, deliveries, receipts, removals, lowered }: Status): s
   ];
 }
 
+function sayReadings({ installs }: Status): string[] {
+  const read = installs.filter(({ readAt, failure }) => readAt !== null || failure !== null);
+  return section(
+    'Read from the marketplace',
+    read.map(({ install, readAt, failure }) => ({ install, 'last read': readAt ?? 'never', trouble: failure })),
+  );
+}
+
 /**
- * The value that this share of all values does not exceed, by the nearest rank.
+ * The percentile by the nearest rank.
  *
  * @param share above 0 and at most 1, such as 0.95
- * @returns null of no values
+ * @returns null if there are no values
  */
 export function percentileOf(values: readonly number[], share: number): number | null {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.ceil(share * sorted.length) - 1] ?? null;
+}
+
+export function healthOf({ readAt, troubles }: Pick<z.output<typeof Install>, 'readAt' | 'troubles'>): string {
+  if (troubles.length > 0) return 'trouble';
+  return readAt === null ? 'not_read' : 'healthy';
+}
+
+export async function listInstalls(
+  ctx: Watched,
+  installs: Iterable<[string, Connected]>,
+  troubles?: Awaited<ReturnType<typeof listTroubles>>,
+) {
+  const states = new Map((await listInstallStates(ctx)).map((state) => [state.install, state]));
+  const all = (troubles ?? (await listTroubles(ctx))).filter(({ severity }) => severity !== 'notice');
+  return [...installs].map(([install, { livesIn, tool, projects }]) => {
+    const { readBeganAt = null, failure = null } = states.get(install) ?? {};
+    const isOfIt = (one: (typeof all)[number]) =>
+      one.install === install || (one.install === null && one.tool === tool) || one.kind === 'nothing_runs';
+    const of = { install, livesIn, tool, projects: [...projects] };
+    return { ...of, readAt: readBeganAt, failure, troubles: all.filter(isOfIt).map(sayInFull) };
+  });
 }

@@ -4,9 +4,8 @@ import { sayAge } from '../lib/units.ts';
 import type { Cell, ColumnOptions, Columns } from './show.ts';
 
 /**
- * Tables for people, made of strings that strangers chose. Nothing is ever cut: a table that is
- * wider than the terminal leaves out empty columns, wraps its longest texts, and, where that is not
- * enough, goes on in a further line of each row.
+ * Tables for people, from texts that strangers chose. Nothing is cut: a table that is wider than the terminal leaves out
+ * empty columns, then wraps its longest texts, then spreads each row over several lines.
  */
 
 interface Column {
@@ -17,7 +16,7 @@ interface Column {
   as?: ColumnOptions<never>['as'];
 }
 
-/** A column as it is printed: its title first, then a cell for each row. */
+/** A printed column: its title, then a cell for each row. */
 interface Block {
   isState: boolean;
   align: 'left' | 'right';
@@ -28,10 +27,9 @@ interface Block {
 
 const gap = '  ';
 const indent = '    ';
-/** Text is wrapped to less than this only where the terminal is too narrow. */
+/** Text is wrapped to less than this only if the terminal is too narrow. */
 const readableWidth = 20;
 
-/** The rows of a list as a table; without any rows, the sentence that says so. */
 export function formatList<Row>(rows: readonly Row[], columns: Columns<Row>, whenEmpty: string): string {
   if (rows.length === 0) return whenEmpty;
   return formatTable(
@@ -47,10 +45,10 @@ function ageOf(instant: Cell): Cell {
 }
 
 /**
- * Lines without a trailing newline: the titles, then the rows, aligned. Nothing in a cell can
- * break the line, move the cursor or colour the terminal. A missing cell is empty.
+ * Aligned lines without a trailing newline: the titles, then the rows. Nothing in a cell can break the line, move the
+ * cursor or colour the terminal.
  *
- * @param width how wide a line may be. A row that goes into a file or a pipe is one line
+ * @param width how wide a line may be. In a file or a pipe, a row is one line
  */
 export function formatTable(
   columns: readonly (string | Column)[],
@@ -77,7 +75,7 @@ export function withoutMilliseconds(text: string): string {
   return text.replace(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z/g, '$1Z');
 }
 
-/** The columns of each line of a row. If they all fit into one line, there is one. */
+/** The columns on each line of a row. */
 function layOut(all: Block[], width: number): Block[][] {
   if (widthOfLine(all) <= width) return [all];
   const blocks = all.filter(({ cells: [, ...cells] }) => cells.some((cell) => !isBlank(cell)));
@@ -98,7 +96,7 @@ function isBlank(cell: string): boolean {
   return cell.trim() === '';
 }
 
-/** Wraps the longest texts until all columns fit; undefined if they cannot. */
+/** Wraps the longest texts until all columns fit; undefined if they do not. */
 function narrow(blocks: Block[], width: number): Block[] | undefined {
   const narrowed = blocks.map((block) => ({ ...block, least: leastWidth(block) }));
   for (;;) {
@@ -110,7 +108,7 @@ function narrow(blocks: Block[], width: number): Block[] | undefined {
   }
 }
 
-/** No word is broken, because it may be an id that is copied. */
+/** No word is broken, because people copy ids. */
 function leastWidth({ cells, width }: Block): number {
   const words = cells.flatMap((cell) => cell.split(' '));
   return Math.max(Math.min(width, readableWidth), widestOf(words));
@@ -124,7 +122,7 @@ function widthOfLine(blocks: readonly Block[]): number {
   return blocks.reduce((sum, { width }) => sum + width, gap.length * (blocks.length - 1));
 }
 
-/** One line of a row: several lines if cells are wrapped, none if a further line is empty. */
+/** One line of a row, as several lines if cells are wrapped. A further line without text is left out. */
 function formatRow(blocks: Block[], row: number, line: number): string[] {
   if (line > 0 && blocks.every(({ cells }) => isBlank(cells[row] ?? ''))) return [];
   const wrapped = blocks.map(({ cells, width }) => wrap(cells[row] ?? '', width));
@@ -143,7 +141,7 @@ function pad(text: string, { align, width, isState, cells }: Block, row: number)
   return align === 'left' ? shown + padding : padding + shown;
 }
 
-/** Breaks a text at spaces. A word is broken only if it is longer than a line. */
+/** Breaks a text at spaces, and words that are longer than a line. */
 function wrap(text: string, width: number): string[] {
   if (widthOf(text) <= width) return [text];
   const lines: string[] = [];
@@ -175,11 +173,11 @@ function widthOf(text: string): number {
   return charactersOf(text).reduce((width, character) => width + widthOfCharacter(character), 0);
 }
 
-/** Made when it is first needed, because it loads megabytes of tables about all scripts of the world. */
+/** Created at its first use, because it loads megabytes of tables. */
 let segmenter: Intl.Segmenter | undefined;
 const maxCodeUnits = 32;
 
-/** What a reader sees as characters. A character with very many accents keeps only the first of them. */
+/** What a reader sees as characters. One with very many accents keeps only the first of them. */
 function charactersOf(text: string): string[] {
   segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
   return Array.from(segmenter.segment(text), ({ segment }) =>
@@ -196,7 +194,7 @@ function widthOfCharacter(character: string): number {
   return /^[\p{Mn}\p{Me}\u200c\u200d]+$/u.test(character) ? 0 : 1;
 }
 
-/** A count that will change or has changed. */
+/** A count, or its change. */
 export function formatChange(before: number | null, after: number | null): string {
   if (after === null) return '';
   return before === null || before === after ? String(after) : `${before} → ${after}`;
@@ -207,7 +205,7 @@ export function toCsv<Row>(rows: readonly Row[], columns: Columns<Row>): string 
   return writeCsv([columns.map(([title]) => title), ...cells]);
 }
 
-/** Rows as RFC 4180 says. A spreadsheet takes no cell for a formula. */
+/** Rows by RFC 4180. No spreadsheet takes a cell for a formula. */
 export function writeCsv(rows: readonly (readonly (string | number | null)[])[]): string {
   return rows.map((row) => `${row.map(toCell).join(',')}\r\n`).join('');
 }

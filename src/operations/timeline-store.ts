@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Act } from '../db/audit-store.ts';
 import type { Database } from '../db/database.ts';
 
-/** The SQL of a timeline: what was meant and done in the tools, and what operators decided. The newest rows count. */
+/** The SQL of a timeline: calls to the tools, and decisions of operators. The newest rows come first. */
 
 /** One membership, or those of a trainer or a contract. */
 export type TimelineSubject = { id: number } | { trainerId: string } | { contractId: string };
@@ -50,7 +50,7 @@ export async function listReceipts(kysely: Kysely, membershipIds: number[], limi
     .execute();
 }
 
-/** What operators decided about these subjects, and which of these trainers they had forgotten. */
+/** The acts of operators about these subjects, and those by which they forgot these trainers. */
 export async function listActsAbout(
   kysely: Kysely,
   { subjects, trainerIds }: { subjects: readonly string[]; trainerIds: readonly string[] },

@@ -5,6 +5,7 @@ import type { ContractEvidence, LinkEvidence } from '../domain/evidence.ts';
 import type { ReceiptOutcome, ToolOperation } from '../domain/membership.ts';
 import { type ListedDelivery, listDeliveries } from '../inbox/delivery-list-store.ts';
 import { maskText } from '../lib/mask.ts';
+import { sayInstants } from '../lib/units.ts';
 import type { Bearing } from '../memberships/explain-store.ts';
 import type { Columns } from './show.ts';
 import { formatList } from './text-table.ts';
@@ -64,14 +65,16 @@ function seeOf({ deliveryId, membershipId, actId }: TimelineStep): string {
   return membershipId === undefined ? '' : `membership ${membershipId}`;
 }
 
+type Known = 'contracts' | 'links' | 'grants' | 'participations' | 'people';
+
 /** The most memberships of a timeline, and the most rows of each kind. */
 const most = 200;
 
-/** @param bearing what is known of the contracts, links and trainers that it is about */
+/** @param bearing what is known about its contracts, links and trainers */
 export async function loadTimeline(
   { kysely }: Database,
   of: TimelineSubject,
-  bearing: Pick<Bearing, 'contracts' | 'links' | 'grants' | 'participations'>,
+  bearing: Pick<Bearing, Known>,
 ): Promise<Timeline> {
   const memberships = await listTimelineMemberships(kysely, of, most);
   const ids = memberships.map(({ id }) => id);
@@ -102,6 +105,7 @@ export async function loadTimeline(
     links,
     grants,
     participations: bearing.participations.slice(0, most),
+    people: bearing.people,
     memberships,
     // Rows come in the order of their ids, which two steps at the same moment keep.
     intents: intents.reverse(),
@@ -111,7 +115,7 @@ export async function loadTimeline(
   return { steps, isCutOff: [memberships, deliveries, intents, receipts, acts].some(({ length }) => length >= most) };
 }
 
-interface TimelineFacts extends Pick<Bearing, 'contracts' | 'links' | 'grants' | 'participations'> {
+interface TimelineFacts extends Pick<Bearing, Known> {
   deliveries: readonly ListedDelivery[];
   memberships: readonly TimelineMembership[];
   intents: readonly KnownIntent[];
@@ -119,22 +123,26 @@ interface TimelineFacts extends Pick<Bearing, 'contracts' | 'links' | 'grants' |
   acts: readonly Act[];
 }
 
-/** The oldest first; what happened at the same moment in the order in which one leads to the next. */
+/** The oldest first. Steps of the same moment come in the order in which one leads to the next. */
 function toTimeline(facts: TimelineFacts): TimelineStep[] {
   const memberships = new Map(facts.memberships.map((one) => [one.id, one]));
+  const names = new Map(
+    facts.people.flatMap(({ trainerId, displayName: name }) => (name === null ? [] : [[trainerId, name] as const])),
+  );
+  const nameOf = (trainerId: string) => names.get(trainerId) ?? trainerId;
   const groupOf = (id: number) => {
     const membership = memberships.get(id);
     return membership === undefined ? `membership ${id}` : `${membership.groupId} of ${membership.tool}`;
   };
   const steps = [
     ...facts.deliveries.map(toDelivered),
-    ...toEvidence(facts),
+    ...toEvidence(facts, nameOf),
     ...facts.acts.map(toActed),
-    ...facts.memberships.flatMap((membership) => toUnmet(membership, groupOf(membership.id))),
+    ...facts.memberships.flatMap((membership) => toUnmet(membership, nameOf, groupOf(membership.id))),
     ...facts.intents.flatMap((intent) => toIntended(intent, groupOf(intent.membershipId))),
     ...facts.receipts.flatMap((receipt) => toReceived(receipt, groupOf(receipt.membershipId))),
   ];
-  const masked = steps.map((step) => ({ ...step, says: maskText(step.says) }));
+  const masked = steps.map((step) => ({ ...step, says: sayInstants(maskText(step.says)) }));
   return masked.sort((a, b) => compare(a.at, b.at) || kinds.indexOf(a.kind) - kinds.indexOf(b.kind));
 }
 
@@ -157,21 +165,30 @@ function toActed({ id, at, actor, action, subject, origin }: Act): TimelineStep 
   return { at, kind: 'act', says: `${actor} ran "${action}" on ${subject}, from ${origin}`, actId: id };
 }
 
-type Said = readonly [at: string | null, says: string];
+type Happened = readonly [at: string | null, says: string];
 
-function toEvidence({ deliveries, contracts, links, grants, participations }: TimelineFacts): TimelineStep[] {
-  const said: Said[] = [
+/** @returns the id if no name is known */
+type NameOf = (trainerId: string) => string;
+
+function toEvidence(
+  { deliveries, contracts, links, grants, participations }: TimelineFacts,
+  nameOf: NameOf,
+): TimelineStep[] {
+  const happened: Happened[] = [
     ...contracts.flatMap((contract) => ofContract(contract, deliveries)),
     ...links.flatMap(ofLink),
-    ...grants.map(({ install, revokedReceivedAt }): Said => [revokedReceivedAt, `${install} disconnected`]),
+    ...grants.map(({ install, revokedReceivedAt }): Happened => [revokedReceivedAt, `${install} disconnected`]),
     ...participations.map(
-      ({ trainerId, contractId, seenAt }): Said => [seenAt, `${trainerId} was last seen on contract ${contractId}`],
+      ({ trainerId, contractId, seenAt }): Happened => [
+        seenAt,
+        `${nameOf(trainerId)} was last seen on contract ${contractId}`,
+      ],
     ),
   ];
-  return said.flatMap(([at, says]) => (at === null ? [] : [{ at, kind: 'evidence' as const, says }]));
+  return happened.flatMap(([at, says]) => (at === null ? [] : [{ at, kind: 'evidence' as const, says }]));
 }
 
-function ofContract(contract: ContractEvidence, deliveries: readonly ListedDelivery[]): Said[] {
+function ofContract(contract: ContractEvidence, deliveries: readonly ListedDelivery[]): Happened[] {
   const { contractId, startedEventAt, activeReadAt, endedEventAt, endedReadAt } = contract;
   const name = `Contract ${contractId}`;
   /** An event counts from when it was received. */
@@ -190,7 +207,7 @@ function ofContract(contract: ContractEvidence, deliveries: readonly ListedDeliv
   ];
 }
 
-function ofLink({ linkId, externalProjectId, firstSeenAt, removedEventAt }: LinkEvidence): Said[] {
+function ofLink({ linkId, externalProjectId, firstSeenAt, removedEventAt }: LinkEvidence): Happened[] {
   const name = `Link ${linkId} to project ${externalProjectId}`;
   return [
     [firstSeenAt, `${name} was first seen`],
@@ -198,10 +215,14 @@ function ofLink({ linkId, externalProjectId, firstSeenAt, removedEventAt }: Link
   ];
 }
 
-/** What is wanted but not done yet. */
-function toUnmet({ id, trainerId, wanted, unmetSince }: TimelineMembership, group: string): TimelineStep[] {
+/** A change that is due, and not done yet. */
+function toUnmet(
+  { id, trainerId, wanted, unmetSince }: TimelineMembership,
+  nameOf: NameOf,
+  group: string,
+): TimelineStep[] {
   if (unmetSince === null) return [];
-  const says = `${trainerId} should be ${wanted ? 'in' : 'out of'} ${group}, but is not yet`;
+  const says = `${nameOf(trainerId)} should be ${wanted ? 'in' : 'out of'} ${group}, but is not yet`;
   return [{ at: unmetSince, kind: 'wanted', says, membershipId: id }];
 }
 

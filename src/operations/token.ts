@@ -14,7 +14,7 @@ import {
   unread,
 } from './values.ts';
 
-/** The tokens of an employer's own account. */
+/** The tokens of your own accounts. */
 
 const Token = z
   .object({
@@ -46,14 +46,14 @@ export const operations = group('token', {
     in: z.strictObject({ install: ofInstall }),
     out: z.object({ tokens: z.array(Token), unread }),
     async run({ install: named }, ctx, { signal }) {
-      const asked = await askEach(pickInstalls(ctx, named), signal, async (install) => {
+      const { found: tokens, unread } = await askEach(pickInstalls(ctx, named), signal, async (install) => {
         const source = ctx.sources.get(install);
         if (source?.listTokens === undefined) return [];
         const { token: used } = await source.readGrant(signal);
         const listed = await source.listTokens(signal);
         return listed.map((one) => ({ install, ...one, isUsed: one.id === used?.id }));
       });
-      return { tokens: asked.found, unread: asked.unread };
+      return { tokens, unread };
     },
     show: table(columns, 'No install is an account of your own.', 'tokens'),
     problems: sayUnread,

@@ -4,7 +4,7 @@ import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { locationOf } from '../tools/bind-tool.ts';
 import { listToolBindings, setToolBinding } from '../tools/tool-binding-store.ts';
-import { askTool } from './doctor/check-tools.ts';
+import { askTool } from './check-tools.ts';
 import { act, group, read } from './operation.ts';
 import { type Columns, table } from './show.ts';
 import { maybeText, text } from './values.ts';
@@ -52,10 +52,8 @@ export const operations = group('tools', {
       async run({ tool }, ctx, { by, signal }) {
         const [adapter, settings] = [ctx.adapters.get(tool), ctx.config.tools.get(tool)?.settings];
         if (adapter === undefined || settings === undefined) {
-          throw new AppError(
-            'not_found',
-            `There is no tool "${tool}"; there are: ${[...ctx.adapters.keys()].join(', ')}`,
-          );
+          const known = [...ctx.adapters.keys()].join(', ');
+          throw new AppError('not_found', `There is no tool "${tool}"; there are: ${known}`);
         }
         const server = await askTool(adapter, settings, signal);
         await inTransaction(ctx.database, async (tx) => {

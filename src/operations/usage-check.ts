@@ -15,7 +15,7 @@ import { toWanted } from './usage-report.ts';
 import { Counts, heldReason, trainerDay, wantedDays, whyDifferent } from './usage-values.ts';
 import { count, day } from './values.ts';
 
-/** What the sources have, what is due and what the marketplace answered. */
+/** The work that the sources have, that is due, and that the marketplace answered. */
 
 const checkedCounts = {
   seen: Counts.describe('What the tools and imports have.'),
@@ -88,7 +88,7 @@ function hoursOf(seconds: number | null): number | null {
   return seconds === null ? null : toHours(seconds);
 }
 
-/** Empty if no rate is known, or the difference is zero. */
+/** Empty if no rate is known or nothing is unpaid. */
 export function toDollars(usd: number | null): string {
   return usd === null || usd === 0 ? '' : usd.toFixed(2);
 }
@@ -142,7 +142,7 @@ function latestFirst(one: Omit<Day, 'displayName'>, other: Omit<Day, 'displayNam
   return (key ?? '') < (otherKey ?? '') ? -1 : 1;
 }
 
-/** Why the day differs, in words; empty where it does not. */
+/** Why the day differs; empty if it does not. */
 export function sayDifference({ why, reason }: Pick<Day, 'why' | 'reason'>): string {
   if (why === null) return '';
   return why === 'held' && reason !== null ? `held: ${describeHeld[reason]}` : describeDifference[why];
@@ -170,8 +170,9 @@ export const recount = act(
     }),
     async run(_none, ctx, { signal }) {
       const wrong = await recountDue(ctx, signal);
-      if (signal.aborted)
+      if (signal.aborted) {
         throw new AppError('unavailable', 'The recount was interrupted. Run it on the machine of the database');
+      }
       return { trainers: wrong.length, days: wrong.reduce((sum, { days }) => sum + days.length, 0) };
     },
     show({ trainers, days }) {

@@ -16,7 +16,7 @@ import { formatList } from './text-table.ts';
 import { Counts, changeColumns, HeldWork, wantedDays } from './usage-values.ts';
 import { count, day, maybeInstant, maybeText, outcome, pickInstalls, waiting } from './values.ts';
 
-/** What is reported to the marketplace of the work in the tools. */
+/** Reports of work to the marketplace. */
 
 const DueDay = z.object({ contractId: z.string(), trainerId: z.string(), day, counts: Counts }).meta({ id: 'DueDay' });
 
@@ -52,7 +52,7 @@ const readingColumns: Columns<z.output<typeof Reading>> = [
   ['problem', ({ failure }) => failure],
 ];
 
-/** One day: the counts reported before, and the counts that would be reported. */
+/** The counts of a day that were reported, and that would be. */
 interface Change extends z.output<typeof DueDay> {
   install: string;
   before: Counts | null;
@@ -144,7 +144,7 @@ export const report = act('POST /usage/report', 'Read the work in the tools, and
   async run({ acceptLowered: acceptsLowered, wait, ...days }, ctx, { by, signal }) {
     const wanted = { ...(await toWanted(ctx, days)), acceptsLowered };
     const reported = await reportNow(ctx, keepAnswer, wanted, { waitMs: toDurationMs(wait) ?? 0, signal });
-    // Reports also run by cron. Only what lowers a report is a decision.
+    // Cron reports too. Only lowering is a decision.
     if (acceptsLowered) {
       const subject = days.contract ?? wanted.installs.join(', ');
       await inTransaction(ctx.database, (tx) => writeAudit(tx, by, 'usage report --accept-lowered', subject));

@@ -8,14 +8,14 @@ import { describeDifference, differenceOf } from '../usage/due/explain-day.ts';
 import { type ShownDay, showGaps, showUsage } from '../usage/due/show-usage.ts';
 import { findImport } from '../usage/import/import-store.ts';
 import { trainerColumns } from './access.ts';
-import { findOneContract } from './decide-contract.ts';
+import { findOneContract } from './contracts.ts';
 import { type OperationContext, read } from './operation.ts';
 import type { Columns } from './show.ts';
 import { formatList } from './text-table.ts';
 import { Counts, HeldWork, WorkedOn, whyDifferent } from './usage-values.ts';
 import { day, instant, maybeInstant, maybeText, oneContract } from './values.ts';
 
-/** The work on one contract, as the tool, the ledger and the marketplace know it. */
+/** The work on one contract, in the tool, in the ledger and at the marketplace. */
 
 const Day = z
   .object({
@@ -179,7 +179,7 @@ function toSum(counts: Counts): string {
   return countNames.map((name) => `${counts[name] ?? 'no'} ${name}`).join(', ');
 }
 
-/** Why tool and ledger differ, and on which days. */
+/** Why the tool and the ledger differ, and on which days. */
 function sayDifferences({ days, held }: Usage): string[] {
   const lines = Object.entries(describeDifference).flatMap(([why, remark]) => {
     const some = days.filter((one) => one.why === why);
@@ -214,7 +214,7 @@ export function sayGaps({ gaps, fallen, failing }: Pick<Usage, 'gaps' | 'fallen'
     ),
     ...fallen.map(
       ({ tool, scope, trainerId, since, fallen: less }) =>
-        `Of ${trainerId} ${tool} tells less at ${scope} than was counted since ${since}, by ${toParts(less)}: so much of what they do next does not count.`,
+        `${tool} shows less work of ${trainerId} at ${scope} than was counted, by ${toParts(less)}, since ${since}. The same amount of what they do next does not count.`,
     ),
   ];
 }

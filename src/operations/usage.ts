@@ -1,18 +1,26 @@
 import { z } from 'zod';
 import { maskText } from '../lib/mask.ts';
+import { nameEach } from '../memberships/membership-list-store.ts';
+import { decideHeld, decideLate, takeBackDecision } from '../usage/due/decide-held.ts';
+import { describeHeld } from '../usage/due/describe-due.ts';
+import { listHeld } from '../usage/due/held-store.ts';
+import { listLate, listLowerings } from '../usage/due/list-late.ts';
+import { refreshAllDue } from '../usage/due/refresh-due.ts';
 import { countImport, findUndoable, prepareImport, undoImport } from '../usage/import/import-file.ts';
 import { dropImport, listImports } from '../usage/import/import-store.ts';
+import { dropImport } from '../usage/import/import-lines-store.ts';
+import { listImports } from '../usage/import/import-store.ts';
+import { trainerColumns } from './access.ts';
 import { act, group, read } from './operation.ts';
 import { type Columns, fieldColumns, numberColumns, record, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { check, recount } from './usage-check.ts';
-import { assign, discard, dismiss, held, send, takeBack } from './usage-held.ts';
 import { preview, report } from './usage-report.ts';
 import { show } from './usage-show.ts';
-import { Counts } from './usage-values.ts';
+import { Counts, changeColumns, countColumns, HeldWork, trainerDay } from './usage-values.ts';
 import { count, day, instant, maybeInstant, maybeText, ofInstall, oneInstall, rowNumber, text } from './values.ts';
 
-/** The work done in the tools, what is reported of it to the marketplace, and what is imported from files. */
+/** The work done in the tools: imports from files, work that waits for a decision, and reports. */
 
 const Import = z
   .object({
@@ -124,6 +132,166 @@ const undo = act('POST /usage/imports/{import}/undo', 'Undo an import, so that w
     return `${formatList([of], columns, '')}\n\n${says}`;
   },
   status: ({ isUndone }) => (isUndone ? 0 : 2),
+});
+
+const LateDay = z
+  .object({ ...trainerDay, id: z.string(), from: Counts, to: Counts })
+  .meta({ id: 'LateDay', description: 'A day that changed after its last report.' });
+
+const Lowering = z
+  .object({
+    ...trainerDay,
+    state: z.enum(['held', 'reported']),
+    since: instant,
+    from: Counts,
+    to: Counts.nullable(),
+  })
+  .meta({ id: 'Lowering' });
+
+const HeldList = z.object({
+  decided: z.boolean(),
+  held: z.array(HeldWork),
+  late: z.array(LateDay),
+  lowerings: z.array(Lowering),
+});
+
+export type HeldList = z.output<typeof HeldList>;
+
+type Changed = Pick<z.output<typeof Lowering>, keyof typeof trainerDay | 'from' | 'to'>;
+
+const heldColumns: Columns<HeldWork> = [
+  ...fieldColumns('id', 'source'),
+  ['worked on', ({ workedOn }) => Object.values(workedOn).at(-1)],
+  ...trainerColumns,
+  ['day', ({ day }) => day],
+  ...countColumns<HeldWork>(({ counts }, name) => counts[name]),
+  ['reason', ({ reason }) => describeHeld[reason]],
+  ['contracts', ({ contracts }) => contracts.map(({ contractId }) => contractId).join(' ')],
+];
+
+const decidedColumns: Columns<HeldWork> = [
+  ...heldColumns,
+  ['decision', ({ state }) => state],
+  ['at', ({ since }) => since],
+];
+
+const changedColumns: Columns<Changed> = [
+  ['install', ({ install }) => install],
+  ['contract', ({ contractId }) => contractId],
+  ...trainerColumns,
+  ['day', ({ day }) => day],
+  ...changeColumns<Changed>(
+    ({ from }) => from,
+    ({ to }) => to,
+  ),
+];
+
+const lateColumns: Columns<z.output<typeof LateDay>> = [['id', ({ id }) => id], ...changedColumns];
+
+const loweringColumns: Columns<z.output<typeof Lowering>> = [
+  ...changedColumns,
+  ['', ({ state }) => (state === 'held' ? 'waits for you' : 'reported')],
+  ['since', ({ since }) => since],
+];
+
+const held = read('GET /usage/held', 'List work that is not reported, late changes, and days that are lowered', {
+  asks: 'services',
+  in: z.strictObject({
+    decided: z.boolean().default(false).describe('List what operators discarded and assigned instead.'),
+  }),
+  out: HeldList,
+  async run({ decided }, ctx, { signal }) {
+    await refreshAllDue(ctx, signal);
+    if (decided) {
+      const work = [...(await listHeld(ctx, { state: 'discarded' })), ...(await listHeld(ctx, { state: 'assigned' }))];
+      return { decided, held: await nameEach(ctx, work), late: [], lowerings: [] };
+    }
+    const installs = [...ctx.installs.keys()];
+    return {
+      decided,
+      held: await nameEach(ctx, await listHeld(ctx, { state: 'held' })),
+      late: await nameEach(ctx, await listLate(ctx, installs)),
+      lowerings: await nameEach(ctx, await listLowerings(ctx, installs)),
+    };
+  },
+  show({ decided, held: work, late, lowerings }) {
+    const list = decided
+      ? formatList(work, decidedColumns, 'No work was discarded or assigned.')
+      : formatList(work, heldColumns, 'No work is held.');
+    const lateList = `Days that changed after their last report:\n${formatList(late, lateColumns, '')}`;
+    const lowered = `Days with less than was reported:\n${formatList(lowerings, loweringColumns, '')}`;
+    const advice = 'To report what waits: "gangway usage report --accept-lowered", for all or with --contract <id>.';
+    return [
+      list,
+      ...(late.length === 0 ? [] : [lateList]),
+      ...(lowerings.length === 0 ? [] : [lowered]),
+      ...(lowerings.some(({ state }) => state === 'held') ? [advice] : []),
+    ].join('\n\n');
+  },
+});
+
+const work = z
+  .string()
+  .regex(/^[0-9a-f]{12}$/, 'must be the id of held work')
+  .describe('Its id in the list of held work.');
+
+const lateDay = z
+  .string()
+  .regex(/^gw-[0-9a-f]{32}$/, 'must be the id of a late day, which begins with gw-')
+  .describe('Its id in the list, which begins with gw-.');
+
+const Decided = z.object({ id: z.string() });
+
+const ofWork = { asks: 'services', in: z.strictObject({ work }), out: Decided } as const;
+
+const assign = act('POST /usage/held/{work}/assign', 'Report held work for a contract', {
+  asks: 'services',
+  args: ['work', 'contract'],
+  in: z.strictObject({ work, contract: text.describe('The contract that it is of.') }),
+  out: Decided.extend({ contractId: z.string() }),
+  async run({ work: id, contract: contractId }, ctx, { by }) {
+    await decideHeld(ctx, by, id, contractId);
+    return { id, contractId };
+  },
+  show: ({ id, contractId }) => `${id} is assigned to ${contractId}. The next report sends it.`,
+});
+
+const discard = act('POST /usage/held/{work}/discard', 'Never report held work', {
+  ...ofWork,
+  async run({ work: id }, ctx, { by }) {
+    await decideHeld(ctx, by, id, null);
+    return { id };
+  },
+  show: ({ id }) => `${id} is discarded and never reported. "gangway usage take-back ${id}" undoes that.`,
+});
+
+const takeBack = act('POST /usage/held/{work}/take-back', 'Take a decision about held work back', {
+  ...ofWork,
+  async run({ work: id }, ctx, { by }) {
+    await takeBackDecision(ctx, by, id);
+    return { id };
+  },
+  show: ({ id }) => `The decision about ${id} is taken back.`,
+});
+
+const ofLateDay = { asks: 'services', in: z.strictObject({ day: lateDay }), out: Decided } as const;
+
+const send = act('POST /usage/late/{day}/send', 'Send a late day once more with the next report', {
+  ...ofLateDay,
+  async run({ day: id }, ctx, { by }) {
+    await decideLate(ctx, by, id, true);
+    return { id };
+  },
+  show: ({ id }) => `The next report sends ${id} once more.`,
+});
+
+const dismiss = act('POST /usage/late/{day}/dismiss', 'Leave a late day as it was reported', {
+  ...ofLateDay,
+  async run({ day: id }, ctx, { by }) {
+    await decideLate(ctx, by, id, false);
+    return { id };
+  },
+  show: ({ id }) => `${id} is dismissed. What was reported stays.`,
 });
 
 export const operations = group('usage', {

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { planStates } from '../domain/brake.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import type { OperationContext } from './operation.ts';
 
-/** Parts of the inputs and answers of several operations. */
+/** What several operations share: parts of inputs and answers, and pages of lists. */
 
 /** A name, an id or a part of one. No id has control characters, and a database may refuse them. */
 export const text = z
@@ -57,7 +58,7 @@ export const oneContract = {
   install: text.optional().describe('Its install, if several have a contract with this id.'),
 };
 
-/** @throws AppError `not_found` where the install or the tool that is named does not exist */
+/** @throws AppError `not_found` for an install or a tool that does not exist */
 export function refuseUnknown(
   ctx: OperationContext,
   { install, tool }: { install?: string | undefined; tool?: string | undefined },
@@ -81,18 +82,17 @@ export function oneInstall({ installs }: Pick<OperationContext, 'installs'>, nam
   throw new AppError('not_found', `There is no install "${named}"; ${list}`);
 }
 
-/** @throws AppError `not_found` where there is none with this number */
+/** @throws AppError `not_found` */
 export function found<T>(what: string, id: number, value: T | undefined): T {
   if (value === undefined) throw new AppError('not_found', `There is no ${what} ${id}`);
   return value;
 }
 
-/** The install in an address. A command line may leave it out where there is only one. */
+/** The install in an address. On a command line it may be left out if there is only one. */
 export const theInstall = text.describe('Which install; may be left out where there is only one.');
 
 const seconds = /^([0-9]{1,2}|100)s$/;
 
-/** How long an act waits for what others do. */
 export const waiting = z
   .string()
   .refine((text) => seconds.test(text), 'must be a duration such as 30s, at most 100s')
@@ -104,13 +104,13 @@ export const unread = z
   .array(z.object({ install: z.string(), failure: z.string() }))
   .describe('Installs that could not be read, and why.');
 
-/** Asks one install after the other. One that cannot be asked does not hide the others. */
-export async function askEach<Found>(
+/** Asks one install after the other. A failure does not hide the answers of the others. */
+export async function askEach<Answer>(
   installs: readonly string[],
   signal: AbortSignal,
-  ask: (install: string) => Promise<readonly Found[]>,
+  ask: (install: string) => Promise<readonly Answer[]>,
 ) {
-  const answer: { found: Found[]; unread: z.output<typeof unread> } = { found: [], unread: [] };
+  const answer: { found: Answer[]; unread: z.output<typeof unread> } = { found: [], unread: [] };
   for (const install of installs) {
     try {
       answer.found.push(...(await ask(install)));
@@ -125,3 +125,90 @@ export async function askEach<Found>(
 export function sayUnread(answer: { unread: z.output<typeof unread> }): string[] {
   return answer.unread.map(({ install, failure }) => `${install}: ${failure}`);
 }
+
+/** A cursor has the name of its list and the key of the last row of a page. Callers do not look into it. */
+
+type CursorKey = readonly (string | number | null)[];
+
+export function writeCursor(list: string, key: CursorKey): string {
+  return Buffer.from(JSON.stringify([list, ...key])).toString('base64url');
+}
+
+/** @throws AppError `invalid` for anything that `writeCursor` does not write for this list and this kind of key */
+export function readCursor<Key extends CursorKey>(list: string, cursor: string, schema: z.ZodType<Key>): Key {
+  const [of, ...parts] = toList(Buffer.from(cursor, 'base64url').toString());
+  const { data: key } = schema.safeParse(parts);
+  if (of !== list || key === undefined || !key.every(canBeStored) || writeCursor(list, key) !== cursor) {
+    throw new AppError('invalid', 'This cursor does not belong to this list. Start without one');
+  }
+  return key;
+}
+
+/** PostgreSQL refuses other texts, even in a condition. */
+function canBeStored(part: CursorKey[number]): boolean {
+  return typeof part !== 'string' || (!part.includes('\0') && part.isWellFormed());
+}
+
+function toList(text: string): unknown[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : [];
+  } catch {
+    return [];
+  }
+}
+
+export interface PageRequest {
+  limit?: number | undefined;
+  cursor?: string | undefined;
+}
+
+interface PageOf<Row> {
+  items: Row[];
+  /** The cursor of the next page; null on the last. */
+  next: string | null;
+}
+
+/**
+ * One page of a list that is ordered by some fields of its rows.
+ *
+ * @param key these fields, in their order
+ * @param find the first rows after the row with that key
+ */
+export async function pageBy<Key extends Readonly<Record<string, CursorKey[number]>>, Row extends Key>(
+  list: string,
+  key: { [Field in keyof Key & string]: z.ZodType<Key[Field]> },
+  { limit = 100, cursor }: PageRequest,
+  find: (after: Key | undefined, limit: number) => Promise<Row[]>,
+): Promise<PageOf<Row>> {
+  const fields = Object.keys(key);
+  const schema = z.tuple(Object.values<z.ZodType>(key) as []) as z.ZodType<CursorKey>;
+  const parts = cursor === undefined ? undefined : readCursor(list, cursor, schema);
+  const after = parts && (Object.fromEntries(fields.map((field, at) => [field, parts[at]])) as Key);
+  // One row more tells whether there is a next page.
+  const found = await find(after, limit + 1);
+  const items = found.slice(0, limit);
+  const last = found.length > limit ? items.at(-1) : undefined;
+  const keyOf = (row: Row) => fields.map((field) => row[field] ?? null);
+  return { items, next: last === undefined ? null : writeCursor(list, keyOf(last)) };
+}
+
+/** The same for numbered rows, the newest first. @param find the newest rows before a number */
+export function pageById<Row extends { id: number }>(
+  list: string,
+  wish: PageRequest,
+  find: (before: number | undefined, limit: number) => Promise<Row[]>,
+): Promise<PageOf<Row>> {
+  return pageBy(list, { id: rowNumber }, wish, (after: { id: number } | undefined, limit) => find(after?.id, limit));
+}
+
+export const Plan = z
+  .object({
+    id: z.int(),
+    install: z.string(),
+    state: z.enum(planStates),
+    createdAt: instant,
+    decidedAt: maybeInstant,
+    size: count.describe('How many people it has.'),
+  })
+  .meta({ id: 'Plan' });

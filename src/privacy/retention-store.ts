@@ -12,7 +12,7 @@ import { forgetMailed } from '../mail/mail-count-store.ts';
 import type { Storage } from '../keys/storage.ts';
 import { dropEndedAddresses } from '../memberships/address-store.ts';
 import { clearFailures, clearToolIds } from '../memberships/membership-store.ts';
-import { forgetMailed } from '../notify/mail-count-store.ts';
+import { forgetMailed } from '../notify/mail-store.ts';
 import type { PersonContract, RetainedContract } from './retention.ts';
 
 // The SQL of retention. It reads page by page, by key, so that no query is long.

@@ -107,6 +107,7 @@ const sentences: Record<TroubleKind, [facts: Omit<TroubleFacts, 'kind'>, says: s
   database_lost: [{}, 'The database file was deleted or replaced, so webhooks are refused.'],
   budget_low: [{ ...acme, count: 2 }, '2 contracts of acme are running out of budget.'],
   reading_fails: [{ ...acme, names: { what: 'manuals' } }, 'The manuals of acme cannot be read.'],
+  job_failing: [{ about: { job: 'retention' } }, 'The background job “retention” keeps failing.'],
   delivery_unprocessable: [{ count: 1 }, 'Gangway could not understand 1 webhook.'],
   usage_gap: [{ ...studio, names: { scope: 'signs' } }, 'Some work in signs of “studio” cannot be counted.'],
   usage_fallen: [

@@ -2,9 +2,9 @@ import { beforeEach, expect, it } from 'vitest';
 import type { AlertNotice } from '../../src/domain/notice.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { createAlertNotices } from '../../src/notify/alert-notices.ts';
+import { createWebhookChannel } from '../../src/notify/channels.ts';
 import { composeDigest } from '../../src/notify/compose-digest.ts';
-import { listDispatches } from '../../src/notify/dispatch-store.ts';
-import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
+import { listDispatches } from '../../src/notify/notice-store.ts';
 import { createAlerting } from '../support/alerting.ts';
 import { answering, openHook } from '../support/hook.ts';
 import { atOnce, createTelling, newNotice, notifying, secret, type Telling } from '../support/notices.ts';
@@ -191,7 +191,7 @@ describeAnyDatabase('alerts', (openFresh) => {
   it('go out signed, as what they are, and so does their end', async () => {
     const hook = await openHook('/ops');
     hook.answer = answering(200);
-    const channel = createWebhookChannel('ops', { type: 'webhook', url: hook.url, secret }, telling.clock);
+    const channel = createWebhookChannel('ops', { url: hook.url, secret }, telling.clock);
     const { alerts, settled } = open();
     const group = { tool: 'studio', group: 'signs' };
     alerts.raise('managed_address_leaked', { ...group, leaks: 3 });

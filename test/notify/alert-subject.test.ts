@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { aboutOf } from '../../src/notify/alert-subject.ts';
+import { aboutOf } from '../../src/notify/alert-rules.ts';
 
 it.each([
   ['https://pay.example/inv?a=1', true],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { composeInvitation, type Invited } from '../../src/notify/compose-invitation.ts';
+import type { Invited } from '../../src/notify/mail-store.ts';
+import { composeInvitation } from '../../src/notify/mail-worker.ts';
 
 const style = { from: 'Studio <studio@example.com>', subject: 'How to get into {project}' };
 const date = new Date('2026-03-15T12:00:00.000Z');

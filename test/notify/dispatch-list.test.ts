@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { claimDispatch, type DispatchFilter, listDispatches, settleDispatch } from '../../src/notify/dispatch-store.ts';
+import { claimDispatch, type DispatchFilter, listDispatches, settleDispatch } from '../../src/notify/notice-store.ts';
 import { addNotices, atOnce, createTelling, newNotice, newOrder } from '../support/notices.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Message } from '../../src/notify/channel.ts';
-import { createMailChannel } from '../../src/notify/mail-channel.ts';
+import type { Message } from '../../src/notify/channels.ts';
+import { createMailChannel } from '../../src/notify/channels.ts';
 import { createSendMail } from '../../src/notify/send-mail.ts';
 import { type MailBox, openMailBox, refusal } from '../support/mail-box.ts';
 import { never, newNotice } from '../support/notices.ts';
@@ -14,7 +14,7 @@ const message: Message = {
 
 function send(box: MailBox, changes: Partial<Message> = {}, to = ['ops@example.com']) {
   const sender = { from: 'Studio <studio@example.com>', replyTo: 'help@example.com' };
-  const channel = createMailChannel('finance', { type: 'mail', to }, sender, createSendMail(box.server));
+  const channel = createMailChannel('finance', { to }, sender, createSendMail(box.server));
   return channel.send({ ...message, ...changes }, never);
 }
 

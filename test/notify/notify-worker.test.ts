@@ -1,11 +1,9 @@
 import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
-import type { Channel } from '../../src/notify/channel.ts';
-import { claimDispatch, settleDispatch } from '../../src/notify/dispatch-store.ts';
-import { addBudgetNotice } from '../../src/notify/notice-store.ts';
+import type { Channel } from '../../src/notify/channels.ts';
+import { createSlackChannel, createWebhookChannel } from '../../src/notify/channels.ts';
+import { addBudgetNotice, claimDispatch, settleDispatch } from '../../src/notify/notice-store.ts';
 import { createNotifying } from '../../src/notify/notify-worker.ts';
-import { createSlackChannel } from '../../src/notify/slack-channel.ts';
-import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
 import { openForTest } from '../support/databases.ts';
 import { answering, type Hook, openHook } from '../support/hook.ts';
 import { killAtTransaction } from '../support/kill-at-transaction.ts';
@@ -33,7 +31,7 @@ describeAnyDatabase('a notice', (openFresh) => {
   beforeEach(async () => {
     telling = createTelling(await openFresh());
     hook = await openHook();
-    channel = createWebhookChannel('billing', { type: 'webhook', url: hook.url, secret }, telling.clock);
+    channel = createWebhookChannel('billing', { url: hook.url, secret }, telling.clock);
   });
 
   const ids = () => hook.posts.map(({ headers }) => headers['webhook-id']);
@@ -243,10 +241,10 @@ describeAnyDatabase('a notice', (openFresh) => {
   });
 
   it('in one channel waits for no other', async () => {
-    const other = createSlackChannel('chat', { type: 'slack', url: hook.url });
+    const other = createSlackChannel('chat', { url: hook.url });
     const { url, close } = await openHook();
     close();
-    const down = createWebhookChannel('down', { type: 'webhook', url, secret }, telling.clock);
+    const down = createWebhookChannel('down', { url, secret }, telling.clock);
     await telling.add([down, channel, other], newNotice());
     for (const one of [down, channel]) await telling.sendAll(one);
     telling.clock.advance(minuteMs);
@@ -267,7 +265,7 @@ describeAnyDatabase('notices in a digest', (openFresh) => {
   beforeEach(async () => {
     telling = createTelling(await openFresh());
     hook = await openHook();
-    channel = createSlackChannel('chat', { type: 'slack', url: hook.url });
+    channel = createSlackChannel('chat', { url: hook.url });
   });
 
   const texts = () => hook.posts.map(({ body }) => (JSON.parse(body) as { text: string }).text);
@@ -310,7 +308,7 @@ describeAnyDatabase('notices in a digest', (openFresh) => {
     await telling.sendAll(channel);
     hook.answer = answering(200);
     telling.clock.advance(hourMs);
-    const settings = { type: 'webhook', url: hook.url, secret } as const;
+    const settings = { url: hook.url, secret } as const;
     await telling.sendAll(createWebhookChannel('chat', settings, telling.clock));
     const [, ...posts] = hook.posts;
     expect(new Set(posts.map(({ headers }) => headers['webhook-id'])).size).toBe(3);

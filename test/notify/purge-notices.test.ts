@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
-import { purgeNotices } from '../../src/notify/purge-notices.ts';
-import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
+import { createWebhookChannel } from '../../src/notify/channels.ts';
+import { purgeNotices } from '../../src/notify/notify-worker.ts';
 import { answering, type Hook, openHook } from '../support/hook.ts';
 import { atOnce, createTelling, newNotice, notifying, secret, type Telling } from '../support/notices.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
@@ -16,8 +16,7 @@ describeAnyDatabase('clearing up behind notices', (openFresh) => {
     hook = await openHook();
   });
 
-  const channel = (name: string) =>
-    createWebhookChannel(name, { type: 'webhook', url: hook.url, secret }, telling.clock);
+  const channel = (name: string) => createWebhookChannel(name, { url: hook.url, secret }, telling.clock);
 
   async function clearUp(...channels: string[]): Promise<void> {
     const config = notifying(Object.fromEntries(channels.map((name) => [name, atOnce])));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { MessageResult } from '../../src/notify/channel.ts';
+import type { MessageResult } from '../../src/notify/channels.ts';
 import { settleMessage } from '../../src/notify/notify-worker.ts';
 
 const createdAt = '2026-03-15T12:00:00.000Z';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createSlackChannel } from '../../src/notify/slack-channel.ts';
+import { createSlackChannel } from '../../src/notify/channels.ts';
 import { answering, type Hook, openHook } from '../support/hook.ts';
 import { never, newNotice } from '../support/notices.ts';
 
@@ -13,7 +13,7 @@ describe('a chat', () => {
   });
 
   const send = (...notices: ReturnType<typeof newNotice>[]) =>
-    createSlackChannel('chat', { type: 'slack', url: hook.url }).send({ id: 'msg_1', createdAt, notices }, never);
+    createSlackChannel('chat', { url: hook.url }).send({ id: 'msg_1', createdAt, notices }, never);
   const said = () => JSON.parse(hook.posts[0]?.body ?? '') as object;
 
   it('gets all notices in one message of plain text', async () => {

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Message } from '../../src/notify/channel.ts';
-import { createWebhookChannel, signMessage } from '../../src/notify/webhook-channel.ts';
+import type { Message } from '../../src/notify/channels.ts';
+import { createWebhookChannel, signMessage } from '../../src/notify/channels.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 import { answering, type Hook, type HookPost, openHook } from '../support/hook.ts';
 import { never, newNotice, secret } from '../support/notices.ts';
@@ -29,7 +29,7 @@ describe('a webhook', () => {
   });
 
   const channel = (url = hook.url, timeoutMs?: number) =>
-    createWebhookChannel('billing', { type: 'webhook', url, secret }, clock, timeoutMs);
+    createWebhookChannel('billing', { url, secret }, clock, timeoutMs);
 
   it('is a request that others verify by Standard Webhooks, and that says all', async () => {
     expect(await channel().send(message, never)).toEqual({ outcome: 'sent' });

@@ -1,8 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { listContracts } from '../../src/operations/contracts.ts';
-import { decideContract } from '../../src/operations/decide-contract.ts';
+import { decideContract, listContracts } from '../../src/operations/contracts.ts';
 import { findInstallState, hasReadDue } from '../../src/reconcile/read/install-state-store.ts';
 import { convergeDue } from '../support/converging.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';

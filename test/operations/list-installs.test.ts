@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Install } from '../../src/domain/install.ts';
 import { noteSubscriptionCheck } from '../../src/installs/subscription/subscription-store.ts';
-import { listInstalls } from '../../src/operations/list-installs.ts';
+import { listInstalls } from '../../src/operations/status.ts';
 import { convergeDue, createStudioWorker } from '../support/converging.ts';
 import { openForTest } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';

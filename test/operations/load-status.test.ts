@@ -178,6 +178,27 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     expect((await troubles()).at(-1)).toMatchObject({ says: 'The budgets of acme cannot be read.' });
   });
 
+  it('names background jobs that keep failing, and the feed after its first failure', async () => {
+    const fail = async (kind: string, install: string, attempts: number) => {
+      const failed = { attempts, failure: 'disk is full', failingSince: hour };
+      await engine.database.kysely
+        .insertInto('job')
+        .values({ kind, key: install, install, dueAt: hour, ...failed })
+        .execute();
+    };
+    await fail('retention', '', 3);
+    await fail('vacuum', '', 2);
+    await fail('token expiry', 'acme', 3);
+    await fail('token expiry', 'removed', 3);
+    await fail('subscription', 'acme', 3);
+    await fail('feed', 'acme', 1);
+    expect((await troubles()).map(({ says, detail }) => [says, detail])).toEqual([
+      ['The background job “retention” keeps failing.', 'disk is full'],
+      ['The feed of acme cannot be read.', 'disk is full'],
+      ['The tokens of acme cannot be read.', 'disk is full'],
+    ]);
+  });
+
   it('names work that is not paid: how many days, how many hours, and the oldest, whatever its age', async () => {
     const { kysely } = engine.database;
     const day = (index: number) => `2025-03-${String(index + 2).padStart(2, '0')}`;

@@ -7,7 +7,7 @@ import type { AlertKind } from '../../src/lib/troubles.ts';
 import { createAlertNotices } from '../../src/notify/alert-notices.ts';
 import type { DeferralOf } from '../../src/notify/alert-rules.ts';
 import { countStandingAlerts } from '../../src/notify/alert-store.ts';
-import { listDispatches } from '../../src/notify/dispatch-store.ts';
+import { listDispatches } from '../../src/notify/notice-store.ts';
 import { tellTroubles } from '../../src/operations/alert-worker.ts';
 import { createTestContext, inStudio } from './engine-harness.ts';
 import type { FakeClock } from './fake-clock.ts';

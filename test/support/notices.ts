@@ -7,7 +7,7 @@ import type { BudgetNotice } from '../../src/domain/notice.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
-import type { Channel } from '../../src/notify/channel.ts';
+import type { Channel } from '../../src/notify/channels.ts';
 import { addBudgetNotice } from '../../src/notify/notice-store.ts';
 import { createNotifying } from '../../src/notify/notify-worker.ts';
 import type { Alerting } from './alerting.ts';

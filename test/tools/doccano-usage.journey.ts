@@ -133,7 +133,7 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
     };
     await toggle();
     await stage.pass(at(2, '12:05'));
-    await said(ada, /tells less at .+ by 1 tasks/);
+    await said(ada, /shows less work of .+ by 1 tasks/);
     expect(totals(ada)).toEqual(worked);
     await toggle();
     await stage.pass(at(2, '13:05'));
@@ -150,7 +150,7 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
     await stage.pass(at(4, '14:05'));
     expect(await report()).toMatchObject({ status: 0, unread: [] });
     expect(totals(ben)).toEqual(worked);
-    await said(ben, /tells less at .+ by 1 tasks, 1 labels/);
+    await said(ben, /shows less work of .+ by 1 tasks, 1 labels/);
   });
 
   it('is read before a trainer is removed; after that doccano counts no labels at all', async () => {

@@ -6,7 +6,7 @@ import { inTransaction } from '../../../src/db/database.ts';
 import type { Row } from '../../../src/db/schema.ts';
 import type { RouteLink } from '../../../src/domain/install.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { explainMembership } from '../../../src/operations/explain/explain-membership.ts';
+import { explainMembership } from '../../../src/operations/explain-membership.ts';
 import { claimDue, converge } from '../../support/converging.ts';
 import type { CvatAnswer } from '../../support/cvat-answer.ts';
 import { type CvatFake, type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { sqliteFileOf } from '../../../src/db/sqlite-database.ts';
-import { listDispatches } from '../../../src/notify/dispatch-store.ts';
+import { listDispatches } from '../../../src/notify/notice-store.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { answering, openHook } from '../../support/hook.ts';
 import { openJourney } from '../../support/journey.ts';

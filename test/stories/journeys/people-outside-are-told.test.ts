@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { listDispatches } from '../../../src/notify/dispatch-store.ts';
+import { listDispatches } from '../../../src/notify/notice-store.ts';
 import { type Hook, openHook } from '../../support/hook.ts';
 import { openJourney } from '../../support/journey.ts';
 import { openMailBox } from '../../support/mail-box.ts';

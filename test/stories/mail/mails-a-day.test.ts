@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import type { Config } from '../../../src/config/config-schema.ts';
 import type { Context } from '../../../src/context.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { purgeCounts } from '../../../src/notify/mail-count-store.ts';
+import { purgeCounts } from '../../../src/notify/mail-store.ts';
 import { createMailing } from '../../../src/notify/mail-worker.ts';
 import { createSendMail } from '../../../src/notify/send-mail.ts';
 import { listWaiting } from '../../../src/operations/members.ts';

@@ -5,9 +5,9 @@ import { createFileLook } from '../../../src/db/sqlite-file.ts';
 import { deleteOld } from '../../../src/inbox/storage-store.ts';
 import { createAlerts } from '../../../src/lib/alerts.ts';
 import { createMetrics } from '../../../src/lib/metrics.ts';
+import { createWebhookChannel } from '../../../src/notify/channels.ts';
 import { createMailing } from '../../../src/notify/mail-worker.ts';
 import { createSendMail } from '../../../src/notify/send-mail.ts';
-import { createWebhookChannel } from '../../../src/notify/webhook-channel.ts';
 import { mendAfterSetBack } from '../../../src/reconcile/read/clock-worker.ts';
 import { createAlerting } from '../alerting.ts';
 import { convergeDue } from '../converging.ts';
@@ -159,7 +159,7 @@ export const messageStories = {
     const telling = createTelling(await openFresh(), alerting.hears);
     const hook = await openHook();
     hook.answer = answering(410);
-    const channel = createWebhookChannel('ops', { type: 'webhook', url: hook.url, secret }, telling.clock);
+    const channel = createWebhookChannel('ops', { url: hook.url, secret }, telling.clock);
     return {
       alerting,
       async find() {

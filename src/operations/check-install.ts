@@ -1,17 +1,17 @@
-import type { AppError } from '../../domain/errors.ts';
-import { provisioningOf } from '../../domain/evidence-status.ts';
-import { rotateFrom } from '../../installs/tokens/plan-rotation.ts';
-import { toInstant } from '../../lib/clock.ts';
-import { maskText } from '../../lib/mask.ts';
-import type { TokenRecord } from '../../sources/record-schema.ts';
-import { type Grant, isGranted, type Link, type NeededScope, type Source } from '../../sources/source.ts';
+import type { AppError } from '../domain/errors.ts';
+import { provisioningOf } from '../domain/evidence-status.ts';
+import { rotateFrom } from '../installs/tokens/plan-rotation.ts';
+import { toInstant } from '../lib/clock.ts';
+import { maskText } from '../lib/mask.ts';
+import type { TokenRecord } from '../sources/record-schema.ts';
+import { type Grant, isGranted, type Link, type NeededScope, type Source } from '../sources/source.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
-/** What the marketplace's answers for one install mean, as checks; only problems are listed. */
+/** Checks of the marketplace's answers for one install. Only problems are listed. */
 
 type AskedSource = Pick<Source, 'neededScopes' | 'remedies'>;
 
-/** The call failed, or was refused. */
+/** The call failed or was refused. */
 export function checkUnanswered(
   install: string,
   { remedies }: AskedSource,
@@ -62,7 +62,7 @@ function checkScopes(install: string, source: AskedSource, granted: readonly str
   });
 }
 
-/** What the token may do beyond what is needed, so that a lost token does no more harm than it must. */
+/** Unneeded scopes, with which a lost token would do more harm. */
 export function checkSurplus(
   install: string,
   { neededScopes, optionalScopes }: Pick<Source, 'neededScopes' | 'optionalScopes'>,
@@ -91,10 +91,10 @@ export function checkExpiry(install: string, { token }: Grant, tokens: readonly 
   return [warning(name, says, `Run gangway token rotate ${install}`)];
 }
 
-/** The most that are named. The rest are counted. */
+/** How many links are named. The rest are counted. */
 const maxNamed = 5;
 
-/** Links that the marketplace provisions itself need nothing of us. */
+/** Links without a job, except those that the marketplace provisions itself. */
 export function checkJobs(install: string, links: readonly Link[]): Check[] {
   const idle = links.filter(
     ({ jobId, provisioningMode }) => jobId === null && provisioningOf(provisioningMode) !== 'of_marketplace',
@@ -114,7 +114,7 @@ export function checkJobs(install: string, links: readonly Link[]): Check[] {
   ];
 }
 
-/** Links whose contracts are refused, while those of others are answered. */
+/** Links whose contracts are refused although those of other links are not. */
 export async function checkContracts(install: string, source: Source, signal: AbortSignal): Promise<Check[]> {
   const { unreadLinks = [] } = await source.listContracts({ status: 'active', wantsMore: () => false }, signal);
   return unreadLinks.map(({ linkId, refusal }) =>

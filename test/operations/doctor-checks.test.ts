@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Adapter, Capabilities } from '../../../src/adapters/adapter.ts';
-import { checkTool, checkWalls } from '../../../src/operations/doctor/check-tools.ts';
-import { checkClock, checkConfiguration } from '../../../src/operations/doctor/examine.ts';
-import { createFakeClock } from '../../support/fake-clock.ts';
-import { createMemoryTool } from '../../support/memory-tool.ts';
-import { describeAnyDatabase } from '../../support/tries.ts';
+import type { Adapter, Capabilities } from '../../src/adapters/adapter.ts';
+import { checkTool, checkWalls } from '../../src/operations/check-tools.ts';
+import { checkClock, checkConfiguration } from '../../src/operations/doctor.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
+import { createMemoryTool } from '../support/memory-tool.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 function withCapabilities(changes: Partial<Capabilities>, check?: Adapter['check']): Adapter {
   const { adapter } = createMemoryTool();

@@ -1,28 +1,19 @@
-import { adviseOnDoubt } from '../../converge/doubted-account.ts';
-import type { Row } from '../../db/schema.ts';
-import type { AddressMissing } from '../../domain/evidence.ts';
-import { describeRequired, type RequiredReadings } from '../../domain/required-readings.ts';
-import { describeCause, isExplicit } from '../../domain/standing.ts';
-import { describeToolTrouble, type ToolTrouble } from '../../domain/tool-trouble.ts';
-import { maskText } from '../../lib/mask.ts';
-import { adviceOfTrouble } from '../../lib/troubles.ts';
-import type { ExplainedPerson, KnownInvitation } from '../../memberships/explain-store.ts';
-
-/** What to say of one membership, and what to do about it. */
-interface JudgedMembership {
-  holds: boolean;
-  says: string;
-  action: string;
-  /** Whether its action is the one to take even where a reason does not hold. */
-  comesFirst: boolean;
-}
+import { adviseOnDoubt } from '../converge/doubted-account.ts';
+import type { Row } from '../db/schema.ts';
+import type { AddressMissing } from '../domain/evidence.ts';
+import { describeRequired, type RequiredReadings } from '../domain/required-readings.ts';
+import { describeCause, isExplicit } from '../domain/standing.ts';
+import { describeToolTrouble, type ToolTrouble } from '../domain/tool-trouble.ts';
+import { maskText } from '../lib/mask.ts';
+import { adviceOfTrouble } from '../lib/troubles.ts';
+import type { ExplainedPerson, KnownInvitation } from '../memberships/explain-store.ts';
 
 interface Circumstances {
-  /** Whether evidence has ended the reason that is explained. */
+  /** Whether evidence has ended the explained reason. */
   hasEnded: boolean;
   /** The open plan that holds its removal. */
   plan: number | undefined;
-  /** The trainer's invitation, where there is one to hand over. */
+  /** The trainer's invitation, if there is one. */
   invitation: KnownInvitation | undefined;
   /** Why calls to its tool are paused. */
   trouble: ToolTrouble | undefined;
@@ -32,8 +23,8 @@ interface Circumstances {
   hasOthers: boolean;
 }
 
-/** Pure: explains where a trainer stands in a tool. */
-export function explainMembership(membership: Row<'membership'>, circumstances: Circumstances): JudgedMembership {
+/** Pure: where a trainer is in a tool, and what to do about it. */
+export function explainMembership(membership: Row<'membership'>, circumstances: Circumstances) {
   const { invitation } = circumstances;
   const { state, failure } = membership;
   const why = failure === null ? '' : `: ${failure}`;
@@ -43,6 +34,7 @@ export function explainMembership(membership: Row<'membership'>, circumstances: 
     holds: state === 'active',
     says: `${sayWhere(membership, circumstances)}${sayInvitation(open)}${sayDoubt(membership) || why}`,
     action: adviseFirst(membership, open) ?? adviseOn(membership, circumstances),
+    /** Whether the action is the one to take even if a reason does not hold. */
     comesFirst: membership.doubtedId !== null || comesFirst(membership, circumstances),
   };
 }
@@ -97,7 +89,7 @@ function sayWhere(membership: Row<'membership'>, { plan, required }: Circumstanc
   return says[state];
 }
 
-/** The end of one reason does not apply to a trainer who is in for another. */
+/** The end of one reason does not matter while another keeps the trainer in. */
 function comesFirst(membership: Row<'membership'>, { hasEnded, trouble }: Circumstances): boolean {
   const { state, wanted, cause, failure } = membership;
   // An operator decided it, whatever is configured.
@@ -145,7 +137,6 @@ function adviseOnKept({ state, trainerId }: Row<'membership'>, { hasOthers }: Ci
   return `Nothing. Another reason ${keeps}: see "gangway explain ${trainerId}"`;
 }
 
-/** A trainer who was in at the last look can log in for as long as that is so. */
 function adviseOnPresent({ tool, state, nextAttemptAt }: Row<'membership'>, { trouble }: Circumstances): string {
   if (state === 'invited') return 'Have them accept the invitation';
   if (trouble?.errorCode === 'unavailable') {
@@ -160,35 +151,27 @@ function adviseOnPresent({ tool, state, nextAttemptAt }: Row<'membership'>, { tr
 const isActedOn = 'Wait. A running "gangway start" acts on this within seconds';
 
 function adviseOnMoving(membership: Row<'membership'>, { trouble, required }: Circumstances): string {
-  const { state, tool, cause, failure, removeAfter, missedAt } = membership;
-  switch (state) {
-    case 'waiting_email':
-      return isActedOn;
-    case 'removed':
-      return cause === 'retired' ? 'Nothing. An operator retired them' : isActedOn;
-    case 'removing':
-      if (missedAt !== null && failure === null && trouble === undefined) {
-        return `Nothing. Gangway checks ${tool} again at ${membership.nextAttemptAt}`;
-      }
-      if (removeAfter !== null && trouble === undefined) {
-        return `Nothing. They are still in until ${sayDeadline(removeAfter, required)}, or until there is other evidence`;
-      }
-      break;
-    default:
-      break;
-  }
+  const { state, tool, cause, failure } = membership;
+  if (state === 'waiting_email') return isActedOn;
+  if (state === 'removed') return cause === 'retired' ? 'Nothing. An operator retired them' : isActedOn;
   const isIn = state === 'removing' ? 'They are still in. ' : '';
   if (trouble !== undefined) {
     return `${adviceOfTrouble('tool_left_alone')}. ${isIn}Tool ${tool} ${describeToolTrouble(trouble)}`;
   }
-  if (failure !== null) {
-    return `Check ${tool} with gangway doctor. ${sayNextTry(membership)}`;
-  }
+  const waits = state === 'removing' ? adviseOnRemoving(membership, required) : null;
+  if (waits !== null) return waits;
+  if (failure !== null) return `Check ${tool} with gangway doctor. ${sayNextTry(membership)}`;
   return `Wait. ${isIn}Gangway is working on it. If it stays this way, check ${tool} with "gangway doctor"`;
 }
 
-function sayDeadline(removeAfter: string, required: RequiredReadings | undefined): string {
-  return required === undefined ? removeAfter : `${required.deadline} at the latest`;
+function adviseOnRemoving(
+  { tool, failure, missedAt, nextAttemptAt, removeAfter }: Row<'membership'>,
+  required: RequiredReadings | undefined,
+): string | null {
+  if (missedAt !== null && failure === null) return `Nothing. Gangway checks ${tool} again at ${nextAttemptAt}`;
+  if (removeAfter === null) return null;
+  const deadline = required === undefined ? removeAfter : `${required.deadline} at the latest`;
+  return `Nothing. They are still in until ${deadline}, or until there is other evidence`;
 }
 
 function sayNextTry({ nextAttemptAt }: Row<'membership'>): string {
@@ -196,7 +179,7 @@ function sayNextTry({ nextAttemptAt }: Row<'membership'>): string {
 }
 
 /**
- * Pure: what is known of the address under which a trainer gets access.
+ * Pure: what is known about the address of a trainer.
  *
  * @param others installs of the same tool that know another address for the trainer
  */

@@ -15,7 +15,24 @@ import { loadRequired } from '../../removals/reading-store.ts';
 import { scopeOfLink } from '../../usage/read/scope-store.ts';
 import type { OperationContext } from '../operation.ts';
 import { maybeText } from '../values.ts';
+import { listToolTroubles } from '../converge/tool-trouble-store.ts';
+import type { Row } from '../db/schema.ts';
+import type { ContractEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';
+import { isOperatorContradicted, provisioningOf, statusOfContract } from '../domain/evidence-status.ts';
+import type { RequiredReadings } from '../domain/required-readings.ts';
+import type { RouteLink } from '../domain/route.ts';
+import { findEnds, type RemovalCause } from '../domain/standing.ts';
+import { isTroubleCurrent, type ToolTrouble } from '../domain/tool-trouble.ts';
+import { maskText } from '../lib/mask.ts';
+import { sayInstants } from '../lib/units.ts';
+import { type Bearing, type ExplainedPerson, loadBearing } from '../memberships/explain-store.ts';
+import { createLinkRouter } from '../memberships/link-router.ts';
+import { explainCrossing, outsideOf, type Walls } from '../memberships/wall.ts';
+import { loadRequired } from '../removals/reading-store.ts';
+import { scopeOfLink } from '../usage/read/find-scopes.ts';
 import { explainAddress, explainMembership } from './explain-membership.ts';
+import type { OperationContext } from './operation.ts';
+import { maybeText } from './values.ts';
 
 const Step = z.object({
   step: z.enum(['install', 'contract', 'person', 'link', 'address', 'membership']),
@@ -24,8 +41,8 @@ const Step = z.object({
 });
 
 /**
- * Why a trainer is in a tool or is not: every reason or its absence, from the install to the login. Where one step does
- * not hold, the later ones say what they can.
+ * Why a trainer is in a tool or not, step by step from the install to the login. If one step does not hold, the later
+ * ones still say what they can.
  */
 export const Explanation = z
   .object({
@@ -40,21 +57,21 @@ export const Explanation = z
 
 export type Explanation = z.output<typeof Explanation>;
 
-/** Whether a running bridge would still change something. */
+/** Whether a running instance would still change something. */
 export function isToChange({ action }: Explanation): boolean {
   return action.startsWith('Wait. ') || action.includes('still in');
 }
 
 /**
- * Why a trainer, by id or work address, or the people of a contract have access or not. Empty where no source has named
+ * Why a trainer, by id or work address, or the people of a contract have access or not. Empty if no source has named
  * them.
  *
- * @param isAsked which contracts with which links are explained; by default all
+ * @param isIncluded which contracts with which links to explain; by default all
  */
 export async function explainSubject(
   ctx: OperationContext,
   subject: string,
-  isAsked: (pair: PairEvidence) => boolean = () => true,
+  isIncluded: (pair: PairEvidence) => boolean = () => true,
 ): Promise<{ bearing: Bearing; explanations: Explanation[] }> {
   const { installs, adapters } = ctx;
   const bearing = await loadBearing(ctx, subject);
@@ -68,19 +85,19 @@ export async function explainSubject(
     troubles: new Map(troubles.map((trouble) => [trouble.tool, trouble])),
     required: await loadRequired(ctx, bearing.memberships, (link) => scopeOfLink(ctx, link)),
   };
-  return { bearing, explanations: explain({ ...bearing, pairs: bearing.pairs.filter(isAsked) }, rules) };
+  return { bearing, explanations: explain({ ...bearing, pairs: bearing.pairs.filter(isIncluded) }, rules) };
 }
 
 export interface ExplainRules extends Walls {
   routeLink: RouteLink;
   managedDomains: readonly string[];
-  /** The tools to which calls are paused, and why. */
+  /** Tools to which calls are paused, and why. */
   troubles: ReadonlyMap<string, ToolTrouble>;
   /** By membership: what its removal waits for. */
   required: ReadonlyMap<number, RequiredReadings>;
 }
 
-/** Pure: one explanation for every trainer on every contract, and for each of its links. */
+/** Pure: one explanation for each trainer, contract and link. */
 export function explain(bearing: Bearing, rules: ExplainRules): Explanation[] {
   return bearing.contracts.flatMap((contract) => {
     const { install, contractId } = contract;
@@ -103,13 +120,13 @@ interface Subject {
 
 interface Judged extends z.output<typeof Step> {
   action: string;
-  /** Evidence has ended it: access ends by that. */
+  /** Evidence has ended the step, so access ends. */
   hasEnded?: true;
-  /** Its action is the one to take even where an earlier step does not hold. */
+  /** Its action is the one to take even if an earlier step does not hold. */
   comesFirst?: boolean;
 }
 
-/** Why the reason has ended, and since when, as memberships are derived from it too. */
+/** Why the reason has ended, and since when. Memberships are derived from the same ends. */
 type Ends = ReadonlyMap<RemovalCause, string>;
 
 function explainOne(bearing: Bearing, rules: ExplainRules, subject: Subject): Explanation {
@@ -125,7 +142,7 @@ function explainOne(bearing: Bearing, rules: ExplainRules, subject: Subject): Ex
   const reasons = [
     judgeInstall(install, rules, ends),
     judgeContract(contract, ends),
-    judgePerson(participation?.trainerId, ends),
+    judgePerson(participation && (person?.displayName ?? participation.trainerId), ends),
     judgeLink(rules, link, ends),
     judgeAddress(bearing, rules, person),
   ];
@@ -136,10 +153,10 @@ function explainOne(bearing: Bearing, rules: ExplainRules, subject: Subject): Ex
     trainerId,
     install,
     contractId,
-    // Strangers choose names, and a tool may know trainers by their addresses.
-    displayName: displayName === null ? null : maskText(displayName),
-    steps: judged.map(({ step, holds, says }) => ({ step, holds, says: maskText(says) })),
-    action: maskText((decisive ?? judged.at(-1))?.action ?? ''),
+    // Strangers choose names, and may choose an address.
+    displayName: displayName && maskText(displayName),
+    steps: judged.map(({ step, holds, says }) => ({ step, holds, says: sayInstants(maskText(says)) })),
+    action: sayInstants(maskText((decisive ?? judged.at(-1))?.action ?? '')),
   };
 }
 
@@ -185,14 +202,15 @@ function sayEnd(ends: Ends): string {
   return `An operator ended the contract at ${ends.get('contract_ended_by_operator')}`;
 }
 
-function judgePerson(trainerId: string | undefined, ends: Ends): Judged {
-  if (trainerId === undefined) {
+/** @param name or the id, if no name is known */
+function judgePerson(name: string | undefined, ends: Ends): Judged {
+  if (name === undefined) {
     const action = 'Wait for the next reading of the marketplace: the event of the contract did not name its trainers';
     return fails('person', 'No trainer is known to be on the contract', action);
   }
   const since = ends.get('participation_left');
-  if (since === undefined) return holds('person', `${trainerId} is on the contract`);
-  const says = `${trainerId} is no longer on the contract, since ${since}`;
+  if (since === undefined) return holds('person', `${name} is on the contract`);
+  const says = `${name} is no longer on the contract, since ${since}`;
   return ended('person', says, 'Nothing. Access ends when a trainer leaves the contract');
 }
 
@@ -229,7 +247,7 @@ function judgeAddress(bearing: Bearing, rules: ExplainRules, person: ExplainedPe
   return { step: 'address', ...judged, says };
 }
 
-/** Whether the trainer is in by a membership that a contract of the install is a reason for. */
+/** Whether a contract of the install keeps the trainer in. */
 function isIn({ memberships, reasons }: Bearing, person: ExplainedPerson | undefined): boolean {
   return memberships.some(
     ({ id, trainerId, wanted, state }) =>
@@ -259,7 +277,7 @@ function othersWhoDisagree(
     .map(({ install }) => install);
 }
 
-/** Where the configuration leads now, and where it led when the reason was recorded. */
+/** The memberships where the configuration leads now, and where it led when the reason was recorded. */
 function judgeMemberships(
   { memberships, reasons: recorded, plans, invitations }: Bearing,
   { routeLink, troubles, required }: ExplainRules,
@@ -273,7 +291,8 @@ function judgeMemberships(
 ): Judged[] {
   const { install, contractId } = contract;
   const route = link && routeLink(link);
-  const led = new Set(recorded.filter(isOf({ install, contractId, linkId })).map((one) => one.membershipId));
+  const isReason = isOf({ install, contractId, linkId });
+  const led = new Set(recorded.filter(isReason).map((one) => one.membershipId));
   const isOfOthersAlone = ({ id }: Row<'membership'>) => {
     const of = recorded.filter(({ membershipId }) => membershipId === id);
     return of.length > 0 && !of.some(isOf({ install }));
@@ -287,7 +306,6 @@ function judgeMemberships(
   if (here.length === 0) {
     return [fails('membership', 'No membership exists', 'Wait. A running "gangway start" acts on this within seconds')];
   }
-  const isIt = isOf({ install, contractId, linkId });
   return here.map((one) => ({
     step: 'membership',
     ...explainMembership(one, {
@@ -296,7 +314,7 @@ function judgeMemberships(
       invitation: invitations.get(one.id),
       trouble: troubles.get(one.tool),
       required: required.get(one.id),
-      hasOthers: recorded.some((reason) => reason.membershipId === one.id && !isIt(reason)),
+      hasOthers: recorded.some((reason) => reason.membershipId === one.id && !isReason(reason)),
     }),
   }));
 }
@@ -309,7 +327,7 @@ function fails(step: Judged['step'], says: string, action: string): Judged {
   return { step, holds: false, says, action };
 }
 
-/** Evidence has ended the reason: access ends by that. */
+/** Evidence has ended the reason, so access ends. */
 function ended(step: Judged['step'], says: string, action: string): Judged {
   return { step, holds: false, says, action, hasEnded: true };
 }

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Row } from '../../../src/db/schema.ts';
-import { emptyContract, emptyGrant, emptyLink, toPair } from '../../../src/domain/evidence.ts';
-import { membershipStates } from '../../../src/domain/membership.ts';
-import type { Bearing } from '../../../src/memberships/explain-store.ts';
-import type { RoutedInstalls } from '../../../src/memberships/wall.ts';
-import { explain } from '../../../src/operations/explain/explain-reasons.ts';
+import type { Row } from '../../src/db/schema.ts';
+import { emptyContract, emptyGrant, emptyLink, toPair } from '../../src/domain/evidence.ts';
+import { membershipStates } from '../../src/domain/membership.ts';
+import type { Bearing } from '../../src/memberships/explain-store.ts';
+import type { RoutedInstalls } from '../../src/memberships/wall.ts';
+import { explain } from '../../src/operations/explain-reasons.ts';
 import {
   absences,
   acme,
@@ -17,7 +17,7 @@ import {
   membership,
   rulesFor,
   usual,
-} from '../../support/explaining.ts';
+} from '../support/explaining.ts';
 
 describe('explaining', () => {
   let bearing: Bearing;

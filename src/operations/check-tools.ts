@@ -5,11 +5,19 @@ import { describeOpenWall, findOpenWalls, groupOf, type Walls } from '../../memb
 import { askServer, describeOtherServer, describeTwin, findTwin, locationOf } from '../../tools/bind-tool.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import { findToolBinding } from '../../tools/tool-binding-store.ts';
+import type { Adapter, Finding } from '../adapters/adapter.ts';
+import type { Context } from '../context.ts';
+import { isOtherServer, type Server } from '../domain/binding.ts';
+import type { Storage } from '../keys/storage.ts';
+import { describeOpenWall, findOpenWalls, groupOf, type Walls } from '../memberships/wall.ts';
+import { askServer, describeOtherServer, describeTwin, findTwin, locationOf } from '../tools/bind-tool.ts';
+import { callTool } from '../tools/call-tool.ts';
+import { findToolBinding } from '../tools/tool-binding-store.ts';
 import { type Check, failure, nameApart, ok, warning } from './check.ts';
 
 const timeoutMs = 15_000;
 
-/** Without a database it is not known which server each tool is bound to. */
+/** @param ctx without it, the server of each tool is not compared with the one that its people are in */
 export async function examineTools(
   ctx: Storage | undefined,
   { config, adapters }: Pick<Context, 'config' | 'adapters'>,
@@ -22,7 +30,7 @@ export async function examineTools(
   return (await Promise.all(checks)).flat();
 }
 
-/** Whether the tool can be reached, and what an operator should know of its removals. */
+/** Whether the tool can be reached, and what its removals do. */
 export async function checkTool(tool: string, adapter: Adapter, stopping: AbortSignal): Promise<Check[]> {
   const name = `tool ${tool}`;
   let findings: readonly Finding[];
@@ -47,7 +55,7 @@ export async function checkTool(tool: string, adapter: Adapter, stopping: AbortS
   return [...checks, ...nameApart(found)];
 }
 
-/** Empty where the tool does not answer: another check reports that. */
+/** Empty if the tool does not answer, because another check reports that. */
 async function checkServer(
   ctx: Storage,
   tools: Context['config']['tools'],
@@ -65,12 +73,12 @@ async function checkServer(
   return twin === undefined ? [] : fail(describeTwin(tool, twin));
 }
 
-/** Which server a tool leads to now. */
+/** The server at the address of a tool. */
 export function askTool(adapter: Adapter, settings: object, stopping: AbortSignal): Promise<Server> {
   return callTool(timeoutMs, stopping, (signal) => askServer(adapter, locationOf(settings), signal));
 }
 
-/** Links that a customer made outside their projects, and tools without walls. */
+/** Whether customers of one tool are walled off from each other. */
 export function checkWalls(walls: Walls): Check[] {
   const found = [...checkSharedGroups(walls), ...checkOpenWalls(walls)];
   return found.length === 0 ? [ok('walls', 'No customer reaches projects of another')] : found;
@@ -83,7 +91,7 @@ function checkOpenWalls({ installs }: Walls): Check[] {
   });
 }
 
-/** A trainer in such a tool is in the projects of all its customers. */
+/** In a tool with one group, a trainer is in the projects of all customers. */
 function checkSharedGroups({ installs, adapters }: Walls): Check[] {
   const byTool = Map.groupBy([...installs], ([, { tool }]) => tool);
   return [...byTool].flatMap(([tool, sharing]) => {

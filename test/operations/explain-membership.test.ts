@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Row } from '../../../src/db/schema.ts';
-import { emptyContract } from '../../../src/domain/evidence.ts';
-import type { ToolTrouble } from '../../../src/domain/tool-trouble.ts';
-import { at, explainOne, healthy, later, membership, usual } from '../../support/explaining.ts';
+import type { Row } from '../../src/db/schema.ts';
+import { emptyContract } from '../../src/domain/evidence.ts';
+import type { ToolTrouble } from '../../src/domain/tool-trouble.ts';
+import { at, explainOne, healthy, later, membership, usual } from '../support/explaining.ts';
 
 type Shown = Partial<Row<'membership'>> & Pick<Row<'membership'>, 'state'>;
 

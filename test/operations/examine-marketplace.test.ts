@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { examineMarketplace } from '../../../src/operations/doctor/examine-marketplace.ts';
-import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
-import type { Source } from '../../../src/sources/source.ts';
-import { openWorld, type World } from '../../sandbox/sandbox-harness.ts';
-import { openHttpFake } from '../../support/http-fake.ts';
+import { examineMarketplace } from '../../src/operations/check-marketplace.ts';
+import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
+import type { Source } from '../../src/sources/source.ts';
+import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
+import { openHttpFake } from '../support/http-fake.ts';
 
 const publicUrl = 'https://bridge.example.com';
 

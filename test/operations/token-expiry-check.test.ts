@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { checkExpiry } from '../../../src/operations/doctor/install-checks.ts';
-import type { Grant } from '../../../src/sources/source.ts';
+import { checkExpiry } from '../../src/operations/check-install.ts';
+import type { Grant } from '../../src/sources/source.ts';
 
 const grant: Grant = { id: 'acc_1', status: 'ACTIVE', organizationId: null, token: { id: 'tok_2', scopes: [] } };
 const record = { name: null, scopes: [], status: 'active' as const, lastUsedAt: null };

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { toAppError } from '../../domain/errors.ts';
-import { maskText } from '../../lib/mask.ts';
-import { stripControl } from '../../lib/text.ts';
-import { paint } from '../../lib/tone.ts';
-import type { Columns } from '../show.ts';
+import { toAppError } from '../domain/errors.ts';
+import { maskText } from '../lib/mask.ts';
+import { stripControl } from '../lib/text.ts';
+import { paint } from '../lib/tone.ts';
+import type { Columns } from './show.ts';
 
 /** The result of one check. */
 export const Check = z
@@ -15,7 +15,7 @@ export const Check = z
   })
   .meta({ id: 'Check' });
 
-/** Its name is unique among all checks, `says` is one sentence, and `action` an imperative. */
+/** The name is unique among all checks, `says` is one sentence, and `action` is an imperative. */
 export type Check = z.output<typeof Check>;
 
 export const checkColumns: Columns<Check> = [
@@ -37,7 +37,7 @@ export function failure(name: string, error: unknown, action: string): Check {
   return { name, status: 'failure', says: maskText(toAppError(error).message), action };
 }
 
-/** Numbers the checks that would have the same name. */
+/** Numbers checks with equal names. */
 export function nameApart(checks: readonly Check[]): Check[] {
   const counts = new Map<string, number>();
   return checks.map((check) => {
@@ -49,7 +49,6 @@ export function nameApart(checks: readonly Check[]): Check[] {
 
 const marks = { ok: ' ok ', warning: 'warn', failure: 'FAIL' };
 
-/** One line for the result, and one for what to do about it. */
 export function toCheckText({ name, status, says, action }: Check, stream?: NodeJS.WritableStream): string {
   const line = `${paint(status, marks[status], stream)}  ${stripControl(`${name}: ${says}`)}`;
   return action === null ? line : `${line}\n      → ${stripControl(action)}`;

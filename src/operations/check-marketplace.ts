@@ -1,12 +1,12 @@
-import type { Config } from '../../config/config-schema.ts';
-import { AppError, toAppError } from '../../domain/errors.ts';
-import { isEventType } from '../../domain/event.ts';
-import { endpointUrlOf, isAt } from '../../installs/subscription/endpoint-url.ts';
-import { mapAtOnce } from '../../lib/lists.ts';
-import { maskText } from '../../lib/mask.ts';
-import { isPlainBeyondLoopback } from '../../lib/url.ts';
-import type { Endpoint } from '../../sources/record-schema.ts';
-import { type Deviation, type Grant, notableDriftMs, type Source } from '../../sources/source.ts';
+import type { Config } from '../config/config-schema.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
+import { isEventType } from '../domain/event.ts';
+import { endpointUrlOf, isAt } from '../installs/subscription/endpoint-url.ts';
+import { mapAtOnce } from '../lib/lists.ts';
+import { maskText } from '../lib/mask.ts';
+import { isPlainBeyondLoopback } from '../lib/url.ts';
+import type { Endpoint } from '../sources/record-schema.ts';
+import { type Deviation, type Grant, notableDriftMs, type Source } from '../sources/source.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import {
   checkContracts,
@@ -17,15 +17,15 @@ import {
   checkUnanswered,
   mayCall,
   nameOf,
-} from './install-checks.ts';
+} from './check-install.ts';
 
 type Receiving = Pick<Config, 'reconcile'> & { receiver: Pick<Config['receiver'], 'publicUrl'> };
 
-/** How long all questions about one install may take. */
+/** The time-out of all questions about one install together. */
 const usualTimeoutMs = 20_000;
 const concurrency = 8;
 
-/** Asks the marketplace about every install, and about itself. Changes nothing, never throws. */
+/** Asks the marketplace about every install, and about its API. Changes nothing, never throws. */
 export async function examineMarketplace(
   sources: ReadonlyMap<string, Source>,
   { receiver: { publicUrl }, reconcile: { schedule } }: Receiving,
@@ -36,7 +36,7 @@ export async function examineMarketplace(
   const examined = await mapAtOnce([...sources], concurrency, ([install, source]) =>
     examineInstall(install, source, publicUrl, createAsk(timeoutMs, stopping)),
   );
-  // Sources of one API need the same scopes.
+  // Sources with the same scopes share an API.
   const ofEachApi = new Map([...sources.values()].map((source) => [source.neededScopes, source]));
   const described = await mapAtOnce([...ofEachApi.values()], concurrency, (source) =>
     createAsk(timeoutMs, stopping)(
@@ -97,7 +97,7 @@ async function examineInstall(
   return [...found, ...checkSurplus(install, source, known), ...(ofToken ?? [])];
 }
 
-/** Asks questions that together take no longer than `timeoutMs`. */
+/** All questions together take no longer than `timeoutMs`. */
 function createAsk(timeoutMs: number, stopping: AbortSignal) {
   const deadline = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([stopping, deadline]);
@@ -115,9 +115,7 @@ function createAsk(timeoutMs: number, stopping: AbortSignal) {
   };
 }
 
-/** Checks of the marketplace as a whole, not of one install. */
-
-/** Deliveries are refused from 300 s on, and a delivery takes time to arrive. */
+/** Deliveries are refused beyond 300 s, and take time to arrive. */
 const fatalDriftMs = 240_000;
 
 /** @param driftsMs measured against the answers; positive if this clock is ahead */
@@ -135,7 +133,7 @@ export function checkDrift(driftsMs: readonly number[]): Check[] {
 
 const apiName = 'marketplace API';
 
-/** The most that are named one by one. */
+/** How many differences are named one by one. */
 const maxNamed = 10;
 
 export function checkContract(deviations: readonly Deviation[]): Check[] {
@@ -149,7 +147,7 @@ export function checkContract(deviations: readonly Deviation[]): Check[] {
   if (count > maxNamed) {
     checks.push(failure(`${apiName}, others`, `${count - maxNamed} more differences like these`, action));
   }
-  // Few of the others matter, so only the first is shown.
+  // The others rarely matter, so only the first is shown.
   const [first, ...more] = others ?? [];
   if (first === undefined) return checks;
   const like = more.length === 0 ? '' : `; and ${more.length} more like it`;
@@ -160,7 +158,7 @@ export function checkContract(deviations: readonly Deviation[]): Check[] {
 /** After this many failures the marketplace disables an endpoint. */
 const fatalFailures = 10;
 
-/** Whether events are delivered; only problems are listed. @param url as `endpointUrlOf` @param eventTypes those to be delivered */
+/** Whether events are delivered. Only problems are listed. @param url by `endpointUrlOf` @param eventTypes that should be delivered */
 export function checkEndpoints(
   install: string,
   eventTypes: readonly string[],
@@ -205,7 +203,7 @@ export function checkEndpoints(
   ];
 }
 
-/** Event types that mean something and that none of the endpoints receives. */
+/** Event types that Gangway uses and no endpoint receives. */
 function findUnsubscribed(eventTypes: readonly string[], enabled: readonly Endpoint[]): string[] {
   if (enabled.some((endpoint) => endpoint.eventTypes === undefined)) return [];
   const received = new Set(enabled.flatMap((endpoint) => endpoint.eventTypes ?? []));
