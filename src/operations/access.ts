@@ -9,9 +9,11 @@ import { group, read } from './operation.ts';
 import { type Columns, contractPath, membershipPath, table, trainerPath } from './show.ts';
 import {
   contractKey,
+  flag,
   instant,
   maybeInstant,
   maybeText,
+  named,
   ofInstall,
   ofTool,
   type PageRequest,
@@ -50,25 +52,25 @@ export const person = {
   groupId: z.string(),
 };
 
-const Reason = z
-  .object({
-    ...contractKey,
-    linkId: z.string(),
-    title: maybeText,
-    endDate: maybeText,
-    externalProjectId: maybeText,
-    externalProjectName: maybeText,
-  })
-  .meta({ id: 'Reason' });
+const Reason = named('Reason', {
+  ...contractKey,
+  linkId: z.string(),
+  title: maybeText,
+  endDate: maybeText,
+  externalProjectId: maybeText,
+  externalProjectName: maybeText,
+});
 
-export const Access = z
-  .object({ ...membership, reasons: z.array(Reason).describe('Recorded reasons, active or not.') })
-  .meta({ id: 'Access' });
+export const Access = named('Access', {
+  ...membership,
+  reasons: z.array(Reason).describe('Recorded reasons, active or not.'),
+});
 
 export type Access = z.output<typeof Access>;
 
-const Stretch = z
-  .object({
+const Stretch = named(
+  { id: 'AccessStretch', description: 'A time in which a trainer could get into a group of a tool.' },
+  {
     ...person,
     number: z.int().describe('Counts the stretches of a membership, from 1.'),
     from: maybeInstant.describe('When Gangway first saw that they could get in; null if no receipt says so.'),
@@ -79,8 +81,8 @@ const Stretch = z
     cause: maybeText.describe('Why they were removed.'),
     lockOutMs: z.number().nullable().describe('Milliseconds from when they were to be out until they were.'),
     doubts: z.array(z.string()).describe('What is not known.'),
-  })
-  .meta({ id: 'AccessStretch', description: 'A time in which a trainer could get into a group of a tool.' });
+  },
+);
 
 export const trainerColumns: Columns<{ displayName: string | null; trainerId: string }> = [
   ['name', ({ displayName }) => displayName, { to: ({ trainerId }) => trainerPath(trainerId) }],
@@ -120,10 +122,7 @@ export const accessColumns: Columns<Access> = [
   ['until', untilOf, { as: 'age' }],
 ];
 
-export const leaving = z
-  .boolean()
-  .default(false)
-  .describe('Only those whose access is about to end, the soonest first.');
+export const leaving = flag('Only those whose access is about to end, the soonest first.');
 
 /** One page of the members whose access is about to end. */
 export async function pageLeaving<Row extends Parameters<typeof leavingKeyOf>[0]>(

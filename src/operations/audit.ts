@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { findAct, listActs } from '../db/audit-store.ts';
 import { group, read } from './operation.ts';
 import { type Columns, record, table } from './show.ts';
-import { found, instant, maybeText, page, pageById, paging, rowNumber, text } from './values.ts';
+import { found, instant, maybeText, named, page, pageById, paging, rowNumber, text } from './values.ts';
 
 /** The audit log: who did what, and when. */
 
-const Act = z
-  .object({
+const Act = named(
+  { id: 'Act', description: 'One row of the audit log.' },
+  {
     id: z.int(),
     at: instant,
     actor: z.string(),
@@ -16,8 +17,8 @@ const Act = z
     subject: z.string(),
     before: maybeText,
     after: maybeText,
-  })
-  .meta({ id: 'Act', description: 'One row of the audit log.' });
+  },
+);
 
 export type Act = z.output<typeof Act>;
 

@@ -14,6 +14,7 @@ import {
   day,
   maybeInstant,
   maybeText,
+  named,
   ofInstall,
   oneContract,
   page,
@@ -23,25 +24,23 @@ import {
 
 /** The budgets that work uses up. */
 
-export const Budget = z
-  .object({
-    ...contractKey,
-    title: maybeText,
-    state: z.enum(budgetStates).nullable().describe('Null before the first reading.'),
-    stateSince: maybeInstant,
-    fundedVolume: z.number().nullable(),
-    consumedVolume: z.number().nullable(),
-    remainingVolume: z.number().nullable(),
-    consumedFraction: z.number().nullable(),
-    unit: z.enum(['seconds', 'labels']).nullable().describe('What uses it up; null if no work does.'),
-    lately: z.number().describe('What was reported for the days of the last week, in that unit.'),
-    endsAt: maybeInstant.describe('When it is used up if the work goes on like this.'),
-    waiting: count.describe('Days of trainers that the marketplace does not have as they are due, or that are held.'),
-    askedAt: maybeInstant,
-    nextReadAt: maybeInstant,
-    failure: maybeText,
-  })
-  .meta({ id: 'ContractBudget' });
+export const Budget = named('ContractBudget', {
+  ...contractKey,
+  title: maybeText,
+  state: z.enum(budgetStates).nullable().describe('Null before the first reading.'),
+  stateSince: maybeInstant,
+  fundedVolume: z.number().nullable(),
+  consumedVolume: z.number().nullable(),
+  remainingVolume: z.number().nullable(),
+  consumedFraction: z.number().nullable(),
+  unit: z.enum(['seconds', 'labels']).nullable().describe('What uses it up; null if no work does.'),
+  lately: z.number().describe('What was reported for the days of the last week, in that unit.'),
+  endsAt: maybeInstant.describe('When it is used up if the work goes on like this.'),
+  waiting: count.describe('Days of trainers that the marketplace does not have as they are due, or that are held.'),
+  askedAt: maybeInstant,
+  nextReadAt: maybeInstant,
+  failure: maybeText,
+});
 
 const columns: Columns<z.output<typeof Budget>> = [
   ['title', ({ title }) => title, { to: budgetPath }],

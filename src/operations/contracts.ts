@@ -24,26 +24,35 @@ import { suspectsAmong } from '../reconcile/runs/suspect-store.ts';
 import { type EndApproval, isGranted, type Source } from '../sources/source.ts';
 import { act, group, read } from './operation.ts';
 import { type Columns, contractPath, sayPercent, table } from './show.ts';
-import { contractKey, maybeInstant, maybeText, ofInstall, oneContract, page, pageBy, paging, text } from './values.ts';
+import {
+  contractKey,
+  maybeInstant,
+  maybeText,
+  named,
+  ofInstall,
+  oneContract,
+  page,
+  pageBy,
+  paging,
+  text,
+} from './values.ts';
 
 /** Contracts, and an operator's decision about one. */
 
-const Contract = z
-  .object({
-    ...contractKey,
-    status: z.enum(contractStatuses),
-    title: maybeText,
-    startDate: maybeText,
-    endDate: maybeText,
-    canReopen: z.boolean().describe('Whether an operator can treat it as active again.'),
-    heardAt: maybeText.describe('The latest instant that any source said something about it.'),
-    trainers: z.array(z.object({ trainerId: z.string(), displayName: maybeText })),
-    budgetState: z.enum(budgetStates).nullable(),
-    consumedFraction: z.number().nullable(),
-    remainingFraction: z.number().nullable().describe('What is left of the budget; null if it was never read.'),
-    suspectSince: maybeInstant.describe('Since when no list has it; null if the last reading found it.'),
-  })
-  .meta({ id: 'Contract' });
+const Contract = named('Contract', {
+  ...contractKey,
+  status: z.enum(contractStatuses),
+  title: maybeText,
+  startDate: maybeText,
+  endDate: maybeText,
+  canReopen: z.boolean().describe('Whether an operator can treat it as active again.'),
+  heardAt: maybeText.describe('The latest instant that any source said something about it.'),
+  trainers: z.array(z.object({ trainerId: z.string(), displayName: maybeText })),
+  budgetState: z.enum(budgetStates).nullable(),
+  consumedFraction: z.number().nullable(),
+  remainingFraction: z.number().nullable().describe('What is left of the budget; null if it was never read.'),
+  suspectSince: maybeInstant.describe('Since when no list has it; null if the last reading found it.'),
+});
 
 export const contractColumns: Columns<ListedContract> = [
   ['title', ({ title }) => title, { to: ({ contractId }) => contractPath(contractId) }],
@@ -59,7 +68,7 @@ export const contractColumns: Columns<ListedContract> = [
   ['unlisted since', ({ suspectSince }) => suspectSince, { as: 'age' }],
 ];
 
-const named = { in: z.strictObject(oneContract), out: z.object(contractKey) };
+const decision = { in: z.strictObject(oneContract), out: z.object(contractKey) };
 
 const mostNamed = 3;
 
@@ -99,12 +108,12 @@ export const operations = group('contracts', {
     ),
   }),
   end: act('POST /contracts/{contract}/end', 'Treat a contract as ended, for when the marketplace cannot be reached', {
-    ...named,
+    ...decision,
     run: ({ contract, install }, ctx, { by }) => decideContract(ctx, by, 'end', contract, install),
     show: ({ contractId }) => `The contract ${contractId} is treated as ended.`,
   }),
   reopen: act('POST /contracts/{contract}/reopen', 'Treat a contract as active although its end was delivered', {
-    ...named,
+    ...decision,
     run: ({ contract, install }, ctx, { by }) => decideContract(ctx, by, 'reopen', contract, install),
     show: ({ install, contractId }) =>
       `The contract ${contractId} is treated as active. A running "gangway start" reads ${install} now.`,

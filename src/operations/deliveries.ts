@@ -9,26 +9,37 @@ import { readEvent } from '../inbox/event-schema.ts';
 import { findBody, findDelivery, replayDeliveriesIn, replayFailedDeliveries } from '../inbox/inbox-store.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
 import { type Columns, record, table } from './show.ts';
-import { count, day, found, instant, maybeText, ofInstall, page, pageById, paging, rowNumber, text } from './values.ts';
+import {
+  count,
+  day,
+  found,
+  instant,
+  maybeText,
+  named,
+  ofInstall,
+  page,
+  pageById,
+  paging,
+  rowNumber,
+  text,
+} from './values.ts';
 
 /** What the marketplace sent, and what became of it. */
 
-const Delivery = z
-  .object({
-    id: z.int(),
-    install: z.string(),
-    deliveryId: maybeText.describe("The sender's id."),
-    eventType: maybeText,
-    subjectId: maybeText,
-    receivedAt: instant,
-    state: z.enum(deliveryStates),
-    attempts: count,
-    failure: maybeText,
-    readerVersion: z.int().nullable(),
-    bodySha256: z.string(),
-    headers: z.record(z.string(), z.string()),
-  })
-  .meta({ id: 'Delivery' });
+const Delivery = named('Delivery', {
+  id: z.int(),
+  install: z.string(),
+  deliveryId: maybeText.describe("The sender's id."),
+  eventType: maybeText,
+  subjectId: maybeText,
+  receivedAt: instant,
+  state: z.enum(deliveryStates),
+  attempts: count,
+  failure: maybeText,
+  readerVersion: z.int().nullable(),
+  bodySha256: z.string(),
+  headers: z.record(z.string(), z.string()),
+});
 
 const DeliveryInFull = Delivery.extend({
   contractId: maybeText.describe('The contract that it names.'),

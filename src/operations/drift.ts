@@ -8,7 +8,7 @@ import {
 } from '../reconcile/drift/finding-store.ts';
 import { group, read } from './operation.ts';
 import { type Columns, membershipPath, table, trainerPath } from './show.ts';
-import { count, instant, maybeInstant, maybeText, ofTool, page, pageBy, paging, text } from './values.ts';
+import { count, instant, maybeInstant, maybeText, named, ofTool, page, pageBy, paging, text } from './values.ts';
 
 /** Differences between the members that the tools list and the memberships that Gangway knows. */
 
@@ -33,42 +33,38 @@ const kind = z.enum(kinds);
 
 const groupKey = { tool: z.string(), groupId: z.string() };
 
-const GroupDrift = z
-  .object({
-    ...groupKey,
-    install: z.string().describe('By whose reading it was listed.'),
-    listedAt: instant,
-    listed: count,
-    unkept: count.describe('How many more differ, and are not named.'),
-    counts: z.partialRecord(kind, count),
-  })
-  .meta({ id: 'GroupDrift' });
+const GroupDrift = named('GroupDrift', {
+  ...groupKey,
+  install: z.string().describe('By whose reading it was listed.'),
+  listedAt: instant,
+  listed: count,
+  unkept: count.describe('How many more differ, and are not named.'),
+  counts: z.partialRecord(kind, count),
+});
 
-const Finding = z
-  .object({
-    id: z.string(),
-    kind,
-    ...groupKey,
-    install: z.string(),
-    since: instant,
-    listedAt: instant,
-    membershipId: z.int().nullable(),
-    member: z
-      .object({
-        trainerId: z.string(),
-        displayName: maybeText,
-        state: z.enum(membershipStates),
-        wanted: z.boolean(),
-        removeAfter: maybeInstant,
-      })
-      .nullable(),
-    account: z
-      .object({ id: z.string(), email: maybeText, name: maybeText })
-      .nullable()
-      .describe('What the tool shows of an account without a membership.'),
-    next: z.string().describe('What happens by itself, or what is left to you.'),
-  })
-  .meta({ id: 'DriftFinding' });
+const Finding = named('DriftFinding', {
+  id: z.string(),
+  kind,
+  ...groupKey,
+  install: z.string(),
+  since: instant,
+  listedAt: instant,
+  membershipId: z.int().nullable(),
+  member: z
+    .object({
+      trainerId: z.string(),
+      displayName: maybeText,
+      state: z.enum(membershipStates),
+      wanted: z.boolean(),
+      removeAfter: maybeInstant,
+    })
+    .nullable(),
+  account: z
+    .object({ id: z.string(), email: maybeText, name: maybeText })
+    .nullable()
+    .describe('What the tool shows of an account without a membership.'),
+  next: z.string().describe('What happens by itself, or what is left to you.'),
+});
 
 const groupColumns: Columns<z.output<typeof GroupDrift>> = [
   [

@@ -6,24 +6,22 @@ import { describeSubscription, redeliver } from '../installs/subscription/descri
 import { rotateEndpoint } from '../installs/subscription/rotate-endpoint.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
 import { formatTable } from './text-table.ts';
-import { count, maybeInstant, maybeText, ofInstall, pickInstalls, text, theInstall } from './values.ts';
+import { count, maybeInstant, maybeText, named, ofInstall, pickInstalls, text, theInstall } from './values.ts';
 
 /** The webhook endpoints at the marketplace: where they deliver to, and whether they work. */
 
-export const Endpoint = z
-  .object({
-    install: z.string(),
-    endpointId: maybeText.optional(),
-    url: maybeText.optional(),
-    status: maybeText.optional(),
-    missingEventTypes: z.array(z.string()).optional(),
-    consecutiveFailures: z.int().nullable().optional(),
-    checkedAt: maybeInstant.optional(),
-    trouble: maybeText.optional(),
-    action: maybeText.optional(),
-    failure: maybeText.describe('Why the marketplace could not be asked.'),
-  })
-  .meta({ id: 'Endpoint' });
+export const Endpoint = named('Endpoint', {
+  install: z.string(),
+  endpointId: maybeText.optional(),
+  url: maybeText.optional(),
+  status: maybeText.optional(),
+  missingEventTypes: z.array(z.string()).optional(),
+  consecutiveFailures: z.int().nullable().optional(),
+  checkedAt: maybeInstant.optional(),
+  trouble: maybeText.optional(),
+  action: maybeText.optional(),
+  failure: maybeText.describe('Why the marketplace could not be asked.'),
+});
 
 export const operations = group('endpoint', {
   status: read('GET /endpoints', 'Ask the marketplace how the webhook endpoints are doing', {

@@ -32,7 +32,7 @@ import { loadRequired } from '../removals/reading-store.ts';
 import { scopeOfLink } from '../usage/read/find-scopes.ts';
 import { explainAddress, explainMembership } from './explain-membership.ts';
 import type { OperationContext } from './operation.ts';
-import { maybeText } from './values.ts';
+import { maybeText, named } from './values.ts';
 
 const Step = z.object({
   step: z.enum(['install', 'contract', 'person', 'link', 'address', 'membership']),
@@ -44,16 +44,14 @@ const Step = z.object({
  * Why a trainer is in a tool or not, step by step from the install to the login. If one step does not hold, the later
  * ones still say what they can.
  */
-export const Explanation = z
-  .object({
-    trainerId: maybeText,
-    displayName: maybeText,
-    install: z.string(),
-    contractId: z.string(),
-    steps: z.array(Step),
-    action: z.string().describe('The one thing to do, even if it is to wait or to do nothing.'),
-  })
-  .meta({ id: 'Explanation' });
+export const Explanation = named('Explanation', {
+  trainerId: maybeText,
+  displayName: maybeText,
+  install: z.string(),
+  contractId: z.string(),
+  steps: z.array(Step),
+  action: z.string().describe('The one thing to do, even if it is to wait or to do nothing.'),
+});
 
 export type Explanation = z.output<typeof Explanation>;
 

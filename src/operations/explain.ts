@@ -9,7 +9,7 @@ import { group, type OperationContext, read } from './operation.ts';
 import { sayPercent } from './show.ts';
 import { loadTimeline, sayTimeline, Timeline } from './timeline.ts';
 import { listWhatStopsAll, sayTrouble, Trouble } from './trouble.ts';
-import { instant, text } from './values.ts';
+import { flag, instant, text } from './values.ts';
 
 /** Why a trainer is in a tool or not. */
 
@@ -34,7 +34,7 @@ export const operations = group('explain', {
     args: ['subject'],
     in: z.strictObject({
       subject: text.describe("A trainer's id or work address, or a contract's id."),
-      timeline: z.boolean().default(false).describe('Say what happened, step by step, too.'),
+      timeline: flag('Say what happened, step by step, too.'),
     }),
     out: ExplainedSubject,
     async run({ subject, timeline }, ctx) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { forgetPerson } from '../privacy/forget-person.ts';
 import { act, group } from './operation.ts';
-import { count, text } from './values.ts';
+import { count, flag, text } from './values.ts';
 
 /** Personal data of one person. */
 
@@ -11,7 +11,7 @@ export const operations = group('forget', {
     in: z.strictObject({
       person: text.describe('A trainer id, or a work address.'),
       install: text.optional().describe('Only what this install knows of them.'),
-      yes: z.boolean().default(false).describe('Clear it: it cannot be undone. Otherwise it is only counted.'),
+      yes: flag('Clear it: it cannot be undone. Otherwise it is only counted.'),
     }),
     out: z.object({
       trainerId: z.string(),

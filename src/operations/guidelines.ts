@@ -12,9 +12,11 @@ import { type Columns, fieldColumns, table } from './show.ts';
 import {
   askEach,
   count,
+  flag,
   instant,
   maybeInstant,
   maybeText,
+  named,
   ofInstall,
   pickInstalls,
   sayUnread,
@@ -47,26 +49,24 @@ const verdicts = Object.keys(meanings) as (keyof typeof meanings)[];
 
 const lines = z.array(z.string()).nullable();
 
-const Compared = z
-  .object({
-    ...ofProject,
-    ...publication,
-    verdict: z.enum(verdicts),
-    says: maybeText,
-    notes: z.array(z.string()).describe('What the conversion left out.'),
-    wanted: lines.describe('What is published, as the tool takes it, line by line.'),
-    found: lines.describe('What the tool shows, line by line.'),
-    written: z
-      .object({
-        manualId: z.string(),
-        publicationNumber: count.nullable(),
-        at: maybeInstant.describe('Null while it is not known whether the tool has it.'),
-        state,
-      })
-      .nullable()
-      .describe('What Gangway wrote last.'),
-  })
-  .meta({ id: 'ComparedGuideline' });
+const Compared = named('ComparedGuideline', {
+  ...ofProject,
+  ...publication,
+  verdict: z.enum(verdicts),
+  says: maybeText,
+  notes: z.array(z.string()).describe('What the conversion left out.'),
+  wanted: lines.describe('What is published, as the tool takes it, line by line.'),
+  found: lines.describe('What the tool shows, line by line.'),
+  written: z
+    .object({
+      manualId: z.string(),
+      publicationNumber: count.nullable(),
+      at: maybeInstant.describe('Null while it is not known whether the tool has it.'),
+      state,
+    })
+    .nullable()
+    .describe('What Gangway wrote last.'),
+});
 
 type Compared = z.output<typeof Compared>;
 
@@ -74,17 +74,15 @@ const Answer = z.object({ guidelines: z.array(Compared), unread });
 
 const onlyProject = text.optional().describe("Only this project: the tool's id of it.");
 
-const Guideline = z
-  .object({
-    ...ofProject,
-    ...publication,
-    writtenAt: maybeInstant,
-    lookedAt: instant,
-    state,
-    since: instant,
-    says: maybeText.describe('Why it is not written.'),
-  })
-  .meta({ id: 'Guideline' });
+const Guideline = named('Guideline', {
+  ...ofProject,
+  ...publication,
+  writtenAt: maybeInstant,
+  lookedAt: instant,
+  state,
+  since: instant,
+  says: maybeText.describe('Why it is not written.'),
+});
 
 export type Guideline = z.output<typeof Guideline>;
 
@@ -97,15 +95,13 @@ export const guidelineColumns: Columns<Guideline> = [
   ['problem', ({ says }) => says],
 ];
 
-const Synced = z
-  .object({
-    ...ofProject,
-    publication: z.object({ manualId: z.string(), publicationNumber: count }).nullable(),
-    result: z.enum([...guidelineStates, 'written', 'busy']),
-    says: maybeText,
-    notes: z.array(z.string()),
-  })
-  .meta({ id: 'SyncedGuideline' });
+const Synced = named('SyncedGuideline', {
+  ...ofProject,
+  publication: z.object({ manualId: z.string(), publicationNumber: count }).nullable(),
+  result: z.enum([...guidelineStates, 'written', 'busy']),
+  says: maybeText,
+  notes: z.array(z.string()),
+});
 
 const syncedColumns: Columns<z.output<typeof Synced>> = [
   ...fieldColumns('project', 'tool'),
@@ -144,10 +140,7 @@ export const operations = group('guidelines', {
       in: z.strictObject({
         install: ofInstall,
         project: onlyProject,
-        overwrite: z
-          .boolean()
-          .default(false)
-          .describe('Replace texts too that were edited in the tool, or that Gangway did not write.'),
+        overwrite: flag('Replace texts too that were edited in the tool, or that Gangway did not write.'),
       }),
       out: z.object({
         guidelines: z.array(Synced),

@@ -27,21 +27,19 @@ import { Reconciled } from './reconcile-now.ts';
 import { type Columns, fieldColumns, installPath, record, table } from './show.ts';
 import { healthOf, Install, listInstalls } from './status.ts';
 import { formatList } from './text-table.ts';
-import { count, maybeText, oneInstall, text, waiting } from './values.ts';
+import { count, flag, maybeText, named, oneInstall, text, waiting } from './values.ts';
 
 /** The customers that are connected, by configuration or by command. */
 
-const StoredLink = z
-  .object({
-    linkId: z.string(),
-    project: maybeText,
-    name: maybeText,
-    jobId: maybeText,
-    tool: maybeText,
-    groupId: maybeText,
-    outside: maybeText.describe('Why nobody gets in by it.'),
-  })
-  .meta({ id: 'StoredLink' });
+const StoredLink = named('StoredLink', {
+  linkId: z.string(),
+  project: maybeText,
+  name: maybeText,
+  jobId: maybeText,
+  tool: maybeText,
+  groupId: maybeText,
+  outside: maybeText.describe('Why nobody gets in by it.'),
+});
 
 const InstallInFull = Install.extend({
   people: z.array(z.object({ state: z.enum(membershipStates), count })),
@@ -81,10 +79,7 @@ const showInstall = read(
     args: ['install'],
     in: z.strictObject({
       install: text.describe('Its name.'),
-      stored: z
-        .boolean()
-        .default(false)
-        .describe('Only what is stored here: do not ask the marketplace about the token and the endpoint.'),
+      stored: flag('Only what is stored here: do not ask the marketplace about the token and the endpoint.'),
     }),
     out: InstallInFull,
     async run({ install: named, stored }, ctx, call) {
@@ -180,16 +175,14 @@ export const operations = group('installs', {
           .describe('Of your own account: whose people work in which project. They are added to the linked ones.'),
         tool: text.optional().describe('The tool of the configuration that gets the people.'),
         projects: z.array(project).min(1).max(1000).optional().describe('The projects of the customer.'),
-        relink: z.boolean().default(false).describe('Link the projects of an earlier connection again.'),
-        move: z.boolean().default(false).describe('Have events delivered here that are delivered elsewhere now.'),
-        acceptOrphans: z
-          .boolean()
-          .default(false)
-          .describe('Go on although the configuration no longer covers people who are in a tool: they are kept.'),
-        acceptOtherCustomer: z
-          .boolean()
-          .default(false)
-          .describe('Go on although the install belonged to another customer, whose people are removed then.'),
+        relink: flag('Link the projects of an earlier connection again.'),
+        move: flag('Have events delivered here that are delivered elsewhere now.'),
+        acceptOrphans: flag(
+          'Go on although the configuration no longer covers people who are in a tool: they are kept.',
+        ),
+        acceptOtherCustomer: flag(
+          'Go on although the install belonged to another customer, whose people are removed then.',
+        ),
         wait: waiting,
       }),
       out: Reconciled.extend({
@@ -233,10 +226,7 @@ export const operations = group('installs', {
       args: ['install'],
       in: z.strictObject({
         install: text.describe('Its name.'),
-        acceptOrphans: z
-          .boolean()
-          .default(false)
-          .describe('Remove it although people are in a tool by it: they are kept.'),
+        acceptOrphans: flag('Remove it although people are in a tool by it: they are kept.'),
       }),
       out: z.object({ install: z.string() }),
       async run({ install: named, acceptOrphans }, ctx, { by }) {

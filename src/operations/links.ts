@@ -15,8 +15,10 @@ import { act, group, read } from './operation.ts';
 import { type Columns, fieldColumns, table } from './show.ts';
 import {
   askEach,
+  flag,
   maybeInstant,
   maybeText,
+  named,
   ofInstall,
   pickInstalls,
   sayUnread,
@@ -27,28 +29,26 @@ import {
 
 /** Projects that are linked at the marketplace, and where the links lead. */
 
-const Link = z
-  .object({
-    install: z.string(),
-    linkId: z.string(),
-    project: z.string(),
-    name: maybeText,
-    jobId: maybeText,
-    leads: z.enum(['here', 'managed', 'outside', 'nowhere']),
-    outside: maybeText.describe('Why nobody gets in by it.'),
-    tool: maybeText,
-    groupId: maybeText,
-    work: z
-      .object({
-        scope: z.string(),
-        state: z.enum(['read', 'unread', 'failing', 'gone']),
-        readAt: maybeInstant,
-        failure: maybeText,
-      })
-      .nullable()
-      .describe('How the work in the project is read; null if it is not read.'),
-  })
-  .meta({ id: 'Link' });
+const Link = named('Link', {
+  install: z.string(),
+  linkId: z.string(),
+  project: z.string(),
+  name: maybeText,
+  jobId: maybeText,
+  leads: z.enum(['here', 'managed', 'outside', 'nowhere']),
+  outside: maybeText.describe('Why nobody gets in by it.'),
+  tool: maybeText,
+  groupId: maybeText,
+  work: z
+    .object({
+      scope: z.string(),
+      state: z.enum(['read', 'unread', 'failing', 'gone']),
+      readAt: maybeInstant,
+      failure: maybeText,
+    })
+    .nullable()
+    .describe('How the work in the project is read; null if it is not read.'),
+});
 
 type Link = z.output<typeof Link>;
 
@@ -110,7 +110,7 @@ export const operations = group('links', {
       in: z.strictObject({
         install: theInstall,
         link: text.describe('Its id, or the project.'),
-        yes: z.boolean().default(false).describe('Remove it; otherwise it is only shown.'),
+        yes: flag('Remove it; otherwise it is only shown.'),
       }),
       out: Changed.extend({ isRemoved: z.boolean() }),
       async run({ install, link, yes }, ctx, { by, signal }) {

@@ -4,7 +4,7 @@ import { adoptDoubted, releaseDoubted } from '../memberships/account-owner-store
 import { listMemberships } from '../memberships/membership-list-store.ts';
 import { adoptMember, releaseMember } from '../memberships/ownership-store.ts';
 import { act, type OperationContext } from './operation.ts';
-import { rowNumber, text } from './values.ts';
+import { flag, rowNumber, text } from './values.ts';
 
 /** Decisions about members whom Gangway did not add: whether it may remove them. */
 
@@ -45,12 +45,12 @@ export const adopt = act(
     in: z.union([
       z.strictObject({
         membership: number,
-        account: z.boolean().default(false).describe('Manage their account too, so that it may be changed or ended.'),
+        account: flag('Manage their account too, so that it may be changed or ended.'),
         address: text
           .optional()
           .describe('The address that their account shows now, if no source has reported it: the account is theirs.'),
       }),
-      z.strictObject({ ...allUndecided, account: z.boolean().default(false).describe('Manage their accounts too.') }),
+      z.strictObject({ ...allUndecided, account: flag('Manage their accounts too.') }),
     ]),
     out: Decided,
     async run(input, ctx, { by }) {
@@ -73,10 +73,7 @@ export const release = act(
     in: z.union([
       z.strictObject({
         membership: number,
-        doubted: z
-          .boolean()
-          .default(false)
-          .describe('Let go of the account whose owner is not known, and not of the member.'),
+        doubted: flag('Let go of the account whose owner is not known, and not of the member.'),
       }),
       z.strictObject(allUndecided),
     ]),

@@ -25,13 +25,28 @@ import { act, group, type OperationContext, read } from './operation.ts';
 import { type Columns, membershipPath, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { loadTimeline, sayTimeline, Timeline } from './timeline.ts';
-import { found, maybeInstant, maybeText, ofInstall, ofTool, page, pageBy, paging, rowNumber } from './values.ts';
+import {
+  flag,
+  found,
+  maybeInstant,
+  maybeText,
+  named,
+  ofInstall,
+  ofTool,
+  page,
+  pageBy,
+  paging,
+  rowNumber,
+} from './values.ts';
 
 /** Which trainers belong to which group of a tool, and which of them Gangway may remove. */
 
-const Membership = z
-  .object({ ...membership, memberId: maybeText, attempts: z.int(), nextAttemptAt: maybeInstant })
-  .meta({ id: 'Membership' });
+const Membership = named('Membership', {
+  ...membership,
+  memberId: maybeText,
+  attempts: z.int(),
+  nextAttemptAt: maybeInstant,
+});
 
 const Waiting = Membership.extend({
   waitsFor: z.enum(['work_email', 'mail', 'operator', 'new_invitation', 'renewal']),
@@ -87,10 +102,7 @@ export const operations = group('members', {
       tool: ofTool,
       install: ofInstall,
       state: z.enum(membershipStates).optional().describe('Only those in one state.'),
-      undecided: z
-        .boolean()
-        .default(false)
-        .describe('Only those whom Gangway did not add, and about whom nobody has decided yet.'),
+      undecided: flag('Only those whom Gangway did not add, and about whom nobody has decided yet.'),
       leaving,
       ...paging,
     }),

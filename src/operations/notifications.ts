@@ -7,12 +7,13 @@ import { type Channel, tryChannels } from '../notify/channels.ts';
 import { listDispatches } from '../notify/notice-store.ts';
 import { act, group, read } from './operation.ts';
 import { type Columns, fieldColumns, table } from './show.ts';
-import { count, instant, maybeInstant, maybeText, page, pageById, paging, text } from './values.ts';
+import { count, instant, maybeInstant, maybeText, named, page, pageById, paging, text } from './values.ts';
 
 /** The notifications that were sent to your channels, and a test of the channels. */
 
-const Notification = z
-  .object({
+const Notification = named(
+  { id: 'Notification', description: 'A notice in one channel: about a budget, or an alert with its message.' },
+  {
     id: z.int(),
     kind: z.string(),
     channel: z.string(),
@@ -41,8 +42,8 @@ const Notification = z
       .optional(),
     message: z.string().optional(),
     about: z.record(z.string(), z.string()).optional(),
-  })
-  .meta({ id: 'Notification', description: 'A notice in one channel: about a budget, or an alert with its message.' });
+  },
+);
 
 type Notification = z.output<typeof Notification>;
 

@@ -16,9 +16,11 @@ import { type Columns, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import {
   count,
+  flag,
   found,
   maybeInstant,
   maybeText,
+  named,
   ofInstall,
   Plan,
   page,
@@ -30,20 +32,18 @@ import {
 
 /** Removals that the brake holds, for an operator to decide about. */
 
-const Item = z
-  .object({
-    ...person,
-    cause: z.string(),
-    because: z.string().describe('The cause in words.'),
-    outcome: maybeText,
-    contractIds: z.array(z.string()),
-    isStale: z.boolean().describe('Whether the evidence has changed since.'),
-    current: z.object({ state: z.enum(membershipStates), wanted: z.boolean(), cause: maybeText }),
-    staysBecause: maybeText.describe('Why they stay for now, if the evidence has changed.'),
-    loses: z.string().describe('What they lose by the removal.'),
-    keeps: count.describe('How many other projects they stay in.'),
-  })
-  .meta({ id: 'PlanItem' });
+const Item = named('PlanItem', {
+  ...person,
+  cause: z.string(),
+  because: z.string().describe('The cause in words.'),
+  outcome: maybeText,
+  contractIds: z.array(z.string()),
+  isStale: z.boolean().describe('Whether the evidence has changed since.'),
+  current: z.object({ state: z.enum(membershipStates), wanted: z.boolean(), cause: maybeText }),
+  staysBecause: maybeText.describe('Why they stay for now, if the evidence has changed.'),
+  loses: z.string().describe('What they lose by the removal.'),
+  keeps: count.describe('How many other projects they stay in.'),
+});
 
 const Other = z.object({
   ...person,
@@ -132,7 +132,7 @@ export const operations = group('plans', {
     in: z.strictObject({
       install: ofInstall,
       state: z.enum(planStates).default('open').describe('Only those in this state.'),
-      all: z.boolean().default(false).describe('In every state.'),
+      all: flag('In every state.'),
       ...paging,
     }),
     out: page(Plan),
@@ -174,10 +174,7 @@ export const operations = group('plans', {
       in: z.strictObject({
         plan,
         only,
-        withoutReading: z
-          .boolean()
-          .default(false)
-          .describe('Do not read the marketplace first, for when it cannot be reached.'),
+        withoutReading: flag('Do not read the marketplace first, for when it cannot be reached.'),
         wait: waiting,
       }),
       out: z.object({

@@ -29,18 +29,16 @@ import {
 } from '../reconcile/runs/run-store.ts';
 import { checkSilence, createAliveWorker } from '../reconcile/runs/silence.ts';
 import type { Call } from './operation.ts';
-import { maybeText, outcome, runCounts } from './values.ts';
+import { maybeText, named, outcome, runCounts } from './values.ts';
 
 /** The outcome of reconciling one install. */
-export const Reconciled = z
-  .object({
-    install: z.string(),
-    outcome,
-    ...runCounts,
-    plan: z.int().nullable().describe('The open plan with the removals that wait.'),
-    failure: maybeText,
-  })
-  .meta({ id: 'Reconciled' });
+export const Reconciled = named('Reconciled', {
+  install: z.string(),
+  outcome,
+  ...runCounts,
+  plan: z.int().nullable().describe('The open plan with the removals that wait.'),
+  failure: maybeText,
+});
 
 export type Reconciled = z.output<typeof Reconciled>;
 

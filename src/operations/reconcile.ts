@@ -13,7 +13,7 @@ import { act, type Call, group, type OperationContext, read } from './operation.
 import { followRuns, patienceOf, Reconciled, reconcileNow } from './reconcile-now.ts';
 import { type Columns, fieldColumns, numberColumns, table } from './show.ts';
 import { formatList } from './text-table.ts';
-import { maybeInstant, maybeText, ofInstall, pickInstalls, waiting } from './values.ts';
+import { maybeInstant, maybeText, ofInstall, pickInstalls, sayFailures, waiting } from './values.ts';
 
 /** Readings of installs that an operator starts, and what follows from them in the tools. */
 
@@ -55,8 +55,7 @@ function sayWhen({ change, at }: Change): string {
 }
 
 const ends = {
-  problems: ({ installs }: { installs: Reconciled[] }) =>
-    installs.flatMap(({ install, failure }) => (failure === null ? [] : [`${install}: ${failure}`])),
+  problems: ({ installs }: { installs: Reconciled[] }) => sayFailures(installs),
   status: ({ installs }: { installs: Reconciled[] }) => exitStatusOf(installs.map((one) => one.outcome)),
 };
 

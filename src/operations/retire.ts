@@ -4,18 +4,16 @@ import { person, whoColumns } from './access.ts';
 import { act, group } from './operation.ts';
 import type { Columns } from './show.ts';
 import { formatList } from './text-table.ts';
-import { count, ofTool, refuseUnknown, text } from './values.ts';
+import { count, flag, named, ofTool, refuseUnknown, text } from './values.ts';
 
 /** People who are in a tool although the configuration no longer covers them. */
 
-const Orphan = z
-  .object({
-    ...person,
-    install: z.string(),
-    fate: z.enum(['removed', 'kept']),
-    wantedBy: z.int().nullable().describe('Another membership that wants them in the same group.'),
-  })
-  .meta({ id: 'OrphanedMembership' });
+const Orphan = named('OrphanedMembership', {
+  ...person,
+  install: z.string(),
+  fate: z.enum(['removed', 'kept']),
+  wantedBy: z.int().nullable().describe('Another membership that wants them in the same group.'),
+});
 
 const columns: Columns<z.output<typeof Orphan>> = [
   ...whoColumns,
@@ -27,7 +25,7 @@ const columns: Columns<z.output<typeof Orphan>> = [
   ['membership', ({ membershipId }) => membershipId, { align: 'right' }],
 ];
 
-const yes = z.boolean().default(false).describe('Do it; otherwise they are only listed.');
+const yes = flag('Do it; otherwise they are only listed.');
 
 export const operations = group('retire', {
   now: act('POST /retire', 'Remove people whose install, tool or group is no longer configured', {

@@ -8,6 +8,7 @@ import {
   instant,
   maybeInstant,
   maybeText,
+  named,
   ofInstall,
   outcome,
   page,
@@ -18,8 +19,9 @@ import {
 
 /** The readings of the last month, and what followed from each in the tools. */
 
-const Run = z
-  .object({
+const Run = named(
+  { id: 'Run', description: 'One reading of an install, and what followed from it in the tools.' },
+  {
     id: z.int(),
     install: z.string(),
     trigger: z.enum(runTriggers),
@@ -30,8 +32,8 @@ const Run = z
     contracts: count.describe('How many contracts were read.'),
     ...runCounts,
     failure: maybeText,
-  })
-  .meta({ id: 'Run', description: 'One reading of an install, and what followed from it in the tools.' });
+  },
+);
 
 const columns: Columns<z.output<typeof Run>> = [
   ['id', ({ id }) => id],

@@ -2,10 +2,12 @@ import { z } from 'zod';
 import { describeConfig } from '../config/describe-config.ts';
 import { group, read } from './operation.ts';
 import { type Columns, fieldColumns, table } from './show.ts';
+import { named } from './values.ts';
 
-const Setting = z
-  .object({ key: z.string(), value: z.string(), isDefault: z.boolean(), says: z.string() })
-  .meta({ id: 'Setting', description: 'One key of the configuration as it was loaded; secrets are masked.' });
+const Setting = named(
+  { id: 'Setting', description: 'One key of the configuration as it was loaded; secrets are masked.' },
+  { key: z.string(), value: z.string(), isDefault: z.boolean(), says: z.string() },
+);
 
 export type Setting = z.output<typeof Setting>;
 

@@ -22,37 +22,33 @@ import { group, read } from './operation.ts';
 import type { Cell } from './show.ts';
 import { formatTable } from './text-table.ts';
 import { type ConfigFile, loadInstances, sayTrouble, Trouble } from './trouble.ts';
-import { count, instant, maybeInstant, maybeText, Plan } from './values.ts';
+import { count, flag, instant, maybeInstant, maybeText, named, Plan } from './values.ts';
 
 /** How Gangway is doing. */
 
 const duration = /^[0-9]{1,4}(ms|s|m|h|d)$/;
 
-const Instance = z
-  .object({
-    name: z.string(),
-    version: z.string(),
-    startedAt: instant,
-    beatAt: instant,
-    stoppedAt: maybeInstant,
-    state: z.enum(['running', 'silent', 'stopped']),
-    silentForSeconds: z.number(),
-  })
-  .meta({ id: 'Instance' });
+const Instance = named('Instance', {
+  name: z.string(),
+  version: z.string(),
+  startedAt: instant,
+  beatAt: instant,
+  stoppedAt: maybeInstant,
+  state: z.enum(['running', 'silent', 'stopped']),
+  silentForSeconds: z.number(),
+});
 
-export const Install = z
-  .object({
-    install: z.string(),
-    livesIn: z.enum(['configuration', 'database']),
-    tool: z.string(),
-    projects: z.array(z.string()),
-    readAt: maybeInstant.describe('When the last complete reading began.'),
-    failure: maybeText.describe('Why it could not be read since.'),
-    troubles: z
-      .array(z.string())
-      .describe('What is wrong at the marketplace, with its endpoint, its tool and its people; empty if nothing is.'),
-  })
-  .meta({ id: 'Install' });
+export const Install = named('Install', {
+  install: z.string(),
+  livesIn: z.enum(['configuration', 'database']),
+  tool: z.string(),
+  projects: z.array(z.string()),
+  readAt: maybeInstant.describe('When the last complete reading began.'),
+  failure: maybeText.describe('Why it could not be read since.'),
+  troubles: z
+    .array(z.string())
+    .describe('What is wrong at the marketplace, with its endpoint, its tool and its people; empty if nothing is.'),
+});
 
 const Times = z.object({ count, medianMs: z.number().nullable(), p95Ms: z.number().nullable() });
 
@@ -84,10 +80,7 @@ export const operations = group('status', {
         .meta({ pattern: duration.source })
         .default('24h')
         .describe('How far back to count.'),
-      exitCode: z
-        .boolean()
-        .default(false)
-        .describe('Have the command exit with 1 where something is down, and with 2 where something waits for you.'),
+      exitCode: flag('Have the command exit with 1 where something is down, and with 2 where something waits for you.'),
     }),
     out: Status,
     run: ({ since }, ctx) => loadStatus(ctx, instantIn(ctx.clock, -(toDurationMs(since) ?? 0)), fileOf(ctx.configFile)),

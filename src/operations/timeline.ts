@@ -20,29 +20,26 @@ import {
   type TimelineMembership,
   type TimelineSubject,
 } from './timeline-store.ts';
+import { named } from './values.ts';
 
 /** What happened about a trainer, a contract or a membership, step by step. */
 
 /** In the order in which one leads to the next. */
 const kinds = ['delivery', 'act', 'evidence', 'wanted', 'look', 'call', 'receipt'] as const;
 
-const TimelineStep = z
-  .object({
-    at: z.string(),
-    kind: z.enum(kinds),
-    says: z.string(),
-    deliveryId: z.int().optional(),
-    membershipId: z.int().optional(),
-    actId: z.int().optional(),
-  })
-  .meta({ id: 'TimelineStep' });
+const TimelineStep = named('TimelineStep', {
+  at: z.string(),
+  kind: z.enum(kinds),
+  says: z.string(),
+  deliveryId: z.int().optional(),
+  membershipId: z.int().optional(),
+  actId: z.int().optional(),
+});
 
-export const Timeline = z
-  .object({
-    steps: z.array(TimelineStep).describe('The oldest first.'),
-    isCutOff: z.boolean().describe('Whether older steps are left out.'),
-  })
-  .meta({ id: 'Timeline' });
+export const Timeline = named('Timeline', {
+  steps: z.array(TimelineStep).describe('The oldest first.'),
+  isCutOff: z.boolean().describe('Whether older steps are left out.'),
+});
 
 export type Timeline = z.output<typeof Timeline>;
 export type TimelineStep = z.output<typeof TimelineStep>;

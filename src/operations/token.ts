@@ -6,6 +6,7 @@ import {
   askEach,
   maybeInstant,
   maybeText,
+  named,
   ofInstall,
   pickInstalls,
   sayUnread,
@@ -16,19 +17,17 @@ import {
 
 /** The tokens of your own accounts. */
 
-const Token = z
-  .object({
-    install: z.string(),
-    id: z.string(),
-    name: maybeText,
-    scopes: z.array(z.string()),
-    status: z.enum(['active', 'expired', 'revoked']),
-    createdAt: maybeInstant,
-    lastUsedAt: maybeInstant,
-    expiresAt: maybeInstant,
-    isUsed: z.boolean().describe('Whether Gangway reads the install with it.'),
-  })
-  .meta({ id: 'Token' });
+const Token = named('Token', {
+  install: z.string(),
+  id: z.string(),
+  name: maybeText,
+  scopes: z.array(z.string()),
+  status: z.enum(['active', 'expired', 'revoked']),
+  createdAt: maybeInstant,
+  lastUsedAt: maybeInstant,
+  expiresAt: maybeInstant,
+  isUsed: z.boolean().describe('Whether Gangway reads the install with it.'),
+});
 
 const columns: Columns<z.output<typeof Token>> = [
   ...fieldColumns('install', 'name'),

@@ -7,19 +7,17 @@ import { listToolBindings, setToolBinding } from '../tools/tool-binding-store.ts
 import { askTool } from './check-tools.ts';
 import { act, group, read } from './operation.ts';
 import { type Columns, table } from './show.ts';
-import { maybeText, text } from './values.ts';
+import { maybeText, named, text } from './values.ts';
 
 /** The tools that are configured, and the servers that their people are in. */
 
 const Server = z.object({ identity: maybeText, location: maybeText });
 
-const Tool = z
-  .object({
-    tool: z.string(),
-    location: maybeText.describe('Its address in the configuration.'),
-    bound: Server.nullable().describe('The server that its people are in; null before it was first asked.'),
-  })
-  .meta({ id: 'Tool' });
+const Tool = named('Tool', {
+  tool: z.string(),
+  location: maybeText.describe('Its address in the configuration.'),
+  bound: Server.nullable().describe('The server that its people are in; null before it was first asked.'),
+});
 
 const columns: Columns<z.output<typeof Tool>> = [
   ['tool', ({ tool }) => tool],

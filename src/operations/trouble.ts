@@ -11,11 +11,12 @@ import { troubleKinds } from '../lib/troubles.ts';
 import { severities } from '../lib/trouble-rule.ts';
 import { type TroubleFacts, toTrouble, troubleKinds } from '../lib/troubles.ts';
 import { sayAge } from '../lib/units.ts';
-import { maybeInstant, maybeText } from './values.ts';
+import { maybeInstant, maybeText, named } from './values.ts';
 
 /** Something that needs an operator. */
-export const Trouble = z
-  .object({
+export const Trouble = named(
+  { id: 'Trouble', description: 'Something that needs an operator.' },
+  {
     kind: z.enum(troubleKinds),
     severity: z.enum(severities),
     install: maybeText,
@@ -28,8 +29,8 @@ export const Trouble = z
     page: maybeText.describe('The page of the console where it is done.'),
     url: maybeText.describe('Where else it is done.'),
     about: z.record(z.string(), z.string()).describe('Further ids of what it is about, such as `plan`.'),
-  })
-  .meta({ id: 'Trouble', description: 'Something that needs an operator.' });
+  },
+);
 
 export function sayTrouble({ severity, says, since, detail, action }: z.output<typeof Trouble>): string {
   const age = since === null ? '' : ` (${sayAge(Date.now() - Date.parse(since))})`;

@@ -12,8 +12,8 @@ import { act, type OperationContext, read } from './operation.ts';
 import { type Columns, fieldColumns, numberColumns } from './show.ts';
 import { formatList } from './text-table.ts';
 import { toWanted } from './usage-report.ts';
-import { Counts, heldReason, trainerDay, wantedDays, whyDifferent } from './usage-values.ts';
-import { count, day } from './values.ts';
+import { Counts, heldReason, trainerDay, type WantedDays, wantedDays, whyDifferent } from './usage-values.ts';
+import { count, day, flag, named } from './values.ts';
 
 /** The work that the sources have, that is due, and that the marketplace answered. */
 
@@ -23,29 +23,25 @@ const checkedCounts = {
   answered: Counts.describe('What the marketplace answered.'),
 };
 
-const Sum = z
-  .object({
-    install: z.string().describe('Empty for held work that may be of no known contract.'),
-    days: count.describe('Days of trainers on contracts.'),
-    differing: count.describe('Days with something unpaid, or paid without a source.'),
-    ...checkedCounts,
-    held: Counts,
-    usd: z.number().describe('What is not paid, of contracts whose rate is known; negative for what is overpaid.'),
-  })
-  .meta({ id: 'CheckSum' });
+const Sum = named('CheckSum', {
+  install: z.string().describe('Empty for held work that may be of no known contract.'),
+  days: count.describe('Days of trainers on contracts.'),
+  differing: count.describe('Days with something unpaid, or paid without a source.'),
+  ...checkedCounts,
+  held: Counts,
+  usd: z.number().describe('What is not paid, of contracts whose rate is known; negative for what is overpaid.'),
+});
 
-const Day = z
-  .object({
-    ...trainerDay,
-    contractId: z.string().describe('Empty if the work may be of several, or of none.'),
-    id: z.string().describe('Of held work, or of the day.'),
-    ...checkedCounts,
-    difference: Counts,
-    usd: z.number().nullable(),
-    why: whyDifferent.nullable(),
-    reason: heldReason.nullable().describe('Why work is held.'),
-  })
-  .meta({ id: 'CheckedDay' });
+const Day = named('CheckedDay', {
+  ...trainerDay,
+  contractId: z.string().describe('Empty if the work may be of several, or of none.'),
+  id: z.string().describe('Of held work, or of the day.'),
+  ...checkedCounts,
+  difference: Counts,
+  usd: z.number().nullable(),
+  why: whyDifferent.nullable(),
+  reason: heldReason.nullable().describe('Why work is held.'),
+});
 
 type Day = z.output<typeof Day>;
 export type CheckSum = z.output<typeof Sum>;
@@ -100,7 +96,7 @@ export const check = read(
     asks: 'services',
     in: z.strictObject({
       ...wantedDays,
-      all: z.boolean().default(false).describe('List days too on which nothing differs.'),
+      all: flag('List days too on which nothing differs.'),
       most: z.int().min(1).max(100_000).default(5000).describe('List so many days at most. The sums are of all.'),
     }),
     out: CheckedWork,
@@ -148,10 +144,7 @@ export function sayDifference({ why, reason }: Pick<Day, 'why' | 'reason'>): str
   return why === 'held' && reason !== null ? `held: ${describeHeld[reason]}` : describeDifference[why];
 }
 
-async function findOlder(
-  ctx: OperationContext,
-  { install, from }: { install?: string | undefined; from?: string | undefined },
-) {
+async function findOlder(ctx: OperationContext, { install, from }: WantedDays) {
   if (from === undefined) return null;
   const troubles = await listUsageTroubles(ctx);
   const older = troubles.filter((one) => (install === undefined || one.install === install) && one.oldest < from);

@@ -13,31 +13,40 @@ import { reportNow } from '../usage/report/report-worker.ts';
 import { act, type OperationContext, read } from './operation.ts';
 import { type Columns, fieldColumns, numberColumns, table } from './show.ts';
 import { formatList } from './text-table.ts';
-import { Counts, changeColumns, HeldWork, wantedDays } from './usage-values.ts';
-import { count, day, maybeInstant, maybeText, outcome, pickInstalls, waiting } from './values.ts';
+import { Counts, changeColumns, HeldWork, type WantedDays, wantedDays } from './usage-values.ts';
+import {
+  count,
+  day,
+  flag,
+  maybeInstant,
+  maybeText,
+  named,
+  outcome,
+  pickInstalls,
+  sayFailures,
+  waiting,
+} from './values.ts';
 
 /** Reports of work to the marketplace. */
 
-const DueDay = z.object({ contractId: z.string(), trainerId: z.string(), day, counts: Counts }).meta({ id: 'DueDay' });
+const DueDay = named('DueDay', { contractId: z.string(), trainerId: z.string(), day, counts: Counts });
 
 const PlannedDay = DueDay.extend({
   cause: z.string(),
   before: Counts.describe('What the marketplace has.'),
 }).meta({ id: 'PlannedDay' });
 
-const Plan = z
-  .object({
-    install: z.string(),
-    outcome,
-    entries: z.array(PlannedDay).describe('What would be sent.'),
-    heldLowered: z.array(PlannedDay).describe('What would be held, because it lowers too much.'),
-    late: z
-      .array(DueDay.extend({ before: Counts }).meta({ id: 'LateDueDay' }))
-      .describe('Days that changed after their last report. An operator decides about them.'),
-    parked: z.array(DueDay).describe('Refused before, and not changed since.'),
-    held: z.array(HeldWork),
-  })
-  .meta({ id: 'ReportPlan' });
+const Plan = named('ReportPlan', {
+  install: z.string(),
+  outcome,
+  entries: z.array(PlannedDay).describe('What would be sent.'),
+  heldLowered: z.array(PlannedDay).describe('What would be held, because it lowers too much.'),
+  late: z
+    .array(DueDay.extend({ before: Counts }).meta({ id: 'LateDueDay' }))
+    .describe('Days that changed after their last report. An operator decides about them.'),
+  parked: z.array(DueDay).describe('Refused before, and not changed since.'),
+  held: z.array(HeldWork),
+});
 
 const Reading = z.object({
   tool: z.string(),
@@ -109,19 +118,17 @@ export const preview = read('GET /usage/report', 'Show what a report would send 
   status: ({ installs }) => exitStatusOf(installs.map((one) => one.outcome)),
 });
 
-const Reported = z
-  .object({
-    install: z.string(),
-    outcome,
-    sent: count,
-    lowered: count,
-    held: count,
-    refused: count,
-    left: count,
-    requests: count,
-    failure: maybeText,
-  })
-  .meta({ id: 'UsageReport' });
+const Reported = named('UsageReport', {
+  install: z.string(),
+  outcome,
+  sent: count,
+  lowered: count,
+  held: count,
+  refused: count,
+  left: count,
+  requests: count,
+  failure: maybeText,
+});
 
 const columns: Columns<z.output<typeof Reported>> = [
   ...fieldColumns('install', 'outcome'),
@@ -132,7 +139,7 @@ export const report = act('POST /usage/report', 'Read the work in the tools, and
   asks: 'tools',
   in: z.strictObject({
     ...wantedDays,
-    acceptLowered: z.boolean().default(false).describe('Lower what was reported, however many days that concerns.'),
+    acceptLowered: flag('Lower what was reported, however many days that concerns.'),
     wait: waiting,
   }),
   out: z.object({
@@ -152,28 +159,20 @@ export const report = act('POST /usage/report', 'Read the work in the tools, and
     return reported;
   },
   show: table(columns, 'There are no installs.', 'installs'),
-  problems: ({ installs, unread }) => [
-    ...installs.flatMap(({ install, failure }) => (failure === null ? [] : [`${install}: ${failure}`])),
-    ...unread.map(
-      ({ tool, scope, failure }) =>
-        `the work at ${scope} in ${tool} could not be read: ${failure ?? 'it took too long'}`,
-    ),
-  ],
+  problems({ installs, unread }) {
+    const unreadWork = unread.map(({ tool, scope, failure }) => {
+      return `the work at ${scope} in ${tool} could not be read: ${failure ?? 'it took too long'}`;
+    });
+    return [...sayFailures(installs), ...unreadWork];
+  },
   status({ installs, unread }) {
     const outcomes = installs.map((one) => one.outcome);
     return exitStatusOf(unread.length > 0 ? [...outcomes, 'failed'] : outcomes);
   },
 });
 
-interface Days {
-  install?: string | undefined;
-  contract?: string | undefined;
-  from?: string | undefined;
-  to?: string | undefined;
-}
-
 /** @throws AppError `not_found` for an install or a contract that does not exist */
-export async function toWanted(ctx: OperationContext, { install, contract: contractId, from, to }: Days) {
+export async function toWanted(ctx: OperationContext, { install, contract: contractId, from, to }: WantedDays) {
   const installs = pickInstalls(ctx, install);
   if (contractId !== undefined && (await findContracts(ctx.database.kysely, contractId, install)).length === 0) {
     throw new AppError('not_found', `There is no contract ${contractId}`);

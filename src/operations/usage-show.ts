@@ -13,38 +13,36 @@ import { type OperationContext, read } from './operation.ts';
 import type { Columns } from './show.ts';
 import { formatList } from './text-table.ts';
 import { Counts, HeldWork, WorkedOn, whyDifferent } from './usage-values.ts';
-import { day, instant, maybeInstant, maybeText, oneContract } from './values.ts';
+import { day, flag, instant, maybeInstant, maybeText, named, oneContract } from './values.ts';
 
 /** The work on one contract, in the tool, in the ledger and at the marketplace. */
 
-const Day = z
-  .object({
-    trainerId: z.string(),
-    displayName: maybeText,
-    day,
-    due: Counts.nullable(),
-    observations: z.array(z.object({ source: z.string(), workedOn: WorkedOn, counts: Counts, seenAt: instant })),
-    sent: Counts.nullable().describe('What the marketplace answered.'),
-    difference: Counts.nullable(),
-    why: whyDifferent.nullable(),
-    report: z
-      .object({
-        state: z.string(),
-        sentAt: instant,
-        answeredAt: maybeInstant,
-        closedAt: maybeInstant.describe('When it was sent for the last time.'),
-        doubtedUntil: maybeInstant,
-        heldSince: maybeInstant,
-        lowered: z.object({ at: instant, from: Counts }).nullable(),
-        status: z.int().nullable(),
-        requestId: maybeText,
-        message: maybeText,
-        reportId: z.string(),
-      })
-      .nullable()
-      .describe('Null if nothing was sent.'),
-  })
-  .meta({ id: 'UsageDay' });
+const Day = named('UsageDay', {
+  trainerId: z.string(),
+  displayName: maybeText,
+  day,
+  due: Counts.nullable(),
+  observations: z.array(z.object({ source: z.string(), workedOn: WorkedOn, counts: Counts, seenAt: instant })),
+  sent: Counts.nullable().describe('What the marketplace answered.'),
+  difference: Counts.nullable(),
+  why: whyDifferent.nullable(),
+  report: z
+    .object({
+      state: z.string(),
+      sentAt: instant,
+      answeredAt: maybeInstant,
+      closedAt: maybeInstant.describe('When it was sent for the last time.'),
+      doubtedUntil: maybeInstant,
+      heldSince: maybeInstant,
+      lowered: z.object({ at: instant, from: Counts }).nullable(),
+      status: z.int().nullable(),
+      requestId: maybeText,
+      message: maybeText,
+      reportId: z.string(),
+    })
+    .nullable()
+    .describe('Null if nothing was sent.'),
+});
 
 type Day = z.output<typeof Day>;
 
@@ -79,10 +77,7 @@ export const show = read(
     asks: 'marketplace',
     in: z.strictObject({
       ...oneContract,
-      stored: z
-        .boolean()
-        .default(false)
-        .describe('Only what is stored here: do not ask the marketplace what was consumed.'),
+      stored: flag('Only what is stored here: do not ask the marketplace what was consumed.'),
     }),
     out: Usage,
     async run({ contract, install: named, stored }, ctx, { signal }) {

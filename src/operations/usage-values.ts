@@ -5,11 +5,12 @@ import { sayCount } from '../lib/text.ts';
 import { describeDifference, describeHeld, type WhyDifferent } from '../usage/due/explain-day.ts';
 import type { Column } from './show.ts';
 import { formatChange } from './text-table.ts';
-import { contractKey, day, instant, maybeText, text } from './values.ts';
+import { contractKey, day, instant, maybeText, named, text } from './values.ts';
 
-export const Counts = z
-  .object({ seconds: z.number().nullable(), tasks: z.number().nullable(), labels: z.number().nullable() })
-  .meta({ id: 'Counts', description: 'Null is not zero: a source does not have that count.' });
+export const Counts = named(
+  { id: 'Counts', description: 'Null is not zero: a source does not have that count.' },
+  { seconds: z.number().nullable(), tasks: z.number().nullable(), labels: z.number().nullable() },
+);
 
 export type Counts = z.output<typeof Counts>;
 
@@ -27,8 +28,9 @@ export const heldReason = z.enum(heldReasons);
 const differences = Object.keys(describeDifference) as WhyDifferent[];
 export const whyDifferent = z.enum(differences);
 
-export const HeldWork = z
-  .object({
+export const HeldWork = named(
+  { id: 'HeldWork', description: 'Work that is not reported before an operator decides, or was decided.' },
+  {
     id: z.string().describe('To decide about it.'),
     install: z.string().describe('Empty if it may be of several, or of none.'),
     trainerId: z.string(),
@@ -41,21 +43,22 @@ export const HeldWork = z
     contracts: z.array(z.object(contractKey)).describe('Contracts that it may be of.'),
     state: z.enum(['held', 'discarded', 'assigned']),
     since: instant.describe('Since when it is in this state.'),
-  })
-  .meta({ id: 'HeldWork', description: 'Work that is not reported before an operator decides, or was decided.' });
+  },
+);
 
 export type HeldWork = z.output<typeof HeldWork>;
 
 /** The work of a trainer on a contract on one day. */
 export const trainerDay = { ...contractKey, trainerId: z.string(), day, displayName: maybeText };
 
-/** Which days of work. */
 export const wantedDays = {
   install: text.optional().describe('Only this install.'),
   contract: text.optional().describe('Only this contract.'),
   from: day.optional().describe('No day before this one: 2026-03-15.'),
   to: day.optional().describe('No day after this one.'),
 };
+
+export type WantedDays = { [Name in keyof typeof wantedDays]?: string | undefined };
 
 /** Counts of work as people read them. */
 export function sayCounts(counts: Counts | null): string {
@@ -74,7 +77,7 @@ function toTenth(value: number): string {
   return value > 0 && rounded === 0 ? '< 0.1' : String(rounded);
 }
 
-/** The page of the console that has the work on a contract, day by day. */
+/** The page of the console with the work on a contract. */
 export function workPath({ install, contractId }: ContractKey): string {
   return `/work/contracts/${encodeURIComponent(contractId)}?${new URLSearchParams({ install })}`;
 }
@@ -84,7 +87,7 @@ export function countColumns<Row>(cell: (row: Row, name: keyof Counts) => string
   return countNames.map((name) => [name, (row: Row) => cell(row, name), { align: 'right' }]);
 }
 
-/** A column for each count that shows how it changes. */
+/** One column for each count, with its change. */
 export function changeColumns<Row>(from: (row: Row) => Counts | null, to: (row: Row) => Counts | null): Column<Row>[] {
   return countColumns((row, name) => formatChange(from(row)?.[name] ?? null, to(row)?.[name] ?? null));
 }

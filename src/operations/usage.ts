@@ -18,12 +18,25 @@ import { check, recount } from './usage-check.ts';
 import { preview, report } from './usage-report.ts';
 import { show } from './usage-show.ts';
 import { Counts, changeColumns, countColumns, HeldWork, trainerDay } from './usage-values.ts';
-import { count, day, instant, maybeInstant, maybeText, ofInstall, oneInstall, rowNumber, text } from './values.ts';
+import {
+  count,
+  day,
+  flag,
+  instant,
+  maybeInstant,
+  maybeText,
+  named,
+  ofInstall,
+  oneInstall,
+  rowNumber,
+  text,
+} from './values.ts';
 
 /** The work done in the tools: imports from files, work that waits for a decision, and reports. */
 
-const Import = z
-  .object({
+const Import = named(
+  { id: 'Import', description: 'Work that was taken in from a file.' },
+  {
     id: z.int(),
     install: z.string(),
     state: z.enum(['counted', 'undone']),
@@ -35,8 +48,8 @@ const Import = z
     people: count,
     firstDay: day,
     lastDay: day,
-  })
-  .meta({ id: 'Import', description: 'Work that was taken in from a file.' });
+  },
+);
 
 const columns: Columns<z.output<typeof Import>> = [
   ...numberColumns('id'),
@@ -58,10 +71,11 @@ const imports = read('GET /usage/imports', 'List what was imported, latest first
   show: table(columns, 'Nothing was imported.', 'imports'),
 });
 
-const Sum = z.object({ lines: count, counts: Counts }).meta({ id: 'ImportOutcomeSum' });
+const Sum = named('ImportOutcomeSum', { lines: count, counts: Counts });
 
-const Line = z
-  .object({
+const Line = named(
+  { id: 'ImportedLine', description: 'What happens with one line.' },
+  {
     line: z.int(),
     outcome: z.enum(['sent', 'held', 'unchanged', 'refused']),
     trainerId: maybeText,
@@ -70,8 +84,8 @@ const Line = z
     from: Counts.nullable().describe('What the marketplace has of the day on the contract.'),
     to: Counts.nullable().describe('What it is to have. Of held work, its counts.'),
     reason: maybeText.describe('Why it is held or refused, or when it is sent.'),
-  })
-  .meta({ id: 'ImportedLine', description: 'What happens with one line.' });
+  },
+);
 
 const importFile = act('POST /usage/imports', 'Import work from a file: all of it, or nothing', {
   // The command reads a file, however long it is.
@@ -81,7 +95,7 @@ const importFile = act('POST /usage/imports', 'Import work from a file: all of i
     fileName: text.describe('What the file is called.'),
     format: z.enum(['csv', 'ndjson']).describe('How it is written.'),
     content: z.string().min(1).max(200_000).describe('The whole file. Longer ones are imported beside the database.'),
-    dryRun: z.boolean().default(false).describe('Only say what would happen.'),
+    dryRun: flag('Only say what would happen.'),
   }),
   out: z.object({
     install: z.string(),
@@ -115,7 +129,7 @@ const undo = act('POST /usage/imports/{import}/undo', 'Undo an import, so that w
   asks: 'services',
   in: z.strictObject({
     import: rowNumber.describe('Its number in the list of imports.'),
-    yes: z.boolean().default(false).describe('Undo it; otherwise it is only shown.'),
+    yes: flag('Undo it; otherwise it is only shown.'),
   }),
   out: z.object({ import: Import, isUndone: z.boolean() }),
   async run({ import: id, yes }, ctx, { by }) {
@@ -134,19 +148,18 @@ const undo = act('POST /usage/imports/{import}/undo', 'Undo an import, so that w
   status: ({ isUndone }) => (isUndone ? 0 : 2),
 });
 
-const LateDay = z
-  .object({ ...trainerDay, id: z.string(), from: Counts, to: Counts })
-  .meta({ id: 'LateDay', description: 'A day that changed after its last report.' });
+const LateDay = named(
+  { id: 'LateDay', description: 'A day that changed after its last report.' },
+  { ...trainerDay, id: z.string(), from: Counts, to: Counts },
+);
 
-const Lowering = z
-  .object({
-    ...trainerDay,
-    state: z.enum(['held', 'reported']),
-    since: instant,
-    from: Counts,
-    to: Counts.nullable(),
-  })
-  .meta({ id: 'Lowering' });
+const Lowering = named('Lowering', {
+  ...trainerDay,
+  state: z.enum(['held', 'reported']),
+  since: instant,
+  from: Counts,
+  to: Counts.nullable(),
+});
 
 const HeldList = z.object({
   decided: z.boolean(),
@@ -197,19 +210,18 @@ const loweringColumns: Columns<z.output<typeof Lowering>> = [
 const held = read('GET /usage/held', 'List work that is not reported, late changes, and days that are lowered', {
   asks: 'services',
   in: z.strictObject({
-    decided: z.boolean().default(false).describe('List what operators discarded and assigned instead.'),
+    decided: flag('List what operators discarded and assigned instead.'),
   }),
   out: HeldList,
   async run({ decided }, ctx, { signal }) {
     await refreshAllDue(ctx, signal);
-    if (decided) {
-      const work = [...(await listHeld(ctx, { state: 'discarded' })), ...(await listHeld(ctx, { state: 'assigned' }))];
-      return { decided, held: await nameEach(ctx, work), late: [], lowerings: [] };
-    }
-    const installs = [...ctx.installs.keys()];
+    const states = decided ? (['discarded', 'assigned'] as const) : (['held'] as const);
+    const work: Awaited<ReturnType<typeof listHeld>> = [];
+    for (const state of states) work.push(...(await listHeld(ctx, { state })));
+    const installs = decided ? [] : [...ctx.installs.keys()];
     return {
       decided,
-      held: await nameEach(ctx, await listHeld(ctx, { state: 'held' })),
+      held: await nameEach(ctx, work),
       late: await nameEach(ctx, await listLate(ctx, installs)),
       lowerings: await nameEach(ctx, await listLowerings(ctx, installs)),
     };
@@ -258,19 +270,13 @@ const assign = act('POST /usage/held/{work}/assign', 'Report held work for a con
 
 const discard = act('POST /usage/held/{work}/discard', 'Never report held work', {
   ...ofWork,
-  async run({ work: id }, ctx, { by }) {
-    await decideHeld(ctx, by, id, null);
-    return { id };
-  },
+  run: ({ work: id }, ctx, { by }) => decideHeld(ctx, by, id, null).then(() => ({ id })),
   show: ({ id }) => `${id} is discarded and never reported. "gangway usage take-back ${id}" undoes that.`,
 });
 
 const takeBack = act('POST /usage/held/{work}/take-back', 'Take a decision about held work back', {
   ...ofWork,
-  async run({ work: id }, ctx, { by }) {
-    await takeBackDecision(ctx, by, id);
-    return { id };
-  },
+  run: ({ work: id }, ctx, { by }) => takeBackDecision(ctx, by, id).then(() => ({ id })),
   show: ({ id }) => `The decision about ${id} is taken back.`,
 });
 
@@ -278,19 +284,13 @@ const ofLateDay = { asks: 'services', in: z.strictObject({ day: lateDay }), out:
 
 const send = act('POST /usage/late/{day}/send', 'Send a late day once more with the next report', {
   ...ofLateDay,
-  async run({ day: id }, ctx, { by }) {
-    await decideLate(ctx, by, id, true);
-    return { id };
-  },
+  run: ({ day: id }, ctx, { by }) => decideLate(ctx, by, id, true).then(() => ({ id })),
   show: ({ id }) => `The next report sends ${id} once more.`,
 });
 
 const dismiss = act('POST /usage/late/{day}/dismiss', 'Leave a late day as it was reported', {
   ...ofLateDay,
-  async run({ day: id }, ctx, { by }) {
-    await decideLate(ctx, by, id, false);
-    return { id };
-  },
+  run: ({ day: id }, ctx, { by }) => decideLate(ctx, by, id, false).then(() => ({ id })),
   show: ({ id }) => `${id} is dismissed. What was reported stays.`,
 });
 

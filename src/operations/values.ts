@@ -28,6 +28,15 @@ export const count = z.int().min(0);
 export const outcome = z.enum(['clean', 'applied', 'pending', 'held', 'failed']);
 export const runCounts = { added: count, removed: count, held: count, failed: count };
 
+/** An object that has a name of its own in the API's document. */
+export function named<Shape extends z.ZodRawShape>(id: string | { id: string; description: string }, shape: Shape) {
+  return z.object(shape).meta(typeof id === 'string' ? { id } : id);
+}
+
+export function flag(description: string) {
+  return z.boolean().default(false).describe(description);
+}
+
 export const longestPage = 500;
 
 /** The fields that every list with pages takes. */
@@ -123,7 +132,11 @@ export async function askEach<Answer>(
 }
 
 export function sayUnread(answer: { unread: z.output<typeof unread> }): string[] {
-  return answer.unread.map(({ install, failure }) => `${install}: ${failure}`);
+  return sayFailures(answer.unread);
+}
+
+export function sayFailures(installs: readonly { install: string; failure: string | null }[]): string[] {
+  return installs.flatMap(({ install, failure }) => (failure === null ? [] : [`${install}: ${failure}`]));
 }
 
 /** A cursor has the name of its list and the key of the last row of a page. Callers do not look into it. */
@@ -202,13 +215,11 @@ export function pageById<Row extends { id: number }>(
   return pageBy(list, { id: rowNumber }, wish, (after: { id: number } | undefined, limit) => find(after?.id, limit));
 }
 
-export const Plan = z
-  .object({
-    id: z.int(),
-    install: z.string(),
-    state: z.enum(planStates),
-    createdAt: instant,
-    decidedAt: maybeInstant,
-    size: count.describe('How many people it has.'),
-  })
-  .meta({ id: 'Plan' });
+export const Plan = named('Plan', {
+  id: z.int(),
+  install: z.string(),
+  state: z.enum(planStates),
+  createdAt: instant,
+  decidedAt: maybeInstant,
+  size: count.describe('How many people it has.'),
+});

@@ -46,7 +46,7 @@ describeAnyDatabase('alerts', (openFresh) => {
     ]);
   });
 
-  it('are announced once as long as they stand, whatever else their lines say, and a new one at once', async () => {
+  it('are announced once while they are open, whatever their other fields; a new one at once', async () => {
     const { alerts, settled } = open();
     const unread = (job: string, reason = 'refused') =>
       alerts.raise('job_unread', { install: 'acme', job, reason }, 'A job is unread');
@@ -62,7 +62,7 @@ describeAnyDatabase('alerts', (openFresh) => {
     expect(await telling.rows()).toHaveLength(2);
   });
 
-  it('are announced by one of two instances that find them at the same time', async () => {
+  it('are announced once if two instances find them at the same time', async () => {
     const instances = [open(), open(), open()];
     for (const { alerts } of instances) alerts.raise('job_unread', { install: 'acme', job: 'job1' });
     await Promise.all(instances.map(({ settled }) => settled()));
@@ -71,7 +71,7 @@ describeAnyDatabase('alerts', (openFresh) => {
     expect(await telling.rows()).toHaveLength(1);
   });
 
-  it('that are observed are over once, when a look does not find them, whichever instance looks', async () => {
+  it('that are observed end once, when an instance no longer finds them', async () => {
     const alerting = createAlerting();
     const listener = alerting.hears(telling);
     const group = { tool: 'studio', group: 'signs' };
@@ -91,7 +91,7 @@ describeAnyDatabase('alerts', (openFresh) => {
     expect((await alerting.announced('address_changed')).slice(4)).toEqual(['raised']);
   });
 
-  it('that are over are announced at once when they come back, but those that come and go, once an hour', async () => {
+  it('that come back are announced at once, except kinds that come and go: once an hour', async () => {
     const alerting = createAlerting();
     const listener = alerting.hears(telling);
     const [server, machine] = [{ tool: 'studio' }, { machine: 'host-1' }];
@@ -116,7 +116,7 @@ describeAnyDatabase('alerts', (openFresh) => {
     expect(await alerting.announced('clock_drift')).toEqual(['raised', 'over', 'raised']);
   });
 
-  it('are repeated after the configured time as reminders, as long as they stand', async () => {
+  it('are repeated as reminders after the configured time while they are open', async () => {
     const alerting = createAlerting({ repeat: '2d' });
     const listener = alerting.hears(telling);
     const found = () => listener.raise('managed_address_leaked', { tool: 'studio', group: 'signs' }, 'Seen twice');
@@ -134,7 +134,7 @@ describeAnyDatabase('alerts', (openFresh) => {
     ]);
   });
 
-  it('are not over because they were asked while they were found again', async () => {
+  it('do not end if they are found again during the check', async () => {
     let asked = 0;
     const alerting = createAlerting({
       async deferralOf() {
@@ -167,7 +167,7 @@ describeAnyDatabase('alerts', (openFresh) => {
     expect(await listDispatches(telling, { limit: 1 })).toMatchObject([{ endsAtOnce: true, isOver: false }]);
   });
 
-  it('that cannot be kept break nothing, and are in the log', async () => {
+  it('that cannot be stored break nothing, and are logged', async () => {
     const { alerts, settled } = open();
     await telling.database.kysely.schema.alterTable('notice').renameTo('elsewhere').execute();
     alerts.raise('job_unread', { install: 'acme', job: 7 });
@@ -178,7 +178,7 @@ describeAnyDatabase('alerts', (openFresh) => {
     ]);
   });
 
-  it('name ids alone: no address, no number, no other field', async () => {
+  it('contain ids only: no address, no number, no other field', async () => {
     const { alerts, settled } = open();
     const fields = { install: 'acme', trainer: 'cmu1@mail.example', held: 3, message: 'secret' };
     alerts.raise('address_changed', fields, 'Their address has changed');
@@ -188,7 +188,7 @@ describeAnyDatabase('alerts', (openFresh) => {
     expect(Object.keys((notice as AlertNotice).about)).toEqual(['install', 'trainer']);
   });
 
-  it('go out signed, as what they are, and so does their end', async () => {
+  it('are sent signed, and so is their end', async () => {
     const hook = await openHook('/ops');
     hook.answer = answering(200);
     const channel = createWebhookChannel('ops', { url: hook.url, secret }, telling.clock);
@@ -217,7 +217,7 @@ describeAnyDatabase('alerts', (openFresh) => {
     ]);
   });
 
-  it('come first in a digest, and no stranger writes a link into it', () => {
+  it('come first in a digest, without links of strangers', () => {
     const alert: AlertNotice = {
       kind: 'alert.link_outside',
       occurredAt: '2026-03-15T11:59:00.000Z',

@@ -10,7 +10,7 @@ it.each([
   ['https://pay.example/ and more', false],
   ['https://ada:secret@pay.example/', false],
   ['https://pay.example/ot_pat_0123456789', false],
-])('shows an address whole or not at all: %s', (url, isShown) => {
+])('shows a URL whole or not at all: %s', (url, isShown) => {
   const about = aboutOf({ install: 'own', payment: 'inv_1', held: 50, url });
   expect(about).toEqual({ install: 'own', payment: 'inv_1', ...(isShown && { url }) });
 });

@@ -12,7 +12,7 @@ const unknown = {
 };
 
 describe('a digest', () => {
-  it('counts, and puts the gravest first', () => {
+  it('counts the notices, and puts the most serious first', () => {
     const digest = composeDigest(
       [
         newNotice({ kind: 'budget.ok', contractId: 'c1', budget: unknown }),
@@ -46,12 +46,12 @@ describe('a digest', () => {
     [0.8, '80 %'],
     [0.9999, '99 %'],
     [1, '100 %'],
-  ])('says %d as %s, and never that all is used before it is', (consumedFraction, said) => {
+  ])('says %d as %s, and 100 % only if all is used', (consumedFraction, said) => {
     const { lines } = composeDigest([newNotice({ budget: { ...unknown, consumedFraction } })], 1000);
     expect(lines[0]).toContain(`${said} used`);
   });
 
-  it.each([0, 100, 300, 2000, 20_000])('is never longer than %d characters allow', (maxLength) => {
+  it.each([0, 100, 300, 2000, 20_000])('is never longer than %d characters', (maxLength) => {
     const notices = Array.from({ length: 100 }, (_, at) => newNotice({ contractId: `c${at}` }));
     const { title, lines } = composeDigest(notices, maxLength);
     const shown = lines.filter((line) => line.startsWith('LOW')).length;
@@ -61,13 +61,13 @@ describe('a digest', () => {
     if (maxLength > 100) expect([title, ...lines].join('\n').length).toBeLessThanOrEqual(maxLength);
   });
 
-  it('shows an id without a line of its own and without a mention', () => {
+  it('shows an id on the same line and without a mention', () => {
     const contractId = `c\n@everyone \u202e\u001b[31m${'x'.repeat(500)}`;
     const { lines } = composeDigest([newNotice({ contractId })], 2000);
     expect(lines).toEqual([expect.stringMatching(/^LOW · contract c \(at\)everyone x{80,90} of acme/)]);
   });
 
-  it('shows where a person acts, and no other address of a stranger', () => {
+  it('shows the URL where a person acts, and no other link of a stranger', () => {
     const notice: AlertNotice = {
       kind: 'alert.payment_waiting',
       isOver: false,

@@ -18,7 +18,7 @@ const compose = (changes: Partial<Invited> = {}, styled: object = {}) =>
   composeInvitation({ ...style, ...styled }, { ...invited, ...changes }, date);
 
 describe('the mail of an invitation', () => {
-  it('names them, the project and the link', () => {
+  it('names the trainer, the project and the link', () => {
     expect(compose()).toEqual({
       from: style.from,
       replyTo: undefined,
@@ -32,20 +32,20 @@ describe('the mail of an invitation', () => {
     });
   });
 
-  it('does without what is not known', () => {
+  it('replaces unknown names', () => {
     const bare = compose({ displayName: null, project: null });
     expect(bare).toMatchObject({ subject: 'How to get into your project' });
     expect(bare?.text).toMatch(/^Hello there,/);
   });
 
-  it('says until when the link holds', () => {
+  it('says how long the link is valid', () => {
     const template = '{link} {expires}';
     expect(compose({ expiresAt: '2026-03-20T08:30:00.000Z' }, { template })?.text).toBe(
       `${invited.url} until 2026-03-20 08:30 UTC`,
     );
   });
 
-  it('takes what strangers chose as it is, and never as a template', () => {
+  it('inserts what strangers chose, and never treats it as a template', () => {
     const displayName = '{link} {project} $& $1';
     const project = '{name} {link}';
     const template = '{name}|{project}|{link}|{other}';
@@ -64,7 +64,7 @@ describe('the mail of an invitation', () => {
     ['see www.evil.example', 'see …'],
     ['E'.repeat(300), 'E'.repeat(100)],
     ['\u0000 ', 'there'],
-  ])('of the name %j it shows %j', (displayName, shown) => {
+  ])('shows the name %j as %j', (displayName, shown) => {
     const subject = '{name}';
     expect(compose({ displayName }, { subject, template: '{name}' })).toMatchObject({ subject: shown, text: shown });
   });
@@ -77,11 +77,11 @@ describe('the mail of an invitation', () => {
     'https://tool.example.com/a b',
     'https://tool.example.com/\nhttps://evil.example',
     '',
-  ])('is none with the link %j', (url) => {
+  ])('is not composed for the link %j', (url) => {
     expect(compose({ url })).toBeNull();
   });
 
-  it('has an id of its own for every invitation, and the same whenever it is composed', () => {
+  it('has an id for each invitation, the same each time it is composed', () => {
     const id = compose()?.messageId;
     expect(compose()?.messageId).toBe(id);
     expect(compose({ membershipId: 8 })?.messageId).not.toBe(id);

@@ -3,8 +3,8 @@ import { claimDispatch, type DispatchFilter, listDispatches, settleDispatch } fr
 import { addNotices, atOnce, createTelling, newNotice, newOrder } from '../support/notices.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
-describeAnyDatabase('what was sent to people', (openFresh) => {
-  it('is listed page by page, the newest first, and by its state', async () => {
+describeAnyDatabase('sent notices', (openFresh) => {
+  it('are listed page by page, newest first, and by state', async () => {
     const telling = createTelling(await openFresh());
     const { database, clock, rows } = telling;
     const notices = [1, 2, 3, 4, 5].map((number) => newNotice({ contractId: `c${number}` }));

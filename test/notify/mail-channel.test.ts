@@ -19,7 +19,7 @@ function send(box: MailBox, changes: Partial<Message> = {}, to = ['ops@example.c
 }
 
 describe('a mail', () => {
-  it('brings all notices to all receivers at once', async () => {
+  it('has all notices for all receivers', async () => {
     const box = await openMailBox();
     const to = ['ops@example.com', 'finance@example.com'];
     expect(await send(box, {}, to)).toEqual({ outcome: 'sent' });
@@ -41,7 +41,7 @@ describe('a mail', () => {
     ]);
   });
 
-  it('is the same mail when it is handed in again', async () => {
+  it('has the same id when it is sent again', async () => {
     const box = await openMailBox();
     await send(box);
     await send(box);
@@ -52,7 +52,7 @@ describe('a mail', () => {
     expect(again).toEqual(first);
   });
 
-  it('says how many addresses it did not reach, and not which', async () => {
+  it('says how many addresses were refused, and not which', async () => {
     const box = await openMailBox({
       onRcptTo: ({ address }, _, done) =>
         done(address.startsWith('old') ? refusal(550, `5.1.1 <${address}> unknown`) : null),
@@ -62,7 +62,7 @@ describe('a mail', () => {
     expect(box.mails).toMatchObject([{ to: ['ops@example.com'] }]);
   });
 
-  it('is refused without a word of the addresses where the server knows none of them', async () => {
+  it('is refused without naming addresses if the server refuses all of them', async () => {
     const box = await openMailBox({
       onRcptTo: ({ address }, _, done) => done(refusal(550, `5.1.1 <${address}> unknown`)),
     });
@@ -70,13 +70,13 @@ describe('a mail', () => {
     expect(sent).toMatchObject({ outcome: 'refused', failure: '550 5.1.1 at RCPT TO' });
   });
 
-  it('is deferred while the server is down, or takes nothing from us', async () => {
+  it('is deferred while the server is down or refuses the login', async () => {
     const box = await openMailBox();
     await box.close();
     expect(await send(box)).toEqual({ outcome: 'deferred', failure: 'ESOCKET' });
   });
 
-  it('is tried out by a mail that says so', async () => {
+  it('of a test says that it is a test', async () => {
     const box = await openMailBox();
     await send(box, { notices: [] });
     expect(box.mails[0]?.text.trimEnd()).toBe('Gangway: a test notice');

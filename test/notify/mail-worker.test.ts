@@ -68,7 +68,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
   const waiting = async () => (await listWaiting(withMail(engine), { limit: 10 })).map(({ waitsFor }) => waitsFor);
   const by = () => ({ actor: 'ada', at: toInstant(engine.clock.now()) });
 
-  it('is mailed once, and then it is not kept and no operator gets it', async () => {
+  it('is mailed once, and then neither kept nor shown to an operator', async () => {
     expect(await waiting()).toEqual(['mail']);
     await mailAll();
     engine.clock.advance(24 * hourMs);
@@ -90,7 +90,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     });
   });
 
-  it('lies open nowhere: not in the database, not in the log', async () => {
+  it('is readable neither in the database nor in the log', async () => {
     await mailAll();
     expect(box.mails).toHaveLength(1);
     const seen = [engine.log.text(), await everything(engine.database)].join('\n');
@@ -120,7 +120,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     expect((await outcomes()).sort()).toEqual(['sent 1', 'unusable 14']);
   });
 
-  it('is tried alone while the server is down, however many others wait', async () => {
+  it('is the only one tried while the server is down, however many wait', async () => {
     const trainers = ['cmu2', 'cmu3'];
     const events = trainers.map((trainer) =>
       fullEvent({ type: 'contract.started', trainer, contract: `of-${trainer}` }),
@@ -132,7 +132,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     expect(await outcomes()).toEqual(['unusable 1']);
   });
 
-  it('is left to an operator where the server refuses the recipient', async () => {
+  it('is left to an operator if the server refuses the recipient', async () => {
     box = await openMailBox({
       onRcptTo: (to, _, done) => done(refusal(550, `5.1.1 <${to.address}> unknown`)),
     });
@@ -151,7 +151,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     expect(await takeInvitation(engine, 1, by())).toMatchObject({ content: { url: tool.link() } });
   });
 
-  it('is tried again where the login is refused: that is nothing about the recipient', async () => {
+  it('is tried again if the login is refused, which is not about the recipient', async () => {
     box = await openMailBox({ onAuth: (_, __, done) => done(refusal(535, 'no')) });
     const server = { ...box.server, login: { user: 'studio', password: 'old' } };
     await mailAll(createMailer({ server }));
@@ -163,7 +163,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     expect(box.mails).toHaveLength(1);
   });
 
-  it('is the same mail where a crash left open whether it was sent', async () => {
+  it('is sent with the same id after a crash, when nobody knows whether it was sent', async () => {
     // The first transaction claims the mail, the second settles it.
     const database = killAtTransaction(engine.database, 2);
     await expect(createMailer({ database })(never)).rejects.toThrow('killed');
@@ -182,7 +182,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     expect(box.mails).toHaveLength(1);
   });
 
-  it('settles nothing of an invitation that was replaced while it was mailed', async () => {
+  it('settles nothing if the invitation was replaced meanwhile', async () => {
     const claimed = await claimMail(engine, order());
     engine.clock.advance(hourMs);
     await renewInvitationOf(engine, 1, () => true, by());
@@ -197,7 +197,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     return { now, leasedUntil: now, managedDomains: [] };
   };
 
-  it('is mailed again once an operator has had it renewed, as another mail', async () => {
+  it('is mailed again as another mail after an operator renewed it', async () => {
     await mailAll();
     engine.clock.advance(hourMs);
     await renewInvitationOf(engine, 1, () => true, by());
@@ -209,7 +209,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     expect(new Set(ids()).size).toBe(2);
   });
 
-  it('goes to no trainer who is to be out by now, who is in, or whose link has expired', async () => {
+  it('goes to no trainer who should be out, who is in, or whose link has expired', async () => {
     const { kysely } = engine.database;
     const set = (values: object) => kysely.updateTable('membership').set(values).execute();
     await set({ wanted: false, state: 'removing' });
@@ -226,7 +226,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     expect(box.mails).toHaveLength(1);
   });
 
-  it('goes to no address but that of the membership, and to none that is not managed', async () => {
+  it('goes only to the address of the membership, and only if that is managed', async () => {
     const { kysely } = engine.database;
     await mailAll(createMailer({ managedDomains: ['managed.example'] }));
     // An address that an install knows is not yet the one that access was given under.
@@ -238,7 +238,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     expect(box.mails).toHaveLength(1);
   });
 
-  it('is a mail like any other whatever strangers call themselves and their projects', async () => {
+  it('is a plain mail, whatever strangers call themselves and their projects', async () => {
     const { kysely } = engine.database;
     const displayName = 'Eve\r\nBcc: eve@evil.example\r\n\r\n{link} \u202e';
     await kysely.updateTable('person').set({ displayName }).execute();
@@ -254,7 +254,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     expect(names.filter((name) => name === 'bcc' || name.startsWith('x-'))).toEqual([]);
   });
 
-  it('is not mailed where the tool gave no link of the web', async () => {
+  it('is not mailed if the tool gave no web link', async () => {
     tool.link = () => 'unused';
     const content = { kind: 'link', url: 'javascript:alert(1)' };
     const sealed = engine.box.seal(Buffer.from(JSON.stringify(content)), 'invitation.content:1');
@@ -265,7 +265,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
 });
 
 describeAnyDatabase('an invitation by password', (openFresh) => {
-  it('is never mailed: it waits for an operator', async () => {
+  it('is never mailed, and waits for an operator', async () => {
     const engine = createEngine(await openFresh());
     await engine.apply([started]);
     await convergeDue(engine, createLoginTool(), { makesLogins: true });

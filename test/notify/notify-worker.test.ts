@@ -45,7 +45,7 @@ describeAnyDatabase('a notice', (openFresh) => {
     }
   }
 
-  it('is stored with the transaction that found it, or not at all', async () => {
+  it('is stored in the transaction that found it, or not at all', async () => {
     const { database } = telling;
     const ctx = { ...telling, config: notifying({ billing: atOnce }) };
     const failing = inTransaction(database, async (tx) => {
@@ -59,7 +59,7 @@ describeAnyDatabase('a notice', (openFresh) => {
     expect(await telling.rows()).toMatchObject([{ channel: 'billing', state: 'waiting' }]);
   });
 
-  it('is stored nowhere where there is no channel', async () => {
+  it('is not stored without a channel', async () => {
     await telling.add([], newNotice());
     expect(await telling.rows()).toEqual([]);
     const notices = telling.database.kysely.selectFrom('notice').selectAll();

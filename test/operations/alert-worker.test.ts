@@ -11,7 +11,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-describeAnyDatabase('a trouble that is listed', (openFresh) => {
+describeAnyDatabase('a listed trouble', (openFresh) => {
   async function open() {
     const alerting = createAlerting();
     const telling = createTelling(await openFresh(), alerting.hears);
@@ -32,7 +32,7 @@ describeAnyDatabase('a trouble that is listed', (openFresh) => {
     await kysely.deleteFrom('usageHeld').where('id', '=', id).execute();
   }
 
-  it('is announced once, and so is its end, by whichever of three instances', async () => {
+  it('is announced once by three instances, and so is its end', async () => {
     const { alerting, telling } = await open();
     const { database } = telling;
     await hold(database, 'a');
@@ -48,7 +48,7 @@ describeAnyDatabase('a trouble that is listed', (openFresh) => {
     expect(await alerting.standing('usage_held')).toBe(0);
   });
 
-  it('is one of each install, whatever the others have', async () => {
+  it('is announced for each install by itself', async () => {
     const { alerting, telling } = await open();
     for (let count = 0; count < 1000; count += 1) await hold(telling.database, `a${count}`);
     await hold(telling.database, 'b', 'globex');
@@ -59,7 +59,7 @@ describeAnyDatabase('a trouble that is listed', (openFresh) => {
     expect(await alerting.announced('usage_held')).toEqual(['raised', 'raised', 'over']);
   });
 
-  it('is announced again once it has grown, a day later at the earliest', async () => {
+  it('is announced again if it has grown, at most once a day', async () => {
     const { alerting, telling } = await open();
     await hold(telling.database, 'a');
     const ask = async () => {
@@ -76,7 +76,7 @@ describeAnyDatabase('a trouble that is listed', (openFresh) => {
     expect(await ask()).toBe(2);
   });
 
-  it('is announced only after its time, and repeated as a reminder', async () => {
+  it('is announced only after a while, and repeated as a reminder', async () => {
     const { alerting, telling } = await open();
     const { kysely } = telling.database;
     const failingSince = telling.clock.now().toISOString();
@@ -94,7 +94,7 @@ describeAnyDatabase('a trouble that is listed', (openFresh) => {
     expect(await alerting.announced('usage_never_read')).toEqual(['raised', 'still']);
   });
 
-  it('is not over because no instance runs, as the list is not whole then', async () => {
+  it('is not over while no instance runs, because the list is incomplete then', async () => {
     const { alerting, telling } = await open();
     await hold(telling.database, 'a');
     await alerting.ask();
@@ -112,7 +112,7 @@ describeAnyDatabase('a trouble that is listed', (openFresh) => {
     expect(await alerting.announced('usage_held')).toEqual(['raised', 'over']);
   });
 
-  it('says what it is and what lies behind it, without secrets, and is a line in the log', async () => {
+  it('is announced and logged with its details, without secrets', async () => {
     const { alerting, telling } = await open();
     const trouble = { says: 'Ask ada@example.com', action: 'Wait' };
     await telling.database.kysely

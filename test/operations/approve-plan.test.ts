@@ -31,7 +31,7 @@ const linkedAgain: Listing = {
 const unlinked: Listing = { links: { cml9: 'lamps' }, active: { cmc9: other } };
 const refused: Listing = { links: {}, isRefused: true };
 
-describeAnyDatabase('a plan that is approved', (openFresh) => {
+describeAnyDatabase('an approved plan', (openFresh) => {
   let incident: Incident;
   let asked: number;
 
@@ -88,7 +88,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
     return approvePlan(ctx, { actor: 'ada', at: '' }, 1, { patience, ...approval });
   }
 
-  it('takes out no trainer who was linked again since without a delivery, and says who', async () => {
+  it('removes no trainer who was linked again without a delivery, and names them', async () => {
     await holdAsUnlinked();
     const approved = await approve(linkedAgain);
     expect(approved).toMatchObject({ decided: 0, stale: 4, removed: 0, left: 0, isRead: true });
@@ -107,7 +107,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
     expect(await audit()).toMatchObject([{ action: 'plans approve', subject: 'plan 1' }]);
   });
 
-  it('takes out the trainers whose evidence the reading does not change', async () => {
+  it('removes the trainers whose evidence the reading does not change', async () => {
     await holdAsUnlinked();
     const [first = '', ...others] = allTrainers;
     const half: Listing = { ...linkedAgain, active: contractsOn('cml2', [first]) };
@@ -126,7 +126,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
     expect(members()).toContain(first);
   });
 
-  it('takes out all trainers where nothing has changed', async () => {
+  it('removes all trainers if nothing has changed', async () => {
     await holdAsUnlinked();
     expect(await approve(unlinked)).toMatchObject({ decided: 4, removed: 4, dropped: [] });
     expect(members()).toEqual([]);
@@ -144,7 +144,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
           }),
       },
     ],
-  ])('is refused where the marketplace %s, unless it is to go unread', async (_, api) => {
+  ])('is refused if the marketplace %s, unless it is approved without a reading', async (_, api) => {
     await holdAsUnlinked();
     await expect(approve(api, { waitMs: 500, readWithinMs: 600 })).rejects.toMatchObject({
       code: 'unavailable',
@@ -160,7 +160,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
     expect(await audit()).toMatchObject([{ action: 'plans approve --without-reading' }]);
   });
 
-  it('of a customer who has disconnected needs no more than that they are refused', async () => {
+  it('of a disconnected customer needs only the refusal of the marketplace', async () => {
     await disconnect();
     // The marketplace does not answer, which proves nothing.
     const away = { ...toApi(refused), readGrant: () => Promise.reject(new Error('away')) };
@@ -169,7 +169,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
     expect(members()).toEqual([]);
   });
 
-  it('of two customers who share a group is approved when both have disconnected', async () => {
+  it('of two customers with one group is approved when both have disconnected', async () => {
     await incident.read({ ...before, grant: 'cmi2' }, 'globex');
     await revoke('cmi1');
     await revoke('cmi2', 'globex');
@@ -178,7 +178,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
     expect(members()).toEqual([]);
   });
 
-  it('is not approved where the other customer of a group only cannot be read', async () => {
+  it('is not approved if the other customer of the group cannot be read for another reason', async () => {
     await incident.read({ ...before, grant: 'cmi2' }, 'globex');
     await revoke('cmi1');
     for (const link of ['cml1', 'cml9']) {
@@ -188,7 +188,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
     await expect(approve(refused)).rejects.toThrow(/globex could not be read/);
   });
 
-  it('of a customer who has connected again takes no trainer out', async () => {
+  it('of a customer who has reconnected removes nobody', async () => {
     await disconnect();
     expect(await approve({ ...before, grant: 'cmi2' })).toMatchObject({ decided: 0, stale: 5 });
     expect(members()).toEqual(allTrainers);

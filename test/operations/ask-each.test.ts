@@ -9,12 +9,12 @@ async function ask(install: string): Promise<string[]> {
   return [`of ${install}`];
 }
 
-it('lists what the other installs have where one cannot be asked, and says why without addresses', async () => {
+it('lists the other installs if one cannot be asked, and says why without addresses', async () => {
   const answer = await askEach(installs, new AbortController().signal, ask);
   expect(answer.found).toEqual(['of acme', 'of globex']);
   expect(sayUnread(answer)).toEqual([expect.stringMatching(/^beta: The marketplace refused (?!ada@)/)]);
 });
 
-it('lists nothing where it was stopped', async () => {
+it('stops when it is aborted', async () => {
   await expect(askEach(installs, AbortSignal.abort(new Error('stopped')), ask)).rejects.toThrow('stopped');
 });

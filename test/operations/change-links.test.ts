@@ -8,8 +8,8 @@ const { signal } = new AbortController();
 const link: Link = { id: 'l1', externalProjectId: 'signs', externalProjectName: null, provisioningMode: null };
 const unchangeable = { code: 'conflict', message: 'The links of acme cannot be changed at the marketplace' };
 
-describeAnyDatabase('the links of a source that cannot change them', (openFresh) => {
-  it('are neither added nor removed, and the operator is given the reason', async () => {
+describeAnyDatabase('links of a source that cannot change them', (openFresh) => {
+  it('are neither added nor removed, and the operator learns why', async () => {
     const database = await openFresh();
     const source = { listLinks: async () => [link] } as unknown as Source;
     const [installs, sources] = [new Map([['acme', inStudio()]]), new Map([['acme', source]])];

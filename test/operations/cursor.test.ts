@@ -6,7 +6,7 @@ import { pageBy, pageById, readCursor, writeCursor } from '../../src/operations/
 const anyKey = z.array(z.union([z.string(), z.number()])).min(1);
 
 describe('a cursor', () => {
-  it('gives back the key that it was written with, for its own list alone', () => {
+  it('returns its key, and only for its own list', () => {
     const part = fc.oneof(fc.string(), fc.nat());
     fc.assert(
       fc.property(fc.array(part, { minLength: 1 }), (key) => {
@@ -18,7 +18,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('is refused where it is anything else', () => {
+  it('is refused if it is anything else', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.base64String(), fc.json()), (text) => {
         expect(() => readCursor('a', text, anyKey)).toThrow('This cursor does not belong to this list');
@@ -28,7 +28,7 @@ describe('a cursor', () => {
     );
   });
 
-  it.each(['a\0', '\ud800'])('is refused where it holds a text that PostgreSQL does not take: %j', (part) => {
+  it.each(['a\0', '\ud800'])('is refused if it has a text that PostgreSQL refuses: %j', (part) => {
     const cursor = writeCursor('a', [part]);
     expect(() => readCursor('a', cursor, anyKey)).toThrow('This cursor does not belong to this list');
   });
@@ -37,7 +37,7 @@ describe('a cursor', () => {
 describe('a page', () => {
   const rows = [5, 4, 3, 2, 1].map((id) => ({ id, name: `row ${9 - id}` }));
 
-  it('has as many rows as are asked for, and the cursor of the next one', async () => {
+  it('has the requested number of rows, and the cursor of the next page', async () => {
     const find = async (before = 9, limit = 0) => rows.filter(({ id }) => id < before).slice(0, limit);
     const first = await pageById('rows', { limit: 2 }, find);
     expect(first.items).toEqual(rows.slice(0, 2));
@@ -48,7 +48,7 @@ describe('a page', () => {
     await expect(pageById('rows', other, find)).rejects.toThrow('This cursor does not belong to this list');
   });
 
-  it('of a list that is ordered by texts begins after the last row too', async () => {
+  it('of a list ordered by text begins after the last row too', async () => {
     const find = async (after: { name: string } | undefined, limit: number) =>
       rows.filter(({ name }) => name > (after?.name ?? '')).slice(0, limit);
     const key = { name: z.string() };

@@ -12,7 +12,7 @@ import { describeAnyDatabase } from '../support/tries.ts';
 const started = fullEvent({ type: 'contract.started', id: '1' });
 const ended = fullEvent({ type: 'contract.ended', id: '2' });
 
-describeAnyDatabase("an operator's word about a contract", (openFresh) => {
+describeAnyDatabase("an operator's decision about a contract", (openFresh) => {
   let engine: Engine;
   let tool: MemoryTool;
 
@@ -38,7 +38,7 @@ describeAnyDatabase("an operator's word about a contract", (openFresh) => {
     return await convergeDue(engine, tool);
   }
 
-  it('that it has ended takes its people out, without the brake counting that', async () => {
+  it('that it has ended removes its people, and the brake does not count them', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
     expect(await decide('end')).toMatchObject({ install: 'acme', contractId: 'cmc1' });
@@ -52,7 +52,7 @@ describeAnyDatabase("an operator's word about a contract", (openFresh) => {
     ]);
   });
 
-  it('that it goes on lets its people in again', async () => {
+  it('that it goes on adds its people again', async () => {
     await engine.apply([started, ended]);
     await convergeDue(engine, tool);
     engine.clock.advance(60_000);
@@ -66,7 +66,7 @@ describeAnyDatabase("an operator's word about a contract", (openFresh) => {
     expect(await statuses()).toEqual(['ended']);
   });
 
-  it('that it goes on has the marketplace read at once, and that it has ended does not', async () => {
+  it('that it goes on has the marketplace read at once; that it has ended does not', async () => {
     const wanted = async () => (await findInstallState(engine, 'acme'))?.readWantedAt ?? null;
     await engine.apply([started]);
     const before = await wanted();
@@ -79,7 +79,7 @@ describeAnyDatabase("an operator's word about a contract", (openFresh) => {
     expect(await hasReadDue(engine, toInstant(engine.clock.now()))).toBe(true);
   });
 
-  it('is kept with who said it, and when', async () => {
+  it('is in the audit log, with the operator and the time', async () => {
     await engine.apply([started]);
     await decide('end');
     engine.clock.advance(1000);
@@ -91,7 +91,7 @@ describeAnyDatabase("an operator's word about a contract", (openFresh) => {
     ]);
   });
 
-  it('counts although an earlier one came from a clock that is ahead', async () => {
+  it('wins over an earlier one from a clock that was ahead', async () => {
     await engine.apply([started]);
     await decide('end', 'cmc1', undefined, '2026-03-15T12:30:00.000Z');
     await decide('reopen');
@@ -115,7 +115,7 @@ describeAnyDatabase("an operator's word about a contract", (openFresh) => {
     expect(await statuses()).toEqual(['ended']);
   });
 
-  it('is refused where it would change nothing, and leaves no trace', async () => {
+  it('is refused if it would change nothing, and leaves no trace', async () => {
     await engine.apply([started]);
     await expect(decide('reopen')).rejects.toMatchObject({
       code: 'conflict',
@@ -134,7 +134,7 @@ describeAnyDatabase("an operator's word about a contract", (openFresh) => {
     expect(await engine.rows('audit')).toEqual([]);
   });
 
-  it('cannot reopen what the marketplace itself lists as ended', async () => {
+  it('cannot reopen a contract that the marketplace lists as ended', async () => {
     await engine.apply([started]);
     const endedReadAt = '2026-03-15T11:00:00.000Z';
     const listed = { ...emptyContract('acme', 'cmc1'), endedReadAt };
@@ -145,7 +145,7 @@ describeAnyDatabase("an operator's word about a contract", (openFresh) => {
     });
   });
 
-  it('is about one install, which has to be named where several have the id', async () => {
+  it('concerns one install, which must be named if several have the id', async () => {
     await engine.apply([started], 'acme');
     await engine.apply([fullEvent({ type: 'contract.started', project: 'lamps' })], 'globex');
     await convergeDue(engine, tool);

@@ -39,7 +39,7 @@ describeAnyDatabase('a decision about a plan', (openFresh) => {
     return decidePlan(engine, by, decision, planId, { only });
   };
 
-  it('to approve it has its people removed, and is kept with who said so', async () => {
+  it('to approve it removes its people, and is in the audit log', async () => {
     expect(await decide('approve')).toEqual({ install: 'acme', decided: 3, stale: 0, open: 0 });
     expect(await convergeDue(engine, tool)).toEqual(Array(3).fill('remove removed'));
     expect(tool.members('street-signs')).toEqual([]);
@@ -48,7 +48,7 @@ describeAnyDatabase('a decision about a plan', (openFresh) => {
     ]);
   });
 
-  it('to reject it keeps its people, and is kept with who said so', async () => {
+  it('to reject it keeps its people, and is in the audit log', async () => {
     expect(await decide('reject')).toEqual({ install: 'acme', decided: 3, stale: 0, open: 0 });
     await engine.pass(graceMs);
     expect(await convergeDue(engine, tool)).toEqual([]);
@@ -56,7 +56,7 @@ describeAnyDatabase('a decision about a plan', (openFresh) => {
     expect(await engine.rows('audit')).toMatchObject([{ action: 'plans reject' }]);
   });
 
-  it('about some of its people leaves the others in it, until they are decided about too', async () => {
+  it('about some of its people leaves the others in the plan', async () => {
     const [first = 0, second = 0] = (await listPlanItems(engine, 1)).map(({ membershipId }) => membershipId);
     expect(await decide('approve', 1, [first])).toEqual({ install: 'acme', decided: 1, stale: 0, open: 2 });
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
@@ -93,7 +93,7 @@ describeAnyDatabase('a decision about a plan', (openFresh) => {
     ]);
   });
 
-  it('is refused a second time, and for a plan there is none of', async () => {
+  it('is refused a second time, and for a plan that does not exist', async () => {
     await decide('reject');
     await expect(decide('approve')).rejects.toMatchObject({
       code: 'conflict',
@@ -106,7 +106,7 @@ describeAnyDatabase('a decision about a plan', (openFresh) => {
     expect(await engine.rows('audit')).toHaveLength(1);
   });
 
-  it('waits for evidence that is being taken in, and does not undo what follows', async () => {
+  it('waits for a transaction with new evidence, and does not undo what follows from it', async () => {
     const again = fullEvent({ type: 'contract.started', id: '9', contract: 'cmc9', trainer: 'cmu1', link: 'cml9' });
     const { promise: hold, resolve: letGo } = Promise.withResolvers<void>();
     let isLocked = false;

@@ -8,8 +8,8 @@ import { fullEvent } from '../support/event-bodies.ts';
 import { createSharedLinkTool } from '../support/inviting-tool.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
-describeAnyDatabase('a command that does the work', (openFresh) => {
-  it('also resets the link that a removed trainer may know, where nothing else is left', async () => {
+describeAnyDatabase('a command that syncs the tools', (openFresh) => {
+  it('also replaces the invitation link that a removed trainer may know, if that is all there is to do', async () => {
     const engine = createEngine(await openFresh());
     const tool = createSharedLinkTool();
     await engine.apply([fullEvent({ type: 'contract.started' })]);

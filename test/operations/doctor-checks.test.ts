@@ -15,7 +15,7 @@ function withCapabilities(changes: Partial<Capabilities>, check?: Adapter['check
 describe('a check of a tool', () => {
   const look = (adapter: Adapter, signal = new AbortController().signal) => checkTool('studio', adapter, signal);
 
-  it('warns where a removed member may still get in, or cannot return', async () => {
+  it('warns if a removed member may still get in, or cannot be added again', async () => {
     const removal = { effect: 'membership_only', reason: 'their login stays' } as const;
     expect(await look(withCapabilities({ removal, readding: 'no' }))).toMatchObject([
       { name: 'tool studio', status: 'ok', action: null },
@@ -25,21 +25,21 @@ describe('a check of a tool', () => {
     expect(await look(withCapabilities({ readding: 'new_account' }))).toHaveLength(1);
   });
 
-  it('has a name of its own for each thing that the tool says', async () => {
+  it('has a unique name for each finding of the tool', async () => {
     const finding = (says: string) => ({ says, action: 'Fix it', isFailure: false });
     const check = () => Promise.resolve([finding('one'), finding('two')]);
     const names = (await look(withCapabilities({}, check))).map(({ name }) => name);
     expect(names).toEqual(['tool studio', 'settings of studio', 'settings of studio (2)']);
   });
 
-  it('fails with what the tool says, without an address', async () => {
+  it('fails with the error of the tool, without addresses', async () => {
     const check = () => Promise.reject(new Error('no rights for ada@lab.example'));
     expect(await look(withCapabilities({}, check))).toMatchObject([
       { status: 'failure', says: 'no rights for a…@lab.example' },
     ]);
   });
 
-  it('ends when it is stopped, also where the adapter does not listen', async () => {
+  it('ends when it is aborted, even if the adapter ignores the signal', async () => {
     const stopping = new AbortController();
     const looking = look(
       withCapabilities({}, () => new Promise(() => undefined)),
@@ -51,7 +51,7 @@ describe('a check of a tool', () => {
 });
 
 describe('a check of the configuration', () => {
-  it('counts what is in it, and has a name of its own for each warning', () => {
+  it('counts tools and installs, and has a unique name for each warning', () => {
     const [installs, tools] = [new Map(), new Map([['studio', {}]])];
     const notifications = { channels: new Map(), repeatMs: 0 };
     const checks = checkConfiguration({ installs, tools, notifications }, ['a: one', 'b: two']);
@@ -68,7 +68,7 @@ describe('a check of the walls', () => {
   const { adapter } = createMemoryTool();
   const adapters = new Map<string, Adapter>([['studio', adapter]]);
 
-  it('warns of an install with * beside installs that name their projects', () => {
+  it('warns about an install with * beside installs that name their projects', () => {
     const shared = new Map([...installs, ['globex', { tool: 'studio', projects: ['*'] }]]);
     expect(checkWalls({ installs: shared, adapters })).toEqual([
       {
@@ -89,7 +89,7 @@ describe('a check of the walls', () => {
     expect(checkWalls({ installs: apart, adapters })).toMatchObject([{ status: 'ok' }]);
   });
 
-  it('warns where customers share a tool that has one group for all', () => {
+  it('warns if customers share a tool with one group', () => {
     const shared = new Map([...installs, ['globex', { tool: 'studio', projects: ['globex-*'] }]]);
     const oneGroup = new Map<string, Adapter>([['studio', { ...adapter, groupFor: () => '1' }]]);
     expect(checkWalls({ installs: shared, adapters: oneGroup })).toMatchObject([
@@ -102,7 +102,7 @@ describe('a check of the walls', () => {
 });
 
 describeAnyDatabase('a check of the clock', (openFresh) => {
-  it("warns where this machine's is far from that of the database", async () => {
+  it("warns if the clocks of this machine and of the database differ", async () => {
     const database = await openFresh();
     const isOwn = database.dialect === 'sqlite';
     const now = new Date().toISOString();

@@ -79,7 +79,7 @@ function textsOf(fields: [string, unknown][]): Record<string, string> {
 }
 
 describe('the table of operations', () => {
-  it('is what the command line loads by noun', async () => {
+  it('is what the command line loads, noun by noun', async () => {
     for (const [noun, { load }] of Object.entries(nouns)) {
       expect(new Set((await load()).operations.map((one) => one.noun))).toEqual(new Set([noun]));
     }
@@ -107,7 +107,7 @@ const doors = ({ configFile, consoleUrl }: FilledSite) => [
 
 // Opening a site takes longer than asking all operations, and no read changes it.
 describe('a read', () => {
-  it('gives one answer by the API, a command, --remote and MCP', async () => {
+  it('gives the same answer by API, command, --remote and MCP', async () => {
     const site = await openFilledSite();
     const client = createApiClient(site.consoleUrl);
     const tools = toTools(JSON.parse(JSON.stringify(createDocument())) as ApiDocument);
@@ -125,7 +125,7 @@ describe('a read', () => {
     }
   });
 
-  it('is refused where it is a list of an install or a tool that does not exist', async () => {
+  it('of a list is refused for an install or a tool that does not exist', async () => {
     const site = await openFilledSite();
     const client = createApiClient(site.consoleUrl);
     const asked: string[] = [];
@@ -141,7 +141,7 @@ describe('a read', () => {
     expect(asked).toContain('runsList');
   });
 
-  it('is shown the same here and from afar', async () => {
+  it('is shown the same with and without --remote', async () => {
     const site = await openFilledSite();
     for (const operation of reads.filter(({ hasCommand }) => hasCommand)) {
       const line = lineOf(operation, inputOf(operation.id, site));
@@ -151,7 +151,7 @@ describe('a read', () => {
     }
   });
 
-  it('can be printed as CSV where it is a list', async () => {
+  it('of a list can be printed as CSV', async () => {
     const site = await openFilledSite();
     for (const operation of reads) {
       if (!('columns' in operation.show)) continue;
@@ -162,7 +162,7 @@ describe('a read', () => {
   });
 });
 
-it('refuses an input that does not fit at each door', async () => {
+it('refuses an invalid input by API, command and MCP', async () => {
   const site = await openFilledSite();
   const client = createApiClient(site.consoleUrl);
   const wrong = { 'no-such-field': 'x' };

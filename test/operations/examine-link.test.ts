@@ -9,7 +9,7 @@ import { actAs, makeProject } from '../support/doccano-site.ts';
 
 const { signal } = new AbortController();
 
-it('warns of a new link whose project and job do not exist, about which nothing was said', async () => {
+it('warns about a new link whose project and job do not exist', async () => {
   const doccano = await openDoccanoFake();
   const project = String(await makeProject(await actAs(doccano, doccano.admin), 'signs'));
   const sandbox = createSandbox({ timeScale: 0 });

@@ -31,7 +31,7 @@ const wellKnown = [
 ];
 
 describe('the marketplace', () => {
-  it('is found in order, with what was looked at', async () => {
+  it('passes all checks, which name what was checked', async () => {
     const world = await openWorld();
     await world.link('lamps');
     await world.subscribe(`${publicUrl}/webhooks/acme`);
@@ -41,7 +41,7 @@ describe('the marketplace', () => {
     ]);
   });
 
-  it('is polled where it cannot deliver: then no endpoint is missing', async () => {
+  it('is polled without a public address, and then misses no endpoint', async () => {
     const world = await openWorld();
     expect(await look({ acme: connect(world) }, { publicUrl: undefined })).toEqual([
       'install acme: ok: Token valid, all scopes granted, work emails shared',
@@ -50,7 +50,7 @@ describe('the marketplace', () => {
     ]);
   });
 
-  it('says of each install what is amiss, and looks at the others', async () => {
+  it('names the problem of each install, and checks the others too', async () => {
     const world = await openWorld();
     const { sandbox, baseUrl } = world;
     await world.link('lamps', null);
@@ -86,14 +86,14 @@ describe('the marketplace', () => {
     ]);
   });
 
-  it("is compared with this machine's clock, also by a refusal", async () => {
+  it("has its clock compared, also by a refusal", async () => {
     const world = await openWorld();
     world.sandbox.revokeToken(world.installId);
     const drifting = await look({ acme: connect(world, 250_000), globex: connect(world) });
     expect(drifting).toContainEqual(expect.stringMatching(/^marketplace clock: failure: .+ (249|250) s ahead of/));
   });
 
-  it('is asked no longer than it may take', async () => {
+  it('is asked no longer than the time-out', async () => {
     const silent = await openHttpFake(() => undefined);
     const api = connect({ baseUrl: silent.url, token: 'ot_ptk_none' });
     expect(await look({ acme: api }, { timeoutMs: 50 })).toEqual([
@@ -102,7 +102,7 @@ describe('the marketplace', () => {
     ]);
   });
 
-  it('is not asked where there is no install', async () => {
+  it('is not asked if there is no install', async () => {
     expect(await look({})).toEqual([]);
   });
 

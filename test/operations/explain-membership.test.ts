@@ -6,7 +6,7 @@ import { at, explainOne, healthy, later, membership, usual } from '../support/ex
 
 type Shown = Partial<Row<'membership'>> & Pick<Row<'membership'>, 'state'>;
 
-describe('a membership that is explained', () => {
+describe('an explained membership', () => {
   const ended = { ...emptyContract('acme', 'cmc1'), startedEventAt: at, endedEventAt: at };
   const left = { wanted: false, cause: 'contract_ended', updatedAt: at } as const;
   const stillIn: [Shown, RegExp, RegExp][] = [
@@ -42,7 +42,7 @@ describe('a membership that is explained', () => {
     expect(explained.action).toMatch(action);
   });
 
-  it('whose removal is due waits for what is to be read first, and no longer than it may', () => {
+  it('that is to be removed names the reading that it waits for, and the deadline', () => {
     const memberships = [{ ...membership, ...left, state: 'removing', removeAfter: at } as const];
     const readings = [{ kind: 'install', of: 'acme', since: at } as const];
     const required = new Map([
@@ -57,7 +57,7 @@ describe('a membership that is explained', () => {
     );
   });
 
-  it('who is out needs nothing once the contract has ended', () => {
+  it('that has been removed needs nothing once the contract has ended', () => {
     const memberships = [{ ...membership, ...left, state: 'removed' } as const];
     const { action } = explainOne({ ...healthy(), contracts: [ended], memberships });
     expect(action).toBe('Nothing. Access ends with the contract');
@@ -88,7 +88,7 @@ describe('a membership that is explained', () => {
     },
   );
 
-  it('of a contract that has ended says that they are still in while the tool is down', () => {
+  it('of an ended contract is still in while the tool is down', () => {
     const memberships = [{ ...membership, ...left, state: 'removing' } as const];
     const rules = { ...usual, troubles: new Map([['studio', trouble]]) };
     const { action } = explainOne({ ...healthy(), contracts: [ended], memberships }, rules);

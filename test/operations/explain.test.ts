@@ -26,7 +26,7 @@ describe('explaining', () => {
     bearing = healthy();
   });
 
-  it('a trainer who can log in goes through every step, and nothing is to be done', () => {
+  it('a trainer who can log in passes every step, and nothing is to be done', () => {
     expect(explain(bearing, usual)).toEqual([
       {
         trainerId: 'cmu1',
@@ -46,7 +46,7 @@ describe('explaining', () => {
     ]);
   });
 
-  it('a trainer who is in without an address is kept by an access that was given before', () => {
+  it('a trainer without an address keeps the access that was given before', () => {
     const person = { ...bearing.people[0], hasAddress: false, workEmailDomain: null, workEmailDigest: null };
     const reasons = [{ ...ids, membershipId: 7, linkId: 'cml1', isNamed: false }];
     const known = { ...bearing, people: [person as Bearing['people'][number]], reasons };
@@ -150,7 +150,7 @@ describe('explaining', () => {
     expect(explained.action).toMatch(action);
   });
 
-  it('a contract whose end is disputed holds, and says so', () => {
+  it('a disputed contract holds, and says so', () => {
     const disputed = { ...ended, endedEventAt: at, activeReadAt: '2026-03-15T13:00:00.000Z' };
     const { failing, says } = explainOne({ ...bearing, contracts: [disputed] });
     expect(failing).toEqual([]);
@@ -178,7 +178,7 @@ describe('explaining', () => {
     expect(action).toMatch(/^Have the customer link the job to a project/);
   });
 
-  it('an address that is not known', () => {
+  it('an unknown address', () => {
     const waiting = { ...membership, state: 'waiting_email' } as const;
     const { failing, action } = explainOne({ ...bearing, people: [], memberships: [waiting] });
     expect(failing).toEqual(['address', 'membership']);
@@ -194,7 +194,7 @@ describe('explaining', () => {
     expect(action).toMatch(/^Add opentrain\.work to marketplace\.managedDomains/);
   });
 
-  it('an install that is not configured, whose people are found by what was recorded', () => {
+  it('an install that is not configured, whose people are found by their recorded reasons', () => {
     const orphaned = { ...membership, state: 'orphaned' } as const;
     const { failing, says, action } = explainOne({ ...bearing, memberships: [orphaned] }, rulesFor(new Map()));
     expect(failing).toEqual(['install', 'membership']);
@@ -219,13 +219,13 @@ describe('explaining', () => {
     expect(action).toMatch(/^Add it to installs\.acme\.projects/);
   });
 
-  it('a membership that is still to be made', () => {
+  it('a membership that does not exist yet', () => {
     const { failing, action } = explainOne({ ...bearing, memberships: [], reasons: [] });
     expect(failing).toEqual(['membership']);
     expect(action).toMatch(/^Wait\. A running "gangway start"/);
   });
 
-  it('a trainer whose project leads elsewhere by now has both memberships explained', () => {
+  it('both memberships of a trainer whose project now leads elsewhere', () => {
     const elsewhere = { ...membership, id: 6, groupId: 'old', state: 'orphaned' } as const;
     const { steps, action } = explainOne({
       ...bearing,
@@ -260,7 +260,7 @@ describe('explaining', () => {
     expect(failing).toEqual(['address', 'membership']);
   });
 
-  it('says where another install of the same tool knows another address for them', () => {
+  it('names another install of the tool that knows another address for the trainer', () => {
     const theirs = { ...bearing.people[0], install: 'globex', workEmailDigest: 'another' };
     const people = [...bearing.people, theirs as Bearing['people'][number]];
     const installs = new Map([
@@ -275,7 +275,7 @@ describe('explaining', () => {
     expect(says(elsewhere)).toBe('Work email known, at opentrain.work');
   });
 
-  it('explains the membership of the install where each install has one of its own', () => {
+  it('explains only the membership of the install if each install has its own', () => {
     const other = { ...membership, id: 9, install: 'globex', state: 'failed' } as const;
     const { steps } = explainOne({
       ...bearing,
@@ -290,7 +290,7 @@ describe('explaining', () => {
     ]);
   });
 
-  it('is about all trainers on a contract, by each of its links', () => {
+  it('covers all trainers on a contract, for each of its links', () => {
     const second = { ...ids, trainerId: 'cmu2', seenAt: at, absences: null };
     const pairs = [...bearing.pairs, toPair('acme', 'cmc1', 'cml2', at)];
     const participations = [...bearing.participations, second];
@@ -298,7 +298,7 @@ describe('explaining', () => {
     expect(all.map(({ trainerId }) => trainerId)).toEqual(['cmu1', 'cmu1', 'cmu2', 'cmu2']);
   });
 
-  it('shows no address, wherever a tool or a stranger has put one', () => {
+  it('shows no address, wherever a tool or a stranger put one', () => {
     const displayName = 'amara.o@opentrain.work';
     const failed = {
       ...membership,
@@ -389,7 +389,7 @@ describe('explaining a membership', () => {
     ],
   ];
 
-  it.each(whileWanted)('%o whose reason stands', (row, says, action) => {
+  it.each(whileWanted)('%o with an active reason', (row, says, action) => {
     const explained = explainOne({ ...healthy(), memberships: [{ ...membership, ...row }] });
     expect(explained.says('membership')).toMatch(says);
     expect(explained.action).toMatch(action);
@@ -435,7 +435,7 @@ describe('explaining a membership', () => {
 
   const unlinked: Partial<Bearing> = { links: [{ ...link, seenAt: at, absences }] };
 
-  it.each(onceEnded)('%o whose reason has ended', (row, says, action) => {
+  it.each(onceEnded)('%o with an ended reason', (row, says, action) => {
     const memberships = [{ ...membership, ...row }];
     const other = { ...ids, membershipId: 7, linkId: 'cml1', isNamed: true, contractId: 'cmc2' };
     const reasons = [...healthy().reasons, other];
@@ -444,7 +444,7 @@ describe('explaining a membership', () => {
     expect(explained.action).toMatch(action);
   });
 
-  it('that is held names the plan, which is what to decide about', () => {
+  it('that is held names the plan to decide on', () => {
     const held = { ...membership, ...gone, state: 'held' } as const;
     const explained = explainOne({ ...healthy(), ...unlinked, memberships: [held], plans: new Map([[7, 3]]) });
     expect(explained.says('membership')).toBe(
@@ -453,7 +453,7 @@ describe('explaining a membership', () => {
     expect(explained.action).toBe('Decide on plan 3: gangway plans show 3');
   });
 
-  it.each(membershipStates)('in the state %s says one thing to do', (state) => {
+  it.each(membershipStates)('in the state %s says what to do', (state) => {
     for (const change of [{}, unlinked]) {
       const memberships = [{ ...membership, state, cause: 'link_absent' } as const];
       const { action } = explainOne({ ...healthy(), ...change, memberships });
@@ -461,7 +461,7 @@ describe('explaining a membership', () => {
     }
   });
 
-  it('covers every state, whether its reason stands or has ended', () => {
+  it('covers every state, with an active and with an ended reason', () => {
     for (const table of [whileWanted, onceEnded]) {
       expect(new Set(table.map(([{ state }]) => state))).toEqual(new Set(membershipStates));
     }

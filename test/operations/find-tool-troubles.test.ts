@@ -51,12 +51,12 @@ describeAnyDialect('what is said of the tools', (dialect) => {
     return worker;
   }
 
-  it('is nothing where no trainer waits', async () => {
+  it('is not listed if no trainer waits', async () => {
     start();
     expect(await load()).toEqual([]);
   });
 
-  it('is that one does not answer, since when, and who waits for it, until it does', async () => {
+  it('says which tool does not answer, since when, and who waits, until it answers', async () => {
     answerWith(silent);
     await say('contract.started', range(23));
     const worker = start();
@@ -92,7 +92,7 @@ describeAnyDialect('what is said of the tools', (dialect) => {
     await until('it is over', load, ({ length }) => length === 0);
   });
 
-  it('is that one refuses its token, and who is still in for that', async () => {
+  it('says which tool refuses its token, and who is therefore still in', async () => {
     await say('contract.started', range(3));
     const worker = start();
     await until('they are in', countIn, (count) => count === 3);
@@ -110,7 +110,7 @@ describeAnyDialect('what is said of the tools', (dialect) => {
     ]);
   });
 
-  it('is no longer what was left behind by an instance that is gone', async () => {
+  it('is not one that a stopped instance left behind', async () => {
     answerWith(silent);
     await say('contract.started', range(5));
     const worker = start();
@@ -120,7 +120,7 @@ describeAnyDialect('what is said of the tools', (dialect) => {
     expect(await load()).toMatchObject([{ kind: 'tool_slow', count: 5 }]);
   });
 
-  it('is asked for anew by the next instance, though no trainer waits', async () => {
+  it('is checked again by the next instance, even if no trainer waits', async () => {
     answerWith(silent);
     await say('contract.started', range(5));
     const worker = start();
@@ -133,7 +133,7 @@ describeAnyDialect('what is said of the tools', (dialect) => {
     await until('it is over', says, ({ length }) => length === 0);
   });
 
-  it('is that one is slow, once a trainer has waited for two minutes', async () => {
+  it('says which tool is slow, once a trainer has waited for two minutes', async () => {
     await say('contract.started', range(2));
     engine.clock.advance(2 * minuteMs - 1);
     expect(await says()).toEqual([]);
@@ -151,7 +151,7 @@ describeAnyDialect('what is said of the tools', (dialect) => {
     ]);
   });
 
-  it('is the answer that most trainers got whose calls fail one by one', async () => {
+  it('quotes the most frequent failure', async () => {
     await say('contract.started', range(2));
     tool.before = () => {
       throw silent;
@@ -167,7 +167,7 @@ describeAnyDialect('what is said of the tools', (dialect) => {
     ]);
   });
 
-  it('is nothing of people who wait for something else', async () => {
+  it('does not count people who wait for something else', async () => {
     await say('contract.started', range(2));
     // One trainer has no address. What is older than a silence waits for the marketplace.
     const { kysely } = engine.database;

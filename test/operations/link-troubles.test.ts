@@ -69,14 +69,14 @@ describeAnyDatabase('an operator learns', (openFresh) => {
     expect(await troublesIn(engine, acme(pattern))).toMatchObject([{ detail: expect.stringMatching(why) }]);
   });
 
-  it('of the first five of a customer by name, and of the others by their count', async () => {
+  it('about the first five links of a customer by name, and how many others there are', async () => {
     const { engine, link } = await open();
     for (let index = 10; index < 40; index += 1) await link({ externalProjectId: `globex-${index}` }, `l${index}`);
     const troubles = await troublesIn(engine, acme('acme-*'));
     expect(troubles.map(({ count, about }) => about['link'] ?? count)).toEqual(['l10', 'l11', 'l12', 'l13', 'l14', 25]);
   });
 
-  it('what an instance has found, by a command that loads no adapters', async () => {
+  it('what an instance found, from a command that loads no adapters', async () => {
     const { engine, link } = await open();
     await link({ externalProjectId: 'globex-1' });
     const { database, box, clock } = engine;
@@ -87,7 +87,7 @@ describeAnyDatabase('an operator learns', (openFresh) => {
     ]);
   });
 
-  it('nothing any more of a link that is gone', async () => {
+  it('nothing more about a removed link', async () => {
     const { engine, link } = await open();
     await link({ externalProjectId: 'cars' });
     expect(await troublesIn(engine, acme('signs'))).toHaveLength(1);

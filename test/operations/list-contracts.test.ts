@@ -19,7 +19,7 @@ function everyContract() {
 }
 
 describeAnyDatabase('the list of contracts', (openFresh) => {
-  it('has by a status all contracts of that status, and no others', async () => {
+  it('has all contracts of a status, and no others', async () => {
     const engine = createEngine(await openFresh());
     await engine.merge({ ...emptyEvidence(), contracts: everyContract() });
     const listed = await listContracts(engine, { limit: 10_000 });
@@ -31,7 +31,7 @@ describeAnyDatabase('the list of contracts', (openFresh) => {
     }
   });
 
-  it('begins with the least that is left of a budget, and goes page by page, also through equal ones', async () => {
+  it('is ordered by what is left of the budget, also across pages of equal budgets', async () => {
     const engine = createEngine(await openFresh());
     const { kysely } = engine.database;
     const ids = ['none', 'half', 'third', 'other-third', 'used-up', 'unread', 'over'];

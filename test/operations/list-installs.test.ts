@@ -34,7 +34,7 @@ describeAnyDialect('the troubles of a customer', (dialect) => {
     return Object.fromEntries(listed.map((one) => [one.install, one.troubles]));
   }
 
-  it('were none while its tool was down and none of its people could get in', async () => {
+  it('were missing while its tool was down and none of its people could get in', async () => {
     const tool = createMemoryTool();
     const fail = () => {
       throw new AppError('unavailable', 'The tool did not answer within 5000 ms');
@@ -54,7 +54,7 @@ describeAnyDialect('the troubles of a customer', (dialect) => {
     });
   });
 
-  it('are those of the marketplace, its endpoint, and people who are refused or have no address', async () => {
+  it('cover the marketplace, the endpoint, and people who are refused or have no address', async () => {
     const tool = createMemoryTool();
     tool.before = () => {
       throw new AppError('invalid', 'The tool refused the member');

@@ -11,7 +11,7 @@ import { describeAnyDatabase } from '../support/tries.ts';
 const projects = ['acme-signs', 'globex-1', 'ACME-1', 'a/../b', 'acme-broken'];
 
 describeAnyDatabase('the list of links', (openFresh) => {
-  it('says of each link where it leads, and why it is outside', async () => {
+  it('says where each link leads, and why it is outside', async () => {
     const groupFor = ({ externalProjectId }: AdapterLink) => {
       if (externalProjectId === 'acme-broken') throw new Error('s3cret');
       return externalProjectId;

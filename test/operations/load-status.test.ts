@@ -40,7 +40,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
   const troubles = () => troublesIn(engine);
   const counts = () => countTroublesIn(engine);
 
-  it('needs nothing but a start where nothing has happened', async () => {
+  it('needs only a start on a new database', async () => {
     expect(await counts()).toEqual([]);
     await engine.database.kysely.deleteFrom('instance').execute();
     expect(await load()).toEqual({
@@ -59,7 +59,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     });
   });
 
-  it('counts what is, and what has happened', async () => {
+  it('counts what is stored and what has happened', async () => {
     await engine.deliver([fullEvent({ type: 'contract.started' }), '{"type": "payout.sent"}']);
     await engine.takeIn();
     await convergeDue(engine, createMemoryTool());
@@ -99,7 +99,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     ]);
   });
 
-  it("an operator's end that the marketplace contradicted for an hour is shown as disputed until it is reopened", async () => {
+  it("shows an operator's end as disputed, after the marketplace contradicted it for an hour, until the contract is reopened", async () => {
     const endedByOperatorAt = '2026-03-15T10:00:00.000Z';
     const read = async (activeReadAt: string) =>
       await engine.merge({ ...emptyEvidence(), contracts: [{ ...emptyContract('acme', 'cmc1'), activeReadAt }] });
@@ -115,7 +115,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     expect([await counts(), await shown()]).toEqual([[], ['active']]);
   });
 
-  it('says what is orphaned or refused', async () => {
+  it('names orphaned and refused members', async () => {
     await engine.apply([fullEvent({ type: 'contract.started' })]);
     const setState = (state: 'failed' | 'orphaned') =>
       engine.database.kysely.updateTable('membership').set({ state }).execute();
@@ -125,7 +125,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     expect(await counts()).toEqual(['membership_failed 1']);
   });
 
-  it('says what keeps the deliveries of a configured install from coming', async () => {
+  it('names what keeps the deliveries of a configured install away', async () => {
     const trouble = { says: 'nothing is delivered', action: 'gangway endpoint rotate acme' };
     await noteSubscriptionCheck(engine, 'acme', hour, trouble);
     await noteSubscriptionCheck(engine, 'globex', hour, trouble);
@@ -135,7 +135,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     expect(await counts()).toEqual([]);
   });
 
-  it('counts the budgets that are read, and says which need the operator', async () => {
+  it('counts budgets, and names those that need the operator', async () => {
     const { kysely } = engine.database;
     const keep = async (contractId: string, more: Partial<Row<'budget'>>, install = 'acme') => {
       await kysely
@@ -263,7 +263,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     ]);
   });
 
-  it('says what became of deliveries, however old they are', async () => {
+  it('counts failed deliveries of any age', async () => {
     await engine.deliver([fullEvent({ type: 'contract.started' })]);
     await engine.deliver(['no event']);
     await postponeDelivery(engine, 1, 'given up', null);
@@ -271,7 +271,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     expect(await counts()).toEqual(['delivery_failed 1', 'delivery_unprocessable 1']);
   });
 
-  it('says which configured install could not be read, and what waits for that', async () => {
+  it('names installs that could not be read, and what waits for the reading', async () => {
     const now = '2026-03-15T12:00:00.000Z';
     await holdInstalls(engine, ['acme', 'globex'], now);
     const detail = `Events older than ${now} wait for this reading`;
@@ -291,7 +291,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     expect(await counts()).toEqual([]);
   });
 
-  it('finds what is recent among gaps and disorder', async () => {
+  it('counts recent rows in spite of gaps and disorder', async () => {
     const at = (minute: number) => new Date(Date.parse(hour) + minute * 60_000).toISOString();
     const bodies = Array.from({ length: 300 }, (_, index) => newDelivery(`${index}`));
     await appendDeliveries(engine, bodies);
@@ -315,7 +315,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     expect(await count(at(100))).toBe(0);
   });
 
-  it('lists contracts beyond one page, and those alone that are asked for', async () => {
+  it('lists contracts beyond one page, and only those that match', async () => {
     const numbers = Array.from({ length: 1100 }, (_, index) => String(index).padStart(4, '0'));
     const contracts = numbers.map((number) => ({
       ...emptyContract(number < '0700' ? 'acme' : 'globex', `cmc${number}`),

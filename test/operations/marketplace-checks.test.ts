@@ -26,7 +26,7 @@ describe('a check of a grant', () => {
       Grant.parse({ id: 'cmi1', status: 'ACTIVE', piiConsent: true, token: { scopes: granted }, ...changes }),
     );
 
-  it('finds no problem with all that is needed, and none in what is not reported', () => {
+  it('finds no problem if all scopes are granted, or if the consent is not reported', () => {
     expect(grant()).toEqual([]);
     expect(grant({ piiConsent: undefined })).toEqual([]);
   });
@@ -51,12 +51,12 @@ describe('a check of a grant', () => {
     expect(grant({}, granted)).toMatchObject([{ status: 'warning' }]);
   });
 
-  it('counts the right to write as the right to read', () => {
+  it('accepts a scope for writing as one for reading', () => {
     const written = scopes.map((scope) => scope.replace('links:read', 'links:write'));
     expect(grant({}, written)).toEqual([]);
   });
 
-  it('warns where the scopes are not reported, or work addresses are not shared', () => {
+  it('warns if the scopes are not reported, or work addresses are not shared', () => {
     const says = 'The marketplace does not show the scopes of the token';
     expect(grant({ token: undefined })).toMatchObject([{ status: 'warning', says }]);
     expect(grant({ piiConsent: false })).toMatchObject([
@@ -64,14 +64,14 @@ describe('a check of a grant', () => {
     ]);
   });
 
-  it('fails where it is no longer active, and says no more than that', () => {
+  it('fails if the grant is no longer active, and says only that', () => {
     expect(grant({ status: 'REVOKED', piiConsent: false }, [])).toMatchObject([
       { status: 'failure', says: 'The install is REVOKED at the marketplace, no longer ACTIVE' },
     ]);
   });
 });
 
-describe('an answer that did not come', () => {
+describe('a missing answer', () => {
   it.each([
     ['unauthenticated', 'failure', /^Ask the customer for a new token, then run gangway connect acme$/],
     ['forbidden', 'failure', /^Ask the customer, .+ the install, your app .+ is not active/],
@@ -90,7 +90,7 @@ describe('a check of the jobs', () => {
   const link = (id: string, changes: object = {}) =>
     Link.parse({ id, externalProjectId: 'lamps', provisioningMode: 'PARTNER_WEBHOOK', jobId: null, ...changes });
 
-  it('warns of links without one, unless they are not ours to follow', () => {
+  it('warns about links without a job, except those that the marketplace provisions', () => {
     expect(checkJobs('acme', [link('cml1', { jobId: 'cmj1' })])).toEqual([]);
     expect(checkJobs('acme', [link('cml1', { jobId: undefined })])).toEqual([]);
     expect(checkJobs('acme', [link('cml1', { provisioningMode: 'MANAGED_ADAPTER' })])).toEqual([]);
@@ -99,7 +99,7 @@ describe('a check of the jobs', () => {
     ]);
   });
 
-  it('names a few of many', () => {
+  it('names the first few of many links', () => {
     const many = Array.from({ length: 300 }, (_, index) => link(`cml${index}`));
     expect(checkJobs('acme', many)[0]?.says).toMatch(/cml4 on lamps and 295 more$/);
   });
@@ -112,11 +112,11 @@ describe('a check of the endpoints', () => {
   const look = (...endpoints: object[]) =>
     checkEndpoints('acme', eventTypes, endpoints.map(endpoint), url).map(({ status, says }) => [status, says]);
 
-  it('is of the address below the public one', () => {
+  it('uses the address below the public URL', () => {
     expect(url).toBe('https://bridge.example.com/webhooks/acme');
   });
 
-  it('finds no problem with one that gets every event, whatever others there are', () => {
+  it('finds no problem with an endpoint that gets every event, whatever the others do', () => {
     expect(look({})).toEqual([]);
     expect(look({ url: 'HTTPS://bridge.example.com:443/webhooks/acme' })).toEqual([]);
     expect(look({ url: 'https://else.example/', status: 'DISABLED' }, {})).toEqual([]);
@@ -149,11 +149,11 @@ describe('a check of the endpoints', () => {
       /does not receive contract\.started, contract\.ended, so /,
     ],
     ['one that fails', [{ consecutiveFailures: 7 }], 'warning', /^7 deliveries in a row failed; after 10 /],
-  ])('tells of %s', (_name, endpoints, status, says) => {
+  ])('reports %s', (_name, endpoints, status, says) => {
     expect(look(...endpoints)).toEqual([[status, expect.stringMatching(says)]]);
   });
 
-  it('fails where the marketplace would not deliver at all', () => {
+  it('fails if the marketplace would not deliver to the address', () => {
     const plain = endpointUrlOf('http://bridge.example.com', 'acme');
     expect(checkEndpoints('acme', eventTypes, [endpoint({ url: plain })], plain)).toMatchObject([
       { status: 'failure', says: expect.stringMatching(/^The marketplace delivers to https only/) },
@@ -176,11 +176,11 @@ describe('a check of the marketplace', () => {
     ]);
   });
 
-  it('says nothing of a clock that it could not measure', () => {
+  it('says nothing about a clock that it could not measure', () => {
     expect(checkDrift([])).toEqual([]);
   });
 
-  it('names what of the contract is broken, and sums up the rest', () => {
+  it('names broken parts of the API, and sums up other differences', () => {
     const deviation = (where: string, isFailure: boolean) => ({ where, says: 'gone', isFailure });
     expect(checkContract([])).toMatchObject([{ name: 'marketplace API', status: 'ok' }]);
     const some = [deviation('a', false), deviation('b', true), deviation('c', false)];

@@ -79,7 +79,7 @@ const steps: Record<string, (world: World, who: Person) => unknown> = {
   },
 };
 
-describeAnyDatabase('a dry run says what the run comes to', (openFresh) => {
+describeAnyDatabase('a dry run predicts the run', (openFresh) => {
   const openHired = async (...people: Person[]) => {
     const world = await open(openFresh);
     for (const who of people) world.hired.add(who);
@@ -94,7 +94,7 @@ describeAnyDatabase('a dry run says what the run comes to', (openFresh) => {
     return done.outcome;
   }
 
-  it('where a listing misses a trainer, who is added back', async () => {
+  it('if a trainer is missing in the tool, and is added back', async () => {
     const world = await openHired('ada', 'ben');
     world.tool.unseat('signs', 'ada');
     world.incident.engine.clock.advance(2 * minutes);
@@ -102,7 +102,7 @@ describeAnyDatabase('a dry run says what the run comes to', (openFresh) => {
     expect(world.tool.members('signs').sort()).toEqual(['ada', 'ben']);
   });
 
-  it('where a removed trainer is there again, now and once it is due', async () => {
+  it('if a removed trainer is in the tool again, before and after the grace period', async () => {
     const world = await openHired('ada', 'ben');
     world.hired.delete('ada');
     world.ended.add('ada');
@@ -115,7 +115,7 @@ describeAnyDatabase('a dry run says what the run comes to', (openFresh) => {
     expect(world.tool.members('signs')).toEqual(['ben']);
   });
 
-  it('where the brake holds what it would remove', async () => {
+  it('if the brake holds the removals', async () => {
     const world = await openHired('ada', 'ben', 'cleo');
     for (const who of ['ada', 'ben']) {
       world.hired.delete(who);
@@ -125,7 +125,7 @@ describeAnyDatabase('a dry run says what the run comes to', (openFresh) => {
     expect(await agree(world)).toBe('held');
   });
 
-  it('where a tool refuses a trainer', async () => {
+  it('if a tool refuses a trainer', async () => {
     const world = await openHired('ada');
     world.hired.add('ben');
     world.refused.add('ben');
@@ -134,7 +134,7 @@ describeAnyDatabase('a dry run says what the run comes to', (openFresh) => {
     expect(await agree(world)).toBe('failed');
   });
 
-  it('whatever happened before', async () => {
+  it('after any history', async () => {
     const step = fc.tuple(
       fc.constantFrom(...Object.keys(steps)),
       fc.constantFrom(...crowd),

@@ -26,7 +26,7 @@ describe('stripControl', () => {
     expect(stripControl(hostile)).toBe(expected);
   });
 
-  it('leaves nothing a terminal acts on, whatever it is given', () => {
+  it('leaves nothing that a terminal acts on', () => {
     const piece = fc.oneof(
       anyText(),
       fc.constantFrom('\u001b', '[', ']', '\u009b', '31m', '\u0007', '\u001b]8;;', '\n', '\u202e'),
@@ -42,7 +42,7 @@ describe('stripControl', () => {
 });
 
 describe('formatTable', () => {
-  it('aligns the columns and leaves no spaces at the end', () => {
+  it('aligns the columns without trailing spaces', () => {
     const columns = ['STATE', { title: 'COUNT', align: 'right' as const }, 'NOTE'];
     const rows = [['accepted', 12, 'fine'], ['failed', 3, undefined], ['held']];
     expect(formatTable(columns, rows).split('\n')).toEqual([
@@ -56,7 +56,7 @@ describe('formatTable', () => {
   const columns = ['id', 'trainer', 'state', 'why'];
   const trainer = 'usr_ad853a67f418';
 
-  it('wraps the longest text where a table is wider than the terminal', () => {
+  it('wraps the longest text if the table is wider than the terminal', () => {
     const why = 'answered 403: the token may not change members of this project';
     expect(formatTable(columns, [[1, trainer, 'failed', why]], 60).split('\n')).toEqual([
       'id  trainer           state   why',
@@ -66,7 +66,7 @@ describe('formatTable', () => {
     ]);
   });
 
-  it('prints a row that goes into a pipe as one line', () => {
+  it('prints each row as one line into a pipe', () => {
     const why = 'answered 403: the token may not change members of this project '.repeat(5);
     expect(process.stdout.isTTY).toBeUndefined();
     const [titles, row, ...others] = formatTable([...columns, 'next try'], [[1, trainer, 'failed', why]]).split('\n');
@@ -90,7 +90,7 @@ describe('formatTable', () => {
 
     afterEach(() => void vi.unstubAllEnvs());
 
-    it('where FORCE_COLOR asks for it, and nothing but states', () => {
+    it('with FORCE_COLOR, and nothing else', () => {
       vi.stubEnv('FORCE_COLOR', '1');
       const lines = states().split('\n').slice(1);
       const painted = [
@@ -116,7 +116,7 @@ describe('formatTable', () => {
     });
   });
 
-  it('leaves out columns with nothing in them where a table is too wide', () => {
+  it('leaves out empty columns if the table is too wide', () => {
     const [few, none] = ['abcd'.repeat(3), ''];
     expect(formatTable(['a', 'next try', 'b'], [[few, none, few]], 30).split('\n')).toEqual([
       'a             b',
@@ -125,7 +125,7 @@ describe('formatTable', () => {
     expect(formatTable(['a', 'next try', 'b'], [[few, none, few]], 36)).toContain('next try');
   });
 
-  it('goes on in a further line of each row rather than to break an id', () => {
+  it('uses further lines for each row instead of breaking an id', () => {
     const rows = [
       [1, trainer, 'failed', 'of_one_word_that_is_long'],
       [2, trainer, 'active'],
@@ -143,7 +143,7 @@ describe('formatTable', () => {
     ['a word that is longer than a line', 'x'.repeat(90), /^x{20}$/m],
     ['wide characters', '李雷'.repeat(30), /^李雷李雷李雷李雷李雷$/m],
     ['joined characters', '👩‍👧'.repeat(30), /^(👩‍👧){10}$/m],
-  ])('breaks %s, and loses nothing of it', (_, cell, line) => {
+  ])('breaks %s, and keeps all of it', (_, cell, line) => {
     const table = formatTable(['A'], [[cell]], 24);
     expect(table).toMatch(line);
     expect(table.split('\n').slice(1).join('')).toBe(cell);
@@ -157,7 +157,7 @@ describe('formatTable', () => {
     ]);
   });
 
-  it('is as wide as the terminal at most, and has all of every cell', () => {
+  it('is never wider than the terminal, and keeps all of every cell', () => {
     const word = fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 60 });
     const cell = fc.array(word, { maxLength: 12 }).map((words) => words.join(' '));
     const table = fc.array(fc.array(cell, { minLength: 7, maxLength: 7 }), { maxLength: 4 });
@@ -183,7 +183,7 @@ describe('formatTable', () => {
     expect(lines.join('')).toBe(cells.join(''));
   });
 
-  it('lines up what stands behind wide characters', () => {
+  it('aligns columns after wide characters', () => {
     const rows = [
       ['李雷', 'x'],
       ['Zoe\u0308', 'x'],
@@ -199,7 +199,7 @@ describe('formatTable', () => {
     ]);
   });
 
-  it('has one line for each row, whatever stands in it', () => {
+  it('has one line for each row, whatever the cells contain', () => {
     fc.assert(
       fc.property(fc.array(fc.array(anyText(), { maxLength: 4 })), (rows) => {
         expect(formatTable(['A', 'B', 'C'], rows).split('\n')).toHaveLength(rows.length + 1);
@@ -207,12 +207,12 @@ describe('formatTable', () => {
     );
   });
 
-  it('does not let one letter carry a pile of accents', () => {
+  it('limits the accents of one letter', () => {
     const table = formatTable(['A'], [[`a${'\u0301'.repeat(10_000)}`]]);
     expect(table.length).toBeLessThan(40);
   });
 
-  it('says how old something is in its largest unit', () => {
+  it('shows an age in its largest unit', () => {
     const ages = [1500, 100_000, 7_100_000, 7_300_000, 200_000_000].map((ms) => ({
       at: new Date(Date.now() - ms).toISOString(),
     }));
