@@ -240,7 +240,8 @@ function nameFirst<One extends { install: string }>(
 
 /** Links that give nobody access, and links whose work is not read. */
 async function findLinks(watched: Watched): Found {
-  if (watched.adapters === undefined) {
+  // A command that loads no adapters throws if the field is read.
+  if (!('adapters' in watched) || watched.adapters === undefined) {
     return (await findStanding(watched)).filter(({ kind }) => kind.startsWith('link_'));
   }
   const { installs, adapters } = watched;

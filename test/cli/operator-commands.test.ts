@@ -162,7 +162,7 @@ describe('commands of an operator', () => {
           'cmu1 (Amara O.), by contract cmc1 of acme',
           '  yes  install     acme is connected',
           '  yes  contract    The contract is active',
-          '  yes  person      cmu1 is on the contract',
+          '  yes  person      Amara O. is on the contract',
           '  yes  link        The job is linked to project street-signs',
           '  yes  address     Work email known, at opentrain.work',
           '  yes  membership  Active in street-signs of list',

@@ -66,7 +66,7 @@ describeAnyDatabase('a notice', (openFresh) => {
     expect(await notices.execute()).toEqual([]);
   });
 
-  it('is sent once, and says so', async () => {
+  it('is sent once, and logged', async () => {
     await telling.add([channel], newNotice());
     await pass(dayMs);
     expect(hook.posts).toHaveLength(1);
@@ -82,7 +82,7 @@ describeAnyDatabase('a notice', (openFresh) => {
     expect(telling.log.lines()).toMatchObject([{ msg: 'A notice was sent', channel: 'billing' }]);
   });
 
-  it('goes out again under the same id where a crash left open whether it was sent', async () => {
+  it('is sent again under the same id after a crash, when nobody knows whether it was sent', async () => {
     await telling.add([channel], newNotice());
     // The first transaction claims the message, the second settles it.
     const database = killAtTransaction(telling.database, 2);
@@ -95,7 +95,7 @@ describeAnyDatabase('a notice', (openFresh) => {
     expect(await row()).toMatchObject({ state: 'sent', attempts: 2 });
   });
 
-  it('goes out again under the same id where it was broken off by a stop', async () => {
+  it('is sent again under the same id if a stop broke it off', async () => {
     const stopping = new AbortController();
     hook.answer = () => stopping.abort();
     await telling.add([channel], newNotice());
@@ -107,7 +107,7 @@ describeAnyDatabase('a notice', (openFresh) => {
     expect(await row()).toMatchObject({ state: 'sent' });
   });
 
-  it('is sent by one of two instances, and never by both at once', async () => {
+  it('is sent by one of two instances, never by both', async () => {
     const storage = storageOf(openForTest(telling.database.url));
     const notices = Array.from({ length: 12 }, (_, at) => newNotice({ contractId: `c${at}` }));
     await telling.add([channel], ...notices);
@@ -118,7 +118,7 @@ describeAnyDatabase('a notice', (openFresh) => {
     expect(await telling.outcomes()).toEqual(['sent 12']);
   });
 
-  it('is not settled by an instance that lost its lease to another', async () => {
+  it('is not settled by an instance that lost its lease', async () => {
     await telling.add([channel], newNotice());
     const { clock } = telling;
     const first = await claimDispatch(telling, newOrder('billing', clock));
@@ -133,7 +133,7 @@ describeAnyDatabase('a notice', (openFresh) => {
     expect(await settleDispatch(telling, { token: second?.token ?? '' }, settlement)).toBe(true);
   });
 
-  it('is tried for three days by a server that is down, and then given up with an alert', async () => {
+  it('is tried for three days while the server is down, then given up with an alert', async () => {
     hook.close();
     await telling.add([channel], newNotice());
     await pass(3 * dayMs - hourMs);
@@ -158,7 +158,7 @@ describeAnyDatabase('a notice', (openFresh) => {
     expect(hook.posts).toHaveLength(1);
   });
 
-  it('needs an operator as long as it was tried in vain', async () => {
+  it('is a trouble while it could not be sent', async () => {
     const troubles = () => countTroublesIn(telling);
     hook.answer = answering(401);
     await telling.add([channel], newNotice());
@@ -189,7 +189,7 @@ describeAnyDatabase('a notice', (openFresh) => {
     expect(hook.posts.length).toBeGreaterThan(2);
   });
 
-  it('waits as long as it was asked to', async () => {
+  it('waits as long as the receiver asked', async () => {
     hook.answer = answering(429, { 'retry-after': '1800' });
     await telling.add([channel], newNotice());
     await telling.sendAll(channel);
@@ -200,7 +200,7 @@ describeAnyDatabase('a notice', (openFresh) => {
     expect(await row()).toMatchObject({ state: 'sent', attempts: 2 });
   });
 
-  it.each([400, 401, 403, 404, 422, 302])('is parked after %d, and tried hourly', async (status) => {
+  it.each([400, 401, 403, 404, 422, 302])('is tried hourly after %d', async (status) => {
     hook.answer = answering(status, { location: `${hook.url}/elsewhere` });
     await telling.add([channel], newNotice());
     await telling.sendAll(channel);
@@ -214,7 +214,7 @@ describeAnyDatabase('a notice', (openFresh) => {
     expect(hook.posts.every(({ path }) => path === '/hook')).toBe(true);
   });
 
-  it('is given up at once where the receiver is gone', async () => {
+  it('is given up at once if the receiver is gone', async () => {
     hook.answer = answering(410);
     await telling.add([channel], newNotice());
     await pass(2 * dayMs);
@@ -224,7 +224,7 @@ describeAnyDatabase('a notice', (openFresh) => {
     expect(telling.log.lines()).toMatchObject([{ alert: 'notification_failed' }]);
   });
 
-  it('is a try at a time for a channel that takes nothing, however many wait', async () => {
+  it('is the only one tried while its channel is down, however many wait', async () => {
     hook.answer = answering(500);
     const notices = Array.from({ length: 20 }, (_, at) => newNotice({ contractId: `c${at}` }));
     await telling.add([channel], ...notices);
@@ -240,7 +240,7 @@ describeAnyDatabase('a notice', (openFresh) => {
     expect((await telling.rows()).every(({ state }) => state === 'sent')).toBe(true);
   });
 
-  it('in one channel waits for no other', async () => {
+  it('does not wait for another channel', async () => {
     const other = createSlackChannel('chat', { url: hook.url });
     const { url, close } = await openHook();
     close();
@@ -271,7 +271,7 @@ describeAnyDatabase('notices in a digest', (openFresh) => {
   const texts = () => hook.posts.map(({ body }) => (JSON.parse(body) as { text: string }).text);
   const contract = (contractId: string) => newNotice({ contractId });
 
-  it('that come within a minute are one message', async () => {
+  it('of one minute are one message', async () => {
     await telling.add([channel], contract('c1'));
     telling.clock.advance(59_000);
     await telling.add([channel], contract('c2'), contract('c3'));
@@ -285,7 +285,7 @@ describeAnyDatabase('notices in a digest', (openFresh) => {
     expect(texts().map(contractsIn)).toEqual([['c1', 'c2', 'c3'], ['c4']]);
   });
 
-  it('are the same message at every try, whatever comes meanwhile', async () => {
+  it('are the same message at every attempt, whatever is added meanwhile', async () => {
     hook.answer = answering(503);
     await telling.add([channel], contract('c1'), contract('c2'));
     telling.clock.advance(minuteMs);
@@ -301,7 +301,7 @@ describeAnyDatabase('notices in a digest', (openFresh) => {
     expect(new Set(rows.map(({ messageId }) => messageId)).size).toBe(2);
   });
 
-  it('that failed together go out under ids of their own once the channel takes one at a time', async () => {
+  it('that failed together get ids of their own once the channel takes one at a time', async () => {
     hook.answer = answering(503);
     await telling.add([channel], contract('c1'), contract('c2'), contract('c3'));
     telling.clock.advance(minuteMs);
@@ -315,7 +315,7 @@ describeAnyDatabase('notices in a digest', (openFresh) => {
     expect(new Set(posts.map(({ body }) => body)).size).toBe(3);
   });
 
-  it('are taken whole by one of two instances', async () => {
+  it('are sent together by one of two instances', async () => {
     const storage = storageOf(openForTest(telling.database.url));
     const notices = Array.from({ length: 8 }, (_, at) => contract(`c${at}`));
     for (let round = 1; round <= 5; round += 1) {

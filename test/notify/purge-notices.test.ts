@@ -7,7 +7,7 @@ import { describeAnyDatabase } from '../support/tries.ts';
 
 const [minuteMs, dayMs] = [60_000, 86_400_000];
 
-describeAnyDatabase('clearing up behind notices', (openFresh) => {
+describeAnyDatabase('purging notices', (openFresh) => {
   let telling: Telling;
   let hook: Hook;
 
@@ -25,7 +25,7 @@ describeAnyDatabase('clearing up behind notices', (openFresh) => {
 
   const countNotices = async () => (await telling.database.kysely.selectFrom('notice').selectAll().execute()).length;
 
-  it('deletes what was settled for longer than 30 days, and nothing that waits', async () => {
+  it('deletes notices that were settled more than 30 days ago, and none that wait', async () => {
     const [one, other] = [channel('one'), channel('other')];
     await telling.add([one, other], newNotice());
     await telling.sendAll(one);
@@ -44,7 +44,7 @@ describeAnyDatabase('clearing up behind notices', (openFresh) => {
     expect([await telling.rows(), await countNotices()]).toEqual([[], 0]);
   });
 
-  it('deletes any number of them, a few at a time', async () => {
+  it('deletes any number, a few at a time', async () => {
     const one = channel('one');
     await telling.add([one], ...Array.from({ length: 250 }, () => newNotice()));
     await telling.database.kysely
@@ -55,7 +55,7 @@ describeAnyDatabase('clearing up behind notices', (openFresh) => {
     expect([await telling.rows(), await countNotices()]).toEqual([[], 0]);
   });
 
-  it('ends what waits for a channel that is no longer configured, and says so', async () => {
+  it('gives up notices for a channel that is no longer configured, and logs that', async () => {
     await telling.add([channel('kept'), channel('dropped')], newNotice(), newNotice());
     telling.clock.advance(11 * minuteMs);
     await clearUp('kept');
@@ -70,14 +70,14 @@ describeAnyDatabase('clearing up behind notices', (openFresh) => {
     expect(await telling.outcomes()).toEqual(['unconfigured 2']);
   });
 
-  it('ends all where no channel is left', async () => {
+  it('gives up all if no channel is configured', async () => {
     await telling.add([channel('dropped')], newNotice());
     telling.clock.advance(11 * minuteMs);
     await clearUp();
     expect(await telling.rows()).toMatchObject([{ state: 'failed' }]);
   });
 
-  it('leaves time to an instance that knows the channel, while a new one is rolled out', async () => {
+  it('waits ten minutes, in which another version may know the channel', async () => {
     const added = channel('new');
     await telling.add([added], newNotice());
     telling.clock.advance(9 * minuteMs);

@@ -15,7 +15,7 @@ const mail: Mail = {
 const never = new AbortController().signal;
 
 describe('sending a mail', () => {
-  it('hands it in as it is', async () => {
+  it('sends it unchanged', async () => {
     const box = await openMailBox();
     expect(await createSendMail(box.server)(mail, never)).toEqual({ outcome: 'sent' });
     const [received] = box.mails;
@@ -32,7 +32,7 @@ describe('sending a mail', () => {
     });
   });
 
-  it('never has more headers or recipients than it was given', async () => {
+  it('adds no headers or recipients', async () => {
     const box = await openMailBox();
     const hostile = { subject: 'Hi\r\nBcc: eve@evil.example\r\n\r\nbody', to: 'a@x.example' };
     await createSendMail(box.server)({ ...mail, ...hostile }, never);
@@ -46,14 +46,14 @@ describe('sending a mail', () => {
     ['refused', 550, '550 at RCPT TO'],
     ['deferred', 450, '450 at RCPT TO'],
     ['unusable', 421, '421 at CONN'],
-  ])('is %s where the server answers %s to the recipient', async (outcome, code, failure) => {
+  ])('is %s if the server answers %s to the recipient', async (outcome, code, failure) => {
     const box = await openMailBox({
       onRcptTo: ({ address }, _, done) => done(refusal(code, `no ${address}`)),
     });
     expect(await createSendMail(box.server)(mail, never)).toEqual({ outcome, failure });
   });
 
-  it('says the finer code where there is one, and nothing else that the server wrote', async () => {
+  it('gives the enhanced status code, and no other text of the server', async () => {
     const box = await openMailBox({
       onRcptTo: ({ address }, _, done) => done(refusal(550, `5.1.1 <${address}> unknown`)),
     });
@@ -61,7 +61,7 @@ describe('sending a mail', () => {
     expect(await createSendMail(box.server)(mail, never)).toEqual({ outcome: 'refused', failure });
   });
 
-  it('does not hold a refused login or sender against the recipient', async () => {
+  it('is unusable, not refused, if the login or the sender is refused', async () => {
     const closed = await openMailBox({
       onAuth: (_, __, done) => done(refusal(535, 'wrong password')),
     });
@@ -79,7 +79,7 @@ describe('sending a mail', () => {
     });
   });
 
-  it('logs in where a login is configured', async () => {
+  it('logs in if a login is configured', async () => {
     const seen: unknown[] = [];
     const box = await openMailBox({
       authOptional: false,
@@ -93,7 +93,7 @@ describe('sending a mail', () => {
     expect([sent, seen]).toEqual([{ outcome: 'sent' }, [[login.user, login.password]]]);
   });
 
-  it('says nothing in the clear beyond this machine', async () => {
+  it('sends nothing unencrypted to another machine', async () => {
     const asked: string[] = [];
     const box = await openMailBox({
       onMailFrom({ address }, _, done) {
@@ -107,13 +107,13 @@ describe('sending a mail', () => {
     expect([asked, box.mails]).toEqual([[], []]);
   });
 
-  it('trusts no certificate that no authority has signed', async () => {
+  it('trusts no self-signed certificate', async () => {
     const box = await openMailBox({}, { isEncrypted: true });
     expect(await createSendMail(box.server)(mail, never)).toMatchObject({ outcome: 'unusable' });
     expect(box.mails).toEqual([]);
   });
 
-  it('gives up a server that hangs when it is stopped', async () => {
+  it('stops waiting for a server that hangs when it is aborted', async () => {
     const connected = Promise.withResolvers<void>();
     const silent = createServer(() => connected.resolve()).listen(0, '127.0.0.1');
     onTestFinished(() => void silent.close());

@@ -12,16 +12,16 @@ function settle(sent: MessageResult, { at = createdAt, attempts = 1 } = {}) {
 const deferred = { outcome: 'deferred', failure: 'answered 503' } as const;
 const refused = { outcome: 'refused', failure: 'answered 401' } as const;
 
-describe('a message after a try', () => {
+describe('a message after an attempt', () => {
   it.each([
     [1, '2026-03-15T12:00:02.000Z'],
     [5, '2026-03-15T12:00:32.000Z'],
     [50, '2026-03-15T13:00:00.000Z'],
-  ])('that was deferred the %dth time waits until %s at the longest', (attempts, nextAttemptAt) => {
+  ])('that was deferred %d times waits until %s at the latest', (attempts, nextAttemptAt) => {
     expect(settle(deferred, { attempts })).toMatchObject({ state: 'waiting', nextAttemptAt });
   });
 
-  it('waits for as long as the other side asked', () => {
+  it('waits as long as the receiver asked', () => {
     const nextAttemptAt = '2026-03-15T12:30:00.000Z';
     expect(settle({ ...deferred, retryAfterMs: 1_800_000 })).toMatchObject({ nextAttemptAt });
   });
@@ -42,13 +42,13 @@ describe('a message after a try', () => {
     });
   });
 
-  it('is left alone for as long as was asked, even at the end of the three days', () => {
+  it('waits as long as the receiver asked, even beyond the three days', () => {
     const at = '2026-03-18T11:59:00.000Z';
     const nextAttemptAt = '2026-03-18T12:09:00.000Z';
     expect(settle({ ...deferred, retryAfterMs: 600_000 }, { at })).toMatchObject({ nextAttemptAt });
   });
 
-  it('is settled where it arrived, or where the receiver is gone', () => {
+  it('is settled if it arrived, or if the receiver is gone', () => {
     expect(settle({ outcome: 'sent' })).toMatchObject({ state: 'sent', nextAttemptAt: null });
     expect(settle({ outcome: 'gone', failure: 'answered 410' })).toMatchObject({
       state: 'failed',

@@ -29,12 +29,12 @@ describe('a chat', () => {
     });
   });
 
-  it('takes nothing in an id for a link or a mention', async () => {
+  it('has no link or mention from an id', async () => {
     await send(newNotice({ contractId: '<!channel> & <http://evil.example|c1>' }));
     expect(JSON.stringify(said())).toContain('contract &lt;!channel&gt; &amp; … of acme');
   });
 
-  it('gets no more than all that take such messages take', async () => {
+  it('gets no more text than the strictest service takes', async () => {
     const contractId = '<&>'.repeat(30);
     await send(...Array.from({ length: 500 }, () => newNotice({ contractId })));
     const { text } = said() as { text: string };
@@ -42,12 +42,12 @@ describe('a chat', () => {
     expect(text).toMatch(/… and \d+ more: gangway notifications list$/);
   });
 
-  it('is tried out by a message that says so', async () => {
+  it('of a test says that it is a test', async () => {
     await send();
     expect(said()).toEqual({ text: 'Gangway: a test notice' });
   });
 
-  it('that is archived is gone; one that refuses says so by its status alone', async () => {
+  it('that is archived is gone; one that refuses is quoted by its status alone', async () => {
     hook.answer = answering(410, {}, 'channel_is_archived');
     expect(await send(newNotice())).toEqual({ outcome: 'gone', failure: 'answered 410' });
     hook.answer = answering(403, {}, `no such thing as ${hook.url}`);

@@ -31,7 +31,7 @@ describe('a webhook', () => {
   const channel = (url = hook.url, timeoutMs?: number) =>
     createWebhookChannel('billing', { url, secret }, clock, timeoutMs);
 
-  it('is a request that others verify by Standard Webhooks, and that says all', async () => {
+  it('is a complete request that Standard Webhooks libraries verify', async () => {
     expect(await channel().send(message, never)).toEqual({ outcome: 'sent' });
     const [post] = hook.posts;
     expect(post?.path).toBe('/hook/?key=a%20b&x=/');
@@ -57,7 +57,7 @@ describe('a webhook', () => {
     });
   });
 
-  it('is signed anew at every try, under the same id and with the same body', async () => {
+  it('is signed again at every attempt, with the same id and body', async () => {
     const sending = channel();
     await sending.send(message, never);
     clock.advance(86_400_000);
@@ -69,7 +69,7 @@ describe('a webhook', () => {
     expect(() => verify(first, clock.now())).toThrow('Message timestamp too old');
   });
 
-  it('is not accepted with another secret, or once it was changed', async () => {
+  it('is not accepted with another secret, or if it was changed', async () => {
     await channel().send(message, never);
     const [post] = hook.posts;
     const other = `whsec_${Buffer.alloc(32, 'another').toString('base64')}`;
@@ -78,13 +78,13 @@ describe('a webhook', () => {
     expect(() => verify(changed, clock.now())).toThrow('No matching signature');
   });
 
-  it('is tried out by a request that is no notice', async () => {
+  it('of a test is no notice', async () => {
     await channel().send({ ...message, notices: [] }, never);
     const tried = { type: 'test', timestamp: createdAt, data: {} };
     expect(verify(hook.posts[0], clock.now())).toEqual(tried);
   });
 
-  it('brings no credential to where it is redirected', async () => {
+  it('follows no redirect', async () => {
     const elsewhere = await openHook();
     hook.answer = answering(307, { location: elsewhere.url });
     const sent = await channel().send(message, never);
@@ -92,7 +92,7 @@ describe('a webhook', () => {
     expect(elsewhere.posts).toEqual([]);
   });
 
-  it('waits for no slow answer longer than it may', async () => {
+  it('waits no longer than the time-out', async () => {
     hook.answer = () => undefined;
     expect(await channel(hook.url, 100).send(message, never)).toEqual({
       outcome: 'deferred',
@@ -100,7 +100,7 @@ describe('a webhook', () => {
     });
   });
 
-  it('has arrived where the answer begins with success, and goes on for ever', async () => {
+  it('has arrived if the answer begins with success and never ends', async () => {
     let isCut = false;
     hook.answer = (response) => {
       response.on('close', () => {
@@ -114,7 +114,7 @@ describe('a webhook', () => {
     await expect.poll(() => isCut).toBe(true);
   });
 
-  it.each([200, 503])('counted as sent, or held its slot, while its answer of %i dripped', async (status) => {
+  it.each([200, 503])('is deferred at the time-out while its answer of %i drips', async (status) => {
     let isCut = false;
     hook.answer = (response) => {
       response.writeHead(status);
@@ -131,7 +131,7 @@ describe('a webhook', () => {
     await expect.poll(() => isCut).toBe(true);
   });
 
-  it('has not arrived where a failure goes on for ever', async () => {
+  it('has not arrived if a failure never ends', async () => {
     hook.answer = (response) => {
       response.writeHead(503);
       const more = () => void (response.writable && response.write('x'.repeat(10_000), more));
@@ -141,7 +141,7 @@ describe('a webhook', () => {
     expect(sent).toEqual({ outcome: 'deferred', failure: 'answered 503' });
   });
 
-  it('says nothing of what was answered but the status', async () => {
+  it('quotes nothing of the answer but the status', async () => {
     const body = JSON.stringify({ error: `no ${hook.url} and ${secret}` });
     hook.answer = answering(400, { 'content-type': 'application/json' }, body);
     const sent = await channel().send(message, never);
@@ -151,7 +151,7 @@ describe('a webhook', () => {
 
 /** From the specification (github.com/standard-webhooks), and from its test vectors. */
 describe('a signature', () => {
-  it('is the one of the published example', () => {
+  it('equals the published example', () => {
     const headers = signMessage(
       'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
       'msg_p5jXN8AQM9LWM0D4loKWxJek',

@@ -102,7 +102,7 @@ describe('a check of the walls', () => {
 });
 
 describeAnyDatabase('a check of the clock', (openFresh) => {
-  it("warns if the clocks of this machine and of the database differ", async () => {
+  it('warns if the clocks of this machine and of the database differ', async () => {
     const database = await openFresh();
     const isOwn = database.dialect === 'sqlite';
     const now = new Date().toISOString();

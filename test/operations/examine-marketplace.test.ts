@@ -86,7 +86,7 @@ describe('the marketplace', () => {
     ]);
   });
 
-  it("has its clock compared, also by a refusal", async () => {
+  it('has its clock compared, also by a refusal', async () => {
     const world = await openWorld();
     world.sandbox.revokeToken(world.installId);
     const drifting = await look({ acme: connect(world, 250_000), globex: connect(world) });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Row } from '../../src/db/schema.ts';
 import { emptyContract } from '../../src/domain/evidence.ts';
 import type { ToolTrouble } from '../../src/domain/tool-trouble.ts';
+import { sayInstant } from '../../src/lib/units.ts';
 import { at, explainOne, healthy, later, membership, usual } from '../support/explaining.ts';
 
 type Shown = Partial<Row<'membership'>> & Pick<Row<'membership'>, 'state'>;
@@ -18,7 +19,7 @@ describe('an explained membership', () => {
     [
       { ...left, state: 'removing', removeAfter: later },
       /^Still in street-signs of studio, to be removed after /,
-      /^Nothing\. They are still in until 2026-03-15T12:15:00.000Z, or until there is other evidence$/,
+      /^Nothing\. They are still in until 2026-03-15 12:15 UTC, or until there is other evidence$/,
     ],
     [
       { ...left, state: 'removing', memberId: null },
@@ -28,7 +29,7 @@ describe('an explained membership', () => {
     [
       { ...left, state: 'removing', missedAt: at, nextAttemptAt: later },
       /^Not found in street-signs of studio; Gangway checks once more before it settles the removal/,
-      /^Nothing\. Gangway checks studio again at 2026-03-15T12:15/,
+      /^Nothing\. Gangway checks studio again at 2026-03-15 12:15 UTC/,
     ],
     [{ ...left, state: 'failed' }, /^Still in .+: their removal failed/, /^Fix what studio/],
     // The end has come in, and what follows from it has not been worked out.
@@ -50,10 +51,10 @@ describe('an explained membership', () => {
     ]);
     const explained = explainOne({ ...healthy(), contracts: [ended], memberships }, { ...usual, required });
     expect(explained.says('membership')).toBe(
-      `Still in street-signs of studio, to be removed once acme has been read, at ${later} at the latest (because the contract has ended)`,
+      `Still in street-signs of studio, to be removed once acme has been read, at ${sayInstant(later)} at the latest (because the contract has ended)`,
     );
     expect(explained.action).toBe(
-      `Nothing. They are still in until ${later} at the latest, or until there is other evidence`,
+      `Nothing. They are still in until ${sayInstant(later)} at the latest, or until there is other evidence`,
     );
   });
 

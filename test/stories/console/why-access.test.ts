@@ -12,11 +12,12 @@ async function openHired() {
   const journey = await openJourney(sqlite);
   await journey.customer.link('street-signs');
   await journey.customer.link('street-lamps');
-  const { contractId } = journey.sandbox.hire({ jobId: journey.customer.jobId });
+  const { contractId, trainers } = journey.sandbox.hire({ jobId: journey.customer.jobId });
   await journey.quiet();
   const membership = (await journey.memberships()).find(({ groupId }) => groupId === 'street-signs');
   const visitor = createVisitor(journey.consoleUrl);
-  return { ...journey, visitor, contractId, id: membership?.id ?? 0, trainerId: membership?.trainerId ?? '' };
+  const { trainerId = '', id = 0 } = membership ?? {};
+  return { ...journey, visitor, contractId, id, trainerId, name: trainers[0]?.displayName };
 }
 
 describe('the page of access', () => {
@@ -41,7 +42,7 @@ describe('the page of access', () => {
 
 describe('the pages of access', () => {
   it('lead from a search to why a trainer has access', async () => {
-    const { visitor, trainerId, contractId, id } = await openHired();
+    const { visitor, trainerId, contractId, id, name } = await openHired();
     await visitor.signIn('vera');
     const list = await visitor.press(await visitor.visit('/access'), 'Search', { q: trainerId, state: 'active' });
     expect(list.path).toContain(`q=${trainerId}`);
@@ -53,7 +54,7 @@ describe('the pages of access', () => {
     expect(text).toContain('The contract is active');
     // It is explained by the link that leads there, and by no other one.
     expect(text).not.toContain('street-lamps');
-    expect((await visitor.visit(`/contracts/${contractId}`)).text).toContain(`${trainerId} is on the contract`);
+    expect((await visitor.visit(`/contracts/${contractId}`)).text).toContain(`${name} is on the contract`);
   });
 
   it('show every step of a hire and an end, and what operators did between them', async () => {
