@@ -146,7 +146,7 @@ async function connectAs(
   const { install, acceptsOrphans } = wish;
   const [reconciled] = await withProgress(terminal, (onProgress) => {
     const patience = { loops: services.loops, waitMs: wait, signal: terminal.signal, onProgress };
-    return reconcileNow(services, services.clock, [install], patience, acceptsOrphans);
+    return reconcileNow(services, [install], patience, acceptsOrphans);
   });
   if (reconciled === undefined) throw new AppError('internal', 'Nothing was reconciled');
   return { ...reconciled, ...established };

@@ -14,8 +14,11 @@ import {
 } from '../operations/input.ts';
 import type { Noun } from '../operations/nouns.ts';
 import { type ExitStatus, fieldsOfPath, type Operation, type OperationContext } from '../operations/operation.ts';
+import type { ExitStatus, Operation } from '../operations/operation.ts';
+import { longestPage } from '../operations/paging.ts';
 import { formatList, toCsv, withoutMilliseconds } from '../operations/text-table.ts';
 import { longestPage } from '../operations/values.ts';
+import type { Ask } from './ask-operation.ts';
 import { type CreateCommand, createSession, Ending, toKebab } from './define-command.ts';
 import {
   type OperationName,

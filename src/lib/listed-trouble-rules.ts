@@ -184,7 +184,7 @@ export const listedTroubleRules = {
     severity: 'waiting',
     means: 'A background job keeps failing, such as the deletion of expired data. Gangway retries it.',
     says: 'The background job “<job>” keeps failing.',
-    action: 'Mend what the failure names: the disk, the database or the marketplace. The log says more',
+    action: 'Fix what the failure names: the disk, the database or the marketplace. The log says more',
   },
   delivery_unprocessable: {
     severity: 'notice',

@@ -12,7 +12,7 @@ import { aboutOf, alertRules, digestOf, pickIds, ruleOf } from './alert-rules.ts
 import {
   type FoundAlert,
   findAlert,
-  listStandingAlerts,
+  listOpenAlerts,
   lockAlert,
   lockAlertAgain,
   type StoredAlert,
@@ -88,7 +88,7 @@ async function keep(ctx: Context, tx: Transaction, found: FoundAlert): Promise<{
   if (isOver && (row.overAt ?? '') > at) return { id: row.id, as: null };
   const news = { about, message, seenAt: at, ...(isOver && { raisedAt: at, isAnnounced: false, overAt: null }) };
   await updateAlert(tx, row.id, news);
-  return { id: row.id, as: await announceStanding(ctx, tx, { ...row, ...news }, found.count) };
+  return { id: row.id, as: await announceOpen(ctx, tx, { ...row, ...news }, found.count) };
 }
 
 /** Whether an alert that is found again needs no write. */
@@ -97,7 +97,7 @@ function isKept({ overAt, isAnnounced, seenAt }: StoredAlert, at: string): boole
 }
 
 /** Adds the notice that is due about an open alert. The caller has locked its row. */
-export async function announceStanding(
+export async function announceOpen(
   ctx: Context,
   tx: Transaction,
   row: StoredAlert,
@@ -147,7 +147,7 @@ interface Observed {
 
 async function keepObserved(ctx: Context, { kind, scope, standing, at }: Observed): Promise<void> {
   const { database } = ctx;
-  const known = await listStandingAlerts(ctx, { kind, scope: scopeOf(kind, scope) });
+  const known = await listOpenAlerts(ctx, { kind, scope: scopeOf(kind, scope) });
   if (known.length === 0) return;
   const digests = new Set(
     standing.map((fields) => digestOf(kind, pickIds({ ...scope, ...fields }, alertRules[kind].subject))),

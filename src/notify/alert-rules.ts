@@ -6,10 +6,10 @@ import { doAddressesDiffer, type Standing, standingMembership, wasAddedAfter } f
 import { maskText } from '../lib/mask.ts';
 import type { AlertKind, RaisedKind } from '../lib/trouble-rules.ts';
 import {
+  type AlertedMembership,
   type AlertSubject,
   doAddressesDiffer,
-  type Standing,
-  standingMembership,
+  findMembershipState,
   wasAddedAfter,
 } from './alert-store.ts';
 
@@ -31,7 +31,7 @@ export interface AlertRule {
    * Whether it is still open. For `observed`: whether it can still be observed, because nobody reports the end of a
    * trouble in a tool that is no longer configured.
    */
-  stands?(ctx: Context, subject: AlertSubject, facts: AlertFacts): Promise<boolean>;
+  isOpen?(ctx: Context, subject: AlertSubject, facts: AlertFacts): Promise<boolean>;
 }
 
 /** What else a question may use. */
@@ -90,26 +90,26 @@ export function ruleOf(kind: string): AlertRule | undefined {
   return Object.hasOwn(alertRules, kind) ? alertRules[kind as RaisedKind] : undefined;
 }
 
-type Question = NonNullable<AlertRule['stands']>;
+type Question = NonNullable<AlertRule['isOpen']>;
 
-function asked(subject: readonly string[], stands: Question): AlertRule {
-  return { subject, over: 'asked', stands };
+function asked(subject: readonly string[], isOpen: Question): AlertRule {
+  return { subject, over: 'asked', isOpen };
 }
 
-function observed(subject: readonly string[], scope: readonly string[], stands: Question): AlertRule {
-  return { subject, over: 'observed', scope, stands };
+function observed(subject: readonly string[], scope: readonly string[], isOpen: Question): AlertRule {
+  return { subject, over: 'observed', scope, isOpen };
 }
 
-function membershipOf(stands: (membership: Standing) => boolean): Question {
+function membershipOf(isOpen: (membership: AlertedMembership) => boolean): Question {
   return async (ctx, { membership }) => {
-    const known = await standingMembership(ctx, Number(membership));
-    return known !== undefined && stands(known);
+    const known = await findMembershipState(ctx, Number(membership));
+    return known !== undefined && isOpen(known);
   };
 }
 
 /** Gangway adds them back. The alert is over when they have stayed in for a day. */
 async function hasVanishedLately(ctx: Context, { membership }: AlertSubject, { seenAt }: AlertFacts): Promise<boolean> {
-  const known = await standingMembership(ctx, Number(membership));
+  const known = await findMembershipState(ctx, Number(membership));
   if (known === undefined || !known.wanted || outStates.has(known.state)) return false;
   const since = new Date(ctx.clock.now().getTime() - dayMs).toISOString();
   return seenAt > since || !settledStates.has(known.state) || (await wasAddedAfter(ctx, Number(membership), since));

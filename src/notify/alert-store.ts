@@ -13,7 +13,7 @@ import type { AlertKind, RaisedKind } from '../lib/trouble-rules.ts';
 /** The ids that identify what an alert is about, as they are in the database. */
 export type AlertSubject = Readonly<Record<string, string>>;
 
-export type StandingAlerts = { kind: RaisedKind; scope: string } | { after: number; limit: number };
+export type OpenAlertFilter = { kind: RaisedKind; scope: string } | { after: number; limit: number };
 
 export interface FoundAlert {
   kind: AlertKind;
@@ -95,7 +95,7 @@ export async function updateAlert(tx: Transaction, id: number, { about, ...chang
 }
 
 /** Open alerts by id: those of one kind and scope, or a page of all. */
-export async function listStandingAlerts(ctx: Storage, which: StandingAlerts): Promise<StoredAlert[]> {
+export async function listOpenAlerts(ctx: Storage, which: OpenAlertFilter): Promise<StoredAlert[]> {
   const all = select(ctx.database.kysely).where('overAt', 'is', null).orderBy('id');
   const some =
     'kind' in which
@@ -104,7 +104,7 @@ export async function listStandingAlerts(ctx: Storage, which: StandingAlerts): P
   return (await some.execute()).map(toStored);
 }
 
-export async function countStandingAlerts(ctx: Storage): Promise<{ kind: string; count: number }[]> {
+export async function countOpenAlerts(ctx: Storage): Promise<{ kind: string; count: number }[]> {
   const rows = await ctx.database.kysely
     .selectFrom('alert')
     .select((eb) => ['kind', eb.fn.countAll<number>().as('count')])
@@ -147,9 +147,9 @@ function toStored({ subject, about, ...row }: AlertRow): StoredAlert {
   return { ...row, subject: JSON.parse(subject) as AlertSubject, about: JSON.parse(about) as Record<string, string> };
 }
 
-export type Standing = Pick<Row<'membership'>, 'wanted' | 'state' | 'doubtedId'>;
+export type AlertedMembership = Pick<Row<'membership'>, 'wanted' | 'state' | 'doubtedId'>;
 
-export function standingMembership(ctx: Storage, id: number): Promise<Standing | undefined> {
+export function findMembershipState(ctx: Storage, id: number): Promise<AlertedMembership | undefined> {
   return ctx.database.kysely
     .selectFrom('membership')
     .select(['wanted', 'state', 'doubtedId'])

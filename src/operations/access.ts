@@ -6,6 +6,7 @@ import { toInstant } from '../lib/clock.ts';
 import { listAccessHistory } from '../memberships/access-history-store.ts';
 import { type LeavingKey, leavingKeyOf, listAccess } from '../memberships/membership-list-store.ts';
 import { group, read } from './operation.ts';
+import { type PageRequest, page, pageBy, pageById, paging } from './paging.ts';
 import { type Columns, contractPath, membershipPath, table, trainerPath } from './show.ts';
 import {
   contractKey,
@@ -16,11 +17,6 @@ import {
   named,
   ofInstall,
   ofTool,
-  type PageRequest,
-  page,
-  pageBy,
-  pageById,
-  paging,
   rowNumber,
   text,
 } from './values.ts';

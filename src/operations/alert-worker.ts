@@ -4,9 +4,9 @@ import { toInstant } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import { isTold, noticeRuleOf, sayInFull } from '../lib/troubles.ts';
-import { announcementOf, announceStanding, endAlert, keepListed } from '../notify/alert-notices.ts';
+import { announcementOf, announceOpen, endAlert, keepListed } from '../notify/alert-notices.ts';
 import { aboutOf, type DeferralOf, digestOf, ruleOf } from '../notify/alert-rules.ts';
-import { type FoundAlert, listStandingAlerts, lockAlertAgain, type StoredAlert } from '../notify/alert-store.ts';
+import { type FoundAlert, listOpenAlerts, lockAlertAgain, type StoredAlert } from '../notify/alert-store.ts';
 import { listTroubles } from './list-troubles.ts';
 
 const usualPollMs = 1000;
@@ -31,21 +31,21 @@ export function createAlertWorker(ctx: Context, deferralOf: DeferralOf): Loop {
     logger,
     clock,
     async run(signal, beat) {
-      await tellTroubles(ctx, deferralOf, signal, beat);
+      await announceTroubles(ctx, deferralOf, signal, beat);
       return 'idle';
     },
   });
 }
 
-export async function tellTroubles(
+export async function announceTroubles(
   ctx: Context,
   deferralOf: DeferralOf,
   signal: AbortSignal,
   beat: () => void,
 ): Promise<void> {
   const at = toInstant(ctx.clock.now());
-  const found = await findTold(ctx, at);
-  for await (const row of standingAlerts(ctx)) {
+  const found = await findListed(ctx, at);
+  for await (const row of openAlerts(ctx)) {
     if (signal.aborted) return;
     beat();
     if (!isTold(row.kind)) await askAlert(ctx, deferralOf, row);
@@ -56,26 +56,26 @@ export async function tellTroubles(
   for (const alert of fresh) if (!signal.aborted) await keepListed(ctx, alert);
 }
 
-async function* standingAlerts(ctx: Context): AsyncGenerator<StoredAlert> {
+async function* openAlerts(ctx: Context): AsyncGenerator<StoredAlert> {
   let after = 0;
   for (;;) {
-    const page = await listStandingAlerts(ctx, { after, limit: pageSize });
+    const page = await listOpenAlerts(ctx, { after, limit: pageSize });
     yield* page;
     if (page.length < pageSize) return;
     after = page.at(-1)?.id ?? after;
   }
 }
 
-interface Told extends FoundAlert {
+interface ListedAlert extends FoundAlert {
   /** Whether it has lasted long enough to be announced. */
   isRipe: boolean;
 }
 
 /** By digest; null while no instance runs, because the list is incomplete then. */
-async function findTold(ctx: Context, at: string): Promise<Map<string, Told> | null> {
+async function findListed(ctx: Context, at: string): Promise<Map<string, ListedAlert> | null> {
   const troubles = await listTroubles(ctx);
   if (troubles.some(({ kind }) => kind === 'nothing_runs')) return null;
-  const told = troubles.flatMap((trouble): Told[] => {
+  const listed = troubles.flatMap((trouble): ListedAlert[] => {
     const { kind, install, tool, since, count, url, about } = trouble;
     if (!isTold(kind)) return [];
     const subject = { ...(install !== null && { install }), ...(tool !== null && { tool }), ...about };
@@ -85,12 +85,12 @@ async function findTold(ctx: Context, at: string): Promise<Map<string, Told> | n
     const shown = aboutOf({ ...subject, url: url ?? undefined });
     return [{ kind, subject, digest: digestOf(kind, subject), scope: '{}', about: shown, message, count, at, isRipe }];
   });
-  return new Map(told.map((one) => [one.digest, one]));
+  return new Map(listed.map((one) => [one.digest, one]));
 }
 
 const longestMessage = 500;
 
-async function compare(ctx: Context, row: StoredAlert, alert: Told | undefined, at: string): Promise<void> {
+async function compare(ctx: Context, row: StoredAlert, alert: ListedAlert | undefined, at: string): Promise<void> {
   // Another instance has looked later.
   if (row.seenAt > at) return;
   if (alert === undefined) await endAlert(ctx, row);
@@ -109,9 +109,9 @@ async function askAlert(ctx: Context, deferralOf: DeferralOf, row: StoredAlert):
 
 async function isOver(ctx: Context, deferralOf: DeferralOf, { kind, subject, seenAt }: StoredAlert): Promise<boolean> {
   const rule = ruleOf(kind);
-  if (rule?.stands === undefined) return false;
+  if (rule?.isOpen === undefined) return false;
   if (ctx.clock.now().getTime() - Date.parse(seenAt) < settlesMs) return false;
-  return !(await rule.stands(ctx, subject, { seenAt, deferralOf }));
+  return !(await rule.isOpen(ctx, subject, { seenAt, deferralOf }));
 }
 
 /** Locks the row only if a reminder is due, which is rare. */
@@ -122,6 +122,6 @@ async function remind(ctx: Context, row: StoredAlert): Promise<void> {
   if (row.isAnnounced && isRecent) return;
   await inTransaction(database, async (tx) => {
     const current = await lockAlertAgain(ctx, tx, row.id);
-    if (current?.overAt === null) await announceStanding(ctx, tx, current);
+    if (current?.overAt === null) await announceOpen(ctx, tx, current);
   });
 }

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { findAct, listActs } from '../db/audit-store.ts';
 import { group, read } from './operation.ts';
+import { page, pageById, paging } from './paging.ts';
 import { type Columns, record, table } from './show.ts';
-import { found, instant, maybeText, named, page, pageById, paging, rowNumber, text } from './values.ts';
+import { found, instant, maybeText, named, rowNumber, text } from './values.ts';
 
 /** The audit log: who did what, and when. */
 

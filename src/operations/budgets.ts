@@ -5,22 +5,11 @@ import { AppError } from '../domain/errors.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { addDays } from '../lib/days.ts';
 import { group, read } from './operation.ts';
+import { page, pageBy, paging } from './paging.ts';
 import { type Columns, sayPercent, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { sayWork, workPath } from './usage-values.ts';
-import {
-  contractKey,
-  count,
-  day,
-  maybeInstant,
-  maybeText,
-  named,
-  ofInstall,
-  oneContract,
-  page,
-  pageBy,
-  paging,
-} from './values.ts';
+import { contractKey, count, day, maybeInstant, maybeText, named, ofInstall, oneContract } from './values.ts';
 
 /** The budgets that work uses up. */
 

@@ -23,19 +23,9 @@ import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { suspectsAmong } from '../reconcile/runs/suspect-store.ts';
 import { type EndApproval, isGranted, type Source } from '../sources/source.ts';
 import { act, group, read } from './operation.ts';
+import { page, pageBy, paging } from './paging.ts';
 import { type Columns, contractPath, sayPercent, table } from './show.ts';
-import {
-  contractKey,
-  maybeInstant,
-  maybeText,
-  named,
-  ofInstall,
-  oneContract,
-  page,
-  pageBy,
-  paging,
-  text,
-} from './values.ts';
+import { contractKey, maybeInstant, maybeText, named, ofInstall, oneContract, text } from './values.ts';
 
 /** Contracts, and an operator's decision about one. */
 

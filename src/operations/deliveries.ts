@@ -8,21 +8,9 @@ import { type ListedDelivery, listDeliveries, listDeliveryIds } from '../inbox/d
 import { readEvent } from '../inbox/event-schema.ts';
 import { findBody, findDelivery, replayDeliveriesIn, replayFailedDeliveries } from '../inbox/inbox-store.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
+import { page, pageById, paging } from './paging.ts';
 import { type Columns, record, table } from './show.ts';
-import {
-  count,
-  day,
-  found,
-  instant,
-  maybeText,
-  named,
-  ofInstall,
-  page,
-  pageById,
-  paging,
-  rowNumber,
-  text,
-} from './values.ts';
+import { count, day, found, instant, maybeText, named, ofInstall, rowNumber, text } from './values.ts';
 
 /** What the marketplace sent, and what became of it. */
 

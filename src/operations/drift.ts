@@ -7,8 +7,9 @@ import {
   listGroupDrifts,
 } from '../reconcile/drift/finding-store.ts';
 import { group, read } from './operation.ts';
+import { page, pageBy, paging } from './paging.ts';
 import { type Columns, membershipPath, table, trainerPath } from './show.ts';
-import { count, instant, maybeInstant, maybeText, named, ofTool, page, pageBy, paging, text } from './values.ts';
+import { count, instant, maybeInstant, maybeText, named, ofTool, text } from './values.ts';
 
 /** Differences between the members that the tools list and the memberships that Gangway knows. */
 

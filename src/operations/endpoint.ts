@@ -5,8 +5,9 @@ import { toAppError } from '../domain/errors.ts';
 import { describeSubscription, redeliver } from '../installs/subscription/describe-subscription.ts';
 import { rotateEndpoint } from '../installs/subscription/rotate-endpoint.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
+import { pickInstalls } from './pick-installs.ts';
 import { formatTable } from './text-table.ts';
-import { count, maybeInstant, maybeText, named, ofInstall, pickInstalls, text, theInstall } from './values.ts';
+import { count, maybeInstant, maybeText, named, ofInstall, text, theInstall } from './values.ts';
 
 /** The webhook endpoints at the marketplace: where they deliver to, and whether they work. */
 

@@ -12,6 +12,11 @@ import { listStandingAlerts, type StoredAlert } from '../notify/alert-store.ts';
 import { listUsageTroubles, type UsageTrouble } from '../usage/due/unpaid-store.ts';
 import { type ListedScope, listScopes } from '../usage/read/scope-store.ts';
 import { listFallenTotals } from '../usage/read/total-store.ts';
+import { isRaised, type TroubleKind } from '../lib/trouble-rules.ts';
+import { isAlert, type TroubleFacts, toTrouble } from '../lib/troubles.ts';
+import { listOpenAlerts, type StoredAlert } from '../notify/alert-store.ts';
+import { listUsageTroubles, type UsageTrouble } from '../usage/due/trouble-store.ts';
+import { type ListedScope, listFallenTotals, listScopes } from '../usage/read/scope-store.ts';
 
 /** A slow call is no trouble until a trainer has waited for this long. */
 const patienceMs = 2 * 60_000;
@@ -155,7 +160,7 @@ const mostRead = 1000;
  * counted.
  */
 export async function findRaised(ctx: Storage): Promise<TroubleFacts[]> {
-  const raised = (await findStanding(ctx)).filter(({ kind }) => isRaised(kind));
+  const raised = (await findOpenAlerts(ctx)).filter(({ kind }) => isRaised(kind));
   const groups = Map.groupBy(raised, ({ kind, install, tool }) => JSON.stringify([kind, install, tool]));
   return [...groups.values()].flatMap((some) => [
     ...some.slice(0, mostNamed),
@@ -167,9 +172,9 @@ export async function findRaised(ctx: Storage): Promise<TroubleFacts[]> {
 }
 
 /** The open alerts, as the last look of an instance left them. */
-export async function findStanding(ctx: Storage): Promise<TroubleFacts[]> {
-  const standing = await listStandingAlerts(ctx, { after: 0, limit: mostRead });
-  return standing.flatMap((row) => (isAlert(row.kind) ? [toFacts({ ...row, kind: row.kind })] : []));
+export async function findOpenAlerts(ctx: Storage): Promise<TroubleFacts[]> {
+  const open = await listOpenAlerts(ctx, { after: 0, limit: mostRead });
+  return open.flatMap((row) => (isAlert(row.kind) ? [toFacts({ ...row, kind: row.kind })] : []));
 }
 
 function toFacts({ kind, about, message, count, raisedAt }: StoredAlert & { kind: TroubleKind }): TroubleFacts {

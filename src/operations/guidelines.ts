@@ -8,21 +8,9 @@ import { syncInstall } from '../guidelines/sync-install.ts';
 import { diffLines, shortenDiff } from '../lib/line-diff.ts';
 import { sayCount } from '../lib/text.ts';
 import { act, type Call, type ExitStatus, group, type OperationContext, read } from './operation.ts';
+import { askEach, pickInstalls, sayUnread, unread } from './pick-installs.ts';
 import { type Columns, fieldColumns, table } from './show.ts';
-import {
-  askEach,
-  count,
-  flag,
-  instant,
-  maybeInstant,
-  maybeText,
-  named,
-  ofInstall,
-  pickInstalls,
-  sayUnread,
-  text,
-  unread,
-} from './values.ts';
+import { count, flag, instant, maybeInstant, maybeText, named, ofInstall, text } from './values.ts';
 
 /** Guidelines for trainers, from the manuals of the marketplace to the projects in the tools. */
 

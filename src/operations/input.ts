@@ -3,7 +3,8 @@ import { AppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import { sayFault } from '../lib/say-fault.ts';
 import { type Call, fieldsOfPath, type Operation, type OperationContext } from './operation.ts';
-import { refuseUnknown, theInstall } from './values.ts';
+import { refuseUnknown } from './pick-installs.ts';
+import { theInstall } from './values.ts';
 
 /** A field of the input, which a path, a query, a form and a command line write as text. */
 export interface Field {

@@ -22,12 +22,13 @@ import { Check, checkColumns } from './check.ts';
 import { describeDestination, establishInstall, settleConnection, toToken } from './connect.ts';
 import { Endpoint, endpointOf } from './endpoint.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
+import { oneInstall } from './pick-installs.ts';
 import { reconcileInstalls } from './reconcile.ts';
 import { Reconciled } from './reconcile-now.ts';
 import { type Columns, fieldColumns, installPath, record, table } from './show.ts';
 import { healthOf, Install, listInstalls } from './status.ts';
 import { formatList } from './text-table.ts';
-import { count, flag, maybeText, named, oneInstall, text, waiting } from './values.ts';
+import { count, flag, maybeText, named, text, waiting } from './values.ts';
 
 /** The customers that are connected, by configuration or by command. */
 

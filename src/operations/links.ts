@@ -12,20 +12,9 @@ import { callTool } from '../tools/call-tool.ts';
 import { type LinkedProject, listScopes, scopeOfLink } from '../usage/read/scope-store.ts';
 import { addLink, findLink, removeLink } from './change-links.ts';
 import { act, group, read } from './operation.ts';
+import { askEach, pickInstalls, sayUnread, unread } from './pick-installs.ts';
 import { type Columns, fieldColumns, table } from './show.ts';
-import {
-  askEach,
-  flag,
-  maybeInstant,
-  maybeText,
-  named,
-  ofInstall,
-  pickInstalls,
-  sayUnread,
-  text,
-  theInstall,
-  unread,
-} from './values.ts';
+import { flag, maybeInstant, maybeText, named, ofInstall, text, theInstall } from './values.ts';
 
 /** Projects that are linked at the marketplace, and where the links lead. */
 

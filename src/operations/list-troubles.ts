@@ -22,7 +22,7 @@ import { countTroubledDispatches } from '../notify/notice-store.ts';
 import { listInstallStates } from '../reconcile/read/install-state-store.ts';
 import { listSuspects } from '../reconcile/runs/suspect-store.ts';
 import { listPlans } from '../removals/plan-store.ts';
-import { findRaised, findStanding, findToolTroubles, findWorkTroubles, worryingFailures } from './find-troubles.ts';
+import { findOpenAlerts, findRaised, findToolTroubles, findWorkTroubles, worryingFailures } from './find-troubles.ts';
 import { type ConfigFile, findInstanceTroubles } from './trouble.ts';
 
 /** What it takes to find troubles. Every `Context` has it. */
@@ -242,7 +242,7 @@ function nameFirst<One extends { install: string }>(
 async function findLinks(watched: Watched): Found {
   // A command that loads no adapters throws if the field is read.
   if (!('adapters' in watched) || watched.adapters === undefined) {
-    return (await findStanding(watched)).filter(({ kind }) => kind.startsWith('link_'));
+    return (await findOpenAlerts(watched)).filter(({ kind }) => kind.startsWith('link_'));
   }
   const { installs, adapters } = watched;
   const known = (await listLiveLinks(watched)).filter(isOf(watched));

@@ -22,22 +22,11 @@ import { sayExplanation } from './explain.ts';
 import { Explanation, explainSubject } from './explain-reasons.ts';
 import { adopt, release } from './member-decisions.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
+import { page, pageBy, paging } from './paging.ts';
 import { type Columns, membershipPath, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { loadTimeline, sayTimeline, Timeline } from './timeline.ts';
-import {
-  flag,
-  found,
-  maybeInstant,
-  maybeText,
-  named,
-  ofInstall,
-  ofTool,
-  page,
-  pageBy,
-  paging,
-  rowNumber,
-} from './values.ts';
+import { flag, found, maybeInstant, maybeText, named, ofInstall, ofTool, rowNumber } from './values.ts';
 
 /** Which trainers belong to which group of a tool, and which of them Gangway may remove. */
 

@@ -6,8 +6,9 @@ import { dispatchStates } from '../domain/notice.ts';
 import { type Channel, tryChannels } from '../notify/channels.ts';
 import { listDispatches } from '../notify/notice-store.ts';
 import { act, group, read } from './operation.ts';
+import { page, pageById, paging } from './paging.ts';
 import { type Columns, fieldColumns, table } from './show.ts';
-import { count, instant, maybeInstant, maybeText, named, page, pageById, paging, text } from './values.ts';
+import { count, instant, maybeInstant, maybeText, named, text } from './values.ts';
 
 /** The notifications that were sent to your channels, and a test of the channels. */
 

@@ -11,24 +11,11 @@ import { scopeOfLink } from '../usage/read/scope-store.ts';
 import { person, whoColumns } from './access.ts';
 import { approvePlan, decidePlan, whyDropped } from './decide-plan.ts';
 import { act, group, type OperationContext, read } from './operation.ts';
+import { page, pageById, paging } from './paging.ts';
 import { patienceOf } from './reconcile-now.ts';
 import { type Columns, table } from './show.ts';
 import { formatList } from './text-table.ts';
-import {
-  count,
-  flag,
-  found,
-  maybeInstant,
-  maybeText,
-  named,
-  ofInstall,
-  Plan,
-  page,
-  pageById,
-  paging,
-  rowNumber,
-  waiting,
-} from './values.ts';
+import { count, flag, found, maybeInstant, maybeText, named, ofInstall, Plan, rowNumber, waiting } from './values.ts';
 
 /** Removals that the brake holds, for an operator to decide about. */
 

@@ -59,20 +59,18 @@ const lookEveryMs = 100;
 /**
  * Reads installs completely and acts on the result now. Running instances may take part of the work.
  *
- * @param clock the clock of `ctx`
  * @param acceptsOrphans whether to go on although the configuration no longer covers some members
  * @throws AppError `conflict` if the configuration no longer covers members in a tool
  */
 export async function reconcileNow(
-  ctx: Context,
-  clock: WatchedClock,
+  ctx: Context & { clock: WatchedClock },
   installs: readonly string[],
   patience: Patience,
   acceptsOrphans = false,
 ): Promise<Reconciled[]> {
   await checkOrphans(ctx, acceptsOrphans);
-  await mendAfterSetBack(ctx, clock.takeLatest().getTime());
-  const since = { at: toInstant(clock.now()), afterReceipt: await lastReceiptId(ctx) };
+  await mendAfterSetBack(ctx, ctx.clock.takeLatest().getTime());
+  const since = { at: toInstant(ctx.clock.now()), afterReceipt: await lastReceiptId(ctx) };
   // During the reading, which may take hours, this process is a running instance.
   const alive = createAliveWorker(ctx);
   await checkSilence(ctx);

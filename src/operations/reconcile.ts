@@ -10,10 +10,11 @@ import { type PreviewedChange, previewInstall } from '../reconcile/runs/preview-
 import { openPlanOf } from '../reconcile/runs/run-store.ts';
 import { trainerColumns } from './access.ts';
 import { act, type Call, group, type OperationContext, read } from './operation.ts';
+import { pickInstalls, sayFailures } from './pick-installs.ts';
 import { followRuns, patienceOf, Reconciled, reconcileNow } from './reconcile-now.ts';
 import { type Columns, fieldColumns, numberColumns, table } from './show.ts';
 import { formatList } from './text-table.ts';
-import { maybeInstant, maybeText, ofInstall, pickInstalls, sayFailures, waiting } from './values.ts';
+import { maybeInstant, maybeText, ofInstall, waiting } from './values.ts';
 
 /** Readings of installs that an operator starts, and what follows from them in the tools. */
 
@@ -99,7 +100,7 @@ export async function reconcileInstalls(
   const patience = patienceOf(call, wait);
   return call.loops.length === 0
     ? await followRuns(ctx, call.by, installs, patience)
-    : await reconcileNow(ctx, ctx.clock, installs, patience);
+    : await reconcileNow(ctx, installs, patience);
 }
 
 /**

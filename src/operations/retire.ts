@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { listOrphans, type OrphanedMembership, retireOrphans } from '../memberships/ownership-store.ts';
 import { person, whoColumns } from './access.ts';
 import { act, group } from './operation.ts';
+import { refuseUnknown } from './pick-installs.ts';
 import type { Columns } from './show.ts';
 import { formatList } from './text-table.ts';
-import { count, flag, named, ofTool, refuseUnknown, text } from './values.ts';
+import { count, flag, named, ofTool, text } from './values.ts';
 
 /** People who are in a tool although the configuration no longer covers them. */
 

@@ -2,20 +2,9 @@ import { z } from 'zod';
 import { runTriggers } from '../domain/run.ts';
 import { listRuns } from '../reconcile/runs/run-store.ts';
 import { group, read } from './operation.ts';
+import { page, pageById, paging } from './paging.ts';
 import { type Columns, fieldColumns, numberColumns, table } from './show.ts';
-import {
-  count,
-  instant,
-  maybeInstant,
-  maybeText,
-  named,
-  ofInstall,
-  outcome,
-  page,
-  pageById,
-  paging,
-  runCounts,
-} from './values.ts';
+import { count, instant, maybeInstant, maybeText, named, ofInstall, outcome, runCounts } from './values.ts';
 
 /** The readings of the last month, and what followed from each in the tools. */
 

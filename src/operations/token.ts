@@ -1,19 +1,9 @@
 import { z } from 'zod';
 import { rotateToken } from '../installs/tokens/rotate-token.ts';
 import { act, group, read } from './operation.ts';
+import { askEach, pickInstalls, sayUnread, unread } from './pick-installs.ts';
 import { type Columns, fieldColumns, table } from './show.ts';
-import {
-  askEach,
-  maybeInstant,
-  maybeText,
-  named,
-  ofInstall,
-  pickInstalls,
-  sayUnread,
-  text,
-  theInstall,
-  unread,
-} from './values.ts';
+import { maybeInstant, maybeText, named, ofInstall, text, theInstall } from './values.ts';
 
 /** The tokens of your own accounts. */
 

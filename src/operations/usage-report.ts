@@ -11,21 +11,11 @@ import { listScopes } from '../usage/read/scope-store.ts';
 import { type InstallPlan, previewReport } from '../usage/report/plan-install.ts';
 import { reportNow } from '../usage/report/report-worker.ts';
 import { act, type OperationContext, read } from './operation.ts';
+import { pickInstalls, sayFailures } from './pick-installs.ts';
 import { type Columns, fieldColumns, numberColumns, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { Counts, changeColumns, HeldWork, type WantedDays, wantedDays } from './usage-values.ts';
-import {
-  count,
-  day,
-  flag,
-  maybeInstant,
-  maybeText,
-  named,
-  outcome,
-  pickInstalls,
-  sayFailures,
-  waiting,
-} from './values.ts';
+import { count, day, flag, maybeInstant, maybeText, named, outcome, waiting } from './values.ts';
 
 /** Reports of work to the marketplace. */
 

@@ -12,25 +12,14 @@ import { dropImport } from '../usage/import/import-lines-store.ts';
 import { listImports } from '../usage/import/import-store.ts';
 import { trainerColumns } from './access.ts';
 import { act, group, read } from './operation.ts';
+import { oneInstall } from './pick-installs.ts';
 import { type Columns, fieldColumns, numberColumns, record, table } from './show.ts';
 import { formatList } from './text-table.ts';
 import { check, recount } from './usage-check.ts';
 import { preview, report } from './usage-report.ts';
 import { show } from './usage-show.ts';
 import { Counts, changeColumns, countColumns, HeldWork, trainerDay } from './usage-values.ts';
-import {
-  count,
-  day,
-  flag,
-  instant,
-  maybeInstant,
-  maybeText,
-  named,
-  ofInstall,
-  oneInstall,
-  rowNumber,
-  text,
-} from './values.ts';
+import { count, day, flag, instant, maybeInstant, maybeText, named, ofInstall, rowNumber, text } from './values.ts';
 
 /** The work done in the tools: imports from files, work that waits for a decision, and reports. */
 

@@ -68,7 +68,7 @@ async function reconcile(order: ReconcileOrder): Promise<Reconciled> {
       if (says === '1 of 1 installs read') readMs = performance.now() - begunAt;
     },
   };
-  const [reconciled] = await reconcileNow(ctx, clock, ['acme'], patience);
+  const [reconciled] = await reconcileNow({ ...ctx, clock }, ['acme'], patience);
   const totalMs = performance.now() - begunAt;
   await storage.database.close();
   if (reconciled === undefined) throw new Error('nothing was reconciled');

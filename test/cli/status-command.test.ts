@@ -106,7 +106,7 @@ describe('gangway status', () => {
       ),
     );
     expect(await runOk('explain', 'cmu1')).toContain(
-      'To do: Check list. They are in, but list is not answering (since 2026-03-15T12:00:00Z)\n',
+      'To do: Check list. They are in, but list is not answering (since 2026-03-15 12:00 UTC)\n',
     );
   });
 

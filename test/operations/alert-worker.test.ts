@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Context } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
-import { tellTroubles } from '../../src/operations/alert-worker.ts';
+import { announceTroubles } from '../../src/operations/alert-worker.ts';
 import { createAlerting, tellNow } from '../support/alerting.ts';
 import { inStudio } from '../support/engine-harness.ts';
 import { atOnce, createTelling, notifying, type Telling } from '../support/notices.ts';
@@ -101,7 +101,7 @@ describeAnyDatabase('a listed trouble', (openFresh) => {
     await release(telling.database, 'a');
     telling.clock.advance(dayMs);
     const ctx: Context = { ...telling, installs: new Map([['acme', inStudio()]]) };
-    await tellTroubles(
+    await announceTroubles(
       ctx,
       async () => undefined,
       new AbortController().signal,

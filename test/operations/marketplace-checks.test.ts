@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
 import { endpointUrlOf } from '../../src/installs/subscription/endpoint-url.ts';
-import { checkGrant, checkJobs, checkUnanswered } from '../../src/operations/check-install.ts';
+import { checkExpiry, checkGrant, checkJobs, checkUnanswered } from '../../src/operations/check-install.ts';
 import { checkContract, checkDrift, checkEndpoints } from '../../src/operations/check-marketplace.ts';
 import { remedies } from '../../src/sources/platform/create-platform-source.ts';
 import { neededScopes } from '../../src/sources/platform/relied-on.ts';
@@ -192,5 +192,29 @@ describe('a check of the marketplace', () => {
     const said = checkContract(many).map(({ says }) => says);
     expect(said).toHaveLength(11);
     expect(said.at(-1)).toBe('5 more differences like these');
+  });
+});
+
+describe('a check of a token', () => {
+  const grant = Grant.parse({ id: 'acc_1', status: 'ACTIVE', token: { id: 'tok_2', scopes: [] } });
+  const record = { name: null, scopes: [], status: 'active' as const, lastUsedAt: null };
+  const tokens = (expiresAt: string | null) => [
+    { ...record, id: 'tok_1', createdAt: null, expiresAt: '2026-03-02T00:00:00.000Z' },
+    { ...record, id: 'tok_2', createdAt: '2026-01-01T00:00:00.000Z', expiresAt },
+  ];
+
+  it.each([
+    ['nothing about a token that never expires', null, []],
+    ['when it expires', '2026-03-09T00:00:00.000Z', ['ok: The token expires at 2026-03-09T00:00:00.000Z']],
+    [
+      'what to do in the last seven days',
+      '2026-03-08T00:00:00.000Z',
+      ['warning: The token expires at 2026-03-08T00:00:00.000Z: Run gangway token rotate own'],
+    ],
+  ])('says %s', (_, expiresAt, said) => {
+    const checks = checkExpiry('own', grant, tokens(expiresAt), new Date('2026-03-01T00:00:00.000Z'));
+    expect(checks.map(({ status, says, action }) => [status, says, ...(action ? [action] : [])].join(': '))).toEqual(
+      said,
+    );
   });
 });

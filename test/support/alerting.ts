@@ -6,9 +6,9 @@ import type { Logger } from '../../src/lib/logger.ts';
 import type { AlertKind } from '../../src/lib/troubles.ts';
 import { createAlertNotices } from '../../src/notify/alert-notices.ts';
 import type { DeferralOf } from '../../src/notify/alert-rules.ts';
-import { countStandingAlerts } from '../../src/notify/alert-store.ts';
+import { countOpenAlerts } from '../../src/notify/alert-store.ts';
 import { listDispatches } from '../../src/notify/notice-store.ts';
-import { tellTroubles } from '../../src/operations/alert-worker.ts';
+import { announceTroubles } from '../../src/operations/alert-worker.ts';
 import { createTestContext, inStudio } from './engine-harness.ts';
 import type { FakeClock } from './fake-clock.ts';
 import { createMemoryTool } from './memory-tool.ts';
@@ -80,7 +80,7 @@ export function createAlerting({
     async standing(kind) {
       const { ctx, settled } = open();
       await settled();
-      return (await countStandingAlerts(ctx)).find((one) => one.kind === kind)?.count ?? 0;
+      return (await countOpenAlerts(ctx)).find((one) => one.kind === kind)?.count ?? 0;
     },
     async announced(kind) {
       const { ctx, settled } = open();
@@ -95,7 +95,7 @@ export function createAlerting({
 export async function tellNow(ctx: Context, deferralOf: DeferralOf = async () => undefined): Promise<void> {
   await beatIn(ctx);
   const installs = ctx.installs.size === 0 ? usualInstalls : ctx.installs;
-  await tellTroubles({ ...ctx, installs }, deferralOf, never, () => undefined);
+  await announceTroubles({ ...ctx, installs }, deferralOf, never, () => undefined);
 }
 
 function sayOf({ isOver, isRepeat, endsAtOnce }: AlertNotice): string {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { z } from 'zod';
 import { AppError } from '../../../src/domain/errors.ts';
-import { pageBy, pageById, readCursor, writeCursor } from '../../../src/operations/values.ts';
+import { pageBy, pageById, readCursor, writeCursor } from '../../../src/operations/paging.ts';
 import type { Mutator } from '../mutator.ts';
 import type { Target } from '../target.ts';
 

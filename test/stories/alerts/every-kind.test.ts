@@ -20,9 +20,9 @@ const stories: Record<RaisedKind, AlertStory> = {
 const ruleOf = (kind: string) => (isTold(kind) ? undefined : alertRules[kind as RaisedKind]);
 
 it.each([...alertKinds].filter(ruleOf))('%s has a story, and a rule for when it is over', (kind) => {
-  const { over, stands, scope } = ruleOf(kind) ?? {};
+  const { over, isOpen, scope } = ruleOf(kind) ?? {};
   expect(stories[kind as RaisedKind]).toBeTypeOf('function');
-  expect([over === 'at_once', over === 'observed']).toEqual([stands === undefined, scope !== undefined]);
+  expect([over === 'at_once', over === 'observed']).toEqual([isOpen === undefined, scope !== undefined]);
 });
 
 it.each([...alertKinds])('%s has advice', (kind) => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { pageBy, pageById, readCursor, writeCursor } from '../../src/operations/values.ts';
+import { pageBy, pageById, readCursor, writeCursor } from '../../src/operations/paging.ts';
 
 const anyKey = z.array(z.union([z.string(), z.number()])).min(1);
 
