@@ -32,7 +32,7 @@ export const membership = {
   install: z.string(),
   state: z.enum(membershipStates),
   wanted: z.boolean(),
-  cause: maybeText.describe('Why they are to leave.'),
+  cause: maybeText.describe('Why they are to be removed.'),
   failure: maybeText,
   doubtedId: maybeText.describe('An account that may be theirs.'),
   updatedAt: instant.describe('Since when it is in this state.'),
@@ -71,11 +71,11 @@ const Stretch = named(
     number: z.int().describe('Counts the stretches of a membership, from 1.'),
     from: maybeInstant.describe('When Gangway first saw that they could get in; null if no receipt says so.'),
     mayBeFrom: maybeInstant.describe('When a call without a clear answer may already have let them in.'),
-    until: maybeInstant.describe('When Gangway saw that they no longer could; null while they can.'),
+    until: maybeInstant.describe('When Gangway first saw that they no longer could; null while they can.'),
     isAdded: z.boolean().describe('Whether Gangway added them. Otherwise they were in before.'),
     contracts: z.array(z.object(contractKey)),
     cause: maybeText.describe('Why they were removed.'),
-    lockOutMs: z.number().nullable().describe('Milliseconds from when they were to be out until they were.'),
+    lockOutMs: z.number().nullable().describe('Milliseconds from when they should have been out until they were.'),
     doubts: z.array(z.string()).describe('What is not known.'),
   },
 );
@@ -136,7 +136,7 @@ const anInstant = z.iso.datetime({ offset: true });
 export const operations = group('access', {
   list: read('GET /access/history', 'List who had access where, from when to when, and by which contracts', {
     in: z.strictObject({
-      from: anInstant.optional().describe('The begin of the period, such as 2026-03-15T12:00:00Z.'),
+      from: anInstant.optional().describe('The start of the period, such as 2026-03-15T12:00:00Z.'),
       to: anInstant.optional().describe('The end of the period; now by default.'),
       install: text.optional().describe('Only access by contracts of this install.'),
       ...paging,

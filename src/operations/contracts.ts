@@ -36,12 +36,12 @@ const Contract = named('Contract', {
   startDate: maybeText,
   endDate: maybeText,
   canReopen: z.boolean().describe('Whether an operator can treat it as active again.'),
-  heardAt: maybeText.describe('The latest instant that any source said something about it.'),
+  heardAt: maybeText.describe('When any source last said something about it.'),
   trainers: z.array(z.object({ trainerId: z.string(), displayName: maybeText })),
   budgetState: z.enum(budgetStates).nullable(),
   consumedFraction: z.number().nullable(),
   remainingFraction: z.number().nullable().describe('What is left of the budget; null if it was never read.'),
-  suspectSince: maybeInstant.describe('Since when no list has it; null if the last reading found it.'),
+  suspectSince: maybeInstant.describe('Since when it is in no list; null if the last reading found it.'),
 });
 
 export const contractColumns: Columns<ListedContract> = [
@@ -79,7 +79,7 @@ const Filter = z.strictObject({
   suspects: z
     .boolean()
     .optional()
-    .describe('Only those that the marketplace no longer lists, although nothing says they ended.'),
+    .describe('Only those that the marketplace no longer lists, but has not reported as ended.'),
 });
 
 export const operations = group('contracts', {

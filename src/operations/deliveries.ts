@@ -33,7 +33,7 @@ const DeliveryInFull = Delivery.extend({
   contractId: maybeText.describe('The contract that it names.'),
   trainerId: maybeText.describe('The trainer that it names.'),
   body: maybeText,
-  bodyProblem: maybeText.describe('Why there is no body: it was not kept, or its key is gone.'),
+  bodyProblem: maybeText.describe('Why there is no body: it was not kept, or its key was lost.'),
 }).meta({ id: 'DeliveryInFull' });
 
 export type DeliveryInFull = z.output<typeof DeliveryInFull>;
@@ -98,7 +98,10 @@ export const operations = group('deliveries', {
       role: 'operator',
       isSecret: true,
       in: one,
-      out: z.object({ id: z.int(), body: z.string().describe('The bytes as they came, in base64. It names people.') }),
+      out: z.object({
+        id: z.int(),
+        body: z.string().describe('The bytes as they came in, in base64, with personal data.'),
+      }),
       run: async ({ delivery: id }, ctx) => ({
         id,
         body: found('delivery', id, await findBody(ctx, id)).toString('base64'),
@@ -111,7 +114,7 @@ export const operations = group('deliveries', {
     in: Chosen,
     out: z.object({
       replayed: z.array(z.int()),
-      left: z.array(z.int()).describe('Of a type that nothing uses, whose body was not kept.'),
+      left: z.array(z.int()).describe('Left out, because Gangway does not use their type and kept no body.'),
       act: z.int().nullable().describe('The row of the audit log; null if nothing was replayed.'),
     }),
     async run(input, ctx, { by }) {

@@ -63,8 +63,8 @@ const Finding = named('DriftFinding', {
   account: z
     .object({ id: z.string(), email: maybeText, name: maybeText })
     .nullable()
-    .describe('What the tool shows of an account without a membership.'),
-  next: z.string().describe('What happens by itself, or what is left to you.'),
+    .describe('How the tool shows an account without a membership.'),
+  next: z.string().describe('What Gangway does next, or what you have to do.'),
 });
 
 const groupColumns: Columns<z.output<typeof GroupDrift>> = [

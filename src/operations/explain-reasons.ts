@@ -50,7 +50,7 @@ export const Explanation = named('Explanation', {
   install: z.string(),
   contractId: z.string(),
   steps: z.array(Step),
-  action: z.string().describe('The one thing to do, even if it is to wait or to do nothing.'),
+  action: z.string().describe('What to do, even if that is to wait or nothing.'),
 });
 
 export type Explanation = z.output<typeof Explanation>;

@@ -22,7 +22,7 @@ const Budget = ListedBudget.omit(omitted)
 const ExplainedSubject = z.object({
   explanations: z.array(Explanation),
   budgets: z.array(Budget),
-  troubles: z.array(Trouble).describe('What keeps Gangway from acting on it; mostly empty.'),
+  troubles: z.array(Trouble).describe('What keeps Gangway from acting on it; usually empty.'),
   timeline: Timeline.nullable().describe('Null if it was not asked for.'),
 });
 
@@ -34,7 +34,7 @@ export const operations = group('explain', {
     args: ['subject'],
     in: z.strictObject({
       subject: text.describe("A trainer's id or work address, or a contract's id."),
-      timeline: flag('Say what happened, step by step, too.'),
+      timeline: flag('Also show what happened, step by step.'),
     }),
     out: ExplainedSubject,
     async run({ subject, timeline }, ctx) {

@@ -22,7 +22,7 @@ export const operations = group('forget', {
       people: count.describe('Names and addresses, one for each install.'),
       titles: count.describe('Titles of their contracts.'),
       deliveries: count,
-      toolTraces: count.describe('Memberships, receipts, invitations and work with what a tool said.'),
+      toolTraces: count.describe('Memberships, receipts, invitations and work that quote a tool.'),
       deliveriesLeft: count.describe('Deliveries that are not handled yet, and were kept.'),
       isCleared: z.boolean(),
     }),

@@ -43,7 +43,7 @@ const Compared = named('ComparedGuideline', {
   verdict: z.enum(verdicts),
   says: maybeText,
   notes: z.array(z.string()).describe('What the conversion left out.'),
-  wanted: lines.describe('What is published, as the tool takes it, line by line.'),
+  wanted: lines.describe('What is published, in the format of the tool, line by line.'),
   found: lines.describe('What the tool shows, line by line.'),
   written: z
     .object({
@@ -128,7 +128,7 @@ export const operations = group('guidelines', {
       in: z.strictObject({
         install: ofInstall,
         project: onlyProject,
-        overwrite: flag('Replace texts too that were edited in the tool, or that Gangway did not write.'),
+        overwrite: flag('Also replace texts that were edited in the tool, or that Gangway did not write.'),
       }),
       out: z.object({
         guidelines: z.array(Synced),

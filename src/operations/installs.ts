@@ -39,13 +39,13 @@ const StoredLink = named('StoredLink', {
   jobId: maybeText,
   tool: maybeText,
   groupId: maybeText,
-  outside: maybeText.describe('Why nobody gets in by it.'),
+  outside: maybeText.describe('Why it gives nobody access.'),
 });
 
 const InstallInFull = Install.extend({
   people: z.array(z.object({ state: z.enum(membershipStates), count })),
   links: z.array(StoredLink).describe('As last read.'),
-  endpoint: Endpoint.nullable().describe('Null if nothing is delivered, as receiver.publicUrl is not configured.'),
+  endpoint: Endpoint.nullable().describe('Null without receiver.publicUrl, because nothing is delivered then.'),
   scopes: z.array(z.string()).nullable().describe('What the token may do; null if the marketplace did not say.'),
   isOwnAccount: z.boolean().describe('Whether it is an account of your own, whose token can be rotated here.'),
   hasGuidelines: z.boolean(),
@@ -167,23 +167,23 @@ export const operations = group('installs', {
         source: z
           .enum(sourceKinds)
           .optional()
-          .describe('"employer" for your own account, with a personal token. By default what it is, or a platform.'),
+          .describe(
+            '"employer" for your own account, with a personal token. By default the present kind, or "platform".',
+          ),
         token: z.string().min(1).max(10_000).optional().describe('The token; by default the stored one is kept.'),
         jobs: z
           .array(z.strictObject({ job: text, project: text }))
           .max(1000)
           .default([])
-          .describe('Of your own account: whose people work in which project. They are added to the linked ones.'),
-        tool: text.optional().describe('The tool of the configuration that gets the people.'),
+          .describe(
+            "For your own account: which job's people work in which project. They are added to the existing links.",
+          ),
+        tool: text.optional().describe('The configured tool that people are added to.'),
         projects: z.array(project).min(1).max(1000).optional().describe('The projects of the customer.'),
         relink: flag('Link the projects of an earlier connection again.'),
-        move: flag('Have events delivered here that are delivered elsewhere now.'),
-        acceptOrphans: flag(
-          'Go on although the configuration no longer covers people who are in a tool: they are kept.',
-        ),
-        acceptOtherCustomer: flag(
-          'Go on although the install belonged to another customer, whose people are removed then.',
-        ),
+        move: flag('Move an endpoint here that now delivers elsewhere.'),
+        acceptOrphans: flag('Go on although the configuration no longer covers people who are in a tool. They stay.'),
+        acceptOtherCustomer: flag('Go on although the install belonged to another customer. Their people are removed.'),
         wait: waiting,
       }),
       out: Reconciled.extend({
@@ -227,7 +227,7 @@ export const operations = group('installs', {
       args: ['install'],
       in: z.strictObject({
         install: text.describe('Its name.'),
-        acceptOrphans: flag('Remove it although people are in a tool by it: they are kept.'),
+        acceptOrphans: flag('Remove it although people are in a tool because of it. They stay.'),
       }),
       out: z.object({ install: z.string() }),
       async run({ install: named, acceptOrphans }, ctx, { by }) {

@@ -25,7 +25,7 @@ const Link = named('Link', {
   name: maybeText,
   jobId: maybeText,
   leads: z.enum(['here', 'managed', 'outside', 'nowhere']),
-  outside: maybeText.describe('Why nobody gets in by it.'),
+  outside: maybeText.describe('Why it gives nobody access.'),
   tool: maybeText,
   groupId: maybeText,
   work: z
@@ -71,10 +71,10 @@ export const operations = group('links', {
       install: theInstall,
       job: text.optional().describe("The customer's job; nobody is hired through a link without one."),
       name: text.optional().describe('What the project is called.'),
-      url: text.optional().describe('Where it is found.'),
-      managed: z.boolean().optional().describe('The marketplace provisions it, and Gangway does not.'),
+      url: text.optional().describe('The URL of the project.'),
+      managed: z.boolean().optional().describe('Let the marketplace provision it instead of Gangway.'),
     }),
-    out: Changed.extend({ warnings: z.array(z.string()).describe('Why nobody would get in by the link.') }),
+    out: Changed.extend({ warnings: z.array(z.string()).describe('Why the link would give nobody access.') }),
     async run({ install, project, job, name, url, managed }, ctx, { by, signal }) {
       const wanted = {
         externalProjectId: project,

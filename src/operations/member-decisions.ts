@@ -48,7 +48,9 @@ export const adopt = act(
         account: flag('Manage their account too, so that it may be changed or ended.'),
         address: text
           .optional()
-          .describe('The address that their account shows now, if no source has reported it: the account is theirs.'),
+          .describe(
+            'The address that their account now shows, if the account is theirs although no source has reported the address.',
+          ),
       }),
       z.strictObject({ ...allUndecided, account: flag('Manage their accounts too.') }),
     ]),
@@ -73,7 +75,7 @@ export const release = act(
     in: z.union([
       z.strictObject({
         membership: number,
-        doubted: flag('Let go of the account whose owner is not known, and not of the member.'),
+        doubted: flag('Release the account with the unknown owner, not the member.'),
       }),
       z.strictObject(allUndecided),
     ]),

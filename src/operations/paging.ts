@@ -12,12 +12,7 @@ export const longestPage = 500;
 /** The fields that every list with pages takes. */
 export const paging = {
   limit: z.int().min(1).max(longestPage).optional().describe('How many at most; 100 by default.'),
-  cursor: z
-    .string()
-    .min(1)
-    .max(2000)
-    .optional()
-    .describe('The `next` of the page before. It is opaque, and belongs to this list.'),
+  cursor: z.string().min(1).max(2000).optional().describe('The `next` of the previous page of this list.'),
 };
 
 export function page<Item extends z.ZodType>(item: Item) {

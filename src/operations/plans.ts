@@ -37,12 +37,12 @@ const Other = z.object({
   state: z.enum(membershipStates),
   because: z.string(),
   removeAfter: maybeInstant,
-  waitsFor: maybeText.describe('What must be read before the removal, and until when it waits for that.'),
+  waitsFor: maybeText.describe('What must be read before the removal, and how long it waits for that.'),
 });
 
 const PlanInFull = Plan.extend({
   items: z.array(Item),
-  others: z.array(Other).describe('Who else of the install is due to leave, 200 at most.'),
+  others: z.array(Other).describe('Who else of the install is to be removed, 200 at most.'),
 }).meta({ id: 'PlanInFull' });
 
 export type PlanInFull = z.output<typeof PlanInFull>;

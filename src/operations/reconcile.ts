@@ -29,9 +29,9 @@ const Change = z.object({
   tool: z.string(),
   groupId: z.string(),
   trainerId: z.string(),
-  displayName: maybeText.describe('As far as it was read before.'),
+  displayName: maybeText.describe('If an earlier reading had it.'),
   cause: z.enum(removalCauses).nullable(),
-  at: maybeInstant.describe('Of a removal that waits: not before then.'),
+  at: maybeInstant.describe('For a removal that waits: the earliest time.'),
 });
 
 type Change = z.output<typeof Change>;

@@ -44,10 +44,8 @@ export const Install = named('Install', {
   tool: z.string(),
   projects: z.array(z.string()),
   readAt: maybeInstant.describe('When the last complete reading began.'),
-  failure: maybeText.describe('Why it could not be read since.'),
-  troubles: z
-    .array(z.string())
-    .describe('What is wrong at the marketplace, with its endpoint, its tool and its people; empty if nothing is.'),
+  failure: maybeText.describe('Why the latest reading failed.'),
+  troubles: z.array(z.string()).describe('What is wrong at the marketplace, or with its endpoint, tool or people.'),
 });
 
 const Times = z.object({ count, medianMs: z.number().nullable(), p95Ms: z.number().nullable() });

@@ -24,10 +24,10 @@ export const Trouble = named(
     since: maybeInstant,
     count: z.int().nullable().describe('Of what `says` counts.'),
     says: z.string().describe('One sentence.'),
-    detail: maybeText.describe('The error of another system, or the numbers behind.'),
+    detail: maybeText.describe('The error of another system, or numbers.'),
     action: z.string().describe('What to do.'),
     page: maybeText.describe('The page of the console where it is done.'),
-    url: maybeText.describe('Where else it is done.'),
+    url: maybeText.describe('The URL outside Gangway where it is done.'),
     about: z.record(z.string(), z.string()).describe('Further ids of what it is about, such as `plan`.'),
   },
 );

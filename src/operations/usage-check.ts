@@ -29,7 +29,7 @@ const Sum = named('CheckSum', {
   differing: count.describe('Days with something unpaid, or paid without a source.'),
   ...checkedCounts,
   held: Counts,
-  usd: z.number().describe('What is not paid, of contracts whose rate is known; negative for what is overpaid.'),
+  usd: z.number().describe('What is not paid, for contracts with a known rate; negative if overpaid.'),
 });
 
 const Day = named('CheckedDay', {
@@ -96,8 +96,13 @@ export const check = read(
     asks: 'services',
     in: z.strictObject({
       ...wantedDays,
-      all: flag('List days too on which nothing differs.'),
-      most: z.int().min(1).max(100_000).default(5000).describe('List so many days at most. The sums are of all.'),
+      all: flag('Also list days without a difference.'),
+      most: z
+        .int()
+        .min(1)
+        .max(100_000)
+        .default(5000)
+        .describe('How many days to list at most. The sums cover all days.'),
     }),
     out: CheckedWork,
     async run({ all: isAll, most: limit, ...wanted }, ctx, { signal }) {

@@ -129,7 +129,7 @@ export const report = act('POST /usage/report', 'Read the work in the tools, and
   asks: 'tools',
   in: z.strictObject({
     ...wantedDays,
-    acceptLowered: flag('Lower what was reported, however many days that concerns.'),
+    acceptLowered: flag('Lower reported work, however many days that concerns.'),
     wait: waiting,
   }),
   out: z.object({

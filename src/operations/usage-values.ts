@@ -31,7 +31,7 @@ export const whyDifferent = z.enum(differences);
 export const HeldWork = named(
   { id: 'HeldWork', description: 'Work that is not reported before an operator decides, or was decided.' },
   {
-    id: z.string().describe('To decide about it.'),
+    id: z.string().describe('The id by which an operator decides about it.'),
     install: z.string().describe('Empty if it may be of several, or of none.'),
     trainerId: z.string(),
     displayName: maybeText,
@@ -54,8 +54,8 @@ export const trainerDay = { ...contractKey, trainerId: z.string(), day, displayN
 export const wantedDays = {
   install: text.optional().describe('Only this install.'),
   contract: text.optional().describe('Only this contract.'),
-  from: day.optional().describe('No day before this one: 2026-03-15.'),
-  to: day.optional().describe('No day after this one.'),
+  from: day.optional().describe('The first day, such as 2026-03-15.'),
+  to: day.optional().describe('The last day.'),
 };
 
 export type WantedDays = { [Name in keyof typeof wantedDays]?: string | undefined };

@@ -71,7 +71,7 @@ const Line = named(
     day: day.nullable(),
     contractId: maybeText,
     from: Counts.nullable().describe('What the marketplace has of the day on the contract.'),
-    to: Counts.nullable().describe('What it is to have. Of held work, its counts.'),
+    to: Counts.nullable().describe('What it should have; of held work, its counts.'),
     reason: maybeText.describe('Why it is held or refused, or when it is sent.'),
   },
 );
@@ -80,10 +80,14 @@ const importFile = act('POST /usage/imports', 'Import work from a file: all of i
   // The command reads a file, however long it is.
   hasCommand: false,
   in: z.strictObject({
-    install: text.describe('Of which install.'),
+    install: text.describe('The install.'),
     fileName: text.describe('What the file is called.'),
     format: z.enum(['csv', 'ndjson']).describe('How it is written.'),
-    content: z.string().min(1).max(200_000).describe('The whole file. Longer ones are imported beside the database.'),
+    content: z
+      .string()
+      .min(1)
+      .max(200_000)
+      .describe('The whole file. Import longer files by command, on the machine of the database.'),
     dryRun: flag('Only say what would happen.'),
   }),
   out: z.object({
@@ -248,7 +252,7 @@ const ofWork = { asks: 'services', in: z.strictObject({ work }), out: Decided } 
 const assign = act('POST /usage/held/{work}/assign', 'Report held work for a contract', {
   asks: 'services',
   args: ['work', 'contract'],
-  in: z.strictObject({ work, contract: text.describe('The contract that it is of.') }),
+  in: z.strictObject({ work, contract: text.describe('The contract that the work belongs to.') }),
   out: Decided.extend({ contractId: z.string() }),
   async run({ work: id, contract: contractId }, ctx, { by }) {
     await decideHeld(ctx, by, id, contractId);

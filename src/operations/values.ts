@@ -52,7 +52,7 @@ export function found<T>(what: string, id: number, value: T | undefined): T {
 }
 
 /** The install in an address. On a command line it may be left out if there is only one. */
-export const theInstall = text.describe('Which install; may be left out where there is only one.');
+export const theInstall = text.describe('Which install; may be left out if there is only one.');
 
 const seconds = /^([0-9]{1,2}|100)s$/;
 
