@@ -45,7 +45,7 @@ export type Timeline = z.output<typeof Timeline>;
 export type TimelineStep = z.output<typeof TimelineStep>;
 
 const columns: Columns<TimelineStep> = [
-  ['when', ({ at }) => at],
+  ['when', ({ at }) => `${at.slice(0, 10)} ${at.slice(11, 19)} UTC`],
   ['step', ({ kind }) => kind],
   ['what', ({ says }) => says],
   ['see', seeOf, { to: (step) => `/${seeOf(step).replace(' ', '/').replace('delivery', 'deliveries')}` }],
