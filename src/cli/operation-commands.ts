@@ -2,8 +2,8 @@ import { Argument, Command, Option } from 'commander';
 import { toAppError } from '../domain/errors.ts';
 import type { Loop } from '../lib/loop.ts';
 import { stripControl } from '../lib/text.ts';
-import { answer } from '../operations/answer.ts';
 import {
+  answer,
   checkInput,
   type Field,
   fieldsOf,
@@ -14,11 +14,8 @@ import {
 } from '../operations/input.ts';
 import type { Noun } from '../operations/nouns.ts';
 import { type ExitStatus, fieldsOfPath, type Operation, type OperationContext } from '../operations/operation.ts';
-import type { ExitStatus, Operation } from '../operations/operation.ts';
 import { longestPage } from '../operations/paging.ts';
 import { formatList, toCsv, withoutMilliseconds } from '../operations/text-table.ts';
-import { longestPage } from '../operations/values.ts';
-import type { Ask } from './ask-operation.ts';
 import { type CreateCommand, createSession, Ending, toKebab } from './define-command.ts';
 import {
   type OperationName,
@@ -239,7 +236,7 @@ async function withContext(session: Session, operation: Operation, input: object
     return await withDatabase(session, operation, needs, (ctx) => work(ctx, []));
   }
   const { withServices } = await import('./with-services.ts');
-  const { examineBridge } = await import('../operations/doctor/examine.ts');
+  const { examineBridge } = await import('../operations/doctor.ts');
   await withServices(session, needs, async ({ services, registry }) => {
     const examine = (signal: AbortSignal) => examineBridge(services, signal);
     await work({ ...services, registry, examine }, services.loops);

@@ -104,7 +104,7 @@ export async function withDatabase(
       wake: () => undefined,
     };
     if (asks === 'channels') {
-      const { createChannels } = await import('../notify/create-channels.ts');
+      const { createChannels } = await import('../notify/channels.ts');
       opened.channels = createChannels(config, clock);
     }
     await work(refuseOthers(opened));

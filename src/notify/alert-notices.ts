@@ -5,9 +5,6 @@ import { type Alerts, logAlert, sayRaised } from '../lib/alerts.ts';
 import { toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { noticeRuleOf, type RaisedKind } from '../lib/troubles.ts';
-import { alertRules, ruleOf } from './alert-rules.ts';
-import type { RaisedKind } from '../lib/trouble-rules.ts';
-import { noticeRuleOf } from '../lib/troubles.ts';
 import { aboutOf, alertRules, digestOf, pickIds, ruleOf } from './alert-rules.ts';
 import {
   type FoundAlert,

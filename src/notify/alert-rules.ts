@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Context } from '../context.ts';
-import type { RaisedKind } from '../lib/troubles.ts';
-import type { AlertSubject } from './alert-subject.ts';
-import { doAddressesDiffer, type Standing, standingMembership, wasAddedAfter } from './standing-store.ts';
 import { maskText } from '../lib/mask.ts';
-import type { AlertKind, RaisedKind } from '../lib/trouble-rules.ts';
+import type { AlertKind, RaisedKind } from '../lib/troubles.ts';
 import {
   type AlertedMembership,
   type AlertSubject,

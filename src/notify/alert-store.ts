@@ -1,12 +1,8 @@
 import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lock.ts';
-import type { AlertKind, RaisedKind } from '../lib/troubles.ts';
-import type { AlertSubject } from './alert-subject.ts';
-import { lockRows } from '../db/lease.ts';
 import type { Row } from '../db/schema.ts';
-import type { Storage } from '../keys/storage.ts';
-import type { AlertKind, RaisedKind } from '../lib/trouble-rules.ts';
+import type { AlertKind, RaisedKind } from '../lib/troubles.ts';
 
 // The SQL of alerts: one row for each subject, however often it is raised.
 

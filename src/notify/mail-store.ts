@@ -7,7 +7,6 @@ import { invitationContext, workEmailContext } from '../db/seal-contexts.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import type { Storage } from '../keys/storage.ts';
 import { toInstant } from '../lib/clock.ts';
 import { turnsOf } from '../lib/turns.ts';
 import { isReachable } from '../memberships/address-store.ts';

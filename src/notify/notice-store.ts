@@ -1,6 +1,6 @@
-import type { Context } from '../context.ts';
+import type { Context, Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { takeTurn } from '../db/lease.ts';
+import { takeTurn } from '../db/lock.ts';
 import type {
   AlertNotice,
   BudgetFacts,
@@ -11,7 +11,6 @@ import type {
   NoticeKind,
   NoticeTopic,
 } from '../domain/notice.ts';
-import type { Storage } from '../keys/storage.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import type { Message } from './channels.ts';
 

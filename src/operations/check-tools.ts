@@ -1,14 +1,6 @@
-import type { Adapter, Finding } from '../../adapters/adapter.ts';
-import type { Context, Storage } from '../../context.ts';
-import { isOtherServer, type Server } from '../../domain/binding.ts';
-import { describeOpenWall, findOpenWalls, groupOf, type Walls } from '../../memberships/wall.ts';
-import { askServer, describeOtherServer, describeTwin, findTwin, locationOf } from '../../tools/bind-tool.ts';
-import { callTool } from '../../tools/call-tool.ts';
-import { findToolBinding } from '../../tools/tool-binding-store.ts';
 import type { Adapter, Finding } from '../adapters/adapter.ts';
-import type { Context } from '../context.ts';
+import type { Context, Storage } from '../context.ts';
 import { isOtherServer, type Server } from '../domain/binding.ts';
-import type { Storage } from '../keys/storage.ts';
 import { describeOpenWall, findOpenWalls, groupOf, type Walls } from '../memberships/wall.ts';
 import { askServer, describeOtherServer, describeTwin, findTwin, locationOf } from '../tools/bind-tool.ts';
 import { callTool } from '../tools/call-tool.ts';

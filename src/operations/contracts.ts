@@ -16,7 +16,6 @@ import {
   pageSize,
 } from '../evidence/contract-store.ts';
 import { mergeEvidence } from '../evidence/evidence-store.ts';
-import type { Storage } from '../keys/storage.ts';
 import { toInstant } from '../lib/clock.ts';
 import { lockEvidence, postponeTouchedTrainers } from '../memberships/derivation-store.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';

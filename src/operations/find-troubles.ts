@@ -8,15 +8,10 @@ import {
 import { isOfHiddenMembers, isTroubleCurrent, sayToolProblem } from '../domain/tool-trouble.ts';
 import { sayCount } from '../lib/text.ts';
 import { isAlert, isRaised, type TroubleFacts, type TroubleKind, toTrouble } from '../lib/troubles.ts';
-import { listStandingAlerts, type StoredAlert } from '../notify/alert-store.ts';
+import { listOpenAlerts, type StoredAlert } from '../notify/alert-store.ts';
 import { listUsageTroubles, type UsageTrouble } from '../usage/due/unpaid-store.ts';
 import { type ListedScope, listScopes } from '../usage/read/scope-store.ts';
 import { listFallenTotals } from '../usage/read/total-store.ts';
-import { isRaised, type TroubleKind } from '../lib/trouble-rules.ts';
-import { isAlert, type TroubleFacts, toTrouble } from '../lib/troubles.ts';
-import { listOpenAlerts, type StoredAlert } from '../notify/alert-store.ts';
-import { listUsageTroubles, type UsageTrouble } from '../usage/due/trouble-store.ts';
-import { type ListedScope, listFallenTotals, listScopes } from '../usage/read/scope-store.ts';
 
 /** A slow call is no trouble until a trainer has waited for this long. */
 const patienceMs = 2 * 60_000;

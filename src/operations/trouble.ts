@@ -1,14 +1,11 @@
 import { z } from 'zod';
-import { severities } from '../lib/raised-trouble-rules.ts';
+import type { Storage } from '../context.ts';
 import { inTransaction } from '../db/database.ts';
-import { listInstances } from '../db/instance-store.ts';
+import { type Instance, isInstanceRunning, listInstances, silentSince } from '../db/instance-store.ts';
 import { readSetting } from '../db/setting-store.ts';
-import { type Instance, isInstanceRunning, silentSince } from '../domain/instance.ts';
-import type { Storage } from '../keys/storage.ts';
 import type { Clock } from '../lib/clock.ts';
+import { severities } from '../lib/raised-trouble-rules.ts';
 import { paint } from '../lib/tone.ts';
-import { troubleKinds } from '../lib/troubles.ts';
-import { severities } from '../lib/trouble-rule.ts';
 import { type TroubleFacts, toTrouble, troubleKinds } from '../lib/troubles.ts';
 import { sayAge } from '../lib/units.ts';
 import { maybeInstant, maybeText, named } from './values.ts';

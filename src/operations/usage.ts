@@ -1,15 +1,12 @@
 import { z } from 'zod';
 import { maskText } from '../lib/mask.ts';
 import { nameEach } from '../memberships/membership-list-store.ts';
-import { decideHeld, decideLate, takeBackDecision } from '../usage/due/decide-held.ts';
-import { describeHeld } from '../usage/due/describe-due.ts';
+import { decideHeld, decideLate, listLate, listLowerings, takeBackDecision } from '../usage/due/decide-held.ts';
+import { describeHeld } from '../usage/due/explain-day.ts';
 import { listHeld } from '../usage/due/held-store.ts';
-import { listLate, listLowerings } from '../usage/due/list-late.ts';
 import { refreshAllDue } from '../usage/due/refresh-due.ts';
 import { countImport, findUndoable, prepareImport, undoImport } from '../usage/import/import-file.ts';
 import { dropImport, listImports } from '../usage/import/import-store.ts';
-import { dropImport } from '../usage/import/import-lines-store.ts';
-import { listImports } from '../usage/import/import-store.ts';
 import { trainerColumns } from './access.ts';
 import { act, group, read } from './operation.ts';
 import { oneInstall } from './pick-installs.ts';

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { withProgress } from '../../src/cli/session.ts';
 import { toTrouble } from '../../src/lib/troubles.ts';
-import { toCheckText } from '../../src/operations/doctor/check.ts';
+import { toCheckText } from '../../src/operations/check.ts';
 import { sayTrouble } from '../../src/operations/trouble.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));

@@ -10,7 +10,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import { alertKinds } from '../../lib/troubles.ts';
 import { countByState } from '../../memberships/membership-list-store.ts';
-import { countStandingAlerts } from '../../notify/alert-store.ts';
+import { countOpenAlerts } from '../../notify/alert-store.ts';
 import { listRemoved } from '../../removals/removal-total-store.ts';
 
 /** Sets the metrics that are counted in the database, each time they are requested. */
@@ -32,7 +32,7 @@ export async function measure(ctx: Context): Promise<void> {
   for (const { install, removed } of removals) metrics.removals.inc({ install }, removed);
   measureInstances(metrics, instances, clock);
   for (const kind of alertKinds) metrics.alertsActive.set({ kind }, 0);
-  for (const { kind, count } of await countStandingAlerts(ctx)) metrics.alertsActive.set({ kind }, count);
+  for (const { kind, count } of await countOpenAlerts(ctx)) metrics.alertsActive.set({ kind }, count);
   await measureWaiting(ctx);
   metrics.readAge.reset();
   for (const { install, beganAt } of readings.filter((one) => installs.has(one.install))) {

@@ -3,8 +3,7 @@ import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
 import { maskText } from '../../lib/mask.ts';
 import { operationOf } from '../../operations/all.ts';
-import { answer } from '../../operations/answer.ts';
-import { checkInput, type Field, fieldsOf, fromTexts } from '../../operations/input.ts';
+import { answer, checkInput, type Field, fieldsOf, fromTexts } from '../../operations/input.ts';
 import type { Operation, OperationContext } from '../../operations/operation.ts';
 import {
   type Act,

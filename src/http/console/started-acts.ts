@@ -1,14 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { By } from '../../db/audit-store.ts';
 import { type AppError, toAppError } from '../../domain/errors.ts';
-import { answer } from '../../operations/answer.ts';
+import { answer } from '../../operations/input.ts';
 import type { Operation, OperationContext } from '../../operations/operation.ts';
 import type { Operator } from './sign-in.ts';
-import type { By } from '../db/audit-store.ts';
-import { type AppError, toAppError } from '../domain/errors.ts';
-import { answer } from '../operations/input.ts';
-import type { Operation, OperationContext } from '../operations/operation.ts';
-import type { Operator } from './sign-in/tokens.ts';
 
 /** An operation that was started in the console and may take long: approving a plan reads the customers first. */
 export interface StartedAct {

@@ -1,15 +1,8 @@
 import { html } from 'hono/html';
 import type { Severity } from '../../../lib/raised-trouble-rules.ts';
 import { sayCount } from '../../../lib/text.ts';
-import { healthOf } from '../../../operations/list-installs.ts';
 import { type Columns, installPath } from '../../../operations/show.ts';
-import { type Status, sayTimed, sayTimes } from '../../../operations/status.ts';
-import { sayCount } from '../../lib/text.ts';
-import type { Severity } from '../../lib/trouble-rule.ts';
-import { type Columns, installPath } from '../../operations/show.ts';
-import { healthOf, type Status, sayTimed, sayTimes } from '../../operations/status.ts';
-import { actButton } from '../act.ts';
-import { ask } from '../ask.ts';
+import { healthOf, type Status, sayTimed, sayTimes } from '../../../operations/status.ts';
 import type { ConsoleContext, Html, Page, PageRequest } from '../page.ts';
 import { actButton, ask } from '../run-operation.ts';
 import { badgeOf, instantOf, panelOf, tableOf } from '../view/table.ts';

@@ -4,24 +4,13 @@ import { operationOf } from '../../../operations/all.ts';
 import { contractColumns, type ListedContract } from '../../../operations/contracts.ts';
 import { fieldsOf } from '../../../operations/input.ts';
 import type { Operation } from '../../../operations/operation.ts';
+import { longestPage } from '../../../operations/paging.ts';
 import type { Columns, TableShow } from '../../../operations/show.ts';
 import { toCsv } from '../../../operations/text-table.ts';
-import { longestPage } from '../../../operations/values.ts';
 import type { ConsoleContext, Download, Html, Page, PageRequest, Redirect, View } from '../page.ts';
 import { actButton, ask, askLink, inputIn, toPlain } from '../run-operation.ts';
 import { type FormField, filterForm, pager } from '../view/form.ts';
 import { type HtmlColumn, panelOf, tableOf } from '../view/table.ts';
-import { operationOf } from '../../operations/all.ts';
-import { fieldsOf } from '../../operations/input.ts';
-import type { Operation } from '../../operations/operation.ts';
-import { longestPage } from '../../operations/paging.ts';
-import type { Columns, TableShow } from '../../operations/show.ts';
-import { toCsv } from '../../operations/text-table.ts';
-import { actButton, askLink } from '../act.ts';
-import { ask, inputIn } from '../ask.ts';
-import type { ConsoleContext, Download, Html, Page, PageRequest, View } from '../page.ts';
-import { type FormField, filterForm, pager } from '../view/filter.ts';
-import { type HtmlColumn, tableOf } from '../view/table.ts';
 
 /** The lists of the console. The filter, columns and paging of each come from its operation. */
 export const lists: readonly View[] = [

@@ -5,6 +5,7 @@ import { sayCount } from '../../../lib/text.ts';
 import { trainerColumns } from '../../../operations/access.ts';
 import { operationOf } from '../../../operations/all.ts';
 import { type Columns, contractPath } from '../../../operations/show.ts';
+import type { HeldList } from '../../../operations/usage.ts';
 import {
   type CheckedDay,
   type CheckedWork,
@@ -13,7 +14,6 @@ import {
   sayDifference,
   toDollars,
 } from '../../../operations/usage-check.ts';
-import type { HeldList } from '../../../operations/usage-held.ts';
 import { toWanted } from '../../../operations/usage-report.ts';
 import { type ShownUsage, sayGaps, type UsageDay } from '../../../operations/usage-show.ts';
 import { type HeldWork, sayCounts, workPath } from '../../../operations/usage-values.ts';
