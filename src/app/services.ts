@@ -11,7 +11,7 @@ import { createAlerts } from '../lib/alerts.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createWakes, type Loop, type Polling, type Wakes } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import { createLinkRouter } from '../memberships/link-router.ts';
+import { createLinkRouter } from '../memberships/wall.ts';
 import { createAlertNotices } from '../notify/alert-notices.ts';
 import type { Channel } from '../notify/channels.ts';
 import { createChannels } from '../notify/channels.ts';

@@ -2,21 +2,18 @@ import type { Transaction } from '../db/database.ts';
 import { hasChanged, hasRows } from '../db/query.ts';
 import { heldStates } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { endGivenAddresses, forgetAbsence, updateAddress } from '../memberships/address-store.ts';
+import { endGivenAddresses, forgetAbsence, updateAddress } from '../memberships/identity-store.ts';
 import { dueIfWorkable } from '../memberships/look-store.ts';
 import { isKnownUnder } from './account-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
-import type { Intent } from './intent-store.ts';
+import type { Intent } from './receipt-store.ts';
+
+// The SQL of access under an address: when it began and ended, by which account, and which membership owns the account.
 
 /**
- * The SQL of giving and ending access under an address: by which account a member is in,
- * and which membership owns it.
- */
-
-/**
- * Records that from now on the trainer may be in the tool under this address because of us. What the look of an earlier
- * try with unknown outcome found still counts: an account that exists now may come from that try.
+ * Records that from now on the trainer may be in the tool under this address because of us. If an earlier try with
+ * unknown outcome found no account, that is kept: an account that exists now may come from that try.
  */
 export async function recordAccessGiven(
   tx: Transaction,
@@ -29,7 +26,7 @@ export async function recordAccessGiven(
   await updateAddress(
     tx,
     current.id,
-    // The earlier access has ended since, so the record starts again.
+    // An earlier access has ended, so the record starts again.
     current.givenAt === null || !isOurs
       ? { givenAt: now, endedAt: null, wasAbsent }
       : { wasAbsent: current.wasAbsent === true || wasAbsent },
@@ -38,10 +35,7 @@ export async function recordAccessGiven(
 
 const mostOthers = 50;
 
-/**
- * Members of the same group that we added, by the tool's ids. Undefined if no look has ever found a member that we added
- * to it.
- */
+/** The ids of other members that we added to the group. Undefined if no look has ever found one there. */
 export async function findOthersAdded(
   db: Transaction,
   { id, tool, groupId }: Claim,
@@ -60,7 +54,7 @@ export async function findOthersAdded(
   return (await hasRows(shown)) ? [] : undefined;
 }
 
-/** Records the access that a settled result ended, kept without us, or moved to another address. */
+/** Records the access that a settled result ended or moved to another address. */
 export async function recordAccessSettled(
   tx: Transaction,
   { id, addresses, memberId }: Claim,
@@ -71,19 +65,19 @@ export async function recordAccessSettled(
   if (outcome === 'updated' && current !== undefined) {
     await updateAddress(tx, current.id, { givenAt: now, endedAt: null });
   }
-  // The member was never seen, but may still be added by a call with unknown outcome.
+  // The member was never found, but a call with unknown outcome may still add them.
   const isUnseen = outcome === 'already_absent' && memberId === null;
   const isOver = state === 'removed' || state === 'released';
-  // Until the shared link is worthless, the member may come in by it again.
+  // Until the shared link is reset, the member may use it to come in again.
   const isToConfirm = wantsReset || unconfirmed?.missedAt != null;
   if (isOver && !isUnseen && !isToConfirm) await endGivenAddresses(tx, id, now);
   else if (operation === 'add' && outcome === 'refused') await forgetAbsence(tx, id);
 }
 
 /**
- * If a member is found by an account that we added for another membership, we own this one too. If the trainer is not
- * wanted, the account stays for that other membership only. As a member who was there before us, it would stay for
- * ever.
+ * If the member was found by an account that we added for another membership, this membership is ours too. If the
+ * trainer is not wanted, the result is `kept_for_another` instead of `released`, because a released account would stay
+ * for ever.
  */
 export async function withOwnership(
   tx: Transaction,
@@ -92,8 +86,8 @@ export async function withOwnership(
   result: ConvergeResult,
 ): Promise<ConvergeResult> {
   const { outcome, memberId, isOurs = claim.isOurs } = result;
-  const isOfUnknown = outcome === 'already_member' || outcome === 'released';
-  if (!isOfUnknown || isOurs || memberId === undefined) return result;
+  const isOfOthers = outcome === 'already_member' || outcome === 'released';
+  if (!isOfOthers || isOurs || memberId === undefined) return result;
   const known = claim.addresses.map(({ address }) => address);
   const owner = await tx
     .selectFrom('membership')
@@ -102,7 +96,7 @@ export async function withOwnership(
     .where('memberId', '=', memberId)
     .where('groupId', '=', claim.groupId)
     .where('isOurs', '=', true)
-    // A former owner of a reused id says nothing about this account.
+    // A former owner of a reused id does not own this account.
     .where((eb) => isKnownUnder(eb, box, known))
     .executeTakeFirst();
   if (owner === undefined) return result;
@@ -122,14 +116,14 @@ export async function forgetMemberId(
     .updateTable('membership')
     .set((eb) => ({
       memberId: null,
-      // A list may have put this account in doubt, and an earlier doubt may be about another.
+      // A list may have put this account in doubt. A doubt about another account stays.
       doubtedId: isInDoubt ? accountId : eb.fn('nullif', ['doubtedId', eb.val(accountId)]),
     }))
     .where((eb) => eb.and({ id, leaseToken, memberId: accountId }));
   return await hasChanged(disowned);
 }
 
-/** Whether another trainer is, or may be, in the tool by this id. */
+/** Whether another trainer is, or may be, in the tool by the account with this id. */
 export async function isBoundToAnother(
   db: Transaction,
   { tool, trainerId }: Pick<Claim, 'tool' | 'trainerId'>,
@@ -144,8 +138,7 @@ export async function isBoundToAnother(
 }
 
 /**
- * Each id belongs to one trainer. Memberships of other trainers that had it, and know none of these addresses, lose it
- * and are looked at again.
+ * An id belongs to one trainer. Other trainers' memberships without these addresses lose it and are looked at again.
  */
 export async function unbindFromOthers(
   tx: Transaction,

@@ -7,15 +7,17 @@ import { leftSince, movedSince, statusOfLink } from '../domain/evidence-status.t
 import type { Route } from '../domain/install.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { bindAccount, isAccountOurs } from '../memberships/account-owner-store.ts';
+import type { Storage } from '../keys/storage.ts';
+import { bindAccount, isAccountOurs } from '../memberships/identity-store.ts';
 import { dueIfWorkable } from '../memberships/look-store.ts';
 import { linkedParticipations } from '../memberships/membership-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import { isAccountMadeByUs } from './ownership.ts';
 
-/** The SQL of accounts: several memberships, and several trainers, may share one. */
+// The SQL of accounts. Several memberships, and several trainers, may share one.
 
-/** What else the account is used for, read in the transaction that stores the intent. */
+/** Other uses of the account, read in the transaction that stores the intent. */
 export interface AccountUse {
   /** Another membership of ours uses the same account in this group. */
   isShared: boolean;
@@ -25,7 +27,7 @@ export interface AccountUse {
   isLastOfAccount: boolean;
   /** Whether it is known that we made the account. */
   isAccountOurs: boolean;
-  /** Other groups that the account must leave too. It is removed from them before it is ended. */
+  /** Other groups that the account must leave before it is ended. */
   groupsToLeave: readonly string[];
 }
 
@@ -37,7 +39,6 @@ export const unsharedAccount: AccountUse = {
   groupsToLeave: [],
 };
 
-/** Checks whether any other membership of the account is still in use. */
 export async function findAccountUse(
   ctx: Context,
   tx: Transaction,
@@ -58,7 +59,7 @@ export async function findAccountUse(
     ])
     .where((eb) => isOfAccount(eb, box, claim, foundId))
     .execute();
-  // Another trainer who had the id before the tool reused it has nothing to do with this account.
+  // Leaves out a trainer who had the id before the tool reused it.
   const ofAccount = all.filter(
     ({ memberId, trainerId, isKnownUnder: known }) =>
       memberId !== foundId || trainerId === claim.trainerId || known === 1,
@@ -79,7 +80,7 @@ export async function findAccountUse(
   };
 }
 
-/** Whether we made an account, as its claim says or as was recorded. */
+/** Whether we made the account, by the claim or by what is recorded about the account. */
 export async function isAccountKnownAsOurs(
   ctx: Storage,
   claim: Claim,
@@ -90,31 +91,29 @@ export async function isAccountKnownAsOurs(
 }
 
 /**
- * Compares by the tool's id. If the tool has no id for the other member yet, the same trainer with the same address
- * counts, and so does a trainer invited by a link, who may be in by now. For other trainers only the tool's id can tell
- * whether one address is one account.
+ * Compares the tool's ids. While the other membership has no id, or only one of an invitation by link, the current
+ * addresses are compared: that trainer may be in by now. Without an id this is possible only for the same trainer,
+ * because two trainers with one address may have two accounts.
  */
 function isSameAccount(
-  { memberId, trainerId, wanted, isOfAddress }: KnownOther,
+  { memberId, trainerId, wanted, isOfAddress }: OtherMembership,
   claim: Claim,
   foundId: string | null,
 ): boolean {
-  // The tool does not know who has a link.
   const isUnknown = memberId === null ? trainerId === claim.trainerId : memberId.startsWith('invited:');
   return isUnknown ? wanted && isOfAddress === 1 : memberId === foundId;
 }
 
-interface KnownOther extends Pick<Row<'membership'>, 'memberId' | 'trainerId' | 'wanted'> {
-  /** 1 if its current address is the one that the account was searched by. */
+interface OtherMembership extends Pick<Row<'membership'>, 'memberId' | 'trainerId' | 'wanted'> {
+  /** 1 if its current address is the one of the claim. */
   isOfAddress: number;
 }
 
 type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
 
 /**
- * Finds memberships by the tool's id, by their current address, or by an address that access was given under. A trainer
- * may have several accounts, and several trainers may share one. The union lets each part use its own index: with one
- * OR condition PostgreSQL would scan the whole tool.
+ * The other memberships with this account: by the tool's id, by their current address, or by an address that access was
+ * given under. The union lets each part use its own index: with an OR, PostgreSQL would scan the whole tool.
  */
 function isOfAccount(
   eb: MembershipBuilder,
@@ -134,7 +133,7 @@ function isOfAccount(
   return eb.and([eb('id', '<>', id), eb('tool', '=', tool), sql<SqlBool>`membership.id in ${ofAccount}`]);
 }
 
-/** Compares digests in SQL, because another customer may give any number of trainers this address. */
+/** Compares in SQL, because another customer may give this address to any number of trainers. */
 function isCurrentlyUnder(eb: MembershipBuilder, box: SecretBox, { email }: Pick<Claim, 'email'>): Expression<SqlBool> {
   const ofAddress = eb
     .selectFrom('membershipAddress')
@@ -144,7 +143,7 @@ function isCurrentlyUnder(eb: MembershipBuilder, box: SecretBox, { email }: Pick
   return eb('membership.id', 'in', ofAddress);
 }
 
-/** Whether one of these addresses is, or was, an address of the membership. */
+/** Whether the membership has or had one of these addresses. */
 export function isKnownUnder(eb: MembershipBuilder, box: SecretBox, addresses: readonly string[]): Expression<SqlBool> {
   const known = eb
     .selectFrom('membershipAddress')
@@ -158,7 +157,7 @@ function asFlag(condition: Expression<SqlBool>) {
   return sql<number>`case when ${condition} then 1 else 0 end`;
 }
 
-/** Whether the trainer is wanted, was there before us, or is not cleared for removal yet. */
+/** Whether the member is wanted, was there before us, or is not cleared for removal yet. */
 function isInUse(eb: MembershipBuilder): Expression<SqlBool> {
   const isCleared = eb('clearedGeneration', '=', eb.ref('generation'));
   return eb.or([
@@ -183,7 +182,7 @@ export async function updateAccountSharers(
   const isAdded = operation === 'add' && state === 'active' && claim.state !== state;
   if (isAdded && isOurs && accountId !== null) await shareOwnership(tx, claim, accountId);
   if (outcome === 'kept_for_another' && claim.isOurs) await handOver(tx, box, claim, accountId);
-  // A call with unknown outcome may have affected all of them, and may do so late.
+  // A call with unknown outcome may affect all memberships of the account, and late.
   const mayBeLate = claim.lateUntil !== null;
   const isDone = outcome === 'already_absent' || outcome === 'added';
   if (outcome === 'removed' || (mayBeLate && isDone)) {
@@ -192,8 +191,8 @@ export async function updateAccountSharers(
 }
 
 /**
- * A member found in the group during our call is in because of that call. So we own those memberships too, even if they
- * were released meanwhile.
+ * Other memberships that found this member in the group since our call began found what our call added. They are ours
+ * too, even if they were released meanwhile.
  */
 async function shareOwnership(
   tx: Transaction,
@@ -224,9 +223,9 @@ async function shareOwnership(
     .execute();
 }
 
-/** Hands what we made over to the memberships that still use the account, even if they were not looked at yet. */
+/** Makes the memberships that still use our account the owners of it, even before a look at them. */
 async function handOver(tx: Transaction, box: SecretBox, claim: Claim, accountId: string | null): Promise<void> {
-  // Only the address by which the account was found.
+  // Only the address that found the account.
   const addresses = claim.addresses.filter(({ address }) => address === claim.email);
   await tx
     .updateTable('membership')
@@ -257,10 +256,7 @@ async function handOver(tx: Transaction, box: SecretBox, claim: Claim, accountId
   if (keeper !== undefined) await bindAccount(tx, claim, accountId, keeper.trainerId);
 }
 
-/**
- * Has the account's other wanted memberships looked at again: the account may have lost them too, and then they are
- * added again.
- */
+/** Looks at the account's other wanted memberships again. If the account has lost them too, they are added again. */
 async function lookAtAccount(
   tx: Transaction,
   box: SecretBox,
@@ -276,18 +272,15 @@ async function lookAtAccount(
     .execute();
 }
 
-/**
- * The groups of the tool where the marketplace itself adds the trainer. The account is in use there, whatever else we
- * know about it.
- */
+/** The groups of the tool where the marketplace itself adds the trainer. The account is in use there. */
 async function managedGroups(
   { box, routeLink }: Context,
   tx: Transaction,
   { tool, install, trainerId, addresses }: Claim,
 ): Promise<Route[]> {
   const digests = addresses.map(({ address }) => box.digest(address));
-  // Trainer ids count only for the install itself, because another customer may name any id. One statement suffices,
-  // because another customer may give any number of trainers this address.
+  // The trainer id is compared only within the install, because another customer may name any id. People are not loaded
+  // first, because another customer may give this address to any number of trainers.
   const people = sql<{ install: string; trainerId: string }>`(
     select install, trainer_id from person
     where work_email_digest in (${sql.join([...digests, ''])})

@@ -21,7 +21,7 @@ import { refuseAccountOfAnother } from './doubted-account.ts';
 import { isAccountMadeByUs, toMadeAt } from './ownership.ts';
 
 /**
- * Adds a member that the look did not find in the group. Before the call it asks the tool as a whole for the account,
+ * Adds a member whom the look did not find in the group. Before the call it looks for the account in the whole tool,
  * and stores with the intent whether there was one.
  *
  * @returns null if the claim no longer holds and nothing was done
@@ -63,11 +63,7 @@ export async function addMembership(ctx: Context, claim: Attempt, person: Person
   return await readBack(ctx, claim, { person, added, learnt: { ...learnt, ...invitation } });
 }
 
-/**
- * The tool's list decides, whatever its answer to the call was.
- *
- * @returns the result with what was learnt if the member is listed, otherwise a failure
- */
+/** @returns success only if the tool lists the member, whatever it answered to the call */
 async function readBack(
   ctx: Context,
   claim: Attempt,
@@ -89,7 +85,7 @@ async function readBack(
   }
 }
 
-/** Undefined if the tool does not say. */
+/** Undefined if the tool cannot look for accounts. */
 async function lookAtAccount(ctx: Context, claim: Attempt, person: Person): Promise<Member | null | undefined> {
   const { findAccount } = toolOf(ctx, claim.tool).adapter;
   if (findAccount === undefined) return undefined;
@@ -98,7 +94,7 @@ async function lookAtAccount(ctx: Context, claim: Attempt, person: Person): Prom
   return account;
 }
 
-/** If the tool could not show the account before, a protected account is removed again at once. */
+/** A tool that cannot show accounts may have added a protected one. It is removed again at once. */
 async function refuseProtected(ctx: Context, claim: Attempt, added: Added): Promise<void> {
   if (!isProtectedIn(ctx, claim.tool, added)) return;
   await askTool(ctx, claim, (adapter, signal) => adapter.removeMember(claim.groupId, added, signal));
@@ -109,7 +105,7 @@ function protectedError(): AppError {
   return new AppError('invalid', 'The account is protected, so it was not added');
 }
 
-/** Every try uses the same password, because any of them may have made the login. */
+/** All tries use the same password, because each of them may have made the login. */
 function passwordFor(ctx: Context, { tool, password }: Attempt): string | null {
   if (toolOf(ctx, tool).adapter.capabilities.invitation !== 'password') return null;
   return password ?? createPassword();
@@ -125,7 +121,7 @@ function toInvitation({ invitation }: Added, password: string | null, hasPasswor
   return { hasPassword, ...(given !== undefined && { invitation: given }) };
 }
 
-/** An earlier try to add the member has an unknown outcome. The login may have been made with its password. */
+/** The invitation of an earlier try whose answer was lost, if that try made the login with its password. */
 export function invitationOfLostTry(claim: Attempt, found: Member): Partial<ConvergeResult> {
   const { password, email } = claim;
   if (password === null || email === null || !isAccountMadeByUs(claim, found)) return {};

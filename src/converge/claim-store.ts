@@ -7,13 +7,16 @@ import type { Row, Tables } from '../db/schema.ts';
 import { credentialContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { addressesOfMemberships, type GivenAddress } from '../memberships/address-store.ts';
+import type { Storage } from '../keys/storage.ts';
+import { addressesOfMemberships, type GivenAddress } from '../memberships/identity-store.ts';
 import { isHeldBack, isWorkable } from '../memberships/membership-store.ts';
+import type { Intent } from './receipt-store.ts';
 
-// The SQL of claiming. A claim is a lease with a token. A worker that lost the lease can no longer settle, and a worker
-// that decided under an older generation can no longer begin a call. A removal that the brake has not cleared is never
+// The SQL of claiming. A claim is a lease with a token. A worker that has lost the lease can no longer settle, and a
+// worker whose generation is outdated can no longer begin a call. A removal that the brake has not cleared is never
 // claimed.
 
-/** The work of a dead worker is taken over after this time. */
+/** After this time another worker takes over the work of a dead one. */
 export const convergeLeaseMs = 30_000;
 
 export interface MembershipClaimOrder {
@@ -23,16 +26,16 @@ export interface MembershipClaimOrder {
   now: string;
   leasedUntil: string;
   limit: number;
-  /** What only one claim at a time may hold: a group, or a trainer's account. */
+  /** Of each group or trainer, only one membership is claimed at a time. */
   exclusiveBy: readonly ('groupId' | 'trainerId')[];
-  /** Whether adding a member makes a login with a password of ours. */
+  /** Whether Gangway sets the passwords of new logins. */
   makesLogins?: boolean;
 }
 
 /** A leased membership, and what a call for it needs. */
 export interface Claim extends Omit<Row<'membership'>, 'leaseToken' | 'leasedUntil'> {
   token: string;
-  /** By the tool's id: when it made the accounts that are known to be the trainer's. */
+  /** By account id: when the tool made the accounts that are known to be the trainer's. */
   madeAt: ReadonlyMap<string, string>;
   /** Since when it is due. */
   dueAt: string;
@@ -41,13 +44,13 @@ export interface Claim extends Omit<Row<'membership'>, 'leaseToken' | 'leasedUnt
   /** All its addresses, current and former. */
   addresses: readonly GivenAddress[];
   displayName: string | null;
-  /** The password of an earlier try whose outcome is unknown. The next try must use the same one. */
+  /** The password of an earlier try with unknown outcome. The next try must use the same one. */
   password: string | null;
   /** Whether a pending invitation must be renewed. */
   isRenewalWanted: boolean;
 }
 
-/** A claim that a worker acts on, until the signal ends that. */
+/** A claim that a worker acts on until the signal aborts. */
 export interface Attempt extends Claim {
   signal: AbortSignal;
 }
@@ -99,12 +102,37 @@ export function prolongClaim(ctx: Storage, claim: Claim, now: string, leasedUnti
   );
 }
 
-/** Whether a claim still holds, so that something may be done under it. */
-export function isHeld({ id, token: leaseToken, generation }: Claim, now: string): Condition {
+/** @returns false if the claim no longer holds */
+export async function prolong(
+  tx: Transaction,
+  claim: Claim,
+  { operation, found }: Intent,
+  now: string,
+  leasedUntil: string,
+): Promise<boolean> {
+  const isAbsentBeforeAdding = operation === 'add' && found === null;
+  // After the removal no look finds the member. Only the id leads to what is left.
+  const foundId = operation === 'remove' ? found?.id : undefined;
+  const prolonged = tx
+    .updateTable('membership')
+    .set((eb) => ({
+      // A lease is twice as long as a call may take. A call that was given up takes effect before that.
+      leasedUntil,
+      lateUntil: leasedUntil,
+      missedAt: null,
+      ...(isAbsentBeforeAdding && { isOurs: true }),
+      ...(foundId !== undefined && { memberId: eb.fn.coalesce('memberId', eb.val(foundId)) }),
+    }))
+    .where(isHeld(claim, now));
+  return await hasChanged(prolonged);
+}
+
+/** Whether the claim still holds. */
+function isHeld({ id, token: leaseToken, generation }: Claim, now: string): Condition {
   return (eb) => eb.and([eb.and({ id, leaseToken, generation }), eb('leasedUntil', '>', now)]);
 }
 
-/** Gives a claim back without any change, to be claimed again at `nextAttemptAt`. */
+/** Gives a claim back unchanged. The membership is claimed again at `nextAttemptAt`. */
 export async function putBackClaim(
   ctx: Storage,
   { id, token, generation }: Claim,
@@ -115,7 +143,7 @@ export async function putBackClaim(
       .updateTable('membership')
       .set((eb) => ({
         ...noLease,
-        // If a derivation changed the membership meanwhile, it has set the time itself.
+        // A derivation that changed the membership meanwhile has set the time itself.
         nextAttemptAt: eb
           .case()
           .when('generation', '=', generation)
@@ -138,7 +166,7 @@ async function leaseDue(
 ): Promise<Row<'membership'>[]> {
   const { token, leasedUntil, limit, exclusiveBy } = order;
   const isShared = exclusiveBy.length > 0;
-  // Without a lock, two instances that look at the same time would both find it free.
+  // Without this lock two instances could both find the same group or trainer free.
   if (isShared) await takeTurn(database, tx, `claim ${order.tool}`);
   const due = tx
     .selectFrom('membership')
@@ -200,7 +228,7 @@ function firstOfEach<Row extends { groupId: string; trainerId: string }>(
   });
 }
 
-/** The names that this install knows. A name is only shown. */
+/** The names that this install knows, for display only. */
 async function findNames(
   tx: Transaction,
   install: string,
@@ -228,7 +256,7 @@ async function findRenewals(tx: Transaction, rows: Row<'membership'>[]): Promise
   return new Set(wanted.map(({ membershipId }) => membershipId));
 }
 
-/** The passwords of tries that were never settled, by membership. */
+/** By membership: the password of a try that was never settled. */
 async function findPasswords(tx: Transaction, box: SecretBox, membershipIds: number[]): Promise<Map<number, string>> {
   const intents = await tx
     .selectFrom('intent')
@@ -245,7 +273,7 @@ async function findPasswords(tx: Transaction, box: SecretBox, membershipIds: num
   );
 }
 
-/** By trainer and account id: when the tool made the account, for accounts that are known to be the trainer's. */
+/** By trainer: `madeAt` of a claim. */
 async function findMadeAt(
   tx: Transaction,
   tool: string,

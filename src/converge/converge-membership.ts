@@ -4,12 +4,11 @@ import { inTransaction } from '../db/database.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { type ConvergeStep, decideStep, type MembershipState } from '../domain/membership.ts';
 import { toInstant } from '../lib/clock.ts';
-import type { GivenAddress } from '../memberships/address-store.ts';
-import { dueEndedProjects, recordAssignmentsEnded } from '../memberships/ended-project-store.ts';
+import type { GivenAddress } from '../memberships/identity-store.ts';
+import { dueEndedProjects, recordAssignmentsEnded } from '../memberships/membership-store.ts';
 import { addMembership, invitationOfLostTry } from './add-membership.ts';
 import { type Attempt, type Claim, putBackClaim } from './claim-store.ts';
-import { confirmResult, proveAbsence } from './confirm-result.ts';
-import { type ConvergeResult, metAfterOf, type SettledResult } from './converge-result.ts';
+import { type ConvergeResult, confirmResult, metAfterOf, type SettledResult } from './converge-result.ts';
 import {
   beginCall,
   endAssignments,
@@ -30,6 +29,7 @@ import {
   disownAccount,
   findHiddenAccount,
   presumePresent,
+  proveAbsence,
   refuseAccountOfAnother,
   resolveDoubt,
 } from './doubted-account.ts';
@@ -39,8 +39,8 @@ import { removeFormerAddresses, removeMembership } from './remove-membership.ts'
 import { settleMembership } from './settle-store.ts';
 
 /**
- * Converges one membership, from claim to receipt: look, intent, call, read back (docs/rules.md, Converging). The
- * tool decides what is true: a 2xx proves nothing, but finding the member (or not) does.
+ * Converges one membership, from claim to receipt: look, intent, call, read back (docs/rules.md, Converging). A 2xx
+ * proves nothing. Only the look after it does.
  */
 export async function convergeMembership(
   ctx: Context,
@@ -111,11 +111,11 @@ interface SoughtMember {
   claim: Attempt;
   person: Person;
   found: Member | null;
-  /** Whether the look at the group did not show the member, who may be in all the same. */
+  /** Whether the member was found outside the group's list, which does not show them. */
   isUnseen?: boolean;
 }
 
-/** Finds the member in the tool. If the known id belongs to another account now, it searches without the id. */
+/** Finds the member in the tool. If the tool has given the known id to another account, searches without the id. */
 async function findPerson(ctx: Context, claim: Attempt): Promise<SoughtMember> {
   const person = toPerson(claim);
   refuseProtected(ctx, claim, person);
@@ -132,7 +132,7 @@ async function findPerson(ctx: Context, claim: Attempt): Promise<SoughtMember> {
   return await disownStray(ctx, { ...hidden, found: presumed.found, isUnseen: true }, presumed.stray);
 }
 
-/** One look may miss a member who is in, and adding them again could make a second account. */
+/** Looks twice for a member who is known to be in, because adding them again could make a second account. */
 async function lookForMember(ctx: Context, claim: Attempt, person: Person): Promise<LookResult> {
   const looked = await look(ctx, claim, person);
   const isMissed = looked.found === null && looked.stray === null;
@@ -141,8 +141,8 @@ async function lookForMember(ctx: Context, claim: Attempt, person: Person): Prom
 }
 
 /**
- * The member may be in under a former address, if the tool finds members by address only or never gave us the id. A
- * member who is only invited under a former address cannot accept, so that does not count.
+ * A tool that finds members only by address, or never gave us the id, may have the member under a former address.
+ * Ignores an invitation to a former address, because the trainer cannot accept it.
  */
 async function findByFormerAddress(ctx: Context, sought: SoughtMember): Promise<SoughtMember> {
   const { claim, person } = sought;
@@ -153,14 +153,14 @@ async function findByFormerAddress(ctx: Context, sought: SoughtMember): Promise<
     if (found === null || (claim.wanted && found.isInvited === true)) continue;
     const isOurs = isOwnMembership(ctx, former, found);
     if (found.id !== claim.memberId && !isOurs) continue;
-    // A wanted member may get the current address. A member to remove is read back under the former one.
+    // A wanted member may get the current address. A removal is read back under the former one.
     const of = claim.wanted ? person : { ...person, email };
     return { claim: { ...former, memberId: found.id }, person: of, found };
   }
   return sought;
 }
 
-/** If the member's id is known, any former address may find it, even one under which we gave no access. */
+/** All other addresses if the id is known, otherwise only those under which we gave access. */
 function addressesToSearch({ config }: Context, claim: Attempt): GivenAddress[] {
   if (claim.memberId === null) return formerAddresses(claim, config.marketplace.managedDomains);
   return claim.addresses.filter(({ address }) => address !== claim.email);
@@ -173,8 +173,8 @@ async function disownStray(ctx: Context, sought: SoughtMember, stray: Member | n
 }
 
 /**
- * A list showed the member's account under an address that was never theirs, and the look does not show it. The member
- * gets another account, and may still be in by this one.
+ * A list has put the member's account in doubt, and the look does not show it. The member gets another account, and may
+ * still be in by this one.
  */
 async function disownUnseen(ctx: Context, sought: SoughtMember): Promise<SoughtMember> {
   const { memberId, doubtedId } = sought.claim;
@@ -182,7 +182,7 @@ async function disownUnseen(ctx: Context, sought: SoughtMember): Promise<SoughtM
   return await disownStray(ctx, sought, { id: memberId, email: null });
 }
 
-/** Settles a member who is not wanted and was not found. */
+/** Settles a membership that is not wanted and was not found. */
 async function settleAbsent(ctx: Context, claim: Attempt, settled: ConvergeResult): Promise<ConvergeResult | null> {
   const unproven = await proveAbsence(ctx, claim);
   if (unproven !== null) return unproven;
@@ -192,8 +192,8 @@ async function settleAbsent(ctx: Context, claim: Attempt, settled: ConvergeResul
 }
 
 /**
- * Ends the assignments of a member that others removed, or that we removed in a try that was cut short. Another
- * membership may use the same account and miss it only now, so shared accounts keep them.
+ * Ends the assignments of a member whom others removed, or whom an interrupted try of ours removed. An account that
+ * another membership uses too keeps its assignments.
  *
  * @returns false if the claim no longer holds
  */
@@ -206,7 +206,9 @@ async function endRemainingAssignments(ctx: Context, claim: Attempt, id: string)
   return await endAssignments(ctx, claim, { member });
 }
 
-/** An account that only has the current address, and is not ours, does not belong to this membership. */
+/**
+ * An account with another id that is not ours does not belong to this membership, though it has the current address.
+ */
 function keepIfOfMembership(ctx: Context, claim: Attempt, found: Member | null): Member | null {
   if (found === null || claim.wanted || claim.memberId === null) return found;
   const hasKnownId = found.id === claim.memberId;
@@ -220,10 +222,9 @@ interface PresentMember {
 }
 
 /**
- * Ends the assignments of a member in projects that have ended, if we added the member. The member stays in the group
- * for another project.
+ * Ends the assignments in ended projects of a member whom we added, and who stays in the group for another project.
  *
- * @returns `unchanged` if there is nothing more to do for that
+ * @returns `unchanged` unless that failed; null if the claim no longer holds
  */
 async function endAssignmentsInProjects(
   ctx: Context,
@@ -243,14 +244,12 @@ async function endAssignmentsInProjects(
     return 'unchanged';
   } catch (error) {
     if (claim.signal.aborted) throw error;
-    // The member is in all the same.
+    // The member is still in the group.
     return { ...toFailure(claim, toAppError(error), clock), state };
   }
 }
 
-/**
- * Keeps a present member up to date: an invited one may need a new invitation, an active one may have a new address.
- */
+/** Renews the invitation of an invited member, or gives an active member a new address. */
 async function maintainMember(
   ctx: Context,
   claim: Attempt,
@@ -263,7 +262,7 @@ async function maintainMember(
   return await followAddress(ctx, claim, { person, found });
 }
 
-/** The result if no call is needed: what was found is what is wanted, or must be left alone. */
+/** The result without a call: the member is as wanted, or must be left alone. */
 function toSettled(
   ctx: Context,
   claim: Attempt,
@@ -279,8 +278,7 @@ function toSettled(
       isAccountOurs: outcome !== 'protected' && isAccountMadeByUs(claim, found),
       ...toMadeAt(found),
     }),
-    // The member is gone, by our removal with a lost answer or by others. If the member comes back, that is not because
-    // of us.
+    // Others removed the member, or a removal of ours did whose answer was lost. A member who returns is not ours.
     ...(outcome === 'already_absent' && claim.memberId !== null && { isOurs: false }),
     ...(outcome === 'already_member' && found !== null && invitationOfLostTry(claim, found)),
     ...settledAs(ctx.clock, state),
@@ -292,7 +290,7 @@ function toPerson({ trainerId, email, displayName, memberId }: Attempt): Person 
   return { trainerId, email, displayName, memberId };
 }
 
-/** Refuses before the tool is asked: Gangway neither searches for a protected address nor invites it. */
+/** Refuses before any call: Gangway neither searches for a protected address nor invites it. */
 function refuseProtected(ctx: Context, { tool, wanted }: Attempt, { email }: Person): void {
   if (!wanted || !isProtectedIn(ctx, tool, { id: '', email })) return;
   throw new AppError('invalid', 'The address belongs to a protected account of the tool');

@@ -11,17 +11,17 @@ import { callTool } from '../tools/call-tool.ts';
 import type { AccountUse } from './account-store.ts';
 import { type Attempt, convergeLeaseMs, prolongClaim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
-import type { Intent } from './intent-store.ts';
 import type { NewInvitation } from './invitation-store.ts';
 import { isMembershipOurs, judgeAccountId } from './ownership.ts';
+import type { Intent } from './receipt-store.ts';
 import { commitIntent } from './settle-store.ts';
 
-/** The steps that bring a membership in line: a look, an intent, a call, and a read-back. */
+// The steps of converging: look, intent, call, read-back.
 
-/** How long the second look waits, unless the app says otherwise. */
+/** The default time between the two looks that confirm a removal. */
 export const usualSecondLookMs = 60_000;
 
-/** A tool that members are brought into, with what is configured about calls to it. */
+/** The adapter of a tool, and the configuration of calls to it. */
 export function toolOf({ config, adapters }: Context, tool: string) {
   const [settings, adapter] = [config.tools.get(tool), adapters.get(tool)];
   if (settings === undefined || adapter === undefined) throw new AppError('internal', `There is no tool ${tool}`);
@@ -52,7 +52,7 @@ export function isOwnMembership({ config }: Context, claim: Attempt, found: Memb
 const hourMs = 3_600_000;
 export const refusedRetryMs = hourMs;
 
-/** Transient failures are retried soon, then less and less often; refusals once an hour. */
+/** Transient failures are retried with back-off, refusals once an hour. */
 export function toFailure(claim: Attempt, error: AppError, clock: Clock): ConvergeResult {
   const { attempts, state, wanted } = claim;
   const mayHaveBeenDone = error.code === 'unavailable' || error.code === 'internal';
@@ -78,8 +78,7 @@ export function settledAs(clock: Clock, state: MembershipState) {
 }
 
 /**
- * No tool reports accepted invitations. All invited members are looked for at the same time, so that one list serves
- * them all.
+ * No tool reports accepted invitations. All invited members are looked for at one time, so that one list serves all.
  */
 function nextFullHour(now: Date): string {
   return new Date((Math.floor(now.getTime() / hourMs) + 1) * hourMs).toISOString();
@@ -94,19 +93,19 @@ export async function beginCall(ctx: Context, claim: Attempt, intent: Intent): P
   const now = toInstant(ctx.clock.now());
   const begunAt = performance.now();
   const begun = await commitIntent(ctx, claim, intent, now, instantIn(ctx.clock, convergeLeaseMs));
-  // If the process was frozen meanwhile, another worker may hold the lease by now.
+  // If the process was frozen meanwhile, another worker may hold the lease.
   return performance.now() - begunAt > convergeLeaseMs / 2 ? null : begun;
 }
 
 export interface LookResult {
   found: Member | null;
-  /** The account that has the known id now, if it may belong to another person. */
+  /** The account that now has the known id, if it may belong to another person. */
   stray: Member | null;
 }
 
 /**
  * Finds a member in the group. An id is believed only together with a current or former address of the trainer.
- * Otherwise the member is searched without the id.
+ * Otherwise the search is repeated without the id.
  */
 export async function look(ctx: Context, claim: Attempt, person: Person): Promise<LookResult> {
   const found = await findInGroup(ctx, claim, person);
@@ -117,17 +116,17 @@ export async function look(ctx: Context, claim: Attempt, person: Person): Promis
   return { found: anew, stray: anew?.id === found.id ? null : found };
 }
 
-/** Finds a member without checking who owns the id. */
+/** Finds a member without checking whose id it is. */
 export async function findInGroup(ctx: Context, claim: Attempt, person: Person): Promise<Member | null> {
   return await askTool(ctx, claim, (adapter, signal) => adapter.findMember(claim.groupId, person, signal));
 }
 
 /**
- * Whether the trainer was invited by a link of which the tool does not know who has it. The tool does not list such
- * members before they use the link, so they must not be invited again.
+ * Whether the trainer was invited by a link that names nobody. The tool lists such members only after they have used
+ * the link, so they must not be invited again.
  */
 export function isUnlisted(ctx: Context, { tool, state, memberId }: Attempt): boolean {
-  // The tool is configured to make logins now, so a member who still waits for a link gets a login.
+  // The tool now makes logins instead, so the member gets one.
   if (toolOf(ctx, tool).adapter.capabilities.invitation === 'password') return false;
   return state === 'invited' && memberId !== null && memberId.startsWith('invited:');
 }
@@ -135,9 +134,9 @@ export function isUnlisted(ctx: Context, { tool, state, memberId }: Attempt): bo
 const longestListAgeMs = 15_000;
 
 /**
- * How old a list may be in which a member is searched, so that one list serves all memberships that are due at about
- * the same time. The list must be newer than the due time. It must be fresh if a call may have added the member, or if
- * the member is not wanted.
+ * The maximum age of a list in which a member is searched, so that one list serves all memberships that are due at
+ * about the same time. The list must be newer than the due time. It must be fresh if a call may have added the member,
+ * or if the member is not wanted.
  */
 export function maxListAgeMs(ctx: Context, claim: Attempt): number {
   const wasLetIn = claim.addresses.some(({ givenAt }) => givenAt !== null);
@@ -146,11 +145,11 @@ export function maxListAgeMs(ctx: Context, claim: Attempt): number {
   return Math.max(0, Math.min(dueForMs, longestListAgeMs));
 }
 
-/** A tool may need a moment to show a change. If it never does, the change was not made. */
+/** Reads back a few times, because a tool may need a moment to show a change. @throws if it does not show the change */
 export async function readUntil(ctx: Context, claim: Attempt, person: Person): Promise<Member | null> {
   const readBack = async () => {
     const { found: member } = await look(ctx, claim, person);
-    // Another account may have the address by now, so a removed member is recognised by id.
+    // Another account may now have the address, so a removed member is recognised by id.
     const isThere = member !== null && (claim.wanted || member.id === person.memberId);
     if (isThere === claim.wanted) return member;
     const says = claim.wanted ? notListed : 'The tool says it removed the member but still lists them';
@@ -177,8 +176,8 @@ async function retrySoon<T>(readBack: () => Promise<T>, signal: AbortSignal): Pr
 const mostParts = 1000;
 
 /**
- * Ends the assignments of a removed member, if the tool leaves them. It works in parts, and each part has a time limit
- * of its own. Only after the last part does the member count as removed.
+ * Ends the assignments of a removed member, in tools that keep them. The adapter works in parts, each with a time limit
+ * of its own. The member counts as removed only after the last part.
  *
  * @returns false if the claim no longer holds
  */
@@ -201,8 +200,7 @@ export async function endAssignments(
 }
 
 /**
- * Renews the invitation of an invited member, if that is requested. If the tool refuses or is slow, only this
- * membership waits, because additions and removals do not depend on it.
+ * Renews the invitation of an invited member, if that is requested. A failure does not affect the breaker of the tool.
  */
 export async function renewWantedInvitation(ctx: Context, claim: Attempt): Promise<ConvergeResult> {
   const waiting = { operation: 'add', ...settledAs(ctx.clock, 'invited') } as const;
@@ -224,9 +222,8 @@ export async function renewWantedInvitation(ctx: Context, claim: Attempt): Promi
 }
 
 /**
- * If one link is shared by all members, a removed member has it too. So the link must be reset, even if no member was
- * found. The reset is requested with the removal and done after it. Then one more look follows, and that look requests
- * no other reset.
+ * A removed member may know the link that all members share, so it must be reset, even if no member was found. The
+ * removal requests the reset. One more look follows the reset, and does not request another one.
  */
 export function withReset(
   ctx: Context,
@@ -238,7 +235,7 @@ export function withReset(
   return { ...result, wantsReset: true };
 }
 
-/** @param password the one that a login was made with; null if there is none */
+/** @param password the password of the new login, if there is one */
 export function toNewInvitation(
   invitation: Invitation | undefined,
   password: string | null,

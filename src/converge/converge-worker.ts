@@ -7,7 +7,6 @@ import { createLoop, type Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import { createTurns } from '../lib/turns.ts';
 import { isShared } from '../tools/accounts.ts';
-import { type Breaker, createBreaker } from './breaker.ts';
 import {
   type Claim,
   claimMemberships,
@@ -18,7 +17,16 @@ import {
 import { convergeMembership } from './converge-membership.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import { askTool, toolOf } from './converge-steps.ts';
-import { adaptPace, firstPace, type PaceSample, type Slots, shareSlots, slotsOf } from './slots.ts';
+import {
+  adaptPace,
+  type Breaker,
+  createBreaker,
+  firstPace,
+  type PaceSample,
+  type Slots,
+  shareSlots,
+  slotsOf,
+} from './throttle.ts';
 import {
   clearToolTrouble,
   hasRefusedMemberships,
@@ -28,20 +36,20 @@ import {
   retryRefusedOfTool,
 } from './tool-trouble-store.ts';
 
-/** What the worker of a tool needs of parts that it does not import. */
+/** Parts that the worker must not import. */
 export interface ConvergePorts {
   /** Runs before each claim. */
   beforeClaiming(): Promise<unknown>;
-  /** How long the look that confirms a removal waits after the first one. */
+  /** The time between the two looks that confirm a removal. */
   secondLookMs?: number | undefined;
 }
 
-/** A membership that took less than this share of the call time-out shows that the tool is quick. */
+/** The tool is quick if a membership takes less than this share of the time-out of one call. */
 const quickShare = 0.25;
 
 /**
- * Brings one tool in line with the wanted memberships. It works on several memberships at once and takes the next as
- * soon as one is done, so that a slow call holds up nothing else.
+ * Converges the memberships of one tool, several at a time. It takes the next one as soon as one is done, so that a
+ * slow call holds up nothing else.
  */
 export function createConvergeWorker(ctx: Context, tool: string, ports: ConvergePorts): Loop {
   const { pollMs, logger, clock } = ctx;
@@ -60,14 +68,14 @@ export function createConvergeWorker(ctx: Context, tool: string, ports: Converge
     logger,
     clock,
     async run(signal) {
-      if (await watch.isLeftAlone(signal)) return 'idle';
+      if (await watch.isPaused(signal)) return 'idle';
       const waiting = turns.inOrder(await installsWithMembershipsDue(ctx, tool, toInstant(clock.now())));
       if (waiting.length === 0 && underway.size === 0) return 'idle';
       // Renew the lock in every round, so that no other instance gets it while this one lives.
       if (isToolExclusive && !(await holdTool(ctx, tool, token))) return 'idle';
       const slots = pacer.slots();
       const claimed = await claimShares(ctx, tool, ports, waiting, underway, slots);
-      // Two installs use one slot less of an odd number.
+      // Two installs that share an odd number of slots leave one free.
       const isFull = underway.size + claimed.length >= slots.pace - (slots.pace % 2);
       for (const claim of claimed) start(claim, isFull, signal);
       return 'idle';
@@ -100,7 +108,7 @@ export function createConvergeWorker(ctx: Context, tool: string, ports: Converge
   };
 }
 
-/** Decides whether the tool must be left alone. Its checks run beside the other work. */
+/** Decides whether to pause all calls to the tool. Checks run beside the other work. */
 function createWatch(ctx: Context, tool: string, breaker: Breaker) {
   const { clock } = ctx;
   let checking: Promise<void> = Promise.resolve();
@@ -108,11 +116,11 @@ function createWatch(ctx: Context, tool: string, breaker: Breaker) {
   let isForRefused = false;
 
   return {
-    async isLeftAlone(signal: AbortSignal): Promise<boolean> {
+    async isPaused(signal: AbortSignal): Promise<boolean> {
       if (!hasBegun) {
-        // Refused memberships may wait up to an hour, but the token may have been fixed meanwhile.
+        // Refused memberships wait up to an hour, but the token may have been fixed before this start.
         isForRefused = await hasRefusedMemberships(ctx, tool, toInstant(clock.now()));
-        // The process that recorded the trouble may be gone, so this one checks the tool again.
+        // The process that recorded the trouble may be gone, so this one checks again.
         const isTroubled = (await listToolTroubles(ctx)).some((trouble) => trouble.tool === tool);
         if (isForRefused || isTroubled) breaker.report({ errorCode: 'forbidden' });
         hasBegun = true;
@@ -128,7 +136,7 @@ function createWatch(ctx: Context, tool: string, breaker: Breaker) {
   };
 }
 
-/** By running work: the install that it is for. */
+/** The install of each running work. */
 type Underway = Map<Promise<void>, string>;
 
 /** Decides how many memberships are worked on at once, from earlier results. */
@@ -146,12 +154,12 @@ function createPacer(ctx: Context, tool: string) {
       const trip = { ...begun, endedAtMs: clock.now().getTime(), isUnanswered };
       pace = adaptPace(pace, trip, limits);
       const slots = slotsOf(pace);
-      if (slots < before) logger.info({ tool, slots }, 'A tool does not keep up: it gets fewer calls at once');
+      if (slots < before) logger.info({ tool, slots }, 'The tool does not keep up, so it gets fewer calls at once');
     },
   };
 }
 
-/** Fills the free slots. Slots that one install cannot use go to the others. */
+/** Fills the free slots. Slots that an install cannot use go to the others. */
 async function claimShares(
   ctx: Context,
   tool: string,
@@ -172,7 +180,7 @@ async function claimShares(
       counts.set(install, (counts.get(install) ?? 0) + claims.length);
       if (claims.length === limit) satisfied.push(install);
     }
-    // If every install used its full share, no slot is left over.
+    // If every install has used its full share, no slot is left.
     if (satisfied.length === shares.size) break;
     candidates = satisfied;
   }
@@ -183,16 +191,15 @@ function toOrder(ctx: Context, tool: string, install: string, limit: number): Me
   const { clock } = ctx;
   const { exclusive, invitation } = toolOf(ctx, tool).adapter.capabilities;
   const times = { now: toInstant(clock.now()), leasedUntil: instantIn(clock, convergeLeaseMs) };
-  // What two calls must not change at the same time, beside the membership itself. A trainer has one account, however
-  // many installs and groups want it.
+  // A trainer has one account in the tool, which only one call at a time may change.
   const exclusiveBy = exclusive === 'group' ? (['groupId', 'trainerId'] as const) : (['trainerId'] as const);
   const makesLogins = invitation === 'password';
   return { tool, install, token: randomUUID(), limit, exclusiveBy, makesLogins, ...times };
 }
 
 /**
- * Asks a tool that refused a call whether it accepts us at all. If it does, the refusal may have concerned a token that
- * is fixed by now. Then refused memberships are retried once, and after a start all of them.
+ * Checks a tool that refused a call. If the check passes, the token may have been fixed since: memberships that were
+ * refused once are retried, and after a start all of them.
  */
 async function check(
   ctx: Context,
@@ -208,7 +215,7 @@ async function check(
     breaker.checked({});
     await retryRefusedOfTool(ctx, tool, toInstant(ctx.clock.now()), isForRefused ? Number.MAX_SAFE_INTEGER : 1);
     await recordTrouble(ctx, tool, breaker, null);
-    logger.info({ tool }, 'The check of a tool passes: its refusals concern single memberships');
+    logger.info({ tool }, 'The tool passed its check: its refusals concern single memberships');
   } catch (thrown) {
     if (signal.aborted) return;
     const { code: errorCode, retryAfterMs, message } = toAppError(thrown);
@@ -216,7 +223,7 @@ async function check(
     await recordTrouble(ctx, tool, breaker, toAppError(thrown));
     logger.warn(
       { tool, errorCode, failure: maskText(message).slice(0, 300) },
-      'A tool fails its check, and is left alone',
+      'The tool failed its check, so calls to it are paused',
     );
   }
 }
@@ -229,7 +236,7 @@ async function probe(ctx: Context, tool: string, breaker: Breaker, signal: Abort
     await askTool(ctx, { tool, signal }, (adapter, ending) => adapter.check(ending));
   } catch (error) {
     breaker.probed(false);
-    logger.warn({ tool, err: toAppError(error) }, 'A tool is still left alone');
+    logger.warn({ tool, err: toAppError(error) }, 'Calls to the tool are still paused');
     if (!signal.aborted) await recordTrouble(ctx, tool, breaker, toAppError(error));
     return false;
   }
@@ -237,11 +244,11 @@ async function probe(ctx: Context, tool: string, breaker: Breaker, signal: Abort
   await retryFailedOfTool(ctx, tool, toInstant(clock.now()));
   breaker.probed(true);
   await recordTrouble(ctx, tool, breaker, null);
-  logger.info({ tool }, 'A tool answers again');
+  logger.info({ tool }, 'The tool answers again');
   return true;
 }
 
-/** Records the trouble for other processes. Only what operators see depends on it. */
+/** Records the trouble, so that operators see it in every process. */
 async function recordTrouble(ctx: Context, tool: string, breaker: Breaker, error: AppError | null): Promise<void> {
   const asksAgainAt = breaker.probesAt();
   try {
@@ -250,7 +257,7 @@ async function recordTrouble(ctx: Context, tool: string, breaker: Breaker, error
     const times = { since: toInstant(ctx.clock.now()), asksAgainAt: toInstant(asksAgainAt) };
     await recordToolTrouble(ctx, { tool, errorCode: error.code, message, ...times });
   } catch (thrown) {
-    ctx.logger.warn({ tool, err: thrown }, 'The state of a tool could not be stored');
+    ctx.logger.warn({ tool, err: thrown }, 'Could not store the state of the tool');
   }
 }
 
@@ -264,7 +271,7 @@ function lockName(tool: string): string {
   return `tool:${tool}`;
 }
 
-/** If two calls at once could undo each other (for example in a file), one instance at a time works on the tool. */
+/** If two calls at once could undo each other, as in a file, only one instance works on the tool. */
 async function holdTool({ database, clock }: Context, tool: string, token: string): Promise<boolean> {
   const now = toInstant(clock.now());
   return await holdLock(database, lockName(tool), token, now, instantIn(clock, convergeLeaseMs));

@@ -4,26 +4,23 @@ import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
+import { findKnownMembers } from '../memberships/identity-store.ts';
+import { adviseOnDoubt } from '../memberships/ownership-store.ts';
 import { mayChange } from '../tools/accounts.ts';
 import { forgetMemberId, isBoundToAnother } from './access-store.ts';
 import { isAccountKnownAsOurs } from './account-store.ts';
 import type { Attempt } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
-import { askTool, findInGroup, type LookResult, toolOf } from './converge-steps.ts';
+import { askTool, findInGroup, isProtectedIn, type LookResult, refusedRetryMs, toolOf } from './converge-steps.ts';
 import { isMembershipOurs, judgeAccountId } from './ownership.ts';
 import { wasSeenSinceAdded } from './receipt-store.ts';
 import { removeMembership } from './remove-membership.ts';
 
-/**
- * Accounts that are known by their id alone (docs/rules.md, Identity): ids that may belong to another person now,
- * and accounts of ours that no look shows any more.
- */
+// Accounts that the group does not show, or whose owner is in doubt (docs/rules.md, Identity).
 
-const heldRetryMs = 3_600_000;
-
-/** Forgets the id. The account with that id is neither removed nor taken for the trainer's. */
+/** Forgets the id: the account with it is neither removed nor used as the trainer's. */
 export async function disownAccount(ctx: Context, claim: Attempt, stray: Member): Promise<Attempt> {
-  // A member that we did not add need not be removed.
+  // Only a member whom we added must be removed later.
   const isInDoubt = claim.isOurs && judgeAccountId(claim, stray) !== 'other_account';
   const disowned = isInDoubt ? { ...claim, doubtedId: stray.id } : claim;
   const forget = () => inTransaction(ctx.database, (tx) => forgetMemberId(tx, claim, stray.id, isInDoubt));
@@ -42,8 +39,7 @@ export async function disownAccount(ctx: Context, claim: Attempt, stray: Member)
 }
 
 /**
- * Refuses an account without an address if its id is known as another trainer's, because nothing could tell the two
- * apart.
+ * Refuses an account without an address whose id is known as another trainer's, because nothing tells the two apart.
  */
 export async function refuseAccountOfAnother(ctx: Context, claim: Attempt, { id, email }: Member): Promise<void> {
   if (email !== null || id === claim.memberId) return;
@@ -51,22 +47,17 @@ export async function refuseAccountOfAnother(ctx: Context, claim: Attempt, { id,
   const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
   const account = maskText(id).slice(0, 60);
   const message = `Account ${account} is known as another trainer's, and ${tool} shows no email to tell whose it is. Find out in ${tool}, and end the wrong membership`;
-  // Raise the alert once, and not at every try.
+  // Not at every try.
   if (claim.attempts === 0) {
     ctx.alerts.raise('id_of_another', { tool, group, trainer, membership, account }, message);
   }
   throw new AppError('conflict', message);
 }
 
-/** How an operator resolves the doubt. `explain` shows it too. */
-export function adviseOnDoubt(membership: number): string {
-  return `gangway members adopt ${membership} --address <the address it shows> if it is the trainer's, or gangway members release ${membership} --doubted if it is another person's`;
-}
-
 const noAccount: LookResult = { found: null, stray: null };
 
 /**
- * Finds an account that we made and that no look at the group shows. A hidden member, or one that others removed, could
+ * Finds an account that we made and that the group does not show. A hidden member, or one whom others removed, could
  * still get in by it. Only needed if a removal also ends the account.
  */
 export async function findHiddenAccount(ctx: Context, claim: Attempt, person: Person): Promise<LookResult> {
@@ -76,8 +67,9 @@ export async function findHiddenAccount(ctx: Context, claim: Attempt, person: Pe
 }
 
 /**
- * If the tool may not list a member that we added, the member counts as present until the tool confirms the removal.
- * Where nothing tells whose an id is, it may belong to another person since a look has found the member.
+ * In a tool that may not list a member whom we added, presumes the member present until the tool confirms the removal.
+ * If the tool cannot look up ids, this is limited to members that no look has ever found: later the tool may have given
+ * the id to another person.
  */
 export async function presumePresent(ctx: Context, claim: Attempt, person: Person): Promise<LookResult> {
   const { isOurs, memberId, email } = claim;
@@ -93,7 +85,7 @@ export async function presumePresent(ctx: Context, claim: Attempt, person: Perso
   return isOurs && memberId !== null ? { found: { id: memberId, email }, stray: null } : noAccount;
 }
 
-/** Finds the trainer's account in the whole tool, in a group or in none. */
+/** Finds the trainer's account in the whole tool. */
 async function findAccountOf(
   ctx: Context,
   claim: Attempt,
@@ -118,13 +110,13 @@ async function searchAccount(ctx: Context, claim: Attempt, person: Person): Prom
 
 interface ResolvedDoubt {
   result: ConvergeResult;
-  /** Whether the tool showed the account; true if there is none in doubt. */
+  /** Whether the tool showed the account; true if no account is in doubt. */
   isSeen: boolean;
 }
 
 /**
- * A member who may still be in by a doubted account does not count as removed until an operator decides, or until two
- * looks have found no such account.
+ * A member with an account in doubt is removed only once an operator has decided, or two looks have found no such
+ * account.
  *
  * @returns null if the claim no longer holds
  */
@@ -149,10 +141,58 @@ export async function resolveDoubt(
   }
   const message = `An account of the trainer now shows an email that no install has reported, and may still be theirs. Run: ${adviseOnDoubt(claim.id)}`;
   if (result.outcome !== 'removed') throw new AppError('conflict', message);
-  const held = { ...result, state: 'failed', nextAttemptAt: instantIn(ctx.clock, heldRetryMs), message } as const;
+  const held = { ...result, state: 'failed', nextAttemptAt: instantIn(ctx.clock, refusedRetryMs), message } as const;
   return { result: held, isSeen: true };
 }
 
 async function lookById(ctx: Context, claim: Attempt, id: string): Promise<Member | null> {
   return await askTool(ctx, claim, async (adapter, signal) => (await adapter.findAccountById?.(id, signal)) ?? null);
+}
+
+/**
+ * Checks that a member whom no look found is out. If a call to add the member got no answer, or the tool did not name
+ * the account, the member may be in under an unknown id. A tool that shows addresses would have shown the member. A
+ * tool that shows none is asked for newcomers (docs/rules.md, Identity).
+ *
+ * @returns null if the member is out; otherwise the result to settle instead
+ */
+export async function proveAbsence(ctx: Context, claim: Attempt): Promise<ConvergeResult | null> {
+  const since = unansweredSince(claim);
+  if (since === null) return null;
+  const strangers = await findStrangers(ctx, claim, since);
+  if (strangers.length === 0) return null;
+  return {
+    operation: 'remove',
+    outcome: 'refused',
+    state: 'failed',
+    errorCode: 'conflict',
+    nextAttemptAt: instantIn(ctx.clock, refusedRetryMs),
+    message: describeStrangers(claim, strangers),
+    mayBeIn: strangers.map(({ id, name }) => (name === undefined ? id : `${id} ${maskText(name)}`)),
+  };
+}
+
+/** When the first call to add the trainer began, if the account id is unknown; otherwise null. */
+function unansweredSince({ memberId, addresses }: Attempt): string | null {
+  if (memberId !== null) return null;
+  return addresses.flatMap(({ givenAt }) => givenAt ?? []).sort()[0] ?? null;
+}
+
+/** Newcomers in no known membership. */
+async function findStrangers(ctx: Context, claim: Attempt, since: string): Promise<Member[]> {
+  const newcomers = await askTool(ctx, claim, (adapter, signal) =>
+    Array.fromAsync(adapter.listNewcomers?.(claim.groupId, since, signal) ?? []),
+  );
+  const ids = newcomers.map(({ id }) => id);
+  const known = await findKnownMembers(ctx.database.kysely, claim, ids);
+  return newcomers.filter((newcomer) => !known.has(newcomer.id) && !isProtectedIn(ctx, claim.tool, newcomer));
+}
+
+const mostShown = 5;
+
+/** Lists ids, because receipts must not contain names. */
+function describeStrangers({ tool }: Attempt, strangers: readonly Member[]): string {
+  const shown = strangers.slice(0, mostShown).map(({ id }) => id);
+  const more = strangers.length > shown.length ? ` and ${strangers.length - shown.length} more` : '';
+  return `The trainer may still be in as one of these accounts, because the tool never said which account it made for them: ${shown.join(', ')}${more}. Remove the trainer's account in ${tool}, and put the ids of the others into tools.${tool}.protected`;
 }

@@ -11,8 +11,7 @@ import { askTool, beginCall, readUntil, settledAs, toolOf } from './converge-ste
 import { isAmong } from './ownership.ts';
 
 /**
- * Whether an account should get the trainer's current address: it is known by its id, and it may be changed. A member
- * who is only invited, or shows no address, is left as it is.
+ * Whether the account should get the trainer's current address: a member with the known id, another address, and ours.
  */
 export function isToFollow(
   ctx: Context,
@@ -20,21 +19,16 @@ export function isToFollow(
   { email }: Person,
   found: Member,
 ): boolean {
-  const { managedDomains } = ctx.config.marketplace;
   if (toolOf(ctx, tool).adapter.updateEmail === undefined || found.isInvited === true) return false;
   if (!isOurs || !mayChange(ctx, tool)) return false;
   if (found.id !== memberId || found.email === null) return false;
   if (isSameAddress(found.email, email)) return false;
-  // No install named this address: a person changed it, or the tool gave the id to another account.
+  // If no install named this address, a person changed it, or the tool gave the id to another account.
   if (!isAmong(addresses, found.email)) return false;
+  const { managedDomains } = ctx.config.marketplace;
   if (managedDomains.length === 0) return true;
-  // Only managed addresses get access. An account with another address was not made by us, or a person changed it.
+  // Only managed addresses get access. Others made an account with another address, or a person changed it.
   return [found.email, email].every((address) => managedDomains.includes(domainOf(address)));
-}
-
-interface Followed {
-  person: Person;
-  found: Member;
 }
 
 /**
@@ -46,7 +40,7 @@ interface Followed {
 export async function followAddress(
   ctx: Context,
   claim: Attempt,
-  { person, found }: Followed,
+  { person, found }: { person: Person; found: Member },
 ): Promise<ConvergeResult | null | 'unchanged'> {
   if (!(await isAccountKnownAsOurs(ctx, claim, found))) return 'unchanged';
   const begun = await beginCall(ctx, claim, { operation: 'update', found });
@@ -60,6 +54,5 @@ export async function followAddress(
     const learnt = { memberId: readBack.id, isOurs: true, isAccountOurs: true };
     return { operation: 'update', outcome: 'updated', ...learnt, ...settledAs(ctx.clock, 'active') };
   }
-  const says = 'The tool says it changed the address but shows another';
-  throw new AppError('unavailable', says);
+  throw new AppError('unavailable', 'The tool says it changed the address but shows another');
 }

@@ -10,18 +10,20 @@ import { AppError } from '../domain/errors.ts';
 import type { DeliveredBy, InvitationContent } from '../domain/invitation.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { isReachable } from '../memberships/address-store.ts';
+import type { Storage } from '../keys/storage.ts';
+import { isReachable } from '../memberships/identity-store.ts';
 import { isInvitationUndelivered } from '../memberships/membership-list-store.ts';
 
-// The SQL of invitations. A tool makes them, and the mail or an operator hands them over.
+// The SQL of invitations. A tool makes an invitation, and mail or an operator delivers it.
 
-/** What a tool returned for the trainer to get in with. */
+/** An invitation as the tool made it. */
 export interface NewInvitation {
   content: InvitationContent;
-  /** An instant; null if it is valid until it is used. */
+  /** Null if it is valid until it is used. */
   expiresAt: string | null;
 }
 
-/** Keeps an invitation until it was delivered. It replaces any earlier one. */
+/** Keeps an invitation until it is delivered. It replaces an earlier one. */
 export async function keepInvitation(
   ctx: Storage,
   tx: Transaction,
@@ -53,7 +55,7 @@ export async function dropInvitationLink(tx: Transaction, membershipId: number):
   await tx.deleteFrom('invitation').where('membershipId', '=', membershipId).where('kind', '=', 'link').execute();
 }
 
-/** The shared link of a tool is worthless now, so every invited member needs a new one. */
+/** After a reset of the shared link every invited member needs a new one. */
 export async function wantAllRenewed(tx: Transaction, tool: string, now: string): Promise<void> {
   const waiting = tx
     .selectFrom('membership')
@@ -64,13 +66,13 @@ export async function wantAllRenewed(tx: Transaction, tool: string, now: string)
   await wantRenewals(tx, waiting, now);
 }
 
-/** Drops invitations of members who are in, or no longer wanted. @returns how many there were */
+/** Drops the invitations of members who are in or no longer wanted. @returns how many */
 export async function dropInvitations(tx: Transaction, membershipIds: readonly number[]): Promise<number> {
   const dropped = tx.deleteFrom('invitation').where('membershipId', 'in', membershipIds);
   return Number((await dropped.executeTakeFirst()).numDeletedRows);
 }
 
-/** Counts a try to mail it, and moves the next one behind the lease. */
+/** Counts a try to mail the invitation, and schedules the next one after the lease. */
 export async function beginMailing(tx: Transaction, membershipId: number, leasedUntil: string): Promise<void> {
   await tx
     .updateTable('invitation')
@@ -83,16 +85,16 @@ export async function postponeMailing(tx: Transaction, membershipId: number, nex
   await tx.updateTable('invitation').set({ nextAttemptAt }).where('membershipId', '=', membershipId).execute();
 }
 
-/** A try to mail an invitation: it settles nothing once there is a later one, or another invitation. */
+/** A try to mail an invitation. It settles nothing after a later try or a new invitation. */
 type MailTry = Pick<Row<'invitation'>, 'membershipId' | 'createdAt' | 'attempts'>;
 
 export interface Unsent {
   failure: string;
-  /** Null where an operator has to see to it. */
+  /** Null if an operator must act. */
   nextAttemptAt: string | null;
 }
 
-/** @returns whether the try still counted */
+/** @returns whether the try was still the latest */
 export async function settleMailing(
   tx: Transaction,
   { membershipId, createdAt, attempts }: MailTry,
@@ -131,16 +133,16 @@ export async function wantRenewals(
 type WaitingInvitation = Awaited<ReturnType<typeof listUndelivered>>[number];
 
 /**
- * Returns an invitation this once: the caller hands it over, and it is not kept.
+ * Returns the invitation to an operator who delivers it. It is not kept, so this works only once.
  *
- * @throws AppError `not_found`, or `conflict` where there is nothing to hand over
+ * @throws AppError `not_found`, or `conflict` if there is nothing to deliver
  */
 export function takeInvitation(ctx: Storage, id: number, by: By): Promise<NewInvitation> {
   return inTransaction(
     ctx.database,
     async (tx) => {
       const { invitation } = await findOne(ctx.database, tx, id);
-      const content = openFor(ctx.box, invitation, by.at);
+      const content = openInvitation(ctx.box, invitation, by.at);
       await tx.updateTable('invitation').set(delivered('operator', by.at)).where('membershipId', '=', id).execute();
       await writeAudit(tx, by, 'members invitation', `membership ${id}`);
       return { content, expiresAt: invitation.expiresAt };
@@ -150,10 +152,10 @@ export function takeInvitation(ctx: Storage, id: number, by: By): Promise<NewInv
 }
 
 /**
- * Has the tool invite a trainer again.
+ * Requests a new invitation from the tool.
  *
- * @param canRenew whether a tool can do that
- * @throws AppError `not_found`, or `conflict` where it cannot be done
+ * @param canRenew whether the tool can do that
+ * @throws AppError `not_found`, or `conflict` if that is impossible
  */
 export function renewInvitationOf(
   ctx: Storage,
@@ -164,25 +166,20 @@ export function renewInvitationOf(
   return inTransaction(ctx.database, async (tx) => {
     const { membership, invitation } = await findOne(ctx.database, tx, id);
     if (invitation.kind === 'password') {
-      const message = 'The tool cannot make another password. Set one in the tool';
-      throw new AppError('conflict', message);
+      throw new AppError('conflict', 'The tool cannot make another password. Set one in the tool');
     }
     if (membership.state !== 'invited') {
       throw new AppError('conflict', `Membership ${id} is already in, so it needs no invitation`);
     }
     if (!canRenew(membership.tool)) {
-      const message = `${membership.tool} cannot renew an invitation for Gangway. Renew it in the tool`;
-      throw new AppError('conflict', message);
+      throw new AppError('conflict', `${membership.tool} cannot renew an invitation for Gangway. Renew it in the tool`);
     }
     await wantRenewals(tx, [id], by.at);
     await writeAudit(tx, by, 'members renew', `membership ${id}`);
   });
 }
 
-/**
- * The invitations that were not handed over yet, all or those of these memberships; and whether there is an address to
- * which each could be mailed.
- */
+/** Invitations that are not delivered yet, of all or of these memberships, and whether each can be mailed. */
 export async function listUndelivered(db: Transaction, managedDomains: readonly string[], membershipIds?: number[]) {
   let query = db
     .selectFrom('membership')
@@ -218,7 +215,7 @@ async function findOne(database: Database, tx: Transaction, id: number) {
 
 type Invitation = Awaited<ReturnType<typeof findOne>>['invitation'];
 
-function openFor(box: SecretBox, invitation: Invitation, now: string): InvitationContent {
+function openInvitation(box: SecretBox, invitation: Invitation, now: string): InvitationContent {
   const { membershipId: id, content, deliveredAt, deliveredBy, expiresAt } = invitation;
   const renew =
     invitation.kind === 'password'
@@ -243,8 +240,8 @@ function openFor(box: SecretBox, invitation: Invitation, now: string): Invitatio
 }
 
 /**
- * What a trainer waits for: an address, the mail, an operator who hands the invitation over, another invitation that
- * is being made, or an operator who renews an expired one.
+ * What a trainer waits for: a work email, the mail, an operator who delivers the invitation, a new invitation from the
+ * tool, or an operator who renews an expired one.
  */
 export type WaitedFor = 'work_email' | 'mail' | 'operator' | 'new_invitation' | 'renewal';
 

@@ -1,23 +1,21 @@
 import type { Member } from '../adapters/adapter.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import { isSameAddress } from '../lib/text.ts';
-import type { GivenAddress } from '../memberships/address-store.ts';
+import type { GivenAddress } from '../memberships/identity-store.ts';
 import type { Claim } from './claim-store.ts';
 
-/**
- * Who owns a member that was found in a tool (docs/rules.md, Identity). A membership can be removed from a group.
- * An account can be ended or renamed. They are owned separately, and what is unknown is not ours. Pure.
- */
+// Whether a found member and its account are ours (docs/rules.md, Identity). Removing from a group needs the membership
+// to be ours, ending or renaming needs the account to be ours. Unknown means not ours. Pure.
 
-type Known = Pick<Claim, 'isOurs' | 'memberId' | 'email' | 'addresses'>;
+type OwnershipClaim = Pick<Claim, 'isOurs' | 'memberId' | 'email' | 'addresses'>;
 
 /**
- * Whose account was found by a known id. Tools give ids out again, for example after a restored backup, so the account
- * is the trainer's only with a current or former address of the trainer. `other_account`: the tool made it at another
- * time. `in_doubt`: it shows an address that no install named, so it may be the trainer's or another person's.
- * `unverifiable`: it shows nothing to decide by.
+ * Whose account was found by a known id. Tools reuse ids, for example after a restored backup, so the account is
+ * `confirmed` only by a current or former address of the trainer. `other_account`: the tool made it at another time.
+ * `in_doubt`: it shows an address that no install named, so it may be the trainer's or another person's.
+ * `unverifiable`: it shows neither.
  */
-export type AccountIdentity = 'confirmed' | 'other_account' | 'in_doubt' | 'unverifiable';
+type AccountIdentity = 'confirmed' | 'other_account' | 'in_doubt' | 'unverifiable';
 
 export function judgeAccountId(
   { addresses, madeAt }: Pick<Claim, 'addresses' | 'madeAt'>,
@@ -36,19 +34,16 @@ export function isAmong(addresses: Claim['addresses'], email: string): boolean {
 }
 
 /** Whether we own the membership: we made it, or its address belongs to a managed domain. */
-export function isMembershipOurs(claim: Known, found: Member, managedDomains: readonly string[]): boolean {
+export function isMembershipOurs(claim: OwnershipClaim, found: Member, managedDomains: readonly string[]): boolean {
   const address = found.email ?? claim.email;
   if (address !== null && managedDomains.includes(domainOf(address))) return true;
   if (claim.isOurs && found.id === claim.memberId) return true;
   return findGivenAddress(claim, found) !== undefined;
 }
 
-/**
- * The addresses, beside the current one, under which the trainer may be in because of us: those that access was given
- * under, and those of managed domains.
- */
+/** The former addresses under which the trainer may be in because of us: access was given, or the domain is managed. */
 export function formerAddresses(
-  { addresses, email }: Pick<Known, 'addresses' | 'email'>,
+  { addresses, email }: Pick<OwnershipClaim, 'addresses' | 'email'>,
   managedDomains: readonly string[],
 ): GivenAddress[] {
   return addresses.filter(
@@ -56,14 +51,14 @@ export function formerAddresses(
   );
 }
 
-/** The tool's clock may be behind ours by this much. */
+/** How far the tool's clock may be behind ours. */
 const clockMarginMs = 60_000;
 
 /**
- * Whether a call of ours with unknown outcome made the account: there was no account with its address before, or the
- * tool says that it was made after the call.
+ * Whether a call of ours with unknown outcome made the account: no look before the call found it, and it is not older
+ * than the call. If the tool does not tell its age, a look must have shown that there was no such account.
  */
-export function isAccountMadeByUs(claim: Known, found: Member): boolean {
+export function isAccountMadeByUs(claim: OwnershipClaim, found: Member): boolean {
   const given = findGivenAddress(claim, found);
   if (given?.givenAt == null || given.wasAbsent === false) return false;
   if (found.madeAt === undefined) return given.wasAbsent === true;
@@ -71,7 +66,7 @@ export function isAccountMadeByUs(claim: Known, found: Member): boolean {
 }
 
 /** The address under which we gave this member access that has not ended since. */
-function findGivenAddress({ addresses, email }: Known, found: Member): GivenAddress | undefined {
+function findGivenAddress({ addresses, email }: OwnershipClaim, found: Member): GivenAddress | undefined {
   const shown = found.email ?? email;
   return addresses.find(({ givenAt, address }) => givenAt !== null && isSameAddress(address, shown));
 }

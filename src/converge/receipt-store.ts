@@ -1,16 +1,55 @@
 import { type Insertable, sql } from 'kysely';
+import type { Member } from '../adapters/adapter.ts';
 import type { Transaction } from '../db/database.ts';
 import { firstIdSince, hasRows } from '../db/query.ts';
-import type { Tables } from '../db/schema.ts';
-import type { ReceiptOutcome } from '../domain/membership.ts';
+import type { Row, Tables } from '../db/schema.ts';
+import { credentialContext } from '../db/seal-contexts.ts';
+import type { ReceiptOutcome, ToolOperation } from '../domain/membership.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
 
-/** The SQL of receipts: what was done in the tools, and what came of it. */
+// The SQL of intents, which are committed before each call that changes a tool, and of receipts, which record its
+// outcome.
+
+export interface Intent {
+  operation: ToolOperation;
+  /** What the look before the call found in the group. */
+  found: Member | null;
+  /** Before an addition: whether the whole tool had no account with the address. Null if unknown. */
+  isAccountAbsent?: boolean | null;
+  /** The password of the login that the call may make. The next try needs it if the outcome stays unknown. */
+  password?: string | null;
+}
+
+export async function insertIntent(
+  tx: Transaction,
+  box: SecretBox,
+  { id: membershipId, generation }: Pick<Row<'membership'>, 'id' | 'generation'>,
+  { operation, found, password = null }: Intent,
+  now: string,
+): Promise<void> {
+  const context = credentialContext({ membershipId, generation });
+  const credential = password === null ? null : box.seal(Buffer.from(password), context);
+  await tx
+    .insertInto('intent')
+    .values({ membershipId, generation, operation, wasFound: found !== null, createdAt: now, credential })
+    .execute();
+}
+
+/** Forgets generated passwords once the member is in, or removed. */
+export async function forgetPasswords(tx: Transaction, membershipIds: readonly number[]): Promise<void> {
+  await tx
+    .updateTable('intent')
+    .set({ credential: null })
+    .where('membershipId', 'in', membershipIds)
+    .where('credential', 'is not', null)
+    .execute();
+}
 
 export async function addReceipt(tx: Transaction, receipt: Insertable<Tables['receipt']>): Promise<void> {
   await tx.insertInto('receipt').values(receipt).execute();
 }
 
-/** Whether a look has found the member since they were added last. */
+/** Whether a look has found the member since the last addition. */
 export async function wasSeenSinceAdded(db: Transaction, membershipId: number): Promise<boolean> {
   const seen = db
     .selectFrom('receipt')
@@ -44,10 +83,9 @@ export async function countReceipts(
 
 export type MetAfter = Awaited<ReturnType<typeof listMetAfter>>[number];
 
-/** Enough to show how long it takes. */
 const mostMeasured = 2000;
 
-/** How long trainers waited until they were in (`isAccess`) or out, the newest first: at most the newest 2,000. */
+/** How long trainers waited for access (`isAccess`) or for its end, the newest 2,000 first. */
 export async function listMetAfter(kysely: Transaction, since: string) {
   const rows = await kysely
     .selectFrom('receipt')
@@ -65,7 +103,7 @@ export async function listMetAfter(kysely: Transaction, since: string) {
   }));
 }
 
-/** Clears what tools have said, which may quote a name. */
+/** Clears messages, which may quote a name. @returns how many */
 export async function clearReceiptMessages(tx: Transaction, membershipIds: readonly number[]): Promise<number> {
   const { numUpdatedRows } = await tx
     .updateTable('receipt')

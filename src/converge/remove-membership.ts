@@ -1,11 +1,11 @@
-import type { Adapter, Member, Person } from '../adapters/adapter.ts';
+import type { Member, Person } from '../adapters/adapter.ts';
 import type { Context } from '../context.ts';
 import { toAppError } from '../domain/errors.ts';
 import { sayUnproven } from '../domain/tool-trouble.ts';
 import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { backoffMs } from '../lib/retry.ts';
-import type { GivenAddress } from '../memberships/address-store.ts';
+import type { GivenAddress } from '../memberships/identity-store.ts';
 import { mayChange } from '../tools/accounts.ts';
 import type { AccountUse } from './account-store.ts';
 import type { Attempt } from './claim-store.ts';
@@ -30,12 +30,12 @@ import { wasSeenSinceAdded } from './receipt-store.ts';
 interface Removal {
   person: Person;
   found: Member;
-  /** Whether the look at the group did not show the member, who may be in all the same. */
+  /** Whether the member was found outside the group's list, which does not show them. */
   isUnseen?: boolean;
 }
 
 /**
- * Removes a member that we added from the group. It ends the account in the whole tool only if we made the account and
+ * Removes a member whom we added from the group. Ends the account in the whole tool only if we made the account and
  * nothing else uses it.
  *
  * @returns null if the claim no longer holds and nothing was done
@@ -59,7 +59,7 @@ export async function removeMembership(
     if (!endsAccount) {
       return await adapter.removeMember(claim.groupId, found, signal);
     }
-    // Leave the other groups first: an ended account can no longer be found in them.
+    // The other groups first, because an ended account can no longer be found in them.
     for (const groupId of begun.groupsToLeave) {
       await adapter.removeMember(groupId, found, signal);
     }
@@ -77,7 +77,7 @@ export async function removeMembership(
     operation: 'remove',
     outcome: 'removed',
     memberId: found.id,
-    // If the member is found again after a removal, we did not add it.
+    // A member who is found again was added by others.
     isOurs: false,
     ...(said.length > 0 && { message: said.join('. ') }),
     ...settledAs(ctx.clock, 'removed'),
@@ -85,7 +85,7 @@ export async function removeMembership(
   return withReset(ctx, claim, removed);
 }
 
-/** The tool shows no members, so that not being shown proves nothing. The removal is sent again every hour. */
+/** The tool shows no members, so their absence proves nothing. The removal is repeated every hour. */
 function unproven({ clock }: Context, { tool }: Attempt, { id }: Member): ConvergeResult {
   return {
     operation: 'remove',
@@ -98,13 +98,13 @@ function unproven({ clock }: Context, { tool }: Attempt, { id }: Member): Conver
   };
 }
 
-/** Null if the tool had shown the member in the group before. Only then it proves something that it does not now. */
+/** Null if the tool showed the member before: only then does not showing them prove the removal. */
 async function describeProof(ctx: Context, claim: Attempt): Promise<string | null> {
   if (await wasSeenSinceAdded(ctx.database.kysely, claim.id)) return null;
   return 'Unproven: the tool accepted the removal, but it never showed the member in the group';
 }
 
-/** How a removed member could still get in; null if that is impossible. */
+/** How a removed member could still get in; null if they cannot. */
 function describeRemainingAccess(
   ctx: Context,
   tool: string,
@@ -113,35 +113,26 @@ function describeRemainingAccess(
   isOurs: boolean,
 ): string | null {
   const { capabilities, removeAccount } = toolOf(ctx, tool).adapter;
-  const removal =
-    endsAccount || removeAccount === undefined ? capabilities.removal : removalKeepingAccount(capabilities);
-  // Something else uses the account, so it must stay.
+  const endsAll = endsAccount || removeAccount === undefined;
+  const removal = (endsAll ? undefined : capabilities.keepingAccount?.removal) ?? capabilities.removal;
+  // If something else uses the account, it must stay.
   if (removal.effect === 'locks_out' || !isLastOfAccount) return null;
   const why = mayChange(ctx, tool) ? '' : ' (customers share the tool, so Gangway ends no account in it)';
-  const ownership =
-    endsAccount || isOurs || removeAccount === undefined ? '' : ' (Gangway does not know that it made their account)';
+  const ownership = endsAll || isOurs ? '' : ' (Gangway does not know that it made their account)';
   return `They may still get in: ${removal.reason}${why || ownership}`;
 }
 
-function removalKeepingAccount({ keepingAccount, removal }: Adapter['capabilities']) {
-  return keepingAccount?.removal ?? removal;
-}
-
-interface FormerRemoved {
-  result: ConvergeResult;
-  /** Whether each of them was found and removed; true if there are none. */
-  isCalled: boolean;
-}
-
 /**
- * Removes accounts that were added under former addresses. Each try begins with the current address, so that a failure
- * here holds up nothing else.
+ * Removes accounts that were added under former addresses. Runs after the current address, so that a failure here holds
+ * up nothing else.
+ *
+ * @returns `isCalled`: whether every access under a former address was found and removed
  */
 export async function removeFormerAddresses(
   ctx: Context,
   claim: Attempt,
   result: ConvergeResult,
-): Promise<FormerRemoved> {
+): Promise<{ result: ConvergeResult; isCalled: boolean }> {
   let settled = result;
   let isCalled = true;
   for (const given of formerAddresses(claim, ctx.config.marketplace.managedDomains)) {

@@ -3,26 +3,26 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import { countRows } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import { instantAfter } from '../lib/clock.ts';
-import { addressOf } from '../memberships/address-store.ts';
+import { addressOf } from '../memberships/identity-store.ts';
 import { dueIfWorkable, isResetDue } from '../memberships/look-store.ts';
 import { convergeLeaseMs } from './claim-store.ts';
 import { type NewInvitation, wantAllRenewed } from './invitation-store.ts';
 
-// The SQL of resetting the sign-up links that all members of a tool share. Each request is counted in the transaction
-// that settles its removal. A reset serves the requests that were counted when it was claimed, so a crash loses none. A
-// claim moves the next try behind its lease.
+// The SQL of resetting sign-up links, where all members of a tool share one. Each removal counts a request in the
+// transaction that settles it. A reset serves the requests that were counted when it was claimed, so a crash loses
+// none. A claim schedules the next try after its lease.
 
 /** With the number of requests at the time of the claim. */
 export type ResetClaim = Pick<Row<'linkReset'>, 'tool' | 'groupId' | 'requests' | 'attempts'>;
 
 /** Each reset renews all pending invitations, so one reset serves a batch of removals. */
 const windowMs = 15 * 60_000;
-/** The window if an operator must hand a new link to a person again. */
+/** The window if an operator must deliver the new links. */
 const handedWindowMs = 60 * 60_000;
 
-/** All groups of a tool whose reset is due. */
+/** Claims all groups of the tool whose reset is due. */
 export async function claimResets(ctx: Storage, tool: string, now: string, leasedUntil: string): Promise<ResetClaim[]> {
-  // Usually there is none, and no transaction is needed.
+  // Mostly there is none, which needs no transaction.
   if ((await countDueResets(ctx, [tool], now)) === 0) return [];
   return await inTransaction(ctx.database, (tx) =>
     tx
@@ -35,11 +35,11 @@ export async function claimResets(ctx: Storage, tool: string, now: string, lease
   );
 }
 
-/** These links are worthless now. Every invited member of the tool needs a new link. */
+/** Records that these links were reset. Every invited member of the tool needs a new link. */
 export function settleResets(ctx: Storage, claims: readonly ResetClaim[], now: string): Promise<void> {
   return inTransaction(ctx.database, async (tx) => {
     for (const claim of claims) await settleDone(tx, claim, now);
-    // This also holds if the lease has expired: the old links are worthless.
+    // Also if the lease has expired, because the old links no longer work.
     const tools = new Set(claims.map(({ tool }) => tool));
     for (const tool of tools) await wantAllRenewed(tx, tool, now);
   });
@@ -72,7 +72,7 @@ async function settleDone(tx: Transaction, { tool, groupId, requests }: ResetCla
     .set((eb) => ({
       resetAt: now,
       attempts: 0,
-      // A member was removed meanwhile and may know the current link.
+      // A member who was removed meanwhile may know the new link.
       nextAttemptAt: eb.case().when('requests', '>', requests).then(instantAfter(now, windowMs)).else(null).end(),
     }))
     .where('tool', '=', tool)
@@ -82,8 +82,8 @@ async function settleDone(tx: Transaction, { tool, groupId, requests }: ResetCla
 }
 
 /**
- * A removed member may have come in by the link before the reset, so it is looked for once more. If another removal has
- * requested a reset meanwhile, that reset does it.
+ * Looks once more for removed members, who may have used the link before the reset. If another reset is due, that one
+ * does this.
  */
 async function lookAtRemoved(
   tx: Transaction,
@@ -104,7 +104,7 @@ async function lookAtRemoved(
 
 /**
  * Requests a reset, because a removed member may know the link. It is due at once if no invited member has the link.
- * Otherwise it waits until a window is over, because every invited member will need a new link.
+ * Otherwise requests are gathered for a while, because every reset makes new links necessary for all of them.
  */
 export async function wantReset(
   tx: Transaction,
@@ -130,8 +130,8 @@ export async function wantReset(
 }
 
 /**
- * Whether a link that was requested under a lease may have been reset before it was stored. Call it while the claim
- * still holds its lease.
+ * Whether a link that was requested under this lease may have been reset meanwhile. Call it before the lease is given
+ * up.
  */
 export async function isOutdated(
   { dialect }: Database,
@@ -141,7 +141,7 @@ export async function isOutdated(
 ): Promise<boolean> {
   if (invitation?.content.kind !== 'link') return false;
   const resets = tx.selectFrom('linkReset').select('resetAt').where('tool', '=', tool);
-  // Wait for a reset that is being settled: it would not see this link, and this check would not see the reset.
+  // Waits for a reset that is being settled, which would neither see this link nor be seen here.
   const rows = await (dialect === 'postgres' ? resets.forShare() : resets).execute();
   const lease = await tx
     .selectFrom('membership')
@@ -164,7 +164,7 @@ async function lastResetOf(tx: Transaction, tool: string): Promise<string | null
   return resetAt;
 }
 
-/** How long resets are gathered, depending on who has a link. */
+/** For how long requests are gathered: it depends on who has a link. */
 async function windowOfWaiting(tx: Transaction, tool: string): Promise<number> {
   const rows = await tx
     .selectFrom('membership')

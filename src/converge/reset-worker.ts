@@ -5,11 +5,8 @@ import { createLoop, type Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import { backoffMs } from '../lib/retry.ts';
 import { convergeLeaseMs } from './claim-store.ts';
-import { askTool } from './converge-steps.ts';
+import { askTool, refusedRetryMs } from './converge-steps.ts';
 import { claimResets, postponeReset, type ResetClaim, settleResets } from './reset-store.ts';
-
-/** A refused reset is refused again until something is changed. */
-const refusedRetryMs = 3_600_000;
 
 /** Resets the shared link of a tool after removals, once for all of them. */
 export function createResetWorker(ctx: Context, tool: string): Loop {
@@ -26,14 +23,14 @@ export function createResetWorker(ctx: Context, tool: string): Loop {
   });
 }
 
-/** Resets all links that are due, then has the invitations renewed once. */
+/** Resets all links that are due, then requests new invitations once. */
 export async function resetInvitations(ctx: Context, tool: string, signal: AbortSignal): Promise<void> {
   const { clock, logger } = ctx;
   const claims = await claimResets(ctx, tool, toInstant(clock.now()), instantIn(clock, convergeLeaseMs));
   const done: ResetClaim[] = [];
   const endsAt = instantIn(clock, convergeLeaseMs / 2);
   for (const claim of claims) {
-    // What does not fit into the time is claimed again after the lease.
+    // The rest is claimed again after the lease.
     if (toInstant(clock.now()) >= endsAt) break;
     if (await reset(ctx, claim, signal)) done.push(claim);
   }
@@ -43,7 +40,7 @@ export async function resetInvitations(ctx: Context, tool: string, signal: Abort
   ctx.wake('memberships');
 }
 
-/** @returns whether the link is worthless now; if that is unknown, the reset is repeated */
+/** @returns whether the link was reset; if that is unknown, the reset is repeated */
 async function reset(ctx: Context, claim: ResetClaim, signal: AbortSignal): Promise<boolean> {
   const { tool, groupId, attempts } = claim;
   try {

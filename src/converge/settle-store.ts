@@ -6,16 +6,19 @@ import { AppError } from '../domain/errors.ts';
 import type { RouteLink } from '../domain/install.ts';
 import { recordAccount } from '../memberships/account-owner-store.ts';
 import { nextProjectEndAt } from '../memberships/ended-project-store.ts';
+import type { RouteLink } from '../domain/route.ts';
+import type { Storage } from '../keys/storage.ts';
+import { recordAccount } from '../memberships/identity-store.ts';
 import { dueIfWorkable } from '../memberships/look-store.ts';
+import { nextProjectEndAt } from '../memberships/membership-store.ts';
+import { countRemoved } from '../removals/brake-store.ts';
 import { describeUnreadWork } from '../removals/final-reading-store.ts';
-import { countRemoved } from '../removals/removal-total-store.ts';
 import { recordAccessGiven, recordAccessSettled, unbindFromOthers, withOwnership } from './access-store.ts';
 import { type AccountUse, findAccountUse, unsharedAccount, updateAccountSharers } from './account-store.ts';
-import { type Claim, noLease } from './claim-store.ts';
+import { type Claim, noLease, prolong } from './claim-store.ts';
 import { type ConvergeResult, metAfterOf, type Unconfirmed } from './converge-result.ts';
-import { forgetPasswords, type Intent, insertIntent, prolong } from './intent-store.ts';
 import { dropInvitationLink, dropInvitations, keepInvitation, wantRenewals } from './invitation-store.ts';
-import { addReceipt } from './receipt-store.ts';
+import { addReceipt, forgetPasswords, type Intent, insertIntent } from './receipt-store.ts';
 import { isOutdated, wantReset } from './reset-store.ts';
 
 // The SQL of acting on a claim: the intent before a call, and the receipt after it.
@@ -24,7 +27,7 @@ import { isOutdated, wantReset } from './reset-store.ts';
  * Commits the intent before a call, and prolongs the lease for the call.
  *
  * @returns null if the claim no longer holds, so that the call must not be made
- * @throws AppError `conflict` before an addition where the configuration leads to the group no more
+ * @throws AppError `conflict` before an addition if the configuration no longer routes to the group
  */
 export async function commitIntent(
   ctx: Context,
@@ -69,7 +72,7 @@ export function settleMembership(ctx: Storage, claim: Claim, result: ConvergeRes
   });
 }
 
-/** The last door of the wall: the configuration may have changed since the membership was derived. */
+/** Checks the wall once more, because the configuration may have changed since the membership was derived. */
 async function refuseUnrouted(tx: Transaction, routeLink: RouteLink, { id, tool, groupId }: Claim): Promise<void> {
   const links = await tx
     .selectFrom('reason')
@@ -82,7 +85,7 @@ async function refuseUnrouted(tx: Transaction, routeLink: RouteLink, { id, tool,
   throw new AppError('conflict', 'The configuration no longer covers this group');
 }
 
-/** A member who is in needs no link any more. A member who is out needs no invitation at all. */
+/** A member who is in needs no link, and a member who is out needs no invitation. */
 async function settleInvitation(
   ctx: Storage,
   tx: Transaction,
@@ -99,7 +102,7 @@ async function settleInvitation(
   if (isSettled && (claim.password !== null || hasPassword)) await forgetPasswords(tx, [id]);
 }
 
-/** A look that only confirms what was known needs no receipt. */
+/** A look that changes nothing needs no receipt. */
 function isNews(claim: Claim, { outcome, state }: ConvergeResult): boolean {
   const isUnchanged = outcome === 'already_member' || outcome === 'already_absent';
   return !isUnchanged || claim.state !== state;
@@ -130,7 +133,7 @@ async function settleReceipt(
 async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult, now: string): Promise<boolean> {
   const { id, token: leaseToken, generation, attempts } = claim;
   const { outcome, state, memberId, nextAttemptAt, message, isDoubtSettled } = result;
-  // The member was removed, but another account of the trainer may be left.
+  // The state can be `failed` after a successful removal, if another account of the trainer may be left.
   const hasFailed = outcome === 'failed' || outcome === 'refused' || state === 'failed';
   const update = tx
     .updateTable('membership')
@@ -140,7 +143,7 @@ async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult,
       state,
       ...(memberId !== undefined && { memberId }),
       ...toOwnership(result),
-      // A look that knows the account as the trainer's ends the doubt of a list.
+      // The look has confirmed that the account in doubt is the trainer's.
       ...((isDoubtSettled || memberId === claim.doubtedId) && { doubtedId: null }),
       ...(isMet(result) && { unmetSince: null }),
       nextAttemptAt: eb
@@ -158,7 +161,7 @@ async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult,
   return await hasChanged(update);
 }
 
-/** An operator's release is about a member who is in and not ours. */
+/** An operator's release no longer applies once the member is ours or removed. */
 function toOwnership({ state, isOurs }: ConvergeResult): Partial<Row<'membership'>> {
   return {
     ...(isOurs !== undefined && { isOurs }),
@@ -166,12 +169,12 @@ function toOwnership({ state, isOurs }: ConvergeResult): Partial<Row<'membership
   };
 }
 
-/** Whether the tool shows what is wanted, or is never to show it. */
+/** Whether the tool shows what is wanted, or nothing more is to be done. */
 function isMet({ state }: ConvergeResult): boolean {
   return state === 'active' || state === 'invited' || state === 'removed' || state === 'released';
 }
 
-/** A call with a known outcome takes no late effect, so its own deadline is dropped and the earlier one stays. */
+/** A call with a known outcome has no late effect, so its deadline is dropped and an earlier one stays. */
 function toUnconfirmed(
   { lateUntil }: Claim,
   { isUnanswered, unconfirmed }: Pick<ConvergeResult, 'isUnanswered' | 'unconfirmed'>,
@@ -183,8 +186,8 @@ function toUnconfirmed(
 }
 
 /**
- * The membership changed meanwhile, or another worker took it over. Our call may have undone that worker's call, even
- * after its look, so the tool is looked at again.
+ * The membership has changed meanwhile, or another worker has taken it over. Our call may have undone that worker's
+ * call, even after its read-back, so another look is due.
  */
 async function settleLost(
   tx: Transaction,
@@ -195,7 +198,7 @@ async function settleLost(
   const { id, token, lateUntil } = claim;
   const learnt = {
     ...(memberId !== undefined && { memberId }),
-    // Whatever was settled meanwhile, we added this member.
+    // We added this member, whatever was settled meanwhile.
     ...(outcome === 'added' && { isOurs: true }),
   };
   const membership = tx.updateTable('membership').where('id', '=', id);

@@ -6,11 +6,12 @@ import type { Tables } from '../db/schema.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
 import { isHeldBack, isWorkable } from '../memberships/membership-store.ts';
 
-// The SQL of tools in trouble, so that other processes know what a breaker knows.
+// The SQL of tools in trouble, and of the memberships that wait for them. It shows other processes the state of a
+// breaker.
 
 export type WaitingMemberships = Awaited<ReturnType<typeof listWaitingOfTools>>[number];
 
-/** Records trouble. As long as it is the same trouble, it keeps the time when it began. */
+/** Records trouble. `since` stays while the error is the same. */
 export async function recordToolTrouble(
   ctx: Storage,
   { tool, errorCode, message, since, asksAgainAt }: ToolTrouble,
@@ -45,8 +46,8 @@ export function listToolTroubles(ctx: Storage): Promise<ToolTrouble[]> {
 }
 
 /**
- * Counts memberships whose call is due, or has failed and will be retried, grouped by what they wait for. A tool that
- * refuses them needs an operator, and is shown separately.
+ * Counts the memberships whose call is due or will be retried, by what they wait for. Only refused ones need an
+ * operator.
  */
 export async function listWaitingOfTools(ctx: Storage) {
   const rows = await ctx.database.kysely
@@ -58,7 +59,7 @@ export async function listWaitingOfTools(ctx: Storage) {
   return rows.map(({ wanted, state, ...row }) => ({ ...row, isWanted: wanted, isRefused: state === 'failed' }));
 }
 
-/** Names some of these trainers, those who have waited longest first. */
+/** Some of their trainers, those who have waited longest first. */
 export async function nameWaitingOfTool(ctx: Storage, tool: string, limit: number): Promise<string[]> {
   const rows = await ctx.database.kysely
     .selectFrom(selectWaiting(ctx.database).as('waiting'))
@@ -72,7 +73,7 @@ export async function nameWaitingOfTool(ctx: Storage, tool: string, limit: numbe
   return rows.map(({ trainerId }) => trainerId);
 }
 
-/** Memberships whose call is due, or has failed and will be retried, and since when. */
+/** Memberships whose call is due or will be retried, and since when. */
 function selectWaiting({ kysely }: Database) {
   return kysely
     .selectFrom('membership')
@@ -96,7 +97,7 @@ function selectWaiting({ kysely }: Database) {
     .where((eb) => eb.not(isHeldBack(eb)));
 }
 
-/** Makes failed memberships due again, because the tool answers again. */
+/** Makes failed memberships due, because the tool answers again. */
 export async function retryFailedOfTool(ctx: Storage, tool: string, now: string): Promise<void> {
   const failed: Condition = (eb) =>
     eb.and([eb('tool', '=', tool), eb('nextAttemptAt', '>', now), eb('attempts', '>', 0)]);
@@ -104,8 +105,8 @@ export async function retryFailedOfTool(ctx: Storage, tool: string, now: string)
 }
 
 /**
- * Makes memberships due that failed because the tool seemed to refuse our token. Its check has shown that it accepts
- * the token.
+ * Makes memberships due that failed because the tool seemed to refuse our token, after a check has shown that it does
+ * not.
  *
  * @param mostAttempts leaves out memberships that were refused more often
  */
@@ -119,14 +120,14 @@ async function retry(ctx: Storage, which: Condition, now: string): Promise<void>
   );
 }
 
-/** Whether there are memberships that failed because the tool seemed to refuse our token. */
+/** Whether memberships have failed because the tool seemed to refuse our token. */
 export async function hasRefusedMemberships(ctx: Storage, tool: string, now: string): Promise<boolean> {
   return await hasRows(ctx.database.kysely.selectFrom('membership').where(isRefused(tool, now)));
 }
 
 type Condition = (eb: ExpressionBuilder<Tables, 'membership'>) => Expression<SqlBool>;
 
-/** Decides by the last receipt: a tool that refuses a token answers 401 or 403 to everything. */
+/** By the last receipt: a tool that refuses a token answers 401 or 403. */
 function isRefused(tool: string, now: string): Condition {
   return (eb) => {
     const last = eb

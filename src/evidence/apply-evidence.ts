@@ -19,17 +19,16 @@ import {
   subjectKey,
 } from './evidence-store.ts';
 
-/** The end of one link can touch any number of trainers, but one transaction must be short. */
+/** Keeps transactions short, because the end of a link may affect any number of trainers. */
 const maxTrainersAtOnce = 100;
-/** A transaction reads this many participations in a few hundredths of a second. */
+/** A transaction reads so many participations in a few hundredths of a second. */
 export const maxContractsAtOnce = 500;
-/** Room that is kept in every transaction for trainers who already wait to be derived. */
+/** Room in every transaction for trainers who already wait to be derived. */
 const minRoom = maxContractsAtOnce / 5;
 
 interface AppliedEvidence extends DerivedWork {
-  /** The rows that change what follows from them. */
+  /** The rows whose meaning has changed. */
   changed: Evidence;
-  /** Evidence that was not taken in. */
   held: HeldEvidence[];
 }
 
@@ -39,11 +38,11 @@ export interface NamedTrainer extends ContractKey, Origin {
 }
 
 /**
- * Merges evidence from any source and derives memberships from it. It derives the trainers that an event names at once.
- * All other trainers wait, and installs take turns: some of them are derived now and the rest in later transactions.
- * Call it inside a transaction that holds `lockEvidence`.
+ * Merges evidence from any source and derives memberships from it. Trainers whom an event names are derived at once.
+ * For all others installs take turns: some are derived now and the rest in later transactions. Call it inside a
+ * transaction that holds `lockEvidence`.
  *
- * @param named few enough for one transaction to derive them all
+ * @param named few enough to be derived in one transaction
  */
 export async function applyEvidence(
   ctx: Context,
@@ -65,7 +64,7 @@ export async function applyEvidence(
   return { ...derived, changed, held };
 }
 
-/** By trainer: the first delivery that names them. */
+/** The named trainers whom a change affects, each with the first delivery that names them. */
 function findTouched(
   named: readonly NamedTrainer[],
   { contracts, pairs, participations, people }: Evidence,
@@ -75,14 +74,14 @@ function findTouched(
   const touched = new Set([...contracts, ...pairs].map(contractKey));
   const trainers = new Set([...participations, ...people].map(trainerKey));
   const first = named.filter((one) => touched.has(contractKey(one)) || trainers.has(trainerKey(one)));
-  // The last one of a key counts in a Map, so the first delivery comes last.
+  // A Map keeps the last entry of a key.
   return new Map(first.toReversed().map((one) => [one.trainerId, one]));
 }
 
 /**
- * How much one install may say, also about one contract or one trainer. Every entry makes each later derivation slower,
- * for ever and for all installs. The bounds are many times what a marketplace has: a contract is one hire, and a trainer
- * has a few contracts a year.
+ * How many rows one install may add, also about one contract or one trainer. Every row slows down all later
+ * derivations, for all installs. The bounds are far above real numbers: a contract is one hire, and a trainer has a few
+ * contracts a year.
  */
 const bounds: Record<EvidenceBound, number> = {
   hires_of_install: 120_000,
@@ -91,19 +90,19 @@ const bounds: Record<EvidenceBound, number> = {
   links_of_contract: 10,
 };
 
-/** Evidence that is not taken in because it exceeds a bound. */
+/** Evidence that is left out because it exceeds a bound. */
 export interface HeldEvidence {
   bound: EvidenceBound;
   install: string;
   contractId: string;
-  /** The trainer or the link that exceeds it. */
+  /** The trainer or link that exceeds it. */
   trainerId?: string;
   linkId?: string;
 }
 
 /**
- * Leaves out evidence that exceeds a bound. Known rows keep being updated, and ends are taken in. So left-out evidence
- * neither removes a trainer nor keeps one in. New hires count towards what the install has stored.
+ * Leaves out evidence that exceeds a bound. Known rows are still updated, and ends are taken in, so that left-out
+ * evidence neither removes a trainer nor keeps one in. New hires count as storage of the install.
  */
 async function holdEvidence(tx: Transaction, evidence: Evidence): Promise<{ kept: Evidence; held: HeldEvidence[] }> {
   const participations = await holdParticipations(tx, evidence.participations);
@@ -196,7 +195,7 @@ function toTrainer({ install, trainerId }: ParticipationEvidence): BoundedSubjec
   return { install, id: trainerId };
 }
 
-/** How many reports are remembered. A repeated alert does no harm. */
+/** How many alerts are remembered. A repeated alert does no harm. */
 const maxReported = 10_000;
 const heldQuietMs = 3_600_000;
 
@@ -214,7 +213,7 @@ export function reportHeld({ database, alerts, clock }: Context, held: readonly 
   }
 }
 
-/** The contract or the trainer that has more than is taken in. Empty where it is the install itself. */
+/** The contract or trainer that exceeds the bound. Empty if it is the install. */
 export function subjectOfHeld({ bound, contractId, trainerId }: HeldEvidence): object {
   if (bound === 'hires_of_install') return {};
   return bound === 'contracts_of_trainer' ? { trainer: trainerId } : { contract: contractId };

@@ -14,17 +14,17 @@ interface PageFilter {
   /** Part of a title, or a whole id. */
   search?: string | undefined;
   contractId?: string | undefined;
-  /** Only those whose budget was last read to be so. */
+  /** Only contracts whose budget was last read in this state. */
   budget?: BudgetState | undefined;
-  /** All contracts of this status, and others with the same registers: the values decide. */
+  /** Contracts of this status, and some others. `shownStatusOf` decides. */
   mayBe?: ContractStatus | undefined;
-  /** Only those that the last reading of their install did not list. */
+  /** Only contracts that the last reading of their install did not list. */
   isUnlisted?: boolean;
 }
 
 /** The position of a contract in the list. */
 export type ContractPosition = ContractKey & {
-  /** What is left of its budget; null without a budget that is read, as after the end of the contract. */
+  /** What is left of its budget; null if no budget is watched, as after the end of the contract. */
   remainingFraction: number | null;
 };
 
@@ -39,7 +39,7 @@ export const pageSize = 500;
 
 type Condition = (eb: ExpressionBuilder<Tables, 'contract'>) => Expression<SqlBool>;
 
-/** The registers that decide the status are stored. The status itself is not (`shownStatusOf`). */
+/** The database has the registers of a status, and not the status itself (`shownStatusOf`). */
 const registersOf: Record<ContractStatus, Condition> = {
   unknown: (eb) => eb.and([eb('startedEventAt', 'is', null), eb('activeReadAt', 'is', null)]),
   active: (eb) => eb('endedReadAt', 'is', null),
@@ -68,12 +68,12 @@ const isInNoList: Condition = (eb) =>
     ),
   ]);
 
-/** Both as the index has them. Only the budgets of active contracts are read again. */
+/** The expressions of the index. Only the budgets of active contracts are watched. */
 const remaining = sql<number>`(1 - consumed_fraction)`;
 const hasBudget = sql<SqlBool>`(is_watched = 1 and consumed_fraction is not null)`;
 
 /**
- * One page: those with the least of their budget left come first, then those without a budget, by install and id.
+ * A page of contracts: first those with a budget, the least remaining first, then those without, by install and id.
  *
  * @param after the last contract of the page before
  */
@@ -82,7 +82,7 @@ export async function pageContracts(
   filter: PageFilter,
   after: ContractPosition | undefined,
 ): Promise<FundedContract[]> {
-  // In two parts, so that each is read by an index, and no page sorts all contracts.
+  // In two parts, each by an index, so that no page sorts all contracts.
   const isInRest = after?.remainingFraction === null;
   const first = isInRest ? [] : await listWithBudget(ctx, filter, after);
   if (first.length === pageSize) return first;
@@ -100,7 +100,7 @@ export async function listParticipants({ database }: Storage, contracts: readonl
     .execute();
 }
 
-/** The contract of this id; of several installs where more than one has it. */
+/** The contracts with this id. Several installs may have one. */
 export async function findContracts(
   tx: Transaction,
   contractId: string,
@@ -176,7 +176,7 @@ function selectContracts(ctx: Storage, { install, search, contractId, budget, ma
   return rows;
 }
 
-/** Links without a reported removal. Their registers say whether they still exist. */
+/** Links without a reported removal. `statusOfLink` decides whether they are live. */
 export async function listLiveLinks(ctx: Storage, install?: string): Promise<LinkEvidence[]> {
   return await ctx.database.kysely
     .selectFrom('link')
@@ -189,15 +189,15 @@ export async function listLiveLinks(ctx: Storage, install?: string): Promise<Lin
 }
 
 /**
- * The SQL that leaves out contracts which are over, by the columns of `contract`: most are, and need not be looked at.
- * All that are active or disputed are found, and some others of the same registers: `statusOfContract` decides.
+ * Leaves out most ended contracts, by the columns of `contract`. Keeps all active and disputed ones, and some others:
+ * `statusOfContract` decides.
  */
 export function mayBeOpen(): RawBuilder<boolean> {
   return sql<boolean>`(contract.ended_read_at is null and (contract.ended_event_at is null
     or contract.active_read_at > contract.ended_event_at or contract.reopened_at is not null))`;
 }
 
-/** Leaves out contracts that something confirmed since the last reading of their `install_state` began. */
+/** Leaves out contracts that were confirmed since the last reading of their `install_state` began. */
 export const isUnconfirmed = sql.join<SqlBool>(
   ['started_event_at', 'active_read_at', 'reopened_at'].map(
     (column) => sql`coalesce(contract.${sql.ref(column)}, '') < install_state.read_began_at`,

@@ -20,12 +20,12 @@ import { domainOf } from '../domain/marketplace-text.ts';
 import { readHires } from '../inbox/storage-store.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 
-// The only SQL that writes registers. Merging reads the stored rows, merges by the domain's rule and writes back.
+// The only SQL that writes registers. Merging reads the stored rows, merges by the rule of the domain and writes back.
 
 type Table = 'contract' | 'link' | 'installGrant' | 'contractLink' | 'participation' | 'person';
 type Row = Record<string, unknown>;
 
-/** @returns only the rows that change what follows from them */
+/** @returns the rows whose meaning has changed */
 export async function mergeEvidence(ctx: Storage, tx: Transaction, evidence: Evidence): Promise<Evidence> {
   return {
     contracts: await mergeInto(tx, 'contract', evidence.contracts, { meaningOf: meaningOfContract }),
@@ -38,7 +38,7 @@ export async function mergeEvidence(ctx: Storage, tx: Transaction, evidence: Evi
     people: await mergeInto(tx, 'person', evidence.people, {
       toRow: (person) => sealPerson(ctx.box, person),
       fromRow: (row) => openPerson(ctx.box, row as unknown as RowOf<'person'>),
-      // A name never decides about access.
+      // Names do not decide about access.
       meaningOf: ({ workEmail }) => workEmail,
     }),
   };
@@ -48,22 +48,22 @@ interface Merging<T> {
   /** Converts between the domain's object and the row, if they differ. */
   toRow?(evidence: T): Row;
   fromRow?(row: Row): T;
-  /** What follows from a row. If it stays the same, the change of the row has no consequences. */
-  meaningOf?(evidence: T): unknown;
+  /** Everything that can follow from a row. If it stays the same, the change of the row has no consequences. */
+  meaningOf(evidence: T): unknown;
 }
 
-/** A later read with the same content is stored, but changes nothing else. */
+/** A later read with the same content has no consequences. */
 function meaningOfContract(contract: ContractEvidence): unknown {
   const { endedEventAt, endedReadAt, endedByOperatorAt, startDate, endDate } = contract;
   const ends = [endedEventAt, endedReadAt !== null, endedByOperatorAt];
-  // The dates decide whose work it is.
+  // The dates decide to which contract work belongs.
   return [statusOfContract(contract), ...ends, startDate, endDate];
 }
 
 function meaningOfLink(link: LinkEvidence): unknown {
   const { externalProjectId, provisioningMode, seenAt } = link;
   const status = statusOfLink(link);
-  // For a link that is gone it matters under which grant it was last seen.
+  // For a link that is gone, the time when it was last seen tells its grant.
   const lastSeenAt = status === 'live' ? null : seenAt;
   return [status, externalProjectId, provisioningMode, areContractsRead(link), lastSeenAt];
 }
@@ -77,7 +77,7 @@ async function mergeInto<T extends object>(
   tx: Transaction,
   table: Table,
   added: T[],
-  { toRow = (row) => row as Row, fromRow = (row) => row as T, meaningOf }: Merging<T> = {},
+  { toRow = (row) => row as Row, fromRow = (row) => row as T, meaningOf }: Merging<T>,
 ): Promise<T[]> {
   const [any] = added;
   if (any === undefined) return [];
@@ -96,7 +96,7 @@ async function mergeInto<T extends object>(
   const rows = changed.map(({ after }) => toRow(after));
   for (const part of inParts(rows)) await save(tx, table, key, part);
   return changed.flatMap(({ before, after }) =>
-    before !== undefined && meaningOf && isSame(meaningOf(before), meaningOf(after)) ? [] : [after],
+    before !== undefined && isSame(meaningOf(before), meaningOf(after)) ? [] : [after],
   );
 }
 
@@ -113,7 +113,7 @@ function foldByKey<T extends object>(rows: T[], keyOf: (row: T) => string): Map<
   return byKey;
 }
 
-/** Reads only the columns that this version knows. Columns of another version keep their values. */
+/** Reads only the columns that this version knows. Other columns keep their values. */
 async function load(
   tx: Transaction,
   table: Table,
@@ -184,7 +184,7 @@ export async function findNewRows<R extends PairEvidence | ParticipationEvidence
 
 export type EvidenceBound = 'hires_of_install' | 'trainers_of_contract' | 'contracts_of_trainer' | 'links_of_contract';
 
-/** What a bound counts for: an install, or a contract or a trainer of it. */
+/** The install, or the contract or trainer of an install, that a bound applies to. */
 export interface BoundedSubject {
   install: string;
   id: string;
@@ -233,7 +233,7 @@ const noPerson = {
   workEmailDomain: null,
 };
 
-/** @returns how many had one */
+/** @returns how many contracts had a title */
 export async function clearContractTitles(tx: Transaction, contracts: readonly ContractKey[]): Promise<number> {
   const { numUpdatedRows } = await tx
     .updateTable('contract')
@@ -245,9 +245,10 @@ export async function clearContractTitles(tx: Transaction, contracts: readonly C
 }
 
 /**
- * Who is on their contracts is asked again where one of these turns out to go on: only the answer has their address.
+ * Clears names and addresses. If a contract of these people is still active, its participants are read again, because
+ * only that brings the address back.
  *
- * @returns how many had something
+ * @returns how many people had any
  */
 export async function clearPersonalData(
   tx: Transaction,

@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
-import type { DueDelivery } from '../inbox/due-store.ts';
 import {
+  type DueDelivery,
   dueDeliveries,
   dueDeliveryById,
   hasDueDeliveries,
@@ -28,7 +28,7 @@ import {
 import { collectDeliveries, type ReadDelivery, readDelivery } from './read-delivery.ts';
 import { requestReads } from './read-request-store.ts';
 
-/** Waits, and returns the share of that time, 0 to 1, in which this thread had other work. */
+/** Waits. @returns the share of that time, 0 to 1, in which this thread had other work */
 export type Rest = (ms: number, signal: AbortSignal) => Promise<number>;
 
 export const restBesideOthers: Rest = async (ms, signal) => {
@@ -37,28 +37,28 @@ export const restBesideOthers: Rest = async (ms, signal) => {
   return performance.eventLoopUtilization(before).utilization;
 };
 
-/** What intake needs of parts that it does not import. */
+/** Parts that intake must not import. */
 export interface IntakePorts {
-  /** Requests a reading of whole installs, in the transaction that takes in the cause. */
+  /** Requests a reading of whole installs, in the transaction that takes in the event. */
   wantInstallRead(tx: Transaction, installs: string[], now: string): Promise<void>;
   /** Whether deliveries are being stored right now. */
   isReceiverBusy(): boolean;
   rest?: Rest;
 }
 
-/** Small enough for a transaction to stay well under 50 ms. */
+/** Keeps a transaction well under 50 ms. */
 const batchSize = 50;
 /** After this many failures, about an hour, a delivery waits for a repeat or for `replay`. */
 const maxAttempts = 12;
-/** If a batch is this large, requests are probably queueing. */
+/** A batch of this size means that requests are probably queueing. */
 const manyAtOnce = 10;
-/** How often a longer rest checks for deliveries of other installs. */
+/** A longer rest checks this often for deliveries of other installs. */
 const checkEveryMs = 25;
 
-/** The share of the thread that others used is averaged over about this time. */
+/** The share of the thread that other work used is averaged over about this time. */
 const rememberedMs = 200;
 
-/** Turns stored deliveries into evidence, once each: both happen in one transaction. */
+/** Turns stored deliveries into evidence, exactly once: a delivery is settled in the same transaction. */
 export function createIntakeWorker(ctx: Context, ports: IntakePorts): Loop {
   const { logger, clock } = ctx;
   const { isReceiverBusy, rest: restNow = restBesideOthers } = ports;
@@ -94,7 +94,7 @@ export function createIntakeWorker(ctx: Context, ports: IntakePorts): Loop {
     },
   });
 
-  /** Stored deliveries wait. Those of other installs do not, because it is their turn. */
+  /** Rests, but no longer than until other installs have deliveries, because it is their turn. */
   async function yieldToReceiver(ms: number, but: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     const until = performance.now() + ms;
     for (let left = ms; left > 0; left = until - performance.now()) {
@@ -118,7 +118,7 @@ async function takeBatch(ctx: Context, ports: IntakePorts): Promise<TakenBatch> 
     return await takeDue(ctx, ports, (tx, now) => dueDeliveries(ctx, tx, now, batchSize));
   } catch (error) {
     if (toAppError(error).code === 'unavailable') throw error;
-    // One delivery may fail the whole batch. Taken one at a time, it is found and holds up no other.
+    // One delivery may fail the whole batch. One by one, it holds up no other.
     return await takeOneByOne(ctx, ports);
   }
 }
@@ -131,7 +131,7 @@ async function takeOneByOne(ctx: Context, ports: IntakePorts): Promise<TakenBatc
       await takeDue(ctx, ports, (tx, now) => dueDeliveryById(tx, now, delivery.id));
     } catch (error) {
       const failure = toAppError(error);
-      // If the database is unavailable, that is not the delivery's fault, so it does not count as a failure.
+      // An unavailable database is not the delivery's fault.
       if (failure.code === 'unavailable') throw failure;
       await handleLater(ctx, delivery, failure);
     }
@@ -181,7 +181,7 @@ async function takeDue(
   return toTakenBatch(batch);
 }
 
-/** Returns as many deliveries as fit into one transaction, but at least one. */
+/** As many of these deliveries as fit into one transaction, but at least one. */
 async function withinBounds(tx: Transaction, due: ReadDelivery[]): Promise<ReadDelivery[]> {
   const trainers = due.flatMap(({ named }) => named.map(({ trainerId }) => trainerId));
   const counts = await countContractsOf(tx, [...new Set(trainers)]);
@@ -192,7 +192,7 @@ async function withinBounds(tx: Transaction, due: ReadDelivery[]): Promise<ReadD
   });
 }
 
-/** A delivery with held evidence waits, as failed, until there is room for the evidence. */
+/** A delivery with held evidence has failed. A repeat or a replay takes it in when there is room. */
 async function settleAll(
   tx: Transaction,
   batch: readonly ReadDelivery[],
@@ -210,41 +210,41 @@ async function settleAll(
   if (handled.length > 0) await settleDeliveries(tx, handled);
 }
 
-/** A batch of intake, and what it competes with. */
+/** A batch of intake, and the work that it competes with. */
 interface TakenTime {
   tookMs: number;
   /** Whether requests are probably queueing to be stored. */
   isCrowded: boolean;
-  /** What others used of the thread while intake rested lately: 0 to 1. */
+  /** The share of the thread that other work used while intake rested, 0 to 1. */
   usedByOthers: number;
-  /** Whether intake has lagged, and has not caught up yet. */
+  /** Whether intake has fallen behind and not caught up yet. */
   isBehind: boolean;
 }
 
 /**
- * After a batch that takes longer than this, intake pauses for the same time so that other work gets the database.
- * Otherwise a hire would wait for a batch at each of its many steps.
+ * After a batch that takes longer than this, intake pauses for as long as the batch took, so that other work gets the
+ * database. Otherwise each of the many steps of a hire would wait for a batch.
  */
 const pauseAfterMs = 4;
 const maxPauseMs = 50;
 /**
- * While requests are queueing, the pause is so many times as long, multiplied by what others use of the thread to what
- * they leave. Where they use more than half of it, intake takes a twentieth of the time: it still makes progress, and
- * the receiver is hardly slower. A slow disk alone is no reason: the thread has nothing else to do while a commit waits
- * for it, and stored deliveries would pile up.
+ * While requests are queueing, the pause is this many times as long, multiplied by the ratio of the thread's time that
+ * other work uses to the time that it leaves. If other work uses more than about 60 %, intake gets a twentieth of the
+ * time: it makes progress, and the receiver is hardly slower. A slow disk alone is no reason to pause: the thread is
+ * idle while a commit waits for it, and stored deliveries would pile up.
  */
 const crowdedFactor = 12;
 const maxCrowdedFactor = 19;
 const maxCrowdedMs = 500;
 /**
- * A burst is answered first. A flood that lasts does not keep people waiting: once something has been stored for longer
- * than this, intake takes a third of the time until nothing queues any more. Else it could lag for as long as deliveries
- * come, even where a thread with some other work could do both.
+ * In a burst, requests are answered first. In a lasting flood people must not wait: once a delivery has been stored for
+ * longer than this, intake gets a third of the time until no request queues. Otherwise it could lag as long as
+ * deliveries arrive, though the thread has time for both.
  */
 const longestWaitMs = 5000;
 const overdueFactor = 2;
 
-/** Pure: for how many milliseconds intake lets others work. */
+/** For how many milliseconds intake rests after a batch. Pure. */
 export function decideRest({ tookMs, isCrowded, usedByOthers, isBehind }: TakenTime): number {
   const pauseMs = Math.min(tookMs, maxPauseMs);
   if (!isCrowded) return tookMs > pauseAfterMs ? pauseMs : 0;
@@ -253,7 +253,7 @@ export function decideRest({ tookMs, isCrowded, usedByOthers, isBehind }: TakenT
   return Math.max(pauseMs, Math.min(tookMs * factor, maxCrowdedMs));
 }
 
-/** Pure: whether intake is behind after a batch, the oldest delivery of which had been stored for so long. */
+/** @param waitedMs how long the oldest delivery of the batch had been stored */
 export function isStillBehind(wasBehind: boolean, isCrowded: boolean, waitedMs: number): boolean {
   return isCrowded && (wasBehind || waitedMs > longestWaitMs);
 }

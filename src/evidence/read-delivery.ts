@@ -11,9 +11,10 @@ import {
   toPair,
   versionOfEvent,
 } from '../domain/evidence.ts';
-import type { DueDelivery } from '../inbox/due-store.ts';
 import { readEvent } from '../inbox/event-schema.ts';
 import { openBody, type Unread } from '../inbox/inbox-store.ts';
+import { type DueDelivery, openBody, type Unread } from '../inbox/inbox-store.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { NamedTrainer } from './apply-evidence.ts';
 
 /** A stored delivery and its evidence. */
@@ -24,7 +25,7 @@ export interface ReadDelivery {
   evidence: Evidence;
   /** The trainer that it names; at most one. */
   named: NamedTrainer[];
-  /** Contracts that must be read because the event left something out. */
+  /** Contracts to read, because the event left something out. */
   toRead: ContractKey[];
   isInstallToRead: boolean;
   isMoneyToRead: boolean;
@@ -88,34 +89,30 @@ export function joinEvidence(all: readonly Evidence[]): Evidence {
 
 interface EventEvidence {
   evidence: Evidence;
-  /** A contract that must be read from the marketplace because the event left something out. */
+  /** A contract to read from the marketplace, because the event left something out. */
   contractToRead: string | null;
-  /** Whether only the listings of the whole install say what the event means. */
+  /** Whether only the lists of the whole install tell what the event means. */
   isInstallToRead: boolean;
-  /** Whether something may wait for money now, or no longer. */
+  /** Whether a payment may be due now, or no longer. */
   isMoneyToRead: boolean;
 }
 
-/** What all parts of one event share. */
 interface EventContext {
   install: string;
-  /** When the marketplace says it happened. */
+  /** When it happened, by the marketplace. */
   at: string;
   receivedAt: string;
-  /** Whether it is so old that it gives no access until a read confirms it. */
+  /** Whether the event is so old that it gives no access until a read confirms it. */
   isStale: boolean;
 }
 
-/**
- * Only a listing names the contracts of a link. An approval names no contract, and its event comes also where it was
- * declined: the lists say what has ended.
- */
+/** Only a list names the contracts of a link. An approval names no contract and may have been declined. */
 const readWhole: ReadonlySet<EventType> = new Set(['project_link.created', 'approval.confirmed']);
 
-/** Whatever these say about a payment, the list of what waits is read. */
+/** After these the list of due payments is read. */
 const aboutPayments: ReadonlySet<EventType> = new Set(['milestone.status_changed', 'payment.pending']);
 
-/** Whatever these say about money, the budget is read. */
+/** After these the budget is read. */
 const aboutBudget: ReadonlySet<EventType> = new Set([
   'milestone.funded',
   'milestone.budget_low',
@@ -126,11 +123,11 @@ const aboutBudget: ReadonlySet<EventType> = new Set([
 ]);
 
 /**
- * The evidence of one event (spec: platform-api.md section 6). It contains only what the event names: a pair comes from
- * a record that holds both contract and link, never from a shared job.
+ * The evidence of one event (spec: platform-api.md section 6). It contains only what the event names: a pair needs a
+ * record with both contract and link, and is never concluded from a shared job.
  *
  * @param receivedAt replaces a `createdAt` that is missing or in the future
- * @param staleAfterMs how long evidence of events is kept; an older event may have been undone since
+ * @param staleAfterMs how long deliveries are kept; an older event may have been undone since
  */
 export function evidenceOfEvent(
   install: string,
@@ -165,15 +162,14 @@ function addContract(evidence: Evidence, event: LifecycleEvent, context: EventCo
   if (event.contract === null) return;
   const { id, title, startDate } = event.contract;
   const version = versionOfEvent(event.id);
-  const said = {
+  evidence.contracts.push({
     ...emptyContract(context.install, id),
     ...registerOf(event.type, context),
     title,
     titleVersion: title === null ? null : version,
     startDate,
     startDateVersion: startDate === null ? null : version,
-  };
-  evidence.contracts.push(said);
+  });
 }
 
 function registerOf(type: LifecycleEvent['type'], { at, isStale }: EventContext): Partial<ContractEvidence> {
@@ -190,9 +186,8 @@ function addLink(evidence: Evidence, event: LifecycleEvent, context: EventContex
   const { provisioningMode: mode } = attributes;
   const provisioningModeVersion = mode === null ? null : versionOfEvent(event.id);
   const seen = { firstSeenAt: at, seenAt: at };
-  const said = type === 'project_link.removed' ? { removedEventAt: receivedAt } : seen;
-  const row = { ...emptyLink(install, id), ...attributes, provisioningModeVersion };
-  evidence.links.push({ ...row, ...said });
+  const register = type === 'project_link.removed' ? { removedEventAt: receivedAt } : seen;
+  evidence.links.push({ ...emptyLink(install, id), ...attributes, provisioningModeVersion, ...register });
   if (contract === null || isStale) return;
   evidence.pairs.push(toPair(install, contract.id, id, at));
 }
@@ -219,7 +214,7 @@ function addPeople(evidence: Evidence, event: LifecycleEvent, context: EventCont
   });
 }
 
-/** The marketplace guarantees few fields. Whatever provisioning needs beyond them is read. */
+/** The marketplace guarantees few fields. The others that provisioning needs are read. */
 function findContractToRead(
   { type, contract, link, trainer }: LifecycleEvent,
   { isStale }: EventContext,

@@ -6,11 +6,11 @@ import { installsIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 
-// The only SQL about requests to read a contract from the marketplace: one row per contract.
+// The SQL of requests to read a contract from the marketplace: one row per contract.
 
 export type ReadRequest = Pick<Row<'readRequest'>, 'install' | 'contractId' | 'wantedAt' | 'attempts'>;
 
-/** A claim checks at most this many more requests for ended contracts, so that it stays short. */
+/** Limits the requests that a claim checks for ended contracts, so that it stays short. */
 const maxDropped = 500;
 
 export async function requestReads(tx: Transaction, wanted: ContractKey[], now: string): Promise<void> {
@@ -23,7 +23,7 @@ export async function requestReads(tx: Transaction, wanted: ContractKey[], now: 
     .execute();
 }
 
-/** The installs with a request that is due. */
+/** The installs with due requests. */
 export async function installsWithReadsDue(ctx: Storage, now: string): Promise<string[]> {
   const has = sql<boolean>`exists (select 1 from read_request where read_request.install = turn.install
     and next_attempt_at <= ${now} and ${isFree('readRequest', now)})`;
@@ -64,7 +64,7 @@ export async function claimReads(
   });
 }
 
-/** Removes a request, unless it was made again while it was being answered. */
+/** Deletes a request, unless it was made again meanwhile. */
 export async function settleRead(tx: Transaction, { install, contractId, wantedAt }: ReadRequest): Promise<void> {
   await tx
     .deleteFrom('readRequest')
@@ -86,7 +86,7 @@ export async function postponeRead(
   );
 }
 
-/** The contracts of an install that are still to be read, and have not ended since. */
+/** The contracts of an install with a request, as far as they have not ended since. */
 export async function listOpenReads(ctx: Storage, install: string): Promise<string[]> {
   const open = ctx.database.kysely.selectFrom('readRequest').select('contractId').where('install', '=', install);
   const rows = await open.where((eb) => eb.not(hasEnded(eb))).execute();
@@ -104,7 +104,7 @@ function hasEnded(eb: ExpressionBuilder<Tables, 'readRequest'>) {
   );
 }
 
-/** Drops only among the first requests. The next claim drops more. */
+/** Checks only the first requests. The next claim checks more. */
 async function dropEnded(tx: Transaction, install: string, now: string, limit: number): Promise<void> {
   const first = tx
     .selectFrom('readRequest')

@@ -1,29 +1,74 @@
 import { createHash } from 'node:crypto';
-import type { Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
+import { bodyContext } from '../db/seal-contexts.ts';
+import type { Appended, NewDelivery } from '../domain/delivery.ts';
 import { toInstantText } from '../domain/marketplace-text.ts';
+import type { Storage } from '../keys/storage.ts';
+import { type ReadEvent, readerVersion, readJson, toReadEvent } from './event-schema.ts';
 import { bytesOf, countStored, sumByInstall } from './storage-store.ts';
 
-export type AppendedRow = Omit<Row<'delivery'>, 'id' | 'attempts'>;
+// The SQL of storing new deliveries. A delivery is identified by its install and the key of its body.
 
-/**
- * Stores deliveries, inside one transaction.
- *
- * @param rows distinct, and in the same order in every instance
- * @returns the keys of the deliveries that are new
- */
-export async function insertNew(tx: Transaction, rows: AppendedRow[]): Promise<Set<string>> {
-  if (rows.length === 0) return new Set();
-  const keys = await insertAll(tx, rows);
-  if (keys.size < rows.length) await retakeFailed(tx, rows, keys);
-  const isNew = (row: AppendedRow) => keys.has(deliveryKeyOf(row.install, row.bodySha256));
-  const added = keys.size === rows.length ? rows : rows.filter(isNew);
-  const sizes = added.map((row) => ({ install: row.install, bytes: bytesOf(row) }));
-  await countStored(tx, sumByInstall(sizes));
-  return keys;
+interface KeyedDelivery {
+  delivery: NewDelivery;
+  read: ReadEvent;
+  bodyKey: Buffer;
+  /** Install and `bodyKey` as text. */
+  key: string;
 }
 
-async function insertAll(tx: Transaction, rows: AppendedRow[]): Promise<Set<string>> {
+type AppendedRow = Omit<Row<'delivery'>, 'id' | 'attempts'>;
+
+/**
+ * Stores deliveries in one transaction, all or none. A delivery whose body is already stored is a duplicate. If
+ * handling the stored one had failed, it becomes due again.
+ */
+export async function appendDeliveries(ctx: Storage, deliveries: readonly NewDelivery[]): Promise<Appended[]> {
+  const keyed = deliveries.map(toKeyed);
+  // In the same order in every instance, so that two that store the same deliveries cannot deadlock.
+  const rows = [...new Map(keyed.map((one) => [one.key, one])).values()]
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+    .map((row) => toRow(ctx, row));
+  const stored = await inTransaction(ctx.database, (tx) => insertNew(tx, rows), { isDurable: true });
+  // Of two in one batch, the first is new.
+  return keyed.map(({ read, key }) => ({ status: stored.delete(key) ? statusOf(read) : 'duplicate' }));
+}
+
+function toKeyed(delivery: NewDelivery): KeyedDelivery {
+  const json = readJson(delivery.body);
+  const bodyKey = toBodyKey(delivery.body, json);
+  return { delivery, read: toReadEvent(json), bodyKey, key: deliveryKeyOf(delivery.install, bodyKey) };
+}
+
+function statusOf(read: ReadEvent): Appended['status'] {
+  return read.outcome === 'event' ? 'accepted' : read.outcome;
+}
+
+function toRow(ctx: Storage, { delivery, read, bodyKey }: KeyedDelivery): AppendedRow {
+  const { install, deliveryId, receivedAt, headers, body } = delivery;
+  const isEvent = read.outcome === 'event';
+  return {
+    install,
+    bodySha256: bodyKey,
+    deliveryId,
+    eventType: isEvent ? read.event.type : read.type,
+    // A timeline finds the delivery by it.
+    subjectId: isEvent ? (read.event.contract?.id ?? read.event.resourceId) : null,
+    receivedAt,
+    state: isEvent ? 'pending' : read.outcome,
+    nextAttemptAt: isEvent ? receivedAt : null,
+    failure: read.outcome === 'unprocessable' ? read.reason : null,
+    readerVersion,
+    headers,
+    // Of an ignored delivery only the key is kept, which is enough to recognise a repeat.
+    body:
+      read.outcome === 'ignored' ? Buffer.alloc(0) : ctx.box.seal(body, bodyContext({ install, bodySha256: bodyKey })),
+  };
+}
+
+/** @returns the keys of the deliveries that are new */
+async function insertNew(tx: Transaction, rows: AppendedRow[]): Promise<Set<string>> {
   if (rows.length === 0) return new Set();
   const inserted = await tx
     .insertInto('delivery')
@@ -31,27 +76,29 @@ async function insertAll(tx: Transaction, rows: AppendedRow[]): Promise<Set<stri
     .onConflict((conflict) => conflict.columns(['install', 'bodySha256']).doNothing())
     .returning('id')
     .execute();
+  const isAllNew = inserted.length === rows.length;
   // Nearly always all are new, and reading ids costs less than reading keys.
-  return toKeys(inserted.length === rows.length ? rows : await findInserted(tx, inserted));
+  const keys = new Set((isAllNew ? rows : await findInserted(tx, inserted)).map(keyOfRow));
+  if (!isAllNew) await retakeFailed(tx, rows, keys);
+  const added = isAllNew ? rows : rows.filter((row) => keys.has(keyOfRow(row)));
+  await countStored(tx, sumByInstall(added.map((row) => ({ install: row.install, bytes: bytesOf(row) }))));
+  return keys;
 }
 
-const keyColumns = ['install', 'bodySha256'] as const;
+type RowKey = Pick<Row<'delivery'>, 'install' | 'bodySha256'>;
 
-type RowKey = Pick<Row<'delivery'>, (typeof keyColumns)[number]>;
-type RowId = Pick<Row<'delivery'>, 'id'>;
-
-function toKeys(rows: RowKey[]): Set<string> {
-  return new Set(rows.map(({ install, bodySha256 }) => deliveryKeyOf(install, bodySha256)));
+function keyOfRow({ install, bodySha256 }: RowKey): string {
+  return deliveryKeyOf(install, bodySha256);
 }
 
-async function findInserted(tx: Transaction, inserted: RowId[]): Promise<RowKey[]> {
+async function findInserted(tx: Transaction, inserted: Pick<Row<'delivery'>, 'id'>[]): Promise<RowKey[]> {
   const ids = inserted.map(({ id }) => id);
-  return ids.length === 0 ? [] : await tx.selectFrom('delivery').select(keyColumns).where('id', 'in', ids).execute();
+  return await tx.selectFrom('delivery').select(['install', 'bodySha256']).where('id', 'in', ids).execute();
 }
 
 /** A sender repeats a delivery that it believes failed. If handling it did fail here, it is handled again. */
 async function retakeFailed(tx: Transaction, rows: AppendedRow[], newKeys: Set<string>): Promise<void> {
-  const known = rows.filter((row) => !newKeys.has(deliveryKeyOf(row.install, row.bodySha256)));
+  const known = rows.filter((row) => !newKeys.has(keyOfRow(row)));
   await tx
     .updateTable('delivery')
     .set((eb) => ({ ...pendingAgain(known[0]?.receivedAt ?? ''), failure: eb.ref('failure') }))
@@ -66,7 +113,7 @@ export function pendingAgain(now: string) {
 }
 
 /** Install and key of the body as text. */
-export function deliveryKeyOf(install: string, bodyKey: Buffer): string {
+function deliveryKeyOf(install: string, bodyKey: Buffer): string {
   return `${install}/${bodyKey.toString('hex')}`;
 }
 
@@ -74,13 +121,13 @@ const instantBytes = 6;
 const digestBytes = 32;
 
 /**
- * What identifies a body of an install: when it says that it was created, in milliseconds since 1970 (6 bytes, the
- * greatest first; zero where it says nothing readable, or a time before 1970), then its SHA-256 (32 bytes). It begins
- * with the time so that bodies that come together lie together in the index: by digests alone, each lies in a page
- * that has to be read from the disk. It follows from the body alone, so a repeat meets it whenever and however it
- * comes. Do not change it: stored deliveries would no longer be met.
+ * What identifies a body of an install: its `createdAt` in milliseconds since 1970 (6 bytes, big-endian; zero if that
+ * is unreadable or before 1970), then its SHA-256 (32 bytes). The key starts with the time, so that deliveries which
+ * arrive together are neighbours in the index: with the digest alone, each is in a page of its own that must be read
+ * from the disk. The key depends on the body alone, so it recognises every repeat. Do not change it: it would no longer
+ * match stored deliveries.
  *
- * @param json the body, parsed; undefined if it is no JSON
+ * @param json the parsed body; undefined if it is not JSON
  */
 export function toBodyKey(body: Uint8Array, json: unknown): Buffer {
   const key = Buffer.alloc(instantBytes + digestBytes);

@@ -3,18 +3,17 @@ import { openDatabase } from '../db/open-database.ts';
 import type { NewDelivery } from '../domain/delivery.ts';
 import { toAppError } from '../domain/errors.ts';
 import { createSecretBox } from '../keys/secret-box.ts';
-import { appendDeliveries } from './inbox-store.ts';
-import type { AppendReply, AppendRequest, AppendThreadData } from './threaded-append.ts';
+import { appendDeliveries } from './append-store.ts';
+import type { AppendReply, AppendRequest, AppendThreadData } from './inbox.ts';
 
 /**
- * The thread that stores deliveries in SQLite. SQLite blocks the thread that calls it while it waits
- * for the disk, so that must not be the thread that answers requests.
+ * The thread that stores deliveries in SQLite, which blocks its thread during a write: requests must not wait for that.
  */
 const { url, key, writeTurns } = workerData as AppendThreadData;
 const database = openDatabase(url, { ownsThread: true, ...(writeTurns && { writeTurns }) });
 const storage = { database, box: createSecretBox(key) };
 
-/** While one commit waits for the disk, the next is made. */
+/** While one commit waits for the disk, the next one is prepared. */
 const underway = new Set<Promise<void>>();
 
 parentPort?.on('message', (request: AppendRequest) => {

@@ -15,7 +15,7 @@ export interface DeliveryFilter {
   until?: string | undefined;
   /** Only deliveries with a smaller id: the page before one that was listed. */
   before?: number | undefined;
-  /** Only those about one of these contracts, links or installs. */
+  /** Only deliveries about one of these contracts, links or installs. */
   subjects?: readonly string[] | undefined;
   limit: number;
 }
@@ -56,16 +56,15 @@ async function newestIds(kysely: Transaction, filter: DeliveryFilter) {
 }
 
 /**
- * The few that are not handled have indexes of their own. A database does not know how few they are, and would rather
- * go through all of one type or install, or all in the order of their ids. It cannot where a column is part of an
- * expression.
+ * Deliveries that are not handled are few, and have indexes of their own. A database does not know how few they are,
+ * and would use the index on type, install or id. Expressions in place of these columns prevent that.
  */
 function isOfFew({ state }: DeliveryFilter): boolean {
   return state !== undefined && state !== 'handled';
 }
 
 function idOf({ state }: DeliveryFilter) {
-  // Deliveries in trouble have an index in the order of ids.
+  // The index on failed and unprocessable deliveries is in the order of ids.
   return state === 'pending' || state === 'ignored' ? sql<number>`+id` : sql.ref<number>('id');
 }
 
@@ -73,10 +72,10 @@ function textOf(column: 'install' | 'eventType', isWithoutIndex: boolean) {
   return isWithoutIndex ? sql<string>`${sql.ref(column)} || ''` : sql.ref<string>(column);
 }
 
-/** So many are read one by one within some hundredths of a second. */
+/** So many rows are read in a few hundredths of a second. */
 const few = 20_000;
 
-/** Whether another index leads to fewer deliveries than the one on the type. */
+/** Whether another index finds fewer deliveries than the index on the type. */
 async function hasBetterThanType(kysely: Transaction, filter: DeliveryFilter): Promise<boolean> {
   const { install, type } = filter;
   if (type === undefined || isOfFew(filter)) return true;
@@ -117,11 +116,11 @@ interface DeliveryCount {
   count: number;
 }
 
-/** A row is as large as its body, so they are counted by indexes, except those of the minutes about `since`. */
+/** Counts by indexes, because rows are as large as their bodies. Only rows of the minutes around `since` are read. */
 export async function countDeliveries(kysely: Database['kysely'], since: string): Promise<DeliveryCount[]> {
   const first = await firstIdSince(kysely, 'delivery', 'receivedAt', since);
   const beyond = await firstIdBeyond(kysely, 'delivery', 'receivedAt', since);
-  const about = await kysely
+  const around = await kysely
     .selectFrom('delivery')
     .select(['install', 'state', kysely.fn.countAll<number>().as('count')])
     .where('id', '>=', first)
@@ -129,12 +128,12 @@ export async function countDeliveries(kysely: Database['kysely'], since: string)
     .where('receivedAt', '>=', since)
     .groupBy(['install', 'state'])
     .execute();
-  return addUp([...about, ...(await countFrom(kysely, beyond))]);
+  return addUp([...around, ...(await countFrom(kysely, beyond))]);
 }
 
 const unhandledStates = ['pending', 'ignored', 'failed', 'unprocessable'] as const;
 
-/** Handled deliveries have no index of their own, so they are counted as all but the others. */
+/** Handled deliveries have no index of their own, so they are counted as all minus the others. */
 async function countFrom(kysely: Database['kysely'], id: number): Promise<DeliveryCount[]> {
   const { rows: all } = await countAll(id).execute(kysely);
   const others: DeliveryCount[] = [];
@@ -148,14 +147,12 @@ async function countFrom(kysely: Database['kysely'], id: number): Promise<Delive
       .execute();
     others.push(...counted.map((one) => ({ ...one, state })));
   }
-  const handled = all.map(({ install, count }): DeliveryCount => ({ install, state: 'handled', count: Number(count) }));
-  const less = others.map(
-    ({ install, count }): DeliveryCount => ({ install, state: 'handled', count: -Number(count) }),
-  );
-  return [...handled, ...less, ...others];
+  const minus = others.map(({ install, count }) => ({ install, count: -Number(count) }));
+  const handled = [...all, ...minus].map((one): DeliveryCount => ({ ...one, state: 'handled' }));
+  return [...handled, ...others];
 }
 
-/** By install, stepping from install to install in the index, so that no table is scanned. */
+/** By install. Steps from install to install in the index, and scans no table. */
 export function countAll(fromId: number) {
   return sql<{ install: string; count: number }>`
     with recursive named(install) as (
@@ -177,12 +174,12 @@ function addUp(counts: readonly DeliveryCount[]): DeliveryCount[] {
   return some.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
 }
 
-/** Deliveries of any age that were given up, or could not be read. */
+/** Deliveries of any age that were given up or could not be read. */
 export async function countTroubled(kysely: Database['kysely']): Promise<{ state: DeliveryState; count: number }[]> {
   return await kysely
     .selectFrom('delivery')
     .select(['state', kysely.fn.countAll<number>().as('count')])
-    // With this condition an index finds them among millions of others.
+    // The condition of their index.
     .where('failure', 'is not', null)
     .where('state', 'in', ['failed', 'unprocessable'])
     .groupBy('state')
@@ -192,9 +189,8 @@ export async function countTroubled(kysely: Database['kysely']): Promise<{ state
 
 export type Condition = (eb: ExpressionBuilder<Tables, 'delivery'>) => Expression<SqlBool>;
 
-/** A failed delivery has a `failure`. The index on it finds it among millions of others. */
+/** Each condition is written like that of its partial index, so that the index is used. */
 export function isIn(state: DeliveryState): Condition {
-  // Written like the conditions of the partial indexes. A pending delivery has a next attempt.
   if (state === 'pending') return (eb) => eb('nextAttemptAt', 'is not', null);
   const isTrouble = state === 'failed' || state === 'unprocessable';
   const isState = sql<boolean>`state = ${sql.lit(state)}`;

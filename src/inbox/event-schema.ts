@@ -3,8 +3,7 @@ import { type EventType, isEventType, type LifecycleEvent } from '../domain/even
 import { toEmail, toId, toInstantText, toText } from '../domain/marketplace-text.ts';
 
 /**
- * Raise it when a delivery that could not be read before may be readable now. Deliveries that an older
- * reader kept as `unprocessable` are then read again.
+ * Raise this when more deliveries become readable: those that an older version kept as `unprocessable` are read again.
  */
 export const readerVersion = 1;
 
@@ -13,7 +12,7 @@ export type ReadEvent =
   | { outcome: 'ignored'; type: string }
   | { outcome: 'unprocessable'; type: string | null; reason: string };
 
-/** What an event must have. Everything else is optional, and an invalid value counts as absent. */
+/** The required part of an event. Everything else is optional, and an invalid value is read as absent. */
 const Envelope = z.object({
   type: z
     .string()
@@ -53,7 +52,7 @@ const EventRecord = z.object({
 });
 type EventRecord = z.infer<typeof EventRecord>;
 
-/** A value that `read` cannot read is null, like a missing one. */
+/** Null if the value is missing or `read` cannot read it. */
 function attribute(read: (value: unknown) => string | undefined) {
   return z
     .unknown()
@@ -61,14 +60,12 @@ function attribute(read: (value: unknown) => string | undefined) {
     .prefault(null);
 }
 
-/**
- * Reads a signed body. It never throws: a body that is not an event is kept as `unprocessable`.
- */
+/** Reads a signed body. Never throws: a body that is not an event is `unprocessable`. */
 export function readEvent(body: Uint8Array): ReadEvent {
   return toReadEvent(readJson(body));
 }
 
-/** The same for a body that is already parsed. @param json undefined if the body is no JSON */
+/** Reads a parsed body. @param json undefined if the body is not JSON */
 export function toReadEvent(json: unknown): ReadEvent {
   if (json === undefined) {
     return { outcome: 'unprocessable', type: null, reason: 'the body is not JSON in UTF-8' };
@@ -86,7 +83,7 @@ export function toReadEvent(json: unknown): ReadEvent {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** @returns undefined if the body is no JSON in UTF-8 */
+/** @returns undefined if the body is not JSON in UTF-8 */
 export function readJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(utf8.decode(body)) as unknown;
@@ -105,7 +102,7 @@ function toEvent(type: EventType, record: EventRecord): LifecycleEvent | undefin
     createdAt,
     resourceId,
     contract: toContract(type, resourceId, data),
-    trainer: data.freelancer === null ? null : toTrainer(data.freelancer),
+    trainer: toTrainer(data.freelancer),
     link: toLink(type, resourceId, data.projectLink),
   };
 }
@@ -124,18 +121,15 @@ function toContract(type: EventType, resourceId: string, data: EventRecord['data
   return id === null ? null : { id, title, startDate };
 }
 
-function toTrainer(freelancer: z.infer<typeof Freelancer>): LifecycleEvent['trainer'] {
-  const { opentrainUserId, displayName, workEmail } = freelancer;
-  return { id: opentrainUserId, displayName, workEmail };
+function toTrainer(freelancer: EventRecord['data']['freelancer']): LifecycleEvent['trainer'] {
+  if (freelancer === null) return null;
+  const { opentrainUserId, ...trainer } = freelancer;
+  return { id: opentrainUserId, ...trainer };
 }
 
-function toLink(type: EventType, resourceId: string, link: z.infer<typeof ProjectLink> | null): LifecycleEvent['link'] {
+const noProject = { externalProjectId: null, externalProjectName: null, provisioningMode: null };
+
+function toLink(type: EventType, resourceId: string, link: EventRecord['data']['projectLink']): LifecycleEvent['link'] {
   const id = link?.id ?? (type.startsWith('project_link.') ? resourceId : null);
-  if (id === null) return null;
-  return {
-    id,
-    externalProjectId: link?.externalProjectId ?? null,
-    externalProjectName: link?.externalProjectName ?? null,
-    provisioningMode: link?.provisioningMode ?? null,
-  };
+  return id === null ? null : { ...noProject, ...link, id };
 }

@@ -1,49 +1,23 @@
 import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
+import { type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { countRows, firstIdSince, hasRows, installsIn } from '../db/query.ts';
+import type { Row, Tables } from '../db/schema.ts';
 import { bodyContext } from '../db/seal-contexts.ts';
 import { writeSetting } from '../db/setting-store.ts';
-import type { Appended, NewDelivery } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import { turnsOf } from '../lib/turns.ts';
-import { type AppendedRow, deliveryKeyOf, insertNew, toBodyKey } from './append-store.ts';
+import { pendingAgain } from './append-store.ts';
 import { type Condition, isIn, type ListedDelivery, listedColumns } from './delivery-list-store.ts';
-import { type DueDelivery, findDue, isKept, makeDue, selectDue } from './due-store.ts';
-import { type ReadEvent, readerVersion, readJson, toReadEvent } from './event-schema.ts';
-import { deleteSettled } from './storage-store.ts';
+import { type ReadEvent, readerVersion } from './event-schema.ts';
 
-// The only SQL about deliveries. Install and key of the body identify a delivery.
+// The SQL of handling stored deliveries: which are due, how they are settled, and how they become due again.
 
-type SealedDelivery = Pick<Row<'delivery'>, 'install' | 'bodySha256' | 'body'>;
-
-export type PagedDelivery = Pick<Row<'delivery'>, 'id' | 'install' | 'bodySha256' | 'body' | 'nextAttemptAt'>;
+export type DueDelivery = Pick<Row<'delivery'>, 'id' | 'install' | 'bodySha256' | 'receivedAt' | 'attempts' | 'body'>;
 
 export type Unread = Exclude<ReadEvent, { outcome: 'event' }>;
-
-interface KeyedDelivery {
-  delivery: NewDelivery;
-  read: ReadEvent;
-  bodyKey: Buffer;
-  /** Install and `bodyKey` as text. */
-  key: string;
-}
-
-/**
- * Stores deliveries in one transaction, all or none. A body that is stored already is a duplicate. If
- * handling that delivery had failed, it becomes due again.
- */
-export async function appendDeliveries(ctx: Storage, deliveries: readonly NewDelivery[]): Promise<Appended[]> {
-  const keyed = deliveries.map(toKeyed);
-  // In the same order in every instance, so that two that store the same cannot deadlock.
-  const rows = [...new Map(keyed.map((one) => [one.key, one])).values()]
-    .sort((a, b) => (a.key < b.key ? -1 : 1))
-    .map((row) => toRow(ctx, row));
-  const stored = await inTransaction(ctx.database, (tx) => insertNew(tx, rows), {
-    isDurable: true,
-  });
-  // Of two in one batch, the first is new.
-  return keyed.map(({ read, key }) => ({ status: stored.delete(key) ? statusOf(read) : 'duplicate' }));
-}
 
 /** @param except installs whose deliveries are ignored */
 export async function hasDueDeliveries(ctx: Storage, now: string, except?: ReadonlySet<string>): Promise<boolean> {
@@ -52,23 +26,86 @@ export async function hasDueDeliveries(ctx: Storage, now: string, except?: Reado
 }
 
 /**
- * Due deliveries; installs take turns, and each install's oldest come first. Deliveries from before a
- * silence wait until their install is read.
+ * Due deliveries. Installs take turns, and each install's oldest come first. Deliveries from before a silence wait
+ * until their install has been read.
  */
 export async function dueDeliveries(ctx: Storage, tx: Transaction, now: string, limit: number): Promise<DueDelivery[]> {
   const { installs, select } = await findDue(ctx.database, tx, now);
-  return await turnsOf(ctx.database, 'inbox').take(installs, limit, select);
+  return await turnsOf(ctx.database, 'inbox').take(installs, limit, (install, part) =>
+    select(install).limit(part).execute(),
+  );
 }
 
 /** The delivery with this id, if it is still due. */
 export function dueDeliveryById(tx: Transaction, now: string, id: number): Promise<DueDelivery[]> {
-  return selectDue(tx, now).where('id', '=', id).execute();
+  return selectDue(tx.selectFrom('delivery'), now).where('id', '=', id).execute();
 }
 
-/**
- * @throws AppError `not_found` if the body was not kept, `internal` if it cannot be decrypted
- */
-export function openBody(ctx: Storage, { install, bodySha256, body }: SealedDelivery): Buffer {
+/** The installs with due deliveries, and a query for those of one install, the oldest first. */
+async function findDue({ dialect }: Database, db: Transaction, now: string) {
+  const firstIds = await findFirstIds(db);
+  const waiting = dialect === 'sqlite' ? selectByTurn(db) : db.selectFrom('delivery');
+  const select = (install: string) =>
+    selectDue(waiting, now)
+      .where('install', '=', install)
+      .where('id', '>=', firstIds.get(install) ?? 0)
+      .orderBy('id');
+  const installs: string[] = [];
+  for (const install of await installsIn(db, 'delivery', { which: sql`next_attempt_at is not null` })) {
+    if (await hasRows(select(install).clearSelect())) installs.push(install);
+  }
+  return { installs, select };
+}
+
+type Deliveries = SelectQueryBuilder<Tables, 'delivery', object>;
+
+/** By default SQLite takes the index of all deliveries of an install, and reads through all that are handled. */
+function selectByTurn(db: Transaction): Deliveries {
+  const table = sql`delivery`.as<'delivery'>(sql`delivery indexed by delivery_turn`);
+  return db.selectFrom(table) as unknown as Deliveries;
+}
+
+/** For each install on hold: the first delivery after the hold began, so that no older one is read. */
+async function findFirstIds(db: Transaction): Promise<Map<string, number>> {
+  const held = await db
+    .selectFrom('installState')
+    .select(['install', 'heldSince'])
+    .where('heldSince', 'is not', null)
+    .execute();
+  const firstIds = new Map<string, number>();
+  for (const { install, heldSince } of held) {
+    firstIds.set(install, await firstIdSince(db, 'delivery', 'receivedAt', heldSince ?? ''));
+  }
+  return firstIds;
+}
+
+function selectDue(deliveries: Deliveries, now: string) {
+  return deliveries.select(['id', 'install', 'bodySha256', 'receivedAt', 'attempts', 'body']).where(isDue(now));
+}
+
+function isDue(now: string) {
+  return (eb: ExpressionBuilder<Tables, 'delivery'>): Expression<SqlBool> =>
+    eb.and([
+      // Both conditions are needed, so that both databases use the partial index.
+      eb('delivery.nextAttemptAt', 'is not', null),
+      eb('delivery.nextAttemptAt', '<=', now),
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('installState')
+            .select('installState.install')
+            .whereRef('installState.install', '=', 'delivery.install')
+            .whereRef('installState.heldSince', '>', 'delivery.receivedAt'),
+        ),
+      ),
+    ]);
+}
+
+/** @throws AppError `not_found` if the body was not kept, `internal` if it cannot be decrypted */
+export function openBody(
+  ctx: Storage,
+  { install, bodySha256, body }: Pick<Row<'delivery'>, 'install' | 'bodySha256' | 'body'>,
+): Buffer {
   if (body.length === 0) {
     throw new AppError('not_found', 'The body was not kept: nothing uses events of this type');
   }
@@ -83,7 +120,7 @@ export async function settleDeliveries(tx: Transaction, ids: number[]): Promise<
     .execute();
 }
 
-/** Keeps a delivery that is not an event for this reader. */
+/** Settles a delivery that this version does not read as an event. */
 export async function settleUnreadDelivery(tx: Transaction, id: number, read: Unread): Promise<void> {
   const failure = read.outcome === 'unprocessable' ? read.reason : null;
   await tx
@@ -93,7 +130,7 @@ export async function settleUnreadDelivery(tx: Transaction, id: number, read: Un
     .execute();
 }
 
-/** Keeps a delivery that could not be applied completely, for a repeat or a replay. */
+/** Settles as failed a delivery that was not taken in completely. A repeat or a replay handles it again. */
 export async function refuseDelivery(tx: Transaction, id: number, failure: string): Promise<void> {
   await tx
     .updateTable('delivery')
@@ -102,7 +139,7 @@ export async function refuseDelivery(tx: Transaction, id: number, failure: strin
     .execute();
 }
 
-/** Postpones a delivery until `nextAttemptAt`; if that is null, for good. */
+/** @param nextAttemptAt null to give the delivery up */
 export async function postponeDelivery(
   ctx: Storage,
   id: number,
@@ -127,7 +164,7 @@ export function findDelivery(ctx: Storage, id: number): Promise<ListedDelivery |
   return ctx.database.kysely.selectFrom('delivery').select(listedColumns).where('id', '=', id).executeTakeFirst();
 }
 
-/** The body, byte for byte. @throws AppError as `openBody` */
+/** The body, byte for byte. @throws AppError like `openBody` */
 export async function findBody(ctx: Storage, id: number): Promise<Buffer | undefined> {
   const sealed = await ctx.database.kysely
     .selectFrom('delivery')
@@ -137,9 +174,11 @@ export async function findBody(ctx: Storage, id: number): Promise<Buffer | undef
   return sealed && openBody(ctx, sealed);
 }
 
-/** A page in the order of ids, for going through all deliveries. */
-export function pageDeliveries(ctx: Storage, afterId: number, limit: number): Promise<PagedDelivery[]> {
-  return ctx.database.kysely
+export type PagedDelivery = Awaited<ReturnType<typeof pageDeliveries>>[number];
+
+/** A page of all deliveries, in the order of their ids. */
+export async function pageDeliveries(ctx: Storage, afterId: number, limit: number) {
+  return await ctx.database.kysely
     .selectFrom('delivery')
     .select(['id', 'install', 'bodySha256', 'body', 'nextAttemptAt'])
     .where('id', '>', afterId)
@@ -148,79 +187,39 @@ export function pageDeliveries(ctx: Storage, afterId: number, limit: number): Pr
     .execute();
 }
 
-/** Deletes the settled ones of them. @returns how many */
-export async function removeDeliveries(ctx: Storage, ids: number[]): Promise<number> {
-  return ids.length === 0 ? 0 : await deleteSettled(ctx.database, ids);
+/** A delivery without its body cannot be handled again. */
+const isKept = sql<SqlBool>`octet_length(body) > 0`;
+
+/** Makes deliveries due again, whatever their state, unless their body was not kept. @returns the ids of these */
+export function replayDeliveriesIn(tx: Transaction, ids: readonly number[], now: string): Promise<number[]> {
+  return makeDue(tx, now, (which) => which.and([which('id', 'in', ids), isKept]));
 }
 
-/**
- * Makes deliveries due again, whatever their state, except those whose body was not kept.
- * @returns which of them
- */
-export async function replayDeliveriesIn(tx: Transaction, ids: readonly number[], now: string): Promise<number[]> {
-  return ids.length === 0 ? [] : await makeDue(tx, now, (which) => which.and([which('id', 'in', ids), isKept]));
-}
-
-/** Makes failed deliveries due again. @returns which */
+/** Makes failed deliveries due again. @returns their ids */
 export function replayFailedDeliveries(tx: Transaction, now: string): Promise<number[]> {
   return makeDue(tx, now, isIn('failed'));
 }
 
-/** Makes deliveries due that an older reader could not read. @returns how many */
+/** Makes deliveries due that an older version could not read. @returns how many */
 export async function replayUnreadDeliveries(ctx: Storage, now: string): Promise<number> {
   const isUnread: Condition = (which) =>
     which.and([isIn('unprocessable')(which), which('readerVersion', '<', readerVersion)]);
   return (await inTransaction(ctx.database, (tx) => makeDue(tx, now, isUnread))).length;
 }
 
-export async function countDueDeliveries(ctx: Storage): Promise<number> {
-  const due = ctx.database.kysely.selectFrom('delivery').where('nextAttemptAt', 'is not', null);
-  const { count } = await due.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow();
-  return Number(count);
+/** @returns the ids of the deliveries that were made due */
+async function makeDue(tx: Transaction, now: string, which: Condition): Promise<number[]> {
+  const due = await tx.updateTable('delivery').set(pendingAgain(now)).where(which).returning('id').execute();
+  return due.map(({ id }) => id).sort((a, b) => a - b);
+}
+
+export function countDueDeliveries(ctx: Storage): Promise<number> {
+  return countRows(ctx.database.kysely.selectFrom('delivery').where('nextAttemptAt', 'is not', null));
 }
 
 /** @throws AppError `unavailable` if nothing can be stored now */
 export async function checkWritable(ctx: Storage): Promise<void> {
   ctx.database.checkFile?.();
-  // A write, so that it fails when storing would fail: lock, disk or connection.
-  await inTransaction(ctx.database, (tx) => writeSetting(tx, 'last_write_check', 'ok'), {
-    patienceMs: 1000,
-  });
-}
-
-function toRow(ctx: Storage, { delivery, read, bodyKey }: KeyedDelivery): AppendedRow {
-  const { install, deliveryId, receivedAt, headers, body } = delivery;
-  const isEvent = read.outcome === 'event';
-  return {
-    install,
-    bodySha256: bodyKey,
-    deliveryId,
-    eventType: isEvent ? read.event.type : read.type,
-    subjectId: subjectOf(read),
-    receivedAt,
-    state: isEvent ? 'pending' : read.outcome,
-    nextAttemptAt: isEvent ? receivedAt : null,
-    failure: read.outcome === 'unprocessable' ? read.reason : null,
-    readerVersion,
-    headers,
-    // Of an ignored delivery only the key is kept, which is enough to recognise a repeat.
-    body: read.outcome === 'ignored' ? notKept : ctx.box.seal(body, bodyContext({ install, bodySha256: bodyKey })),
-  };
-}
-
-const notKept = Buffer.alloc(0);
-
-function toKeyed(delivery: NewDelivery): KeyedDelivery {
-  const json = readJson(delivery.body);
-  const bodyKey = toBodyKey(delivery.body, json);
-  return { delivery, read: toReadEvent(json), bodyKey, key: deliveryKeyOf(delivery.install, bodyKey) };
-}
-
-/** A timeline finds the delivery by it. */
-function subjectOf(read: ReadEvent): string | null {
-  return read.outcome === 'event' ? (read.event.contract?.id ?? read.event.resourceId) : null;
-}
-
-function statusOf(read: ReadEvent): Appended['status'] {
-  return read.outcome === 'event' ? 'accepted' : read.outcome;
+  // A write, because it fails whenever storing would: by a lock, the disk or the connection.
+  await inTransaction(ctx.database, (tx) => writeSetting(tx, 'last_write_check', 'ok'), { patienceMs: 1000 });
 }

@@ -1,13 +1,16 @@
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { WriteTurns } from '../db/write-turns.ts';
 import type { Appended, NewDelivery } from '../domain/delivery.ts';
-import { AppError, isTransient, toAppError } from '../domain/errors.ts';
+import { AppError, type ErrorCode, isTransient, toAppError } from '../domain/errors.ts';
 
 /**
- * The inbox keeps every delivery that it has confirmed, also after a crash or a power cut. It stores
- * deliveries byte for byte, once each, and does not act on their meaning.
+ * The inbox keeps every delivery that it has confirmed, even after a crash or a power cut. It stores deliveries byte
+ * for byte, once each, and does not act on their meaning.
  */
 export interface Inbox {
   /**
-   * Resolves when the delivery is committed. The request must not be answered before.
+   * Resolves when the delivery is committed. Do not answer the request before that.
    *
    * @throws AppError `unavailable` if it cannot be stored now
    */
@@ -23,10 +26,10 @@ interface InboxOptions {
 }
 
 const maxGroupSize = 256;
-/** One that is being stored, and one that is ready to follow, so that storing does not pause. */
+/** One commit runs and one is ready to follow, so that storing does not pause. */
 const maxUnderway = 2;
 const maxWaiting = 10_000;
-/** A few at a time are no flood: each waits for the disk, and the thread is free meanwhile. */
+/** Fewer at a time wait mostly for the disk, and leave the thread free. */
 const busyFrom = 16;
 
 export function createInbox({ append, onAppended }: InboxOptions): Inbox {
@@ -49,7 +52,7 @@ interface GroupCommitOptions<Item, Result> {
   maxGroupSize: number;
   /** How many commits may be under way at the same time. */
   maxUnderway: number;
-  /** If more items wait, the disk is too slow, and further items are refused. */
+  /** Further items are refused, because the disk is too slow. */
   maxWaiting: number;
 }
 
@@ -60,8 +63,8 @@ interface WaitingItem<Item, Result> {
 }
 
 /**
- * Commits together everything that arrives while the commit before is under way. A commit waits for
- * the disk, and under load many items share that wait.
+ * Commits together all items that arrive while an earlier commit is under way. A commit waits for the disk, and under
+ * load many items share that wait.
  */
 export function createGroupCommit<Item, Result>({
   commit,
@@ -79,44 +82,41 @@ export function createGroupCommit<Item, Result>({
       waiting = waiting.slice(maxGroupSize);
       underway += 1;
       committing += group.length;
-      void commitGroup(group).then((answer) => {
+      void commitGroup(group).then((answers) => {
         underway -= 1;
         committing -= group.length;
         // The next group starts before this one is answered, so that neither waits for the other.
         commitWaiting();
-        answer();
+        for (const answer of answers) answer();
       });
     }
   }
 
-  /** @returns a function that settles the promises of the group */
-  async function commitGroup(group: WaitingItem<Item, Result>[]): Promise<() => void> {
+  /** @returns functions that settle the promises of the group */
+  async function commitGroup(group: WaitingItem<Item, Result>[]): Promise<(() => void)[]> {
     try {
       const results = await commit(group.map(({ item }) => item));
-      return () => answerGroup(group, results);
+      return group.map((one, index) => () => answer(one, results[index]));
     } catch (error) {
       if (group.length > 1 && !isTransient(toAppError(error))) return await commitSingly(group);
-      return () => {
-        for (const { reject } of group) reject(error);
-      };
+      return group.map(
+        ({ reject }) =>
+          () =>
+            reject(error),
+      );
     }
   }
 
   /** One bad item fails its whole group. Committed one by one, only the bad item fails. */
-  async function commitSingly(group: WaitingItem<Item, Result>[]): Promise<() => void> {
+  async function commitSingly(group: WaitingItem<Item, Result>[]): Promise<(() => void)[]> {
     const answers: (() => void)[] = [];
-    for (const one of group) answers.push(await commitGroup([one]));
-    return () => {
-      for (const answer of answers) answer();
-    };
+    for (const one of group) answers.push(...(await commitGroup([one])));
+    return answers;
   }
 
-  function answerGroup(group: WaitingItem<Item, Result>[], results: Result[]): void {
-    group.forEach(({ resolve, reject }, index) => {
-      const result = results[index];
-      if (result === undefined) reject(new AppError('internal', 'A commit left an item out'));
-      else resolve(result);
-    });
+  function answer({ resolve, reject }: WaitingItem<Item, Result>, result: Result | undefined): void {
+    if (result === undefined) reject(new AppError('internal', 'A commit left an item out'));
+    else resolve(result);
   }
 
   return {
@@ -130,7 +130,94 @@ export function createGroupCommit<Item, Result>({
         commitWaiting();
       });
     },
-    /** How many items are being committed, or wait for it. */
+    /** How many items wait or are being committed. */
     count: () => committing + waiting.length,
+  };
+}
+
+export interface AppendThreadData {
+  url: string;
+  key: Uint8Array;
+  writeTurns?: WriteTurns | undefined;
+}
+
+/** The thread sends one reply for each request. */
+export type AppendRequest = { id: number; deliveries: readonly NewDelivery[] } | 'close';
+
+export type AppendReply = { id: number } & ({ appended: Appended[] } | { code: ErrorCode; message: string });
+
+export interface ThreadedAppend {
+  /** Like `appendDeliveries`. Calls may overlap. */
+  append(deliveries: readonly NewDelivery[]): Promise<Appended[]>;
+  close(): Promise<void>;
+}
+
+/** TypeScript in a checkout, JavaScript in the image. */
+const threadFile = new URL(`./append-thread${extname(import.meta.url)}`, import.meta.url);
+
+/**
+ * Without deliveries the thread ends after this time, because it takes 18 MiB. Starting it takes a tenth of a second.
+ */
+const usualQuietMs = 60_000;
+
+/** Stores deliveries in a thread of its own, which is started when needed and restarted after a failure. */
+export function createThreadedAppend(data: AppendThreadData, quietMs = usualQuietMs): ThreadedAppend {
+  let thread: Worker | undefined;
+  let quiet: NodeJS.Timeout | undefined;
+  let lastId = 0;
+  /** By the id of a request: the function that takes its reply. */
+  const settles = new Map<number, (reply: AppendReply) => void>();
+
+  function startThread(): Worker {
+    const started = new Worker(threadFile, { workerData: data });
+    started.on('message', settle);
+    started.on('error', (error: Error) => fail(started, `failed: ${error.message}`));
+    started.on('exit', () => fail(started, 'ended'));
+    return started;
+  }
+
+  function settle(reply: AppendReply): void {
+    settles.get(reply.id)?.(reply);
+    settles.delete(reply.id);
+  }
+
+  /** A thread that failed also exits, and by then the next one may have started. */
+  function fail(failed: Worker, why: string): void {
+    if (thread !== failed) return;
+    thread = undefined;
+    const code: ErrorCode = 'unavailable';
+    const message = `The thread that stores deliveries ${why}`;
+    for (const id of [...settles.keys()]) settle({ id, code, message });
+  }
+
+  /** Waits on while a request has no reply, because it may take long. */
+  function endWhenQuiet(): void {
+    clearTimeout(quiet);
+    quiet = setTimeout(() => {
+      if (settles.size > 0) return endWhenQuiet();
+      thread?.postMessage('close');
+      thread = undefined;
+    }, quietMs).unref();
+  }
+
+  return {
+    async append(deliveries) {
+      thread ??= startThread();
+      lastId += 1;
+      const id = lastId;
+      thread.postMessage({ id, deliveries } satisfies AppendRequest);
+      const reply = await new Promise<AppendReply>((resolve) => settles.set(id, resolve));
+      endWhenQuiet();
+      if ('appended' in reply) return reply.appended;
+      throw new AppError(reply.code, reply.message);
+    },
+    async close() {
+      clearTimeout(quiet);
+      const running = thread;
+      if (running === undefined) return;
+      const ended = new Promise((resolve) => running.once('exit', resolve));
+      running.postMessage('close');
+      await ended;
+    },
   };
 }

@@ -3,23 +3,21 @@ import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
 import { rowOverheadBytes } from '../domain/delivery.ts';
+import type { Storage } from '../keys/storage.ts';
 
-/**
- * The SQL that counts how much each install has stored, and deletes it: always a few deliveries at a time,
- * and never one that is due. The count of one install consists of several rows, and a transaction changes a
- * random one of them, so that transactions seldom wait for each other. One row alone means nothing and may be
- * below zero.
- */
+// The SQL that counts how much each install has stored, and deletes deliveries: a few at a time, and none that is due.
+// The count of an install is the sum of several rows. Each transaction changes a random one of them, so that
+// transactions seldom wait for each other. A single row may be negative.
 
-/** Only PostgreSQL has several writers at the same time, but both databases use the same code. */
+/** Rows per install. Only PostgreSQL has several writers at the same time, but both databases use the same code. */
 const parts = 8;
 
-/** The part in which only hires are counted, always in transactions that exclude each other. */
+/** The row that counts only hires, in transactions that exclude each other. */
 const hiresPart = -1;
-/** What the rows about a hire take in the end: evidence, membership, receipts. */
+/** The space that a hire takes over time: evidence, membership, receipts. */
 const bytesOfHire = 8 * 1024;
 
-/** How many bytes a row counts for. */
+/** The bytes that a delivery is counted as. */
 export function bytesOf({ headers, body }: Pick<Row<'delivery'>, 'headers' | 'body'>): number {
   return body.length + Buffer.byteLength(headers) + rowOverheadBytes;
 }
@@ -27,7 +25,7 @@ export function bytesOf({ headers, body }: Pick<Row<'delivery'>, 'headers' | 'bo
 /** The same for a row in the database. */
 const bytesOfRow = sql<number>`octet_length(body) + octet_length(headers) + ${sql.lit(rowOverheadBytes)}`;
 
-/** @param changes bytes by install, below zero if deliveries were deleted */
+/** @param changes bytes by install, negative if deliveries were deleted */
 export async function countStored(
   tx: Transaction,
   changes: ReadonlyMap<string, number>,
@@ -47,14 +45,13 @@ export async function countStored(
     .execute();
 }
 
-/** @param rows an install and bytes that it gained or lost; an install may come several times */
 export function sumByInstall(rows: Iterable<{ install: string; bytes: number }>): Map<string, number> {
   const sums = new Map<string, number>();
   for (const { install, bytes } of rows) sums.set(install, (sums.get(install) ?? 0) + bytes);
   return sums;
 }
 
-/** @param installs of each new hire */
+/** @param installs the install of each new hire */
 export async function countHires(tx: Transaction, installs: readonly string[]): Promise<void> {
   const bytes = sumByInstall(installs.map((install) => ({ install, bytes: bytesOfHire })));
   await countStored(tx, bytes, hiresPart);
@@ -73,7 +70,11 @@ export async function readStored(tx: Transaction): Promise<ReadonlyMap<string, n
 }
 
 /** Deletes these deliveries, except those that have become due again. @returns how many */
-export async function deleteSettled(database: Database, ids: number[]): Promise<number> {
+export async function removeDeliveries(
+  { database }: Pick<Storage, 'database'>,
+  ids: readonly number[],
+): Promise<number> {
+  if (ids.length === 0) return 0;
   return await inTransaction(database, async (tx) => {
     const deleted = await tx
       .deleteFrom('delivery')
@@ -89,7 +90,7 @@ export async function deleteSettled(database: Database, ids: number[]): Promise<
 
 /** Deletes some of the oldest settled deliveries from before `before`. @returns how many */
 export async function deleteOld(database: Database, before: string, limit: number): Promise<number> {
-  // Ids grow with time, so a page with a young delivery is the last one.
+  // Ids grow with time, so a page that is not full of old deliveries is the last one.
   for (let lastId = 0; ; ) {
     const page = await database.kysely
       .selectFrom('delivery')
@@ -100,7 +101,7 @@ export async function deleteOld(database: Database, before: string, limit: numbe
       .execute();
     const old = page.filter((row) => row.receivedAt < before);
     const settled = old.flatMap((row) => (row.nextAttemptAt === null ? [row.id] : []));
-    if (settled.length > 0) return await deleteSettled(database, settled);
+    if (settled.length > 0) return await removeDeliveries({ database }, settled);
     if (old.length < limit) return 0;
     lastId = page.at(-1)?.id ?? 0;
   }

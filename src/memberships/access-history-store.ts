@@ -6,10 +6,10 @@ import { statusOfContract } from '../domain/evidence-status.ts';
 import type { RemovalCause } from '../domain/standing.ts';
 import { trainerName } from './membership-list-store.ts';
 
-/** Who could get into which group, from when to when, as receipts and reasons show it. */
+/** A time in which a trainer could get into a group, by receipts and reasons. */
 export interface AccessStretch extends Omit<Stretch, 'removedBy'> {
   membershipId: number;
-  /** Counts the stretches of a membership, from 1. */
+  /** The number of the stretch in its membership, from 1. */
   number: number;
   tool: string;
   groupId: string;
@@ -17,7 +17,7 @@ export interface AccessStretch extends Omit<Stretch, 'removedBy'> {
   displayName: string | null;
   /** The contracts that gave a reason in that time. */
   contracts: { install: string; contractId: string }[];
-  /** Why they were removed; null if they were not, or if that is not known. */
+  /** Why the trainer was removed; null if they were not, or if that is unrecords. */
   cause: RemovalCause | null;
 }
 
@@ -68,12 +68,12 @@ async function pageMemberships(db: Transaction, { install, from }: AccessPeriod,
 
 async function stretchesOfPage(db: Transaction, period: AccessPeriod, page: Page): Promise<AccessStretch[]> {
   if (page.length === 0) return [];
-  const known = await loadKnown(
+  const records = await loadRecords(
     db,
     page.map(({ id }) => id),
   );
   return page.flatMap(({ id, tool, groupId, trainerId, displayName, ...now }) =>
-    stretchesOf(known.receipts.get(id) ?? [], known.calls.get(id) ?? [], now)
+    stretchesOf(records.receipts.get(id) ?? [], records.calls.get(id) ?? [], now)
       .map((stretch, index) => ({ ...stretch, number: index + 1 }))
       .filter(({ from, until }) => (from ?? '') <= period.to && (until === null || until >= period.from))
       .map(({ removedBy, ...stretch }) => ({
@@ -83,13 +83,13 @@ async function stretchesOfPage(db: Transaction, period: AccessPeriod, page: Page
         trainerId,
         displayName,
         ...stretch,
-        contracts: contractsIn(stretch, known.reasons.get(id) ?? []),
-        cause: known.removals.get(id)?.find(({ generation }) => generation === removedBy)?.cause ?? null,
+        contracts: contractsIn(stretch, records.reasons.get(id) ?? []),
+        cause: records.removals.get(id)?.find(({ generation }) => generation === removedBy)?.cause ?? null,
       })),
   );
 }
 
-async function loadKnown(db: Transaction, ids: readonly number[]) {
+async function loadRecords(db: Transaction, ids: readonly number[]) {
   const receipts = db
     .selectFrom('receipt')
     .select(['membershipId', 'outcome', 'operation', 'generation', 'createdAt', 'metAfterMs'])
@@ -129,7 +129,7 @@ async function loadReasons(db: Transaction, ids: readonly number[]) {
     .execute();
 }
 
-/** Leaves out contracts that became a reason later, or that had ended before. */
+/** Leaves out contracts that became a reason after the stretch, or had ended before it. */
 function contractsIn({ from, until }: Pick<Stretch, 'from' | 'until'>, reasons: readonly ReasonRow[]) {
   const within = reasons.filter((reason) => {
     if (until !== null && reason.recordedAt > until) return false;

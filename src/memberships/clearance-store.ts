@@ -4,7 +4,7 @@ import { firstIdSince, inParts } from '../db/query.ts';
 import type { BrakeDecision } from '../domain/brake.ts';
 import type { RemovalCause } from '../domain/standing.ts';
 
-/** The SQL of what the brake decides of a membership: its removal is let pass, held, or taken back. */
+// The SQL of the brake's decisions: a removal is cleared, held, or taken back.
 
 /** Clears removals for execution and records the clearance. */
 export async function clearRemovals(
@@ -31,7 +31,7 @@ export async function clearRemovals(
   for (const part of inParts(rows)) await tx.insertInto('removal').values(part).execute();
 }
 
-/** A plan holds them until it is decided. */
+/** Holds removals until their plan is decided. */
 export async function holdRemovals(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
   await tx
     .updateTable('membership')
@@ -40,7 +40,7 @@ export async function holdRemovals(tx: Transaction, membershipIds: number[], now
     .execute();
 }
 
-/** An operator approved these held removals: they are due, and the brake lets them pass. */
+/** Makes held removals due that an operator has approved. The brake lets them pass. */
 export async function approveRemovals(
   tx: Transaction,
   removals: readonly { membershipId: number }[],
@@ -50,7 +50,7 @@ export async function approveRemovals(
   await tx.updateTable('membership').set({ removeAfter: now, updatedAt: now }).where('id', 'in', ids).execute();
 }
 
-/** Takes back removals that the brake cleared and that have not begun. */
+/** Takes back cleared removals that have not begun. */
 export async function takeBackRemovals(
   tx: Transaction,
   removals: readonly { id: number; membershipId: number }[],
@@ -65,7 +65,7 @@ export async function takeBackRemovals(
     .execute();
 }
 
-/** Sends removals that were cleared but not begun back to the brake, because their evidence is old. */
+/** Sends cleared removals that have not begun back to the brake, because their evidence is old. */
 export async function askBrakeAgain(
   tx: Transaction,
   installs: readonly string[],
@@ -87,7 +87,7 @@ export async function askBrakeAgain(
   await retractRemovals(tx, ids, 'generation');
 }
 
-/** Takes back the cleared removals of these memberships, if they were not executed. */
+/** Deletes the clearances of these memberships that were not executed. */
 export async function retractRemovals(
   tx: Transaction,
   membershipIds: number[],
@@ -109,7 +109,7 @@ export async function retractRemovals(
     .execute();
 }
 
-/** Removals that the brake released, by reason. */
+/** Counts cleared removals, by install and clearance. */
 export async function countCleared(
   kysely: Database['kysely'],
   since: string,

@@ -11,14 +11,17 @@ import {
 import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { takeTurn } from '../db/lock.ts';
+import type { Context } from '../context.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
+import { takeTurn } from '../db/lease.ts';
 import { hasRows, inParts, installsIn, keyIn, onSame } from '../db/query.ts';
 import type { Tables } from '../db/schema.ts';
 import type { Evidence, LinkEvidence } from '../domain/evidence.ts';
 import type { Day } from '../domain/usage.ts';
 import { turnsOf } from '../lib/turns.ts';
 
-// The SQL of trainers whose memberships wait to be derived in a later transaction, and of those whose due work has to be
-// worked out again. Installs take turns at deriving. Within one install the order of arrival counts.
+// The SQL of trainers whose memberships wait to be derived in a later transaction, and of those whose due work must be
+// calculated again. Installs take turns at deriving, and within an install the first to arrive comes first.
 
 export interface PendingDerivation {
   /** The install whose evidence touched the trainer. */
@@ -43,16 +46,31 @@ export async function postponeInstalls(tx: Transaction, installs: string[]): Pro
   await postpone(tx, there.where('install', 'in', installs), '');
 }
 
-/** Marks all orphaned trainers as waiting to be derived, because the configuration may route there again. */
+/**
+ * Marks the trainers whom a new configuration of these installs may affect. This includes the trainers of other
+ * installs on the same tool, because their walls may have moved.
+ *
+ * @returns whether there is anything to derive
+ */
+export async function rerouteInstalls(ctx: Context, changed: readonly string[]): Promise<boolean> {
+  if (changed.length === 0) return false;
+  const tools = new Set(changed.map((name) => ctx.installs.get(name)?.tool));
+  const neighbours = [...ctx.installs].filter(([, { tool }]) => tools.has(tool)).map(([name]) => name);
+  const all = [...new Set([...changed, ...neighbours])];
+  await inTransaction(ctx.database, (tx) => postponeInstalls(tx, all));
+  return true;
+}
+
+/** Marks all orphaned trainers, because the configuration may route to them again. */
 export async function postponeOrphans(tx: Transaction): Promise<void> {
   const orphaned = tx.selectFrom('membership').select(['install', 'trainerId']).distinct();
   await postpone(tx, orphaned.where('state', '=', 'orphaned'), '');
 }
 
 /**
- * Marks all trainers that these rows touch as waiting to be derived. A participation or a person touches its trainer. A
- * contract or a new pair touches the trainers on the contract. A link touches the trainers of every link to its
- * project, because it may take over from those. A grant touches all trainers of its install.
+ * Marks all trainers whom these rows affect. A participation or a person affects its trainer. A contract or a new pair
+ * affects the trainers on the contract. A link affects the trainers of every link to its project, because it may take
+ * over from those. A grant affects all trainers of its install.
  */
 export async function postponeTouchedTrainers(tx: Transaction, changed: Evidence, evidenceAt: string): Promise<void> {
   const { contracts, links, grants, pairs, participations, people } = changed;
@@ -66,7 +84,7 @@ export async function postponeTouchedTrainers(tx: Transaction, changed: Evidence
     const there = allTrainers.where(keyIn(['install', 'contractId'], part));
     await postpone(tx, there, evidenceAt);
   }
-  // Ends that these rows cause act slowly, so they can wait until the install was read.
+  // These rows end access only after a grace period, so their trainers can wait until the install has been read.
   for (const part of inParts(links)) await postpone(tx, trainersOnProjects(tx, part), '');
   const installs = [...new Set(grants.map(({ install }) => install))];
   if (installs.length > 0) await postponeInstalls(tx, installs);
@@ -107,9 +125,9 @@ function keepWaiting(insert: InsertQueryBuilder<Tables, 'derivation', InsertResu
 }
 
 /**
- * Whether a trainer waits who may be derived now. Trainers of installs that must be read first may not.
+ * Whether a waiting trainer can be derived now. Trainers of installs that must be read first cannot.
  *
- * @param of counts only entries of this install
+ * @param of only trainers of this install
  */
 export async function hasPostponed(ctx: Storage, of?: string): Promise<boolean> {
   const postponed = ctx.database.kysely.selectFrom('derivation').where(mayBeDerived);
@@ -119,8 +137,8 @@ export async function hasPostponed(ctx: Storage, of?: string): Promise<boolean> 
 /**
  * Takes the trainers whose turn it is, as many as there is room for, but at least one.
  *
- * @param room how many of their participations may be read
- * @returns by trainer: when the last evidence about them was received; empty if they wait for another reason
+ * @param room the maximum number of their participations
+ * @returns by trainer: when the last evidence about them was received; an empty text if they wait for another reason
  */
 export async function takePostponed(
   ctx: Storage,
@@ -172,8 +190,7 @@ async function findWaiting(tx: Transaction, install: string, limit: number) {
 }
 
 /**
- * After a silence, evidence from before it must wait until the marketplace was asked. A trainer with newer evidence
- * need not wait.
+ * After a silence, older evidence waits until the install has been read. A trainer with newer evidence need not wait.
  */
 function mayBeDerived(eb: ExpressionBuilder<Tables, 'derivation'>): Expression<SqlBool> {
   return eb.not(
@@ -190,29 +207,29 @@ function mayBeDerived(eb: ExpressionBuilder<Tables, 'derivation'>): Expression<S
 
 /**
  * Lets one instance at a time change evidence, until the transaction ends. Otherwise two instances that derive
- * memberships at the same time could each count on a reason that the other one ends.
+ * memberships at the same time could each rely on a reason that the other one ends.
  */
 export function lockEvidence(ctx: Storage, tx: Transaction): Promise<void> {
   return takeTurn(ctx.database, tx, 'evidence');
 }
 
-/** A trainer whose due work has to be worked out again. */
+/** A trainer whose due work must be calculated again. */
 interface StaleWork {
   trainerId: string;
   /** The first day that may have changed; empty for all. */
   fromDay: Day;
-  /** Whether days that were sent for the last time are sent once more where they change. */
+  /** Whether days that were sent for the last time are sent again if they change. */
   reopens?: boolean;
 }
 
 /**
  * Marks trainers in the transaction that changes their work, contracts or decisions. Nothing is sent for them until
- * their due work was worked out again.
+ * their due work has been calculated again.
  *
  * @param stale each trainer once
  */
 export async function markWorkStale(tx: Transaction, stale: readonly StaleWork[]): Promise<void> {
-  // Sorted, so that two transactions do not wait for each other in turn.
+  // Sorted, so that two transactions cannot deadlock.
   const rows = stale
     .map(({ trainerId, fromDay, reopens = false }) => ({ trainerId, fromDay, reopens }))
     .sort((a, b) => (a.trainerId < b.trainerId ? -1 : 1));
@@ -221,7 +238,7 @@ export async function markWorkStale(tx: Transaction, stale: readonly StaleWork[]
   }
 }
 
-/** A trainer who is marked already stays marked from the earlier of both days. */
+/** Of two days for one trainer, the earlier is kept. */
 function keepEarliest(conflict: OnConflictBuilder<Tables, 'usageStale'>) {
   return conflict.column('trainerId').doUpdateSet({
     fromDay: sql`case when excluded.from_day < usage_stale.from_day then excluded.from_day else usage_stale.from_day end`,

@@ -5,19 +5,18 @@ import { statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipCore } from '../domain/membership.ts';
 import { isExplicit } from '../domain/standing.ts';
 import { instantAfter } from '../lib/clock.ts';
+import { retractRemovals } from './clearance-store.ts';
+import { markWorkStale } from './derivation-store.ts';
 import {
   addressesOfMemberships,
   endGivenAddresses,
   type GivenAddress,
   knownAddresses,
   setCurrentAddress,
-} from './address-store.ts';
-import { retractRemovals } from './clearance-store.ts';
-import { collectCandidates, type MembershipCandidate, reasonKey, type TrainerFacts } from './collect-candidates.ts';
-import { markWorkStale } from './derivation-store.ts';
-import { type EndedProjects, recordEndedProjects } from './ended-project-store.ts';
+} from './identity-store.ts';
 import { isOurReason, type Reason } from './judge-membership.ts';
 import {
+  type EndedProjects,
   grantsOf,
   insertMembership,
   membershipsOf,
@@ -25,11 +24,19 @@ import {
   type ProjectKey,
   participationsOf,
   reasonsOf,
+  recordEndedProjects,
   recordReasons,
   successorLinksOf,
   updateMembership,
 } from './membership-store.ts';
-import { type MembershipChange, planMemberships } from './plan-memberships.ts';
+import {
+  collectCandidates,
+  type MembershipCandidate,
+  type MembershipChange,
+  planMemberships,
+  reasonKey,
+  type TrainerFacts,
+} from './plan-memberships.ts';
 
 export interface DerivedWork {
   /** Whether a tool must be called now. */
@@ -38,15 +45,15 @@ export interface DerivedWork {
   isRemovalDue: boolean;
 }
 
-/** What a trainer is derived for. */
+/** The evidence that a trainer is derived for. */
 export interface Origin {
-  /** When it was received; empty if that is not known. */
+  /** When it was received; empty if that is unknown. */
   receivedAt: string;
 }
 
 /**
- * Brings the memberships of these trainers in line with the evidence. Level-triggered: it reads all that is known about
- * the trainers and writes only differences.
+ * Derives the memberships of these trainers. Level-triggered: reads all evidence about them and writes only
+ * differences.
  */
 export async function deriveMemberships(
   ctx: Context,
@@ -57,43 +64,37 @@ export async function deriveMemberships(
   if (trainers.size === 0) return { isDue: false, isRemovalDue: false };
   const trainerIds = [...trainers.keys()];
   // A change of who is wanted may change whose work it is.
-  const stale = trainerIds.map((trainerId) => ({ trainerId, fromDay: '' }));
-  await markWorkStale(tx, stale);
-  const known = await loadTrainerFacts(ctx, tx, trainerIds, ctx.config.marketplace.managedDomains);
-  const changes = planMemberships(known, ctx.routeLink, ctx.config.removals);
-  await store(ctx, tx, changes, trainers, now);
-  const isLeft = await noteEndedProjects(ctx, tx, known, now);
-  for (const disagreement of findDisagreements(known, changes)) {
+  await markWorkStale(
+    tx,
+    trainerIds.map((trainerId) => ({ trainerId, fromDay: '' })),
+  );
+  const facts = await loadTrainerFacts(ctx, tx, trainerIds);
+  const changes = planMemberships(facts, ctx.routeLink, ctx.config.removals);
+  await storeChanges(ctx, tx, changes, trainers, now);
+  const hasEnded = await noteEndedProjects(ctx, tx, facts, now);
+  for (const disagreement of findDisagreements(facts, changes)) {
     ctx.alerts.raise('address_disagreement', disagreement);
   }
   return {
-    isDue: isLeft || changes.some(({ after }) => isDue(after)),
+    isDue: hasEnded || changes.some(({ after }) => isDue(after)),
     isRemovalDue: changes.some(({ after }) => after.removeAfter !== null && after.removeAfter <= now),
   };
 }
 
-/**
- * Assignments end after the same grace period as weaker evidence, because the start of a renewal may come in after the
- * end before it.
- */
+/** Assignments end after a grace period, because the start of a renewal may arrive after the end before it. */
 async function noteEndedProjects(
   { adapters, routeLink, config }: Context,
   tx: Transaction,
-  known: TrainerFacts,
+  facts: TrainerFacts,
   now: string,
 ): Promise<boolean> {
   const tools = new Set([...adapters].flatMap(([tool, { endAssignments }]) => (endAssignments ? [tool] : [])));
   if (tools.size === 0) return false;
-  const candidates = collectCandidates(known, routeLink, config.removals);
-  const left = findEndedProjects(candidates.filter(({ seat }) => tools.has(seat.tool)));
-  const dueAt = instantAfter(now, config.removals.graceMs);
-  return await recordEndedProjects(tx, left, dueAt);
+  const candidates = collectCandidates(facts, routeLink, config.removals).filter(({ seat }) => tools.has(seat.tool));
+  return await recordEndedProjects(tx, findEndedProjects(candidates), instantAfter(now, config.removals.graceMs));
 }
 
-/**
- * Finds the projects in which every reason has ended explicitly, while another reason keeps the member in the group.
- * Weaker ends do not count. Pure.
- */
+/** Projects where every reason has ended explicitly, while another reason keeps the member in the group. Pure. */
 function findEndedProjects(candidates: readonly MembershipCandidate[]): EndedProjects[] {
   const seats = Map.groupBy(candidates, ({ seat }) => JSON.stringify(seat));
   return [...seats.values()].flatMap((here) => {
@@ -102,7 +103,7 @@ function findEndedProjects(candidates: readonly MembershipCandidate[]): EndedPro
     );
     const byProject = Map.groupBy(reasons, ({ externalProjectId }) => externalProjectId);
     const projects = [...byProject].flatMap(([project, all]) =>
-      project !== null && all.every(hasEnded) ? [project] : [],
+      project !== null && all.every(hasEndedExplicitly) ? [project] : [],
     );
     return here.flatMap(({ before, reasons }) =>
       before !== undefined && reasons.some(isOurReason) ? [{ membershipId: before.id, projects }] : [],
@@ -110,36 +111,31 @@ function findEndedProjects(candidates: readonly MembershipCandidate[]): EndedPro
   });
 }
 
-function hasEnded({ standing }: Reason): boolean {
+function hasEndedExplicitly({ standing }: Reason): boolean {
   return !standing.stands && standing.ends[0] !== undefined && isExplicit(standing.ends[0].cause);
 }
 
-/**
- * Loads all that planning needs to know about some trainers.
- *
- * @param managedDomains if not empty, only addresses of these domains are used
- */
+/** Loads what planning needs to know about these trainers. Where domains are managed, other addresses are left out. */
 export async function loadTrainerFacts(
-  ctx: Storage,
+  ctx: Storage & Pick<Context, 'config'>,
   tx: Transaction,
   trainerIds: string[],
-  managedDomains: readonly string[],
 ): Promise<TrainerFacts> {
   const participations = await participationsOf(tx, trainerIds);
-  const rows = await membershipsOf(ctx, tx, trainerIds);
-  const ids = rows.map((row) => row.id);
+  const memberships = await membershipsOf(ctx, tx, trainerIds);
+  const ids = memberships.map(({ id }) => id);
   return {
     participations,
-    memberships: rows,
+    memberships,
     reasonRows: await reasonsOf(tx, ids),
     grants: await grantsOf(tx, [...new Set(participations.map((one) => one.install))]),
     successorLinks: await successorLinksOf(tx, goneProjects(participations)),
-    addresses: await knownAddresses(ctx, tx, trainerIds, managedDomains),
-    ...toGiven(await addressesOfMemberships(ctx, tx, ids)),
+    addresses: await knownAddresses(ctx, tx, trainerIds, ctx.config.marketplace.managedDomains),
+    ...toNamed(await addressesOfMemberships(ctx, tx, ids)),
   };
 }
 
-function toGiven(given: Map<number, GivenAddress[]>): Pick<TrainerFacts, 'current' | 'addressInstalls'> {
+function toNamed(given: Map<number, GivenAddress[]>): Pick<TrainerFacts, 'current' | 'addressInstalls'> {
   const current = [...given].flatMap(([id, addresses]) => {
     const one = addresses.find(({ isCurrent }) => isCurrent);
     return one === undefined ? [] : [[id, one.address] as const];
@@ -150,7 +146,7 @@ function toGiven(given: Map<number, GivenAddress[]>): Pick<TrainerFacts, 'curren
   return { current: new Map(current), addressInstalls: new Map(addressInstalls) };
 }
 
-/** Projects whose link is gone, so that another link may take over. */
+/** Projects whose link is gone: another link may take over. */
 function goneProjects(participations: Participation[]): ProjectKey[] {
   return participations.flatMap(({ install, externalProjectId, ...link }) => {
     const status = statusOfLink({ ...link, externalProjectId, absences: link.linkAbsences });
@@ -159,14 +155,14 @@ function goneProjects(participations: Participation[]): ProjectKey[] {
   });
 }
 
-async function store(
+async function storeChanges(
   ctx: Storage,
   tx: Transaction,
   changes: readonly MembershipChange[],
   trainers: ReadonlyMap<string, Origin>,
   now: string,
 ): Promise<void> {
-  await retractRemovals(tx, changes.flatMap(isReturning));
+  await retractRemovals(tx, changes.flatMap(returningId));
   for (const { seat, before, after, newReasons, address } of changes) {
     const unmetSince = toUnmetSince(after, trainers.get(seat.trainerId)?.receivedAt || now);
     const id =
@@ -181,8 +177,8 @@ async function store(
   }
 }
 
-/** The membership is wanted again before the removal started, so the brake need not count the removal. */
-function isReturning({ before, after }: MembershipChange): number[] {
+/** The id of a membership that is wanted again before its removal began: the brake must not count that removal. */
+function returningId({ before, after }: MembershipChange): number[] {
   return before?.state === 'removing' && after.generation !== before.generation ? [before.id] : [];
 }
 
@@ -198,15 +194,15 @@ function toUpdate(
     state === before.state &&
     cause === before.cause &&
     removeAfter === before.removeAfter;
-  // Only the install or the reasons have changed, so there is nothing to do.
+  // Only the install or the reasons have changed, so nothing is due.
   if (isSame) return { install };
-  // A new attempt under the same decision still waits for what said so first.
-  const isDecidedAnew =
+  // A new attempt under the same decision keeps the time since which the trainer waits.
+  const isNewDecision =
     generation !== before.generation || cause !== before.cause || removeAfter !== before.removeAfter;
   return {
     ...(before.releasedBy !== 'operator' && { releasedBy: null }),
     ...toColumns(after, now),
-    ...(isDecidedAnew && { unmetSince }),
+    ...(isNewDecision && { unmetSince }),
   };
 }
 
@@ -230,17 +226,17 @@ function toColumns(core: MembershipCore, now: string) {
     nextAttemptAt: isDue(core) ? now : null,
     failure: null,
     updatedAt: now,
-    // The marketplace has taken these members over, so we do not remove them.
+    // The marketplace has taken over, so Gangway no longer removes the member.
     ...(state === 'released' && { isOurs: false, releasedBy: 'marketplace' }),
   } satisfies Partial<Row<'membership'>>;
 }
 
-/** A removal that waits for its time or for the brake is not due yet. */
+/** A removal that waits for its time or for the brake is not due. */
 function isDue({ state, removeAfter }: MembershipCore): boolean {
   return state === 'pending' || (state === 'removing' && removeAfter === null);
 }
 
-/** Installs that know different addresses for one trainer in one tool. Each of them has an access of its own. */
+/** Installs that know different addresses for one trainer in one tool. Each has an access of its own. */
 interface Disagreement {
   tool: string;
   trainerId: string;
@@ -256,7 +252,7 @@ interface Access {
   isNew: boolean;
 }
 
-/** The disagreements that these changes cause. Pure. */
+/** The disagreements in which these changes have a part. Pure. */
 function findDisagreements(
   { memberships, current }: Pick<TrainerFacts, 'memberships' | 'current'>,
   changes: readonly MembershipChange[],

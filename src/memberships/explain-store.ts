@@ -12,7 +12,7 @@ import type { SecretBox } from '../keys/secret-box.ts';
 
 // The SQL of `gangway explain`.
 
-/** Empty where no such trainer or contract is known. */
+/** All records about a trainer or a contract. Empty if neither is known. */
 export interface Bearing {
   contracts: ContractEvidence[];
   participations: ParticipationEvidence[];
@@ -25,13 +25,13 @@ export interface Bearing {
   reasons: Omit<Row<'reason'>, 'recordedAt'>[];
   /** By membership: the open plan that holds its removal. */
   plans: ReadonlyMap<number, number>;
-  /** By membership: the invitation, where there is one to hand over. */
+  /** By membership: its invitation, if there is one to deliver. */
   invitations: ReadonlyMap<number, KnownInvitation>;
 }
 
 export type KnownInvitation = Pick<Row<'invitation'>, 'kind' | 'deliveredAt' | 'deliveredBy'>;
 
-/** With the digest of the work address, which is equal for equal addresses and is not shown. */
+/** With the digest of the work email, to compare addresses without showing them. */
 export interface ExplainedPerson
   extends Pick<
     Row<'person'>,
@@ -89,12 +89,12 @@ async function loadContracts(
     .orderBy('install')
     .orderBy('contractId')
     .execute();
-  // Another install may have a contract of the same id, which was not asked about.
+  // Another install may have a contract with the same id.
   const asked = new Set(participations.map(keyOf));
   return contracts.filter((one) => one.contractId === subject || asked.has(keyOf(one)));
 }
 
-/** What leads from these contracts to projects. Ids repeat between installs: `explain` separates them. */
+/** What leads from these contracts to projects. Installs may use the same ids, and `explain` separates them. */
 async function loadPaths(kysely: Transaction, contracts: ContractEvidence[]) {
   const contractIds = distinct(contracts.map(({ contractId }) => contractId));
   const pairs = kysely.selectFrom('contractLink').selectAll().where('contractId', 'in', contractIds);
@@ -108,7 +108,6 @@ async function loadPaths(kysely: Transaction, contracts: ContractEvidence[]) {
   };
 }
 
-/** What is known of the trainers, and their memberships in the tools. */
 async function loadMemberships(kysely: Transaction, trainerIds: string[]) {
   const all = kysely.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds);
   const memberships = await all.orderBy('id').execute();
@@ -149,7 +148,7 @@ async function loadPlans(kysely: Transaction, membershipIds: number[]): Promise<
     .where('plan.state', '=', 'open')
     .where('planItem.outcome', 'is', null)
     .where('membershipId', 'in', membershipIds)
-    // A plan that holds it on older evidence would be stale.
+    // Otherwise the item of the plan is stale.
     .whereRef('membership.generation', '=', 'planItem.generation')
     .execute();
   return items.map(({ membershipId, planId }) => [membershipId, planId]);

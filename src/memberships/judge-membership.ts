@@ -3,20 +3,19 @@ import { areContractsRead, type Provisioning, provisioningOf } from '../domain/e
 import type { MembershipVerdict } from '../domain/membership.ts';
 import { explicitThenDue, type ReasonEnd, type RemovalCause, type Standing } from '../domain/standing.ts';
 
-/** A reason that is, was or will be for a membership, and whether it stands. */
+/** A current, former or future reason for a membership. */
 export interface Reason {
   install: string;
   contractId: string;
   linkId: string;
   externalProjectId: string | null;
-  /** The job of the link, as far as it is known. */
+  /** The job of the link, if it is known. */
   jobId: string | null;
-  /** When the latest read that listed the contract active began. */
+  /** When the last read began that listed the contract as active. */
   activeReadAt: string | null;
   standing: Standing;
-  /** The reason counts for us only if we provision the link. */
   provisioning: Provisioning;
-  /** Whether the configuration routes the link here. If not, only the recorded reason leads here. */
+  /** Whether the configuration routes the link here. If not, the reason is only recorded. */
   isRouted: boolean;
 }
 
@@ -27,9 +26,9 @@ export type SuccessorLink = Pick<
 >;
 
 /**
- * The conclusion from all reasons for a membership. Null if no reason has ever stood, so that nothing follows.
+ * The conclusion from all reasons for a membership. Null if no reason has ever stood.
  *
- * @param prefer orders the installs whose reasons stand, the best first
+ * @param prefer chooses among the installs with a standing reason of ours
  */
 export function judgeMembership(
   reasons: readonly Reason[],
@@ -39,8 +38,8 @@ export function judgeMembership(
   const install = prefer(reasons.filter(isOurReason).map((reason) => reason.install));
   if (install !== undefined) return { kind: 'wanted', install };
   const standing = reasons.filter((reason) => reason.standing.stands);
-  // This configuration must not judge reasons that it does not route here, whether they stand or have ended. Nor can it
-  // judge a link of an unknown mode. The member stays until a reason ends.
+  // Nothing follows from reasons that this configuration does not route here, whether they stand or not, or from a link
+  // of an unknown mode. The member stays until a reason ends.
   const isOrphaned = standing.some(({ provisioning }) => provisioning !== 'of_marketplace');
   if (isOrphaned || !reasons.some(({ isRouted }) => isRouted)) return { kind: 'orphaned' };
   return standing.length > 0 ? { kind: 'managed' } : judgeEnded(reasons, successorLinks);
@@ -69,7 +68,7 @@ interface FirstEnd
   isManaged: boolean | undefined;
 }
 
-/** The end of a reason that acts first. If a successor link takes over, the end acts later. */
+/** The end of a reason that takes effect first. It takes effect later if a successor link takes over. */
 function findFirstEnd({ standing, ...reason }: Reason, successorLinks: readonly SuccessorLink[]): FirstEnd | undefined {
   if (standing.stands) return undefined;
   const { install, contractId, externalProjectId } = reason;
@@ -89,10 +88,7 @@ function findFirstEnd({ standing, ...reason }: Reason, successorLinks: readonly 
   return ends.sort(explicitThenDue)[0];
 }
 
-/**
- * Of the links that a contract had to one project, only the one that ended last counts. It had taken over from the
- * links before it, so no removal waits for those any longer.
- */
+/** Of a contract's links to one project, only the last to end counts, because it had taken over from the others. */
 function tookOver(other: FirstEnd, end: FirstEnd): boolean {
   return (
     isLinkCause(other.cause) &&
@@ -108,12 +104,12 @@ function isLinkCause(cause: RemovalCause): boolean {
   return cause === 'link_removed' || cause === 'link_absent';
 }
 
-/** Ties are settled by name, so that every instance decides alike in any order. */
+/** Ties are settled by name, so that the order of reasons does not matter. */
 function isLater(a: FirstEnd, b: FirstEnd): boolean {
   return a.dueAt === b.dueAt ? a.install < b.install : a.dueAt > b.dueAt;
 }
 
-/** Re-pointing a project and reconnecting an install delete one link and create another. */
+/** When a project is re-pointed or an install reconnects, one link is deleted and another one created. */
 function findSuccessorLink(
   reason: Omit<Reason, 'standing'>,
   cause: RemovalCause,
@@ -130,8 +126,8 @@ function findSuccessorLink(
 }
 
 /**
- * A link may take over until its contracts were read. If it belongs to the same job, it may until the contract itself
- * was listed, because a list may be cut off without a sign.
+ * A link may take over until its contracts have been read. A link of the same job may until the contract itself has
+ * been listed, because a list may be cut off without a sign.
  */
 function mayTakeOver(successor: SuccessorLink, { jobId, activeReadAt }: Omit<Reason, 'standing'>): boolean {
   if (!areContractsRead(successor)) return true;

@@ -1,27 +1,24 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { Row, Tables } from '../db/schema.ts';
-import { addressOf, endGivenAddresses } from './address-store.ts';
+import type { Tables } from '../db/schema.ts';
 import type { PendingDerivation } from './derivation-store.ts';
+import { addressOf, endGivenAddresses } from './identity-store.ts';
 import { isWorkable } from './membership-store.ts';
 
-/** The SQL of having memberships looked at in their tool, and of what a list of it has shown. */
+// The SQL of requesting looks at memberships, and of what a list of a tool has shown.
 
 type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
 
 /** The states in which wanted and found agree. */
 const settledStates = ['active', 'invited', 'removed'] as const;
 
-/** Due now, if there is something to do. A membership that is never claimed would stay due for ever. */
+/** Now if the membership is workable: any other is never claimed, and would stay due for ever. */
 export function dueIfWorkable(eb: MembershipBuilder, now: string) {
   return eb.case().when(isWorkable(eb)).then(now).else(eb.ref('nextAttemptAt')).end();
 }
 
-/** A membership, and whether a look at it can be made due. */
-export async function findMembership(
-  db: Transaction,
-  id: number,
-): Promise<(Row<'membership'> & { isWorkable: boolean }) | undefined> {
+/** A membership, and whether a look can be requested. */
+export async function findMembership(db: Transaction, id: number) {
   const found = await db
     .selectFrom('membership')
     .selectAll()
@@ -31,9 +28,9 @@ export async function findMembership(
   return found && { ...found, isWorkable: found.workable === 1 };
 }
 
-/** Makes a look at these memberships due, unless there is nothing to do for them. */
+/** Makes a look at these memberships due, as far as they are workable. */
 export async function lookAtMemberships(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
-  // `updatedAt` stays, so that a membership that waits for a read of its install still waits.
+  // `updatedAt` stays, so that a membership which waits for a read of its install goes on waiting.
   await tx
     .updateTable('membership')
     .set((eb) => ({ nextAttemptAt: dueIfWorkable(eb, now) }))
@@ -42,8 +39,8 @@ export async function lookAtMemberships(tx: Transaction, membershipIds: number[]
 }
 
 /**
- * A list shows the accounts of these members under an address that was never theirs. A look tells whose they are. If it
- * misses the account, this is all that is left of it, and the member could stay in by it.
+ * Records that a list shows the accounts of these members under an address that was never theirs. A look decides whose
+ * they are. If it misses the account, only this record keeps its id, by which the member could stay in.
  */
 export async function doubtAccounts(tx: Transaction, membershipIds: number[]): Promise<void> {
   await tx
@@ -55,7 +52,7 @@ export async function doubtAccounts(tx: Transaction, membershipIds: number[]): P
     .execute();
 }
 
-/** A list shows members who count as removed: their removal goes on, and its looks begin anew. */
+/** Resumes the removal of members whom a list shows though they were removed. Its looks begin again. */
 export async function resumeRemovals(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
   await tx
     .updateTable('membership')
@@ -63,12 +60,12 @@ export async function resumeRemovals(tx: Transaction, membershipIds: number[], n
     .where('id', 'in', membershipIds)
     .where('wanted', '=', false)
     .where('state', '=', 'removed')
-    // The brake has cleared it, as a removal that was done.
+    // The brake has cleared the removal that was done.
     .whereRef('clearedGeneration', '=', 'generation')
     .execute();
 }
 
-/** Has every trainer looked for who is believed to be in one of these tools. */
+/** Makes a look due at every member of these tools. */
 export async function lookInTools(tx: Transaction, tools: readonly string[], now: string): Promise<void> {
   await tx
     .updateTable('membership')
@@ -80,8 +77,8 @@ export async function lookInTools(tx: Transaction, tools: readonly string[], now
 }
 
 /**
- * After a backup was put back, trainers who wait to be added may be in by a call that is forgotten. So an end has them
- * looked for, too.
+ * After a backup was restored, trainers who wait to be added may be in by a call that the database has lost. So a
+ * removal looks for them too.
  */
 export async function expectForgottenCalls(tx: Transaction, now: string): Promise<void> {
   await tx
@@ -94,13 +91,13 @@ export async function expectForgottenCalls(tx: Transaction, now: string): Promis
 }
 
 /**
- * The same for those who waited, and whose end was derived since `aliveAt`, before the backup was noticed: they counted
- * as never added.
+ * Does the same for trainers whose end was derived after `aliveAt`, before the restore was noticed, as if they had
+ * never been added.
  *
- * @returns whose end has to be derived again
+ * @returns the trainers to derive again
  */
 export async function reopenUntouched(tx: Transaction, aliveAt: string, now: string): Promise<PendingDerivation[]> {
-  // `updatedAt` stays, so that they wait for a read of their install.
+  // `updatedAt` stays, so that they wait until their install is read.
   return await tx
     .updateTable('membership')
     .set({ state: 'removing', lateUntil: now })
@@ -108,7 +105,7 @@ export async function reopenUntouched(tx: Transaction, aliveAt: string, now: str
     .where('isOurs', '=', false)
     .where('memberId', 'is', null)
     .where('updatedAt', '>=', aliveAt)
-    // Without an address there is nothing to look for.
+    // Without an address nobody can be looked for.
     .where((eb) => eb.exists(addressOf(eb).where('isCurrent', '=', true)))
     .returning(['install', 'trainerId'])
     .execute();
@@ -126,7 +123,7 @@ export async function lookAtSettled(tx: Transaction, membershipId: number, now: 
     .execute();
 }
 
-/** Nothing is left to be confirmed. A membership that is gone does not count as ours any more. */
+/** Records that nothing is left to confirm. Removed members are no longer ours. */
 export async function noteConfirmed(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
   await tx
     .updateTable('membership')
@@ -139,14 +136,14 @@ export async function noteConfirmed(tx: Transaction, membershipIds: number[], no
     .where('id', 'in', membershipIds)
     .where('state', '=', 'removed')
     .where('memberId', 'is not', null)
-    // Until the shared link is reset, a removed trainer may use it to come in again.
+    // Until the shared link is reset, a removed member may use it to come in again.
     .where((eb) => eb.not(isResetDue(eb)))
     .returning('id')
     .execute();
   for (const { id } of gone) await endGivenAddresses(tx, id, now);
 }
 
-/** Whether the shared link of the group is to be reset. */
+/** Whether the shared link of the group still has to be reset. */
 export function isResetDue(eb: MembershipBuilder): Expression<SqlBool> {
   return eb.exists(
     eb
@@ -158,12 +155,8 @@ export function isResetDue(eb: MembershipBuilder): Expression<SqlBool> {
   );
 }
 
-/** The memberships that need one more look, and for which no call can arrive any more. */
-export async function findUnconfirmed(
-  db: Transaction,
-  install: string,
-  now: string,
-): Promise<{ id: number; tool: string; groupId: string }[]> {
+/** Memberships that need one more look, after every call for them has had its effect. */
+export async function findUnconfirmed(db: Transaction, install: string, now: string) {
   return await db
     .selectFrom('membership')
     .select(['id', 'tool', 'groupId'])
@@ -175,7 +168,7 @@ export async function findUnconfirmed(
     .execute();
 }
 
-/** Makes a look due, which confirms the membership. */
+/** Makes the look due that confirms these memberships. */
 export async function lookToConfirm(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
   await tx
     .updateTable('membership')
@@ -188,13 +181,13 @@ export async function lookToConfirm(tx: Transaction, membershipIds: number[], no
 
 export interface RepeatedRemoval {
   membershipId: number;
-  /** The account that was found. No other account may be removed. */
+  /** The account that was found, and the only one that may be removed. */
   memberId: string;
   removeAfter: string;
 }
 
 /**
- * Makes the removal due; the brake decides about it as about every other.
+ * Makes the removal due, subject to the brake.
  *
  * @returns the generation of the removal; undefined if the membership has changed meanwhile
  */
@@ -226,7 +219,7 @@ export async function removeAgain(
   return found?.generation;
 }
 
-/** A membership as it was known, and the account by which its trainer is in now. */
+/** A membership, and the account by which its trainer is in now. */
 export interface ArrivedMember {
   membershipId: number;
   tool: string;
@@ -235,7 +228,7 @@ export interface ArrivedMember {
   accountId: string;
 }
 
-/** Changes nothing if the membership has another account by now, or if the account is another trainer's. */
+/** Changes nothing if the membership has another account by now, or if another trainer has this one. */
 export async function noteArrival(
   tx: Transaction,
   { membershipId, tool, trainerId, memberId, accountId }: ArrivedMember,

@@ -5,7 +5,7 @@ import { countRows, given, jsonTexts, onSame } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { MembershipState } from '../domain/membership.ts';
 
-/** The SQL of showing memberships to people: lists, counts and names. */
+// The SQL of showing memberships to people: lists, counts and names.
 
 interface MembershipFilter {
   tool?: string | undefined;
@@ -14,7 +14,7 @@ interface MembershipFilter {
   trainerId?: string | undefined;
   /** Only memberships that wait for a work email or for the delivery of an invitation. */
   isWaiting?: true | undefined;
-  /** Only members that Gangway did not add, while no operator has decided whether they stay. */
+  /** Only members whom Gangway did not add, until an operator has decided whether they stay. */
   isUndecided?: boolean | undefined;
   /** Only members whose access is due to end, the soonest first. */
   isLeaving?: boolean | undefined;
@@ -25,7 +25,7 @@ interface MembershipFilter {
 
 /** By group and trainer. */
 interface InGroupOrder extends MembershipFilter {
-  /** Only what comes after this membership: the page after one that ended with it. */
+  /** Only memberships after this one. */
   after?: Pick<Row<'membership'>, 'tool' | 'groupId' | 'trainerId' | 'id'> | undefined;
 }
 
@@ -49,7 +49,7 @@ export type ListedMembership = Awaited<ReturnType<typeof listMemberships>>[numbe
 
 type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
 
-/** In how many groups each of these trainers is and is to stay; who is in none is left out. */
+/** The number of groups that each of these trainers stays in. Trainers in none are left out. */
 export async function countStaying(db: Transaction, trainerIds: readonly string[]): Promise<Map<string, number>> {
   const rows = await db
     .selectFrom('membership')
@@ -72,7 +72,7 @@ export async function listMemberships(db: Transaction, { after, ...filter }: InG
   return await ordered.where((eb) => eb(eb.refTuple(...key), '>', eb.tuple(tool, groupId, trainerId, id))).execute();
 }
 
-/** Who is in which project, the newest membership first; each with its recorded reasons, whether they stand or not. */
+/** Memberships with all their recorded reasons, the newest first. */
 export async function listAccess(db: Transaction, { project, contractId, search, before, ...filter }: AccessFilter) {
   let query = selectMatching(db, filter);
   if (before !== undefined) query = query.where('id', '<', before);
@@ -108,7 +108,7 @@ export interface LeavingKey {
   id: number;
 }
 
-/** A removal without a time is due now; one that a plan holds comes last. The index has the same expressions. */
+/** A removal without a time is due now, and a held one comes last. The index has the same expressions. */
 const leavesAt = sql<string>`case state when 'held' then 'held' else coalesce(remove_after, '') end`;
 const leaving = sql<SqlBool>`state || '' in ('removing', 'held')`;
 
@@ -124,7 +124,7 @@ export function leavingKeyOf({
   return { leavesAt: state === 'held' ? 'held' : (removeAfter ?? ''), id };
 }
 
-/** As any install knows it. */
+/** The trainer's name, as any install knows it. */
 export function trainerName(eb: MembershipBuilder) {
   return eb
     .selectFrom('person')
@@ -142,20 +142,19 @@ export function isInvitationUndelivered(eb: MembershipBuilder): Expression<SqlBo
     .where('deliveredAt', 'is', null);
   return eb.and([
     eb('wanted', '=', true),
-    // As a computed text, or SQLite would search all who are in: few of them have such an invitation.
+    // As an expression, or SQLite would search all members by state. Few of them have such an invitation.
     eb(sql<string>`membership.state || ''`, 'in', ['invited', 'active']),
     eb('membership.id', 'in', undelivered),
   ]);
 }
 
 /**
- * Protected members with a contract are left out: the configuration has decided about them. The first conditions are
- * those of the index.
+ * Leaves out protected members with a contract, as decided by the configuration. The first line is that of the index.
  */
 const undecided = sql<SqlBool>`(is_ours = 0 and released_by is null and state in ('active', 'invited', 'released')
   and (wanted = 0 or state <> 'released'))`;
 
-/** How many of the undecided are still wanted, and how many were left in after their last reason ended. */
+/** Counts the undecided members who are wanted, and those who were left in when their last reason ended. */
 export async function countUndecided(db: Transaction): Promise<{ wanted: number; leftIn: number }> {
   const rows = await db
     .selectFrom('membership')
@@ -172,11 +171,7 @@ export async function countHeld(db: Transaction): Promise<number> {
   return await countRows(db.selectFrom('membership').where('state', '=', 'held'));
 }
 
-/** @param install whose; by default those of all */
-export async function countByState(
-  db: Transaction,
-  install?: string,
-): Promise<{ tool: string; state: MembershipState; count: number }[]> {
+export async function countByState(db: Transaction, install?: string) {
   return await db
     .selectFrom('membership')
     .where((eb) => eb.and(given({ install })))
@@ -200,7 +195,7 @@ function reasonsWithLinks(eb: MembershipBuilder) {
     .select('reason.membershipId');
 }
 
-/** No part depends on the membership, so the database finds each once. */
+/** The subqueries do not depend on the membership, so the database runs each only once. */
 function matches(eb: MembershipBuilder, { text, digest }: NonNullable<AccessFilter['search']>) {
   const pattern = `%${text.toLowerCase().replaceAll(/[!%_]/g, '!$&')}%`;
   const isLike = (column: string) => sql<boolean>`lower(${sql.ref(column)}) like ${pattern} escape '!'`;
@@ -243,10 +238,7 @@ async function listReasons(kysely: Transaction, membershipIds: readonly number[]
 
 const stuckStates = ['failed', 'waiting_email', 'orphaned'] as const;
 
-/**
- * How many do not go on without an operator, and since when the first of them does not. A membership counts for each
- * install that is a reason for it.
- */
+/** Counts memberships that need an operator, and since when. Each counts for every install with a reason for it. */
 export async function countStuckPeople({ kysely }: Database) {
   const rows = await kysely
     .selectFrom('membership')
@@ -265,7 +257,7 @@ export async function countStuckPeople({ kysely }: Database) {
   return rows.map((row) => ({ ...row, count: Number(row.count) }));
 }
 
-/** The rows with the names of their trainers, as far as an install knows them. */
+/** The rows with the names of their trainers, if an install knows them. */
 export async function nameEach<R extends { trainerId: string }>({ database }: Storage, rows: readonly R[]) {
   const people = await database.kysely
     .selectFrom('person')

@@ -3,24 +3,18 @@ import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lock.ts';
 import { keyIn, onSame } from '../db/query.ts';
+import { lockRows } from '../db/lease.ts';
+import { keyIn, onSame, toExcluded } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { Absences, GrantEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';
 import { type ContractRegisters, statusOfLink } from '../domain/evidence-status.ts';
+import type { GrantEvidence, LinkEvidence } from '../domain/evidence.ts';
+import { statusOfLink } from '../domain/evidence-status.ts';
+import type { Storage } from '../keys/storage.ts';
 
-// The only SQL about memberships: what derivation reads and writes, and what people may see.
+// The SQL of deriving memberships: evidence, memberships, and the projects that a member has left.
 
-export type Participation = ContractRegisters &
-  Pick<
-    LinkEvidence,
-    'linkId' | 'removedEventAt' | 'seenAt' | 'externalProjectId' | 'externalProjectName' | 'provisioningMode' | 'jobId'
-  > &
-  Omit<PairEvidence, 'linkId'> & {
-    trainerId: string;
-    /** When the trainer was last seen on the contract. */
-    trainerSeenAt: string | null;
-    linkAbsences: Absences;
-    participationAbsences: Absences;
-  };
+export type Participation = Awaited<ReturnType<typeof participationsOf>>[number];
 
 export interface ProjectKey {
   install: string;
@@ -36,8 +30,8 @@ export function linkedParticipations(tx: Transaction) {
     .innerJoin('link', onSame('link', 'contractLink', ['install', 'linkId']));
 }
 
-/** Everything that could be a reason for these trainers, with the registers that decide it. */
-export async function participationsOf(tx: Transaction, trainerIds: string[]): Promise<Participation[]> {
+/** All possible reasons for these trainers, with the registers that decide whether they stand. */
+export async function participationsOf(tx: Transaction, trainerIds: string[]) {
   return await linkedParticipations(tx)
     .select([
       'participation.install',
@@ -68,18 +62,16 @@ export async function participationsOf(tx: Transaction, trainerIds: string[]): P
 
 export async function membershipsOf(ctx: Storage, tx: Transaction, trainerIds: string[]): Promise<Row<'membership'>[]> {
   const rows = tx.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds);
-  // Lock the rows: a claim must not change them between this read and the write after it.
+  // Locked, because a claim must not change them between this read and the write after it.
   return await lockRows(ctx.database, rows).execute();
 }
 
 export async function reasonsOf(tx: Transaction, membershipIds: number[]): Promise<Row<'reason'>[]> {
-  const reasons = tx.selectFrom('reason').selectAll();
-  return await reasons.where('membershipId', 'in', membershipIds).execute();
+  return await tx.selectFrom('reason').selectAll().where('membershipId', 'in', membershipIds).execute();
 }
 
 export async function grantsOf(tx: Transaction, installs: string[]): Promise<GrantEvidence[]> {
-  const grants = tx.selectFrom('installGrant').selectAll();
-  return await grants.where('install', 'in', installs).execute();
+  return await tx.selectFrom('installGrant').selectAll().where('install', 'in', installs).execute();
 }
 
 /** The live links of these projects. */
@@ -105,9 +97,7 @@ export async function recordReasons(tx: Transaction, rows: Row<'reason'>[]): Pro
     .insertInto('reason')
     .values(rows)
     .onConflict((conflict) =>
-      conflict
-        .columns(['membershipId', 'install', 'contractId', 'linkId'])
-        .doUpdateSet((eb) => ({ isNamed: eb.ref('excluded.isNamed') })),
+      conflict.columns(['membershipId', 'install', 'contractId', 'linkId']).doUpdateSet(toExcluded(['isNamed'])),
     )
     .execute();
 }
@@ -116,7 +106,7 @@ export async function updateMembership(tx: Transaction, id: number, values: Part
   await tx.updateTable('membership').set(values).where('id', '=', id).execute();
 }
 
-/** Makes memberships due whose last call failed or was refused. */
+/** Makes the memberships of these installs due whose last call failed or was refused. */
 export async function retryFailedOfInstalls(tx: Transaction, installs: readonly string[], now: string): Promise<void> {
   await tx
     .updateTable('membership')
@@ -128,8 +118,7 @@ export async function retryFailedOfInstalls(tx: Transaction, installs: readonly 
 }
 
 /**
- * Leaves out removals that the brake has not cleared, and memberships that wait for an address, a decision or the
- * configuration.
+ * False for removals that the brake has not cleared, and while an address, a decision or the configuration is missing.
  */
 export function isWorkable(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
   return eb.and([
@@ -138,10 +127,7 @@ export function isWorkable(eb: ExpressionBuilder<Tables, 'membership'>): Express
   ]);
 }
 
-/**
- * Whether the membership is older than a silence after which the install has not been read yet (docs/rules.md,
- * Removing).
- */
+/** Whether the membership must wait until its install is read, because it is older than a silence (docs/rules.md). */
 export function isHeldBack(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
   return eb.exists(
     eb
@@ -173,4 +159,85 @@ export async function clearToolIds(tx: Transaction, membershipIds: readonly numb
     )
     .executeTakeFirst();
   return Number(numUpdatedRows);
+}
+
+/** Projects that have ended for a member who stays in the group for another project. */
+export interface EndedProjects {
+  membershipId: number;
+  projects: string[];
+}
+
+/**
+ * Records the ended projects of each membership, and deletes the record of a project that has a reason again.
+ *
+ * @param dueAt when the assignments in newly ended projects must be ended
+ * @returns whether there are newly ended ones
+ */
+export async function recordEndedProjects(
+  tx: Transaction,
+  all: readonly EndedProjects[],
+  dueAt: string,
+): Promise<boolean> {
+  let isNews = false;
+  for (const { membershipId, projects } of all) {
+    const others = tx.deleteFrom('leftProject').where('membershipId', '=', membershipId);
+    await others.where('project', 'not in', projects).execute();
+    if (projects.length === 0) continue;
+    const added = await tx
+      .insertInto('leftProject')
+      .values(projects.map((project) => ({ membershipId, project, dueAt })))
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('project')
+      .execute();
+    if (added.length === 0) continue;
+    isNews = true;
+    await wakeAt(tx, membershipId, dueAt);
+  }
+  return isNews;
+}
+
+/** Does not postpone an earlier attempt. */
+async function wakeAt(tx: Transaction, membershipId: number, dueAt: string): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set({ nextAttemptAt: dueAt })
+    .where('id', '=', membershipId)
+    .where((eb) => eb.or([eb('nextAttemptAt', 'is', null), eb('nextAttemptAt', '>', dueAt)]))
+    .where(isWorkable)
+    .execute();
+}
+
+/** The projects in which the member's assignments must be ended now. */
+export async function dueEndedProjects(db: Transaction, membershipId: number, now: string): Promise<string[]> {
+  const due = await db
+    .selectFrom('leftProject')
+    .select('project')
+    .where('membershipId', '=', membershipId)
+    .where('endedAt', 'is', null)
+    .where('dueAt', '<=', now)
+    .orderBy('project')
+    .execute();
+  return due.map(({ project }) => project);
+}
+
+/** When assignments of the membership that is being written must next be ended; null if there are none. */
+export function nextProjectEndAt(eb: ExpressionBuilder<Tables, 'membership'>) {
+  return eb
+    .selectFrom('leftProject')
+    .select((left) => left.fn.min('leftProject.dueAt').as('dueAt'))
+    .whereRef('leftProject.membershipId', '=', 'membership.id')
+    .where('leftProject.endedAt', 'is', null);
+}
+
+export async function recordAssignmentsEnded(
+  tx: Transaction,
+  membershipId: number,
+  project: string,
+  endedAt: string,
+): Promise<void> {
+  await tx
+    .updateTable('leftProject')
+    .set({ endedAt })
+    .where((eb) => eb.and({ membershipId, project }))
+    .execute();
 }

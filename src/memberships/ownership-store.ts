@@ -3,76 +3,43 @@ import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lock.ts';
 import { given } from '../db/query.ts';
+import { lockRows } from '../db/lease.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
 import { isSameServer } from '../tools/bind-tool.ts';
 import { listToolBindings } from '../tools/tool-binding-store.ts';
 import { adoptAccount } from './account-owner-store.ts';
 import { endGivenAddresses } from './address-store.ts';
+import type { Storage } from '../keys/storage.ts';
 import { retractRemovals } from './clearance-store.ts';
-import { trainerName } from './membership-list-store.ts';
+import { addGivenAddress, adoptAccount, endGivenAddresses } from './identity-store.ts';
 
-// The SQL of deciding whose a membership is: adopted, released, or retired with its configuration.
-
-/** Whether they stay in, or will be removed now. */
-export type Adopted = 'kept' | 'removing';
-
-export interface OrphanFilter {
-  install?: string | undefined;
-  tool?: string | undefined;
-}
-
-export interface OrphanedMembership
-  extends Pick<Row<'membership'>, 'id' | 'install' | 'tool' | 'groupId' | 'trainerId'> {
-  displayName: string | null;
-  /** The id of another membership by which the trainer is wanted in the same group; null if there is none. */
-  wantedBy: number | null;
-}
-
-export interface Retired {
-  /** How many will be removed from their tool. */
-  removing: number;
-  /** How many are released, because their tool is no longer configured. */
-  released: number;
-  /** How many stay orphaned, because another membership wants them in the same group. */
-  kept: number;
-}
+// The SQL of an operator's decision about who manages a member: Gangway adopts the member, or releases it.
 
 /**
- * From now on the membership counts as ours, and the member is removed like any other: at once, where no reason for
- * them stands any more.
+ * Makes the membership ours, so that the member is removed like any other: at once if no reason for it stands.
  *
- * @param what whether the account counts as ours too, so that it may be ended or changed
- * @throws AppError `not_found`, or `conflict` where there is no member to adopt
+ * @param withAccount makes the account ours too, so that it may be ended or changed
+ * @throws AppError `not_found`, or `conflict` if there is no member to adopt
  */
-export function adoptMember(
-  ctx: Storage,
-  id: number,
-  by: By,
-  { withAccount }: { withAccount: boolean } = { withAccount: false },
-): Promise<Adopted> {
+export function adoptMember(ctx: Storage, id: number, by: By, withAccount = false): Promise<'kept' | 'removing'> {
   return inTransaction(ctx.database, async (tx) => {
-    const membership = await findOne(ctx.database, tx, id);
+    const membership = await lockMembership(ctx.database, tx, id);
     refuseAdopting(membership, withAccount);
     const { tool, memberId } = membership;
     if (withAccount && memberId !== null) await adoptAccount(tx, tool, memberId, by.at);
-    const isKept = membership.wanted;
-    await change(tx, membership, by.at, {
-      isOurs: true,
-      releasedBy: null,
-      ...(!isKept && toRemoval(membership, by.at)),
-    });
-    const action = withAccount ? 'members adopt --account' : 'members adopt';
-    await writeAudit(tx, by, action, `membership ${id}`);
-    return isKept ? 'kept' : 'removing';
+    const next = membership.wanted ? {} : toRemoval(membership, by.at);
+    await changeMembership(tx, membership, by.at, { isOurs: true, releasedBy: null, ...next });
+    await writeAudit(tx, by, withAccount ? 'members adopt --account' : 'members adopt', `membership ${id}`);
+    return membership.wanted ? 'kept' : 'removing';
   });
 }
 
 /**
- * From now on the membership counts as not ours: the member stays, whatever ends.
+ * Makes the membership not ours, so that the member stays when every reason has ended.
  *
- * @param managedDomains an account with an address of these domains is ours, whatever is decided
- * @throws AppError `not_found`, or `conflict` where there is no member to release or an account is in doubt
+ * @param managedDomains accounts with an address of these domains are always ours
+ * @throws AppError `not_found`, or `conflict` if there is no member to release or an account is in doubt
  */
 export function releaseMember(
   ctx: Storage,
@@ -81,118 +48,28 @@ export function releaseMember(
   by: By,
 ): Promise<'released'> {
   return inTransaction(ctx.database, async (tx) => {
-    const membership = await findOne(ctx.database, tx, id);
+    const membership = await lockMembership(ctx.database, tx, id);
     await refuseReleasing(tx, membership, managedDomains);
-    const isKept = membership.wanted;
-    // A removal that the brake released and that was not executed must not be counted.
-    if (!isKept) await retractRemovals(tx, [id]);
+    const { wanted } = membership;
+    // The brake must not count a removal that it cleared and that was not executed.
+    if (!wanted) await retractRemovals(tx, [id]);
     await endGivenAddresses(tx, id, by.at);
-    await change(tx, membership, by.at, { isOurs: false, releasedBy: 'operator', ...(!isKept && letGo) });
+    await changeMembership(tx, membership, by.at, { isOurs: false, releasedBy: 'operator', ...(!wanted && letGo) });
     await writeAudit(tx, by, 'members release', `membership ${id}`);
     return 'released' as const;
   });
 }
 
-export async function listOrphans(ctx: Storage, { install, tool }: OrphanFilter): Promise<OrphanedMembership[]> {
-  const rows = await ctx.database.kysely
-    .selectFrom('membership')
-    .select(['id', 'install', 'tool', 'groupId', 'trainerId'])
-    .select(trainerName)
-    .where((eb) => eb.and({ state: 'orphaned', ...given({ install, tool }) }))
-    .orderBy('id')
-    .execute();
-  const findTwins = await loadTwins(ctx);
-  const listed: OrphanedMembership[] = [];
-  for (const row of rows) {
-    listed.push({ ...row, wantedBy: await findWantedBeside(ctx.database.kysely, row, findTwins) });
-  }
-  return listed;
-}
-
-/**
- * Ends orphaned memberships: those of a configured tool are removed, others released. Memberships that are no
- * longer orphaned are left alone, and those whose trainer is wanted in the same group.
- *
- * @param tools the configured tools
- */
-export async function retireOrphans(
-  ctx: Storage,
-  orphans: OrphanedMembership[],
-  tools: ReadonlySet<string>,
-  by: By,
-): Promise<Retired> {
-  const retired: Retired = { removing: 0, released: 0, kept: 0 };
-  const findTwins = await loadTwins(ctx);
-  for (const { id, tool } of orphans) {
-    const outcome = await inTransaction(ctx.database, async (tx) => {
-      const membership = await findOne(ctx.database, tx, id);
-      if (membership.state !== 'orphaned') return null;
-      const isReachable = tools.has(tool);
-      if (isReachable && (await findWantedBeside(tx, membership, findTwins)) !== null) return 'kept';
-      return await retireOne(tx, membership, isReachable, by);
-    });
-    if (outcome !== null) retired[outcome] += 1;
-  }
-  return retired;
-}
-
-async function retireOne(
-  tx: Transaction,
-  membership: Row<'membership'>,
-  isReachable: boolean,
-  by: By,
-): Promise<'removing' | 'released'> {
-  const { id } = membership;
-  const next = isReachable ? toRetirement(by.at) : ({ ...letGo, isOurs: false, releasedBy: 'retirement' } as const);
-  if (!isReachable) await endGivenAddresses(tx, id, by.at);
-  await change(tx, membership, by.at, { wanted: false, ...next });
-  await writeAudit(tx, by, 'retire', `membership ${id}`);
-  return isReachable ? 'removing' : 'released';
-}
-
-type FindTwins = (tool: string) => string[];
-
-/** All names of a tool's server, as far as they were ever configured. */
-async function loadTwins(ctx: Storage): Promise<FindTwins> {
-  const bindings = await listToolBindings(ctx);
-  return (tool) => {
-    const own = bindings.find((one) => one.tool === tool);
-    const twins = own === undefined ? [] : bindings.filter((one) => isSameServer(own, one)).map((one) => one.tool);
-    return [...new Set([tool, ...twins])];
-  };
-}
-
-/** @returns the id of another membership by which the trainer is wanted in the same group; null if there is none */
-async function findWantedBeside(
-  db: Transaction,
-  { id, tool, groupId, trainerId }: Pick<Row<'membership'>, 'id' | 'tool' | 'groupId' | 'trainerId'>,
-  findTwins: FindTwins,
-): Promise<number | null> {
-  const other = await db
-    .selectFrom('membership')
-    .select('id')
-    .where('trainerId', '=', trainerId)
-    .where('tool', 'in', findTwins(tool))
-    .where('groupId', '=', groupId)
-    .where('id', '!=', id)
-    .where('wanted', '=', true)
-    .where('state', '!=', 'orphaned')
-    .orderBy('id')
-    .limit(1)
-    .executeTakeFirst();
-  return other?.id ?? null;
-}
-
 /** Locks the row until the transaction ends. */
-async function findOne(database: Database, tx: Transaction, id: number): Promise<Row<'membership'>> {
+export async function lockMembership(database: Database, tx: Transaction, id: number): Promise<Row<'membership'>> {
   const rows = tx.selectFrom('membership').selectAll().where('id', '=', id);
   const one = await lockRows(database, rows).executeTakeFirst();
   if (one === undefined) throw new AppError('not_found', `There is no membership ${id}`);
   return one;
 }
 
-/** A new generation: a call that is running must not settle what it was decided on before. */
-async function change(
+/** Starts a new generation, so that a running call does not settle the membership. */
+export async function changeMembership(
   tx: Transaction,
   { id, generation }: Row<'membership'>,
   at: string,
@@ -219,6 +96,11 @@ function refuseAdopting(membership: Row<'membership'>, withAccount: boolean): vo
   }
 }
 
+/** How an operator resolves the doubt. */
+export function adviseOnDoubt(membership: number): string {
+  return `gangway members adopt ${membership} --address <the address it shows> if it is the trainer's, or gangway members release ${membership} --doubted if it is another person's`;
+}
+
 async function refuseReleasing(
   tx: Transaction,
   membership: Row<'membership'>,
@@ -226,10 +108,7 @@ async function refuseReleasing(
 ): Promise<void> {
   const { id, tool, trainerId, state, isOurs, releasedBy, doubtedId } = membership;
   if (doubtedId !== null) {
-    throw new AppError(
-      'conflict',
-      `The account of membership ${id} is in doubt. First run gangway members adopt ${id} --address <the address it shows> if it is the trainer's, or gangway members release ${id} --doubted if it is another person's`,
-    );
+    throw new AppError('conflict', `The account of membership ${id} is in doubt. First run ${adviseOnDoubt(id)}`);
   }
   refuseAbsent(membership);
   if (!isOurs && releasedBy !== null) {
@@ -256,7 +135,7 @@ function refuseAbsent({ id, state, memberId }: Row<'membership'>): void {
   throw new AppError('conflict', `Membership ${id} is ${state}, and no member of it is known in the tool`);
 }
 
-const letGo = {
+export const letGo = {
   state: 'released',
   unmetSince: null,
   cause: null,
@@ -266,7 +145,7 @@ const letGo = {
   failure: null,
 } as const satisfies Partial<Row<'membership'>>;
 
-function toRetirement(at: string) {
+export function toRetirement(at: string) {
   return {
     ...letGo,
     state: 'removing',
@@ -276,8 +155,58 @@ function toRetirement(at: string) {
   } satisfies Partial<Row<'membership'>>;
 }
 
-/** The brake judges again what it released while the membership was not ours. */
+/** The brake decides again about a removal that it cleared while the membership was not ours. */
 function toRemoval({ state, cause, removeAfter }: Row<'membership'>, at: string) {
   if (state === 'released' || cause === null) return toRetirement(at);
   return { ...toRetirement(at), cause, removeAfter: removeAfter ?? at };
+}
+
+/**
+ * Records an operator's decision that the account in doubt is the trainer's, under this address. A removal then removes
+ * this account too. An account is in doubt once it shows an address that no source has reported for its trainer.
+ *
+ * @throws AppError `conflict` if the membership has no account in doubt
+ */
+export function adoptDoubted(ctx: Storage, id: number, address: string, by: By): Promise<void> {
+  return inTransaction(ctx.database, async (tx) => {
+    const { install, trainerId, memberId, doubtedId } = await findDoubted(tx, id);
+    await addGivenAddress(tx, ctx.box, { membershipId: id, install, trainerId, address }, by.at);
+    await settleDoubt(tx, id, by.at, memberId ?? doubtedId);
+    await writeAudit(tx, by, 'members adopt --address', `membership ${id}`);
+  });
+}
+
+/**
+ * Records an operator's decision that the account in doubt belongs to another person.
+ *
+ * @throws AppError `conflict` if the membership has no account in doubt
+ */
+export function releaseDoubted(ctx: Storage, id: number, by: By): Promise<'let_go'> {
+  return inTransaction(ctx.database, async (tx) => {
+    const { memberId, doubtedId } = await findDoubted(tx, id);
+    // After the last look, a list may have shown the member under this account.
+    await settleDoubt(tx, id, by.at, memberId === doubtedId ? null : memberId);
+    await writeAudit(tx, by, 'members release', `the account in doubt of membership ${id}`);
+    return 'let_go' as const;
+  });
+}
+
+async function findDoubted(tx: Transaction, id: number) {
+  const doubted = await tx
+    .selectFrom('membership')
+    .select(['install', 'trainerId', 'memberId', 'doubtedId'])
+    .where('id', '=', id)
+    .where('doubtedId', 'is not', null)
+    .executeTakeFirst();
+  if (doubted !== undefined) return doubted;
+  throw new AppError('conflict', `Membership ${id} has no account in doubt`);
+}
+
+/** Retries now what waited for the decision. */
+async function settleDoubt(tx: Transaction, id: number, at: string, memberId: string | null): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set({ doubtedId: null, memberId, nextAttemptAt: at })
+    .where('id', '=', id)
+    .execute();
 }

@@ -1,7 +1,5 @@
-/**
- * Which install's address an access rests on (docs/rules.md, Identity). A trainer has one membership in a group
- * for each address that access was given under. Pure.
- */
+// Which install's address an access is given under (docs/rules.md, Identity). A trainer has one membership in a group
+// for each such address. Pure.
 
 /** An install and the address that it knows for the trainer, in lower case; null if it knows none. */
 export interface KnownAddress {
@@ -20,9 +18,9 @@ export interface SeatMembership {
   id: number;
   /** Its current address, in lower case. */
   address: string | null;
-  /** Whether the trainer is wanted by it, or may still be in the tool by it. */
+  /** Whether the trainer is wanted, or may still be in the tool, by this membership. */
   isOpen: boolean;
-  /** The installs that have been a reason for it, and whether each ever named its address. */
+  /** The installs that have had a reason for it, and whether each has ever named its address. */
   installs: ReadonlyMap<string, { isNamed: boolean }>;
 }
 
@@ -30,11 +28,11 @@ export interface SeatMembership {
 export type MembershipKey = number | string;
 
 /**
- * Assigns each install's reasons to memberships, in the same way whatever came first. An install that knows an address
- * stays with the access that its address has given, whatever address it names later, so it never moves the access of
- * another install. Otherwise it joins the membership with the same address, or gets a membership of its own. An install
- * that knows no address keeps its own access, or else every access that others have given. It opens none: where there
- * is no access, its reasons wait for an address.
+ * Assigns each install's reasons to memberships, whatever their order. An install that knows an address stays with the
+ * access that its address has given, even if it names another address later, so it never moves the access of another
+ * install. Otherwise it joins the membership with the same address, or gets a membership of its own. An install that
+ * knows no address keeps its own access, or else every access that others have given. It opens none: without an access,
+ * its reasons wait for an address.
  *
  * @param memberships in the order of their ids
  * @returns by install; a new membership has the same name for all installs that share it
@@ -99,7 +97,9 @@ function findAccess(
   );
 }
 
-/** The membership without an address in which reasons wait. One that another install once named stays free for it. */
+/**
+ * The membership without an address where reasons wait. One that another install once named is kept for that install.
+ */
 function findWaiting(
   claimants: readonly KnownAddress[],
   memberships: readonly SeatMembership[],
@@ -112,10 +112,10 @@ function findWaiting(
 }
 
 /**
- * The address of a membership. It changes only if all installs whose reasons stand agree, so one install alone never
- * moves the access of another.
+ * The address of a membership. It changes only if all installs with a standing reason agree, so that no install moves
+ * the access of another.
  *
- * @param standing the installs whose reasons for it stand, in the order of their names
+ * @param standing the installs with a standing reason, in the order of their names
  * @returns null if no install knows an address
  */
 export function chooseAddress(current: string | null, standing: readonly KnownAddress[]): string | null {

@@ -2,6 +2,7 @@ import type { Adapter, AdapterLink } from '../adapters/adapter.ts';
 import type { LinkEvidence } from '../domain/evidence.ts';
 import { provisioningOf } from '../domain/evidence-status.ts';
 import type { RoutedLink } from '../domain/install.ts';
+import type { Route, RoutedLink, RouteLink } from '../domain/route.ts';
 
 /** The configuration of the walls around customers. */
 export interface Walls {
@@ -18,24 +19,37 @@ interface RoutedInstall {
   projects: readonly string[];
 }
 
+/** Uses Maps, because install names and project ids come from outside. */
+export function createLinkRouter(installs: RoutedInstalls, adapters: ReadonlyMap<string, Adapter>): RouteLink {
+  const walls = { installs, adapters };
+  return (link) => {
+    const tool = installs.get(link.install)?.tool;
+    const adapter = tool === undefined ? undefined : adapters.get(tool);
+    if (tool === undefined || adapter === undefined) return undefined;
+    if (crossingOf(walls, link) !== null) return undefined;
+    const groupId = groupOf(adapter, link);
+    return groupId === undefined ? undefined : { tool, groupId };
+  };
+}
+
 /**
- * Why a link gives no access: its provisioning mode is unknown; a tool could resolve its id to another project; the
- * project belongs to another install, perhaps in another case or Unicode form; the project belongs to no install; or
- * the adapter has no group for it.
+ * `unknown_mode`: the provisioning mode is unknown. `strange_id`: a tool could resolve the id to another project.
+ * `anothers`: the project belongs to another install, perhaps in another case or Unicode form. `not_named`: it belongs
+ * to no install. `no_group`: the adapter has no group for it.
  */
 type Crossing = 'unknown_mode' | 'strange_id' | 'anothers' | 'not_named' | 'no_group';
 
 /**
- * How a link crosses the wall of its install. Customers create links by themselves, and ids are untrusted text. Null if
- * the link is inside, or if nothing is known about it. Never throws, even if an adapter does: one link must not hold up
- * the others.
+ * Why a link gives no access. Customers create links by themselves, and ids are untrusted text. Null if the link is
+ * inside the wall of its install, or if nothing is known about it. Never throws, even if an adapter does: one link must
+ * not hold up the others.
  */
 export function crossingOf({ installs, adapters }: Walls, link: RoutedLink): Crossing | null {
   const { install, externalProjectId } = link;
   const own = installs.get(install);
   if (own === undefined || externalProjectId === null) return null;
   const adapter = adapters.get(own.tool);
-  const unfit = unfitness(adapter, externalProjectId);
+  const unfit = judgeId(adapter, externalProjectId);
   if (unfit !== null) return unfit;
   const closeness = closestFit(own.projects, (pattern) => fits(pattern, externalProjectId));
   if (closeness < 0) return 'not_named';
@@ -50,21 +64,47 @@ export function crossingOf({ installs, adapters }: Walls, link: RoutedLink): Cro
   return adapter === undefined || groupOf(adapter, link) !== undefined ? null : 'no_group';
 }
 
-/** The same, and it also checks that the provisioning mode is known. */
+/** Like `crossingOf`, but a link of an unknown provisioning mode is outside too. */
 export function outsideOf(walls: Walls, link: RoutedLink & Pick<LinkEvidence, 'provisioningMode'>): Crossing | null {
   const isUnknown = provisioningOf(link.provisioningMode) === 'unknown';
   return crossingOf(walls, link) ?? (isUnknown ? 'unknown_mode' : null);
 }
 
-/** An install with `*` in a tool in which other installs name their projects. */
+/**
+ * The installs whose trainers may be in a group: those that lead to it with one of the given projects, and those whose
+ * every project leads to it.
+ */
+export function installsReaching(
+  installs: RoutedInstalls,
+  routeLink: RouteLink,
+  { tool, groupId }: Route,
+  projects: readonly Omit<RoutedLink, 'install'>[],
+): ReadonlySet<string> {
+  const leadsThere = (link: RoutedLink) => routeLink(link)?.groupId === groupId;
+  const reaching = [...installs].filter(
+    ([install, one]) =>
+      one.tool === tool &&
+      [...projects, ...one.projects.map(toExample)].some((project) => leadsThere({ install, ...project })),
+  );
+  return new Set(reaching.map(([install]) => install));
+}
+
+/** An example project of a pattern. If a tool has one group for all projects, any example leads there. */
+function toExample(pattern: string): Omit<RoutedLink, 'install'> {
+  return { externalProjectId: pattern.replace(/\*$/, '1'), externalProjectName: null };
+}
+
+/** An install that has `*` as its projects, in a tool where other installs list theirs. */
 interface OpenWall {
   tool: string;
   install: string;
-  /** The installs that name theirs. */
+  /** The installs that list theirs. */
   others: string[];
 }
 
-/** Every project that the others do not name yet, and every alias of theirs that the tool knows, is open to it. */
+/**
+ * Such an install reaches every project that the others do not list yet, and every alias that the tool has for theirs.
+ */
 export function findOpenWalls(installs: RoutedInstalls): OpenWall[] {
   const byTool = Map.groupBy(installs, ([, { tool }]) => tool);
   return [...byTool].flatMap(([tool, sharing]) => {
@@ -86,7 +126,7 @@ export function groupOf(adapter: Adapter, link: RoutedLink): string | undefined 
   return askAdapter(link, (one) => adapter.groupFor(one));
 }
 
-/** The scope in which work on a link's project is counted; undefined in the same cases. */
+/** The scope in which work on a link's project is counted; undefined if the adapter gives none, or throws. */
 export function usageScopeOf(adapter: Adapter, link: RoutedLink): string | undefined {
   return askAdapter(link, (one) => adapter.usageScopeFor?.(one));
 }
@@ -100,7 +140,7 @@ function askAdapter(
   return typeof answer === 'string' && answer !== '' ? answer : undefined;
 }
 
-/** Adapters are foreign code. The error is dropped, because it may quote anything. */
+/** Adapters are foreign code, so the error is dropped: it may quote anything. */
 function attempt(call: () => unknown): unknown {
   try {
     return call();
@@ -109,8 +149,8 @@ function attempt(call: () => unknown): unknown {
   }
 }
 
-/** Only an adapter knows how its tool resolves an id. Without that knowledge, ambiguous ids are refused. */
-function unfitness(adapter: Adapter | undefined, projectId: string): Crossing | null {
+/** Only an adapter knows how its tool resolves an id. If it does not say, ambiguous ids are refused. */
+function judgeId(adapter: Adapter | undefined, projectId: string): Crossing | null {
   if (adapter?.canonicalGroup === undefined) return isStrange(projectId) ? 'strange_id' : null;
   const form = attempt(() => adapter.canonicalGroup?.(projectId));
   if (typeof form !== 'string' && form !== null) return 'no_group';
@@ -132,7 +172,7 @@ function isRespeltNumber(projectId: string): boolean {
   if (/^(?:0|-?[1-9]\d*)$/.test(projectId)) return false;
   const text = projectId.normalize('NFKC').replace(/^[+\-\u2212]/, '');
   if (/^(?:\p{N}+(?:[_,'\u066c]\p{N}+)*(?:[.\u066b]\p{N}*)?|[.\u066b]\p{N}+)$/u.test(text)) return true;
-  // Hashes look like this too, but not like a number that could be an id.
+  // A hash may look like such a number, but like one that is too large for an id.
   return /^[\d.]+e[+-]?\d+$|^0[box][\da-f]+$/i.test(text) && Number.isSafeInteger(Number(text));
 }
 
@@ -144,11 +184,11 @@ interface Pattern {
 }
 
 /** Patterns are folded once, because every link is compared with the patterns of every install. */
-const known = new WeakMap<readonly string[], Pattern[]>();
+const foldedPatterns = new WeakMap<readonly string[], Pattern[]>();
 
 function patternsOf(projects: readonly string[]): Pattern[] {
-  const patterns = known.get(projects) ?? projects.map(toPattern);
-  known.set(projects, patterns);
+  const patterns = foldedPatterns.get(projects) ?? projects.map(toPattern);
+  foldedPatterns.set(projects, patterns);
   return patterns;
 }
 
@@ -192,7 +232,7 @@ export function explainCrossing(
   { install, externalProjectId: project, provisioningMode: mode = null }: ExplainedLink,
 ): { says: string; action: string } {
   const projects = `installs.${install}.projects`;
-  const says: Record<Crossing, { says: string; action: string }> = {
+  const explanations: Record<Crossing, { says: string; action: string }> = {
     unknown_mode: {
       says: `Project ${project} is provisioned in mode ${mode}, which this version does not know`,
       action: 'Check whether a newer version knows it. Members stay, and no trainer is added',
@@ -214,5 +254,5 @@ export function explainCrossing(
       action: 'Fix the adapter, or have the customer link another project',
     },
   };
-  return says[crossing];
+  return explanations[crossing];
 }

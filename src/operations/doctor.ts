@@ -84,7 +84,7 @@ export async function examineStored(ctx: Stored): Promise<Check[]> {
   return [
     await checkClock(database, ctx.clock),
     ...(await checkInstances(ctx)),
-    checkOrphaned(await findOrphans(ctx, ctx.config, createLinkRouter(installs, adapters))),
+    checkOrphaned(await findOrphans(ctx, createLinkRouter(installs, adapters))),
     ...checkWalls(ctx),
     ...checkAccounts(ctx),
     ...(await checkTroubles(ctx)),

@@ -1,4 +1,4 @@
-import { adviseOnDoubt } from '../converge/doubted-account.ts';
+import { adviseOnDoubt } from '../memberships/ownership-store.ts';
 import type { Row } from '../db/schema.ts';
 import type { AddressMissing } from '../domain/evidence.ts';
 import { describeRequired, type RequiredReadings } from '../domain/required-readings.ts';

@@ -14,8 +14,8 @@ import { findConnectedInstall, removeConnectedInstall } from '../installs/instal
 import { dropSubscription, findSubscription } from '../installs/subscription/subscription-store.ts';
 import { dropJobsOf } from '../jobs/job-store.ts';
 import { postponeInstalls } from '../memberships/derivation-store.ts';
-import { refuseOrphaning } from '../memberships/find-orphans.ts';
 import { countByState } from '../memberships/membership-list-store.ts';
+import { refuseOrphaning } from '../memberships/orphan-store.ts';
 import { explainCrossing, outsideOf } from '../memberships/wall.ts';
 import { dropFeed } from '../reconcile/feed/feed-store.ts';
 import { Check, checkColumns } from './check.ts';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { toAppError } from '../domain/errors.ts';
-import { adoptDoubted, releaseDoubted } from '../memberships/account-owner-store.ts';
 import { listMemberships } from '../memberships/membership-list-store.ts';
-import { adoptMember, releaseMember } from '../memberships/ownership-store.ts';
+import { adoptDoubted, adoptMember, releaseDoubted, releaseMember } from '../memberships/ownership-store.ts';
 import { act, type OperationContext } from './operation.ts';
 import { flag, rowNumber, text } from './values.ts';
 
@@ -56,7 +55,7 @@ export const adopt = act(
     ]),
     out: Decided,
     async run(input, ctx, { by }) {
-      const adopt = (id: number) => adoptMember(ctx, id, by, { withAccount: input.account });
+      const adopt = (id: number) => adoptMember(ctx, id, by, input.account);
       if ('undecided' in input) return await decideEach(ctx, input.tool, adopt);
       const { membership: id, address } = input;
       if (address === undefined) return decideOne(id, await adopt(id));

@@ -4,8 +4,8 @@ import { toAppError } from '../domain/errors.ts';
 import { exitStatusOf, outcomeOfRun } from '../domain/run.ts';
 import { describeCause, removalCauses } from '../domain/standing.ts';
 import { maskText } from '../lib/mask.ts';
-import { checkOrphans, findOrphans } from '../memberships/find-orphans.ts';
 import { nameEach } from '../memberships/membership-list-store.ts';
+import { checkOrphans, findOrphans } from '../memberships/orphan-store.ts';
 import { type PreviewedChange, previewInstall } from '../reconcile/runs/preview-install.ts';
 import { openPlanOf } from '../reconcile/runs/run-store.ts';
 import { trainerColumns } from './access.ts';
@@ -115,7 +115,7 @@ export async function previewAll(
   onProgress: (says: string) => void,
 ) {
   // `checkOrphans` writes, so it is called only when it is going to throw.
-  if ((await findOrphans(ctx, ctx.config, ctx.routeLink)).length > 0) await checkOrphans(ctx, false);
+  if ((await findOrphans(ctx, ctx.routeLink)).length > 0) await checkOrphans(ctx, false);
   const previewed: z.input<typeof Previewed>[] = [];
   for (const install of installs) {
     onProgress(`${previewed.length} of ${installs.length} installs read`);

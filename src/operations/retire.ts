@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listOrphans, type OrphanedMembership, retireOrphans } from '../memberships/ownership-store.ts';
+import { listOrphans, type OrphanedMembership, retireOrphans } from '../memberships/orphan-store.ts';
 import { person, whoColumns } from './access.ts';
 import { act, group } from './operation.ts';
 import { refuseUnknown } from './pick-installs.ts';

@@ -5,6 +5,9 @@ import { inTransaction, rollingBack, type Transaction } from '../db/database.ts'
 import { workEmailContext } from '../db/seal-contexts.ts';
 import { AppError } from '../domain/errors.ts';
 import { openBody, type PagedDelivery, pageDeliveries, removeDeliveries } from '../inbox/inbox-store.ts';
+import { openBody, type PagedDelivery, pageDeliveries } from '../inbox/inbox-store.ts';
+import { removeDeliveries } from '../inbox/storage-store.ts';
+import type { Storage } from '../keys/storage.ts';
 import { maskEmail } from '../lib/mask.ts';
 import { stripBom } from '../lib/text.ts';
 import { lockEvidence } from '../memberships/derivation-store.ts';

@@ -2,8 +2,10 @@ import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { isFree } from '../db/lock.ts';
+import type { Database, Transaction } from '../db/database.ts';
+import { isFree } from '../db/lease.ts';
 import { countRows, inParts } from '../db/query.ts';
-import type { Tables } from '../db/schema.ts';
+import type { Row, Tables } from '../db/schema.ts';
 import {
   type BrakeCounts,
   brakeWindowMs,
@@ -14,11 +16,12 @@ import {
 } from '../domain/brake.ts';
 import type { Route } from '../domain/install.ts';
 import { heldStates } from '../domain/membership.ts';
+import { heldStates, type ReceiptOutcome } from '../domain/membership.ts';
 import type { DueEnd } from '../domain/required-readings.ts';
 import { isExplicit } from '../domain/standing.ts';
 import { holdRemovals, takeBackRemovals } from '../memberships/clearance-store.ts';
 
-// The only SQL of the brake: removals that are due, cleared or held.
+// The SQL of the brake: removals that are due, cleared or held, and the count of all removals.
 
 export type HeldRemoval = Pick<DueRemoval, 'membershipId' | 'generation' | 'cause'>;
 
@@ -41,7 +44,7 @@ export async function installsWithRemovalsDue(ctx: Storage, now: string): Promis
   return rows.map((row) => row.install);
 }
 
-/** The ids of its removals that are due. */
+/** The ids of the install's due removals. */
 export async function dueRemovals(ctx: Storage, install: string, now: string): Promise<number[]> {
   const rows = await ctx.database.kysely
     .selectFrom('membership')
@@ -53,7 +56,7 @@ export async function dueRemovals(ctx: Storage, install: string, now: string): P
   return rows.map(({ id }) => id);
 }
 
-/** Those of these that are (still) due. */
+/** Those of these removals that are still due. */
 export async function loadDueRemovals(
   tx: Transaction,
   install: string,
@@ -79,14 +82,14 @@ export async function loadDueRemovals(
   return rows.flatMap(({ cause, removeAfter: dueAt, approved, isExplicit: wasExplicit, ...row }) => {
     if (cause === null || dueAt === null) return [];
     const { installsSince, workSince, listsSince, ...removal } = row;
-    // A new cause starts a new wait, for example an explicit end after weaker evidence. The work is not read again.
+    // An explicit end after weaker evidence, or the reverse, starts new waits. The work is not read again.
     const isSame = wasExplicit === isExplicit(cause);
     const waits = { installsSince: isSame ? installsSince : null, workSince, listsSince: isSame ? listsSince : null };
     return [{ ...removal, cause, dueAt, isApproved: Boolean(approved), waits }];
   });
 }
 
-/** Withdraws these clearances and returns the removals as due. If the limit is exceeded, all of them are held. */
+/** Takes back clearances of these kinds, so that everything beyond the limit is held together. @returns the removals */
 export async function takeBackClearances(
   tx: Transaction,
   install: string,
@@ -126,7 +129,7 @@ export async function lastPlanAt(tx: Transaction, install: string): Promise<stri
   return plan?.at ?? null;
 }
 
-/** Whether an operator approved this removal before. */
+/** Whether an operator has approved this removal. */
 function wasApproved(eb: ExpressionBuilder<Tables, 'membership'>) {
   return eb.exists(
     eb
@@ -153,7 +156,7 @@ export async function findUnstarted(
     .where('clearedAt', '>', since)
     .where('clearance', 'in', clearances)
     .where('state', '=', 'removing')
-    // A look has already found no member, so this removal only needs confirmation.
+    // After a look that found no member, the removal only needs confirmation.
     .where('missedAt', 'is', null)
     .whereRef('removal.generation', '=', 'membership.generation')
     .where(isFree('membership', now.toISOString()))
@@ -161,7 +164,7 @@ export async function findUnstarted(
   return rows.flatMap(({ cause, ...row }) => (cause === null ? [] : [{ ...row, cause }]));
 }
 
-/** The time has come, and no newer evidence about the trainer waits to be derived. */
+/** Its time has come, and no newer evidence about the trainer waits to be derived. */
 function isRemovalDue(now: string) {
   return (eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> =>
     eb.and([
@@ -177,7 +180,7 @@ function isRemovalDue(now: string) {
     ]);
 }
 
-/** Counts what the brake decides by: an install's members, and its removed, cleared and held removals. */
+/** The counts that the brake needs: the install's members, and its removed, cleared and held removals. */
 export async function countRemovals(tx: Transaction, install: string, now: Date): Promise<BrakeCounts> {
   const before = (ms: number) => new Date(now.getTime() - ms).toISOString();
   const since = before(brakeWindowMs);
@@ -236,4 +239,27 @@ function wasInBefore(at: string) {
         .where('receipt.createdAt', '<=', at)
         .where('outcome', 'in', ['added', 'invited', 'already_member']),
     );
+}
+
+/**
+ * Counts all removals ever made, with their receipt: a counter in memory would miss those of commands and of other
+ * processes. Call it last in a transaction, because all removals of an install wait for each other on this row.
+ */
+export async function countRemoved(
+  tx: Transaction,
+  { install }: { install: string },
+  { outcome }: { outcome: ReceiptOutcome },
+): Promise<void> {
+  if (outcome !== 'removed') return;
+  await tx
+    .insertInto('removalTotal')
+    .values({ install, removed: 1 })
+    .onConflict((conflict) =>
+      conflict.column('install').doUpdateSet((eb) => ({ removed: eb('removalTotal.removed', '+', 1) })),
+    )
+    .execute();
+}
+
+export async function listRemoved({ kysely }: Pick<Database, 'kysely'>): Promise<Row<'removalTotal'>[]> {
+  return await kysely.selectFrom('removalTotal').selectAll().execute();
 }

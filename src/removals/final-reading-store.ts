@@ -6,12 +6,10 @@ import type { RoutedLink } from '../domain/install.ts';
 import type { ScopeReadings } from '../domain/required-readings.ts';
 import type { DueMembership } from './brake-store.ts';
 
-/**
- * The SQL of final readings: of the scopes where a trainer may have worked, before the trainer is removed. The receipt
- * names those that could not be read, and why.
- */
+// The SQL of final readings: before a removal, the scopes where the trainer may have worked are read. The receipt names
+// those that could not be read, and why.
 
-/** Work that is saved this long after the end of a contract still counts for it. */
+/** A contract's work may still be saved for this long after its end. */
 const lateSavingMs = 24 * 60 * 60_000;
 
 /** The scope in which work on a link's project is counted; undefined if it cannot be read. */
@@ -23,12 +21,12 @@ export interface ToolScope {
   scope: string;
 }
 
-/** Has all of these read anew. */
+/** Requests a new reading of these scopes. */
 export type WantScopes = (tx: Transaction, scopes: readonly ToolScope[], now: string) => Promise<void>;
 
 /**
- * By membership: the scopes where the trainer may have worked, those of every contract that was a reason for it. It
- * leaves out scopes that were read so late that no later work can count.
+ * By membership: the scopes where the trainer may have worked, by every contract that was a reason for it. Leaves out
+ * scopes that were read after all possible work.
  */
 export async function findScopes(
   tx: Transaction,
@@ -65,10 +63,10 @@ function scopeKey({ tool, scope }: Omit<ToolScope, 'install'>): string {
 
 function wasReadToTheEnd(contract: Row<'contract'>, readBeganAt: string | null): boolean {
   if (statusOfContract(contract) !== 'ended') return false;
-  const [endedAt] = [contract.endedEventAt, contract.endDate]
+  const endedAt = [contract.endedEventAt, contract.endDate]
     .flatMap((at) => at ?? [])
     .sort()
-    .reverse();
+    .at(-1);
   return endedAt !== undefined && Date.parse(readBeganAt ?? '') >= Date.parse(endedAt) + lateSavingMs;
 }
 
@@ -87,7 +85,7 @@ export function toUnread({ scope }: ToolScope): ScopeReadings {
   return { scope, readBeganAt: null, refusedAt: null };
 }
 
-/** Requests a reading of all that these removals wait for. */
+/** Requests the readings that these removals wait for. */
 export async function awaitWork(
   tx: Transaction,
   waiting: readonly { due: { membershipId: number }; newScopes: readonly ToolScope[] }[],
@@ -109,7 +107,7 @@ export async function awaitWork(
   await wantScopes(tx, distinctScopes(waiting.flatMap(({ newScopes }) => newScopes)), now);
 }
 
-/** What was read before a removal was reported, or is to be reported later. */
+/** Records that the work read before a removal was reported, or when to report it. */
 export async function noteReported(
   tx: Transaction,
   { membershipId, generation }: { membershipId: number; generation: number },
@@ -123,7 +121,7 @@ export async function noteReported(
 }
 
 /**
- * Explains in the receipt why work may be missing; null if it was read.
+ * Explains in the receipt why work may be missing; null if all of it was read.
  *
  * @param foundId the account that was removed
  */
@@ -137,16 +135,16 @@ export async function describeUnreadWork(
     .select('workSince')
     .where((eb) => eb.and({ membershipId: id, generation }))
     .executeTakeFirst();
-  const since = reading?.workSince ?? null;
-  if (since === null) return null;
+  if (!reading?.workSince) return null;
+  const { workSince: since } = reading;
   const scopes = await loadAwaitedScopes(tx, [id]);
-  // They may have been read after the wait was over.
+  // A scope may have been read after the wait ended.
   const left = scopes.filter(({ readBeganAt }) => readBeganAt === null || readBeganAt < since);
   if (left.length > 0) {
     const where = left.map(({ scope, failure }) => `${scope} (${failure ?? 'not answered yet'})`);
     return `Gangway could not read the trainer's work before the removal, since ${since}, in ${where.join(', ')}. The last work may not be reported`;
   }
-  // The last reading did not know this account, because it was found only now.
+  // An account that was found only now was unknown to the last reading.
   if (foundId === undefined || foundId === memberId) return null;
   return 'The account was first seen after the last reading of work. Its work may not be reported';
 }

@@ -8,7 +8,7 @@ import { AppError } from '../domain/errors.ts';
 import { revokedGrant } from '../domain/evidence-status.ts';
 import { approveRemovals } from '../memberships/clearance-store.ts';
 
-// The only SQL of plans: held removals, and what an operator decides about them.
+// The SQL of plans: held removals, and an operator's decisions about them.
 
 interface PlanFilter {
   install?: string | undefined;
@@ -19,7 +19,7 @@ export type Plan = Row<'plan'> & { size: number };
 
 export interface PlanInstall {
   install: string;
-  /** Whether its grant is revoked, as far as is known. */
+  /** Whether its grant is known to be revoked. */
   isRevoked: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface PlanResult {
   install: string;
   decided: number;
   stale: number;
-  /** How many still wait in the plan for a decision. */
+  /** How many removals in the plan still wait for a decision. */
   open: number;
 }
 
@@ -126,11 +126,11 @@ export async function installsOfPlan(ctx: Storage, planId: number, only?: readon
 }
 
 /**
- * Decides about the removals whose membership has not changed since they were held: approved ones are due, and rejected
- * ones keep their members in until there is new evidence. The others are stale.
+ * Decides about the removals whose membership has not changed since they were held. Approved removals are due. After a
+ * rejection the members stay until there is new evidence. The other removals become stale.
  *
  * @param only these memberships; the rest stays in the open plan
- * @throws AppError `not_found`, or `conflict` if it, or one of these, is already decided
+ * @throws AppError `not_found`, or `conflict` if the plan or one of these memberships is already decided
  */
 export async function decidePlanItems(
   ctx: Storage,
@@ -141,11 +141,11 @@ export async function decidePlanItems(
   only?: readonly number[],
 ): Promise<PlanResult> {
   const { install } = await lockOpen(ctx.database, tx, planId);
-  const { standing, stale } = await sortItems(tx, planId, only);
-  if (decision === 'approved') await approveRemovals(tx, standing, now);
-  await setOutcomes(tx, planId, standing, decision);
+  const { unchanged, stale } = await sortItems(tx, planId, only);
+  if (decision === 'approved') await approveRemovals(tx, unchanged, now);
+  await setOutcomes(tx, planId, unchanged, decision);
   const open = await closeDecided(tx, planId, decision, now);
-  return { install, decided: standing.length, stale, open };
+  return { install, decided: unchanged.length, stale, open };
 }
 
 async function contractsOf(db: Transaction, planId: number) {
@@ -182,13 +182,13 @@ function toPlan<Row extends { size: number | null }>(row: Row) {
 }
 
 /**
- * Closes a plan in which nothing waits for a decision any more. It counts as approved if a part of it was.
+ * Closes a plan once every removal in it is decided. It counts as approved if a part of it was.
  *
- * @returns how many still wait
+ * @returns how many removals still wait for a decision
  */
 async function closeDecided(tx: Transaction, planId: number, decision: PlanState, now: string): Promise<number> {
   const undecided = await listUndecided(tx, planId);
-  const open = undecided.filter(isStanding);
+  const open = undecided.filter(isUnchanged);
   if (open.length > 0) return open.length;
   await setOutcomes(tx, planId, undecided, 'stale');
   const approved = tx.selectFrom('planItem').where('planId', '=', planId).where('outcome', '=', 'approved');
@@ -197,13 +197,13 @@ async function closeDecided(tx: Transaction, planId: number, decision: PlanState
   return 0;
 }
 
-/** Locks the plan until the transaction ends, so that nothing of it is decided twice. */
+/** Locks the plan until the transaction ends, so that no removal is decided twice. */
 async function lockOpen(database: Database, tx: Transaction, planId: number): Promise<Plan> {
   await lockRows(database, tx.selectFrom('plan').select('id').where('id', '=', planId)).execute();
   return await findOpenPlan(tx, planId);
 }
 
-/** @throws AppError `not_found`, or `conflict` if it is already decided */
+/** @throws AppError `not_found`, or `conflict` if the plan is already decided */
 export async function findOpenPlan(db: Transaction, planId: number): Promise<Plan> {
   const plan = await selectPlans(db, { id: planId }).executeTakeFirst();
   if (plan === undefined) throw new AppError('not_found', `There is no plan ${planId}`);
@@ -220,10 +220,10 @@ async function sortItems(tx: Transaction, planId: number, only: readonly number[
     throw new AppError('conflict', `Plan ${planId} does not hold membership ${missing}`);
   }
   const items = undecided.filter(isAmong(only));
-  const standing = items.filter(isStanding);
-  const stale = items.filter((item) => !isStanding(item));
+  const unchanged = items.filter(isUnchanged);
+  const stale = items.filter((item) => !isUnchanged(item));
   await setOutcomes(tx, planId, stale, 'stale');
-  return { standing, stale: stale.length };
+  return { unchanged, stale: stale.length };
 }
 
 function listUndecided(tx: Transaction, planId: number) {
@@ -243,7 +243,7 @@ function listUndecided(tx: Transaction, planId: number) {
 }
 
 /** Whether the membership has not changed since its removal was held. */
-function isStanding(item: Awaited<ReturnType<typeof listUndecided>>[number]): boolean {
+function isUnchanged(item: Awaited<ReturnType<typeof listUndecided>>[number]): boolean {
   return item.generation === item.currentGeneration && item.state === 'held';
 }
 

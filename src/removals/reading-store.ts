@@ -2,6 +2,7 @@ import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { inParts, onSame } from '../db/query.ts';
 import type { Route } from '../domain/install.ts';
+import { inParts, onSame, toExcluded } from '../db/query.ts';
 import {
   type InstallReadings,
   type ReasonInstall,
@@ -11,7 +12,7 @@ import {
 } from '../domain/required-readings.ts';
 import { isExplicit } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
-import { installsReaching } from '../memberships/link-router.ts';
+import { installsReaching } from '../memberships/wall.ts';
 import { type DueMembership, loadDueRemovals } from './brake-store.ts';
 import {
   awaitWork,
@@ -23,29 +24,26 @@ import {
   type WantScopes,
 } from './final-reading-store.ts';
 
-/**
- * The SQL of the readings that due removals wait for: how far everything has been read, and since when each removal
- * waits.
- */
+// The SQL of the readings that due removals wait for: what has been read, and since when each removal waits.
 
-/** Where work is counted, and what has the readings made that removals wait for. */
+/** Where work is counted, and how readings are requested. */
 export interface ReadingPorts {
   scopeOf: ToolScopeOf;
   wantScopes: WantScopes;
-  /** Has the active contracts of these installs listed. */
+  /** Requests lists of the active contracts of these installs. */
   wantLists(tx: Transaction, installs: readonly string[], now: string): Promise<void>;
 }
 
 export interface PassingRemovals {
-  /** The removals that need not wait (any longer). */
+  /** The removals that need not wait any longer. */
   due: DueMembership[];
   /** Whether a list was requested. */
   isListWanted: boolean;
 }
 
 /**
- * Finds out which of these removals are due and need not wait (any longer). For the others it records since when they
- * wait, and requests what is to be read.
+ * Finds the due removals that need not wait for a reading any longer. For the others it records since when they wait,
+ * and requests the readings.
  *
  * @param withoutWork removals before which no work is read
  */
@@ -72,12 +70,12 @@ export async function passReadings(
   return { due: passing.map((one) => one.due), isListWanted: lists.length > 0 };
 }
 
-/** A removal that is due, and what it waits for. */
+/** A due removal, and the readings that it waits for. */
 interface JudgedRemoval {
   due: DueMembership;
-  /** Null if it need not wait (any longer). */
+  /** Null if it need not wait any longer. */
   required: RequiredReadings | null;
-  /** The scopes to read, until that is requested. */
+  /** The scopes whose reading is still to be requested. */
   newScopes: readonly ToolScope[];
 }
 
@@ -112,7 +110,7 @@ async function judgeRemovals(
   });
 }
 
-/** By membership: what those of these wait for whose removal is due. */
+/** By membership: what its removal waits for, if it is due. */
 export async function loadRequired(
   ctx: Context,
   memberships: readonly { id: number; install: string }[],
@@ -166,16 +164,17 @@ function toSources(
   return [...names].map((install) => {
     const its = reasons.filter((reason) => reason.install === install);
     const ends = its.flatMap(({ endedEventAt, endedReadAt }) => [endedEventAt, endedReadAt]);
-    const [endedAt = null] = ends
-      .filter((end) => end !== null)
-      .sort()
-      .reverse();
+    const endedAt =
+      ends
+        .filter((end) => end !== null)
+        .sort()
+        .at(-1) ?? null;
     const unread = { install, heldSince: null, removalsHeldSince: null, activeListedAt: null };
     return { ...(readings.get(install) ?? unread), endedAt, canBeAsked: installs.has(install) };
   });
 }
 
-/** Only held installs matter, and mostly there are none. */
+/** Other held installs that may reach the group. Mostly none is held. */
 function findOthers(
   ctx: Context,
   group: Route,
@@ -193,7 +192,7 @@ function findOthers(
 
 type WaitingRemoval = Pick<JudgedRemoval, 'due'> & { required: RequiredReadings };
 
-/** The wait for lists begins anew after every other wait. */
+/** The wait for lists begins again after every other wait. */
 function isNewWait({ required: { stage, waitsSince }, due: { waits } }: WaitingRemoval): boolean {
   return waits[`${stage}Since`] !== waitsSince || (stage !== 'lists' && waits.listsSince !== null);
 }
@@ -208,13 +207,9 @@ async function saveWaits(tx: Transaction, waiting: readonly WaitingRemoval[]): P
       .insertInto('awaitedReading')
       .values(rows)
       .onConflict((conflict) =>
-        conflict.column('membershipId').doUpdateSet((eb) => ({
-          generation: eb.ref('excluded.generation'),
-          isExplicit: eb.ref('excluded.isExplicit'),
-          installsSince: eb.ref('excluded.installsSince'),
-          workSince: eb.ref('excluded.workSince'),
-          listsSince: eb.ref('excluded.listsSince'),
-        })),
+        conflict
+          .column('membershipId')
+          .doUpdateSet(toExcluded(['generation', 'isExplicit', 'installsSince', 'workSince', 'listsSince'])),
       )
       .execute();
   }

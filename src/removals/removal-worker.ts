@@ -21,22 +21,22 @@ import {
 } from './brake-store.ts';
 import { passReadings, type ReadingPorts } from './reading-store.ts';
 
-/** What the brake has to do with parts that it does not know. */
+/** Parts that the worker must not import. */
 export interface RemovalPorts extends ReadingPorts {
   /** Detects whether there was a silence since the last run. */
   beforeDeciding(): Promise<unknown>;
-  /** How many removals are looked at in one transaction. */
+  /** How many removals one transaction checks. */
   mostAtOnce?: number;
 }
 
 /** Removals that become due in quick succession share one plan instead of hundreds. */
 const planEveryMs = 10_000;
-/** A transaction with as many takes some ten milliseconds, and others wait for it. */
+/** A transaction with so many takes about ten milliseconds, while others wait for it. */
 const usualMostAtOnce = 200;
-/** A wake does not begin the next run sooner after one than this many times its length. */
+/** After a run the worker rests for this many times its length, even if it is woken. */
 const restPerRun = 4;
 
-/** Stands between due removals and their execution: clears what the brake allows, and holds the rest as a plan. */
+/** Clears the due removals that the brake allows, and holds the rest in a plan. */
 export function createRemovalWorker(ctx: Context, ports: RemovalPorts): Loop {
   const { pollMs, logger, clock } = ctx;
   return createLoop({
@@ -53,7 +53,7 @@ export function createRemovalWorker(ctx: Context, ports: RemovalPorts): Loop {
   });
 }
 
-/** Decides about all removals that are due, one install after the other. */
+/** Decides about all due removals, install by install. */
 export async function brakeDue(ctx: Context, ports: RemovalPorts): Promise<void> {
   const installs = await installsWithRemovalsDue(ctx, toInstant(ctx.clock.now()));
   for (const install of installs) await brake(ctx, ports, install);
@@ -83,7 +83,9 @@ async function brake(ctx: Context, ports: RemovalPorts, install: string): Promis
   logger.warn({ install, plan: planId, held }, 'The brake holds removals');
 }
 
-/** No work is read for these before an operator approves them: it would delay the removals of other installs. */
+/**
+ * The removals that the brake would hold. Their work is not read yet, which would delay the removals of other installs.
+ */
 async function findHeld(ctx: Context, install: string, ids: readonly number[]): Promise<Set<number>> {
   const { kysely } = ctx.database;
   const due = await loadDueRemovals(kysely, install, ids, toInstant(ctx.clock.now()));
@@ -106,7 +108,7 @@ async function askBrake(
   return applyBrake(removals, counts, limits);
 }
 
-/** Most of many removals wait for something. They are looked at in parts, and other work comes between these. */
+/** Checks many removals in parts, because most of them must wait. Other work gets its turn between the parts. */
 async function findReady(
   ctx: Context,
   ports: RemovalPorts,
@@ -126,7 +128,7 @@ async function findReady(
   return ready;
 }
 
-/** Derivation must not change memberships between what is read and what is written. */
+/** Derivation must not change memberships between the read and the write. */
 async function inEvidence<T>(ctx: Storage, work: (tx: Transaction) => Promise<T>): Promise<T> {
   return await inTransaction(ctx.database, async (tx) => {
     await lockEvidence(ctx, tx);
@@ -147,7 +149,7 @@ async function decide(
   if (due.length === 0) return { cleared: [], held: 0, planId: null, isListWanted };
   const decision = await askBrake(ctx, tx, install, due);
   const { held, exceeded } = decision;
-  // Since the first question fewer are due, so the brake would clear these. The next run has their work read first.
+  // Fewer removals are due than before, so the brake would clear these. Their work is read first, in the next run.
   const cleared = decision.cleared.filter(({ removal }) => !toHold.has(removal.membershipId));
   const holds = held.length > 0 && !(await hasJustPlanned(tx, install, now));
   const takenBack = holds ? await takeBackClearances(tx, install, exceeded, now) : [];
@@ -158,7 +160,7 @@ async function decide(
   return { cleared, held: planned.length, planId, isListWanted };
 }
 
-/** The removals stay due meanwhile, and nothing clears them. */
+/** Until then these removals stay due, and nothing clears them. */
 async function hasJustPlanned(tx: Transaction, install: string, now: Date): Promise<boolean> {
   const lastAt = await lastPlanAt(tx, install);
   return lastAt !== null && now.getTime() - Date.parse(lastAt) < planEveryMs;

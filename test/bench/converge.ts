@@ -8,7 +8,7 @@ import type { Adapter, Member } from '../../src/adapters/adapter.ts';
 import { type App, createApp } from '../../src/app/app.ts';
 import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
-import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
+import { appendDeliveries } from '../../src/inbox/append-store.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { newDelivery } from '../support/deliveries.ts';
 import { type ContractEvent, toBody } from '../support/lifecycle-events.ts';

@@ -5,7 +5,7 @@ import { createAdapter } from '../../src/adapters/load-adapters.ts';
 import { createApp } from '../../src/app/app.ts';
 import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
-import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
+import { appendDeliveries } from '../../src/inbox/append-store.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { newDelivery } from '../support/deliveries.ts';
 import { toBody } from '../support/lifecycle-events.ts';

@@ -6,7 +6,7 @@ import type { Storage } from '../../src/context.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import type { NewDelivery } from '../../src/domain/delivery.ts';
-import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
+import { appendDeliveries } from '../../src/inbox/append-store.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { fillInbox } from './fill-inbox.ts';
 import { startProfile, toProfileLines } from './profile.ts';

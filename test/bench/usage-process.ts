@@ -12,7 +12,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { keepHeapSmall } from '../../src/lib/small-heap.ts';
-import { createLinkRouter } from '../../src/memberships/link-router.ts';
+import { createLinkRouter } from '../../src/memberships/wall.ts';
 import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import { reportUsage } from '../../src/usage/report/report-usage.ts';
 

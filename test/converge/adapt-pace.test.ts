@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { adaptPace, firstPace, type Pace, type PaceSample, slotsOf } from '../../src/converge/slots.ts';
+import { adaptPace, firstPace, type Pace, type PaceSample, slotsOf } from '../../src/converge/throttle.ts';
 import { letIn, type Rule } from '../support/slow-server.ts';
 
 const limits = { maxAtOnce: 8, quickMs: 1000 };

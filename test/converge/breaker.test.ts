@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createBreaker } from '../../src/converge/breaker.ts';
+import { createBreaker } from '../../src/converge/throttle.ts';
 import type { ErrorCode } from '../../src/domain/errors.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { confirmResult } from '../../src/converge/confirm-result.ts';
 import type { ConvergeResult } from '../../src/converge/converge-result.ts';
+import { confirmResult } from '../../src/converge/converge-result.ts';
 
 const secondLookMs = 60_000;
 const noon = '2026-03-15T12:00:00.000Z';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Slots, shareSlots } from '../../src/converge/slots.ts';
+import { type Slots, shareSlots } from '../../src/converge/throttle.ts';
 import { tries } from '../support/tries.ts';
 
 function share(waiting: string[], underway: Record<string, number>, pace: number, others: Partial<Slots> = {}) {

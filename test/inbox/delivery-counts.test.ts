@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
+import { appendDeliveries } from '../../src/inbox/append-store.ts';
 import { countAll, countDeliveries } from '../../src/inbox/delivery-list-store.ts';
-import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { newDelivery } from '../support/deliveries.ts';
 import { storageOf } from '../support/storage-of.ts';
 import { describeAnyDatabase } from '../support/tries.ts';

@@ -2,10 +2,10 @@ import { expect, it } from 'vitest';
 import type { Storage } from '../../src/context.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import type { NewDelivery } from '../../src/domain/delivery.ts';
+import { appendDeliveries } from '../../src/inbox/append-store.ts';
 import { type DeliveryFilter, listDeliveries, listDeliveryIds } from '../../src/inbox/delivery-list-store.ts';
 import { readerVersion } from '../../src/inbox/event-schema.ts';
 import {
-  appendDeliveries,
   dueDeliveries,
   findBody,
   findDelivery,

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { digestOf } from '../../src/inbox/append-store.ts';
+import { appendDeliveries, digestOf } from '../../src/inbox/append-store.ts';
 import { listDeliveries } from '../../src/inbox/delivery-list-store.ts';
-import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { contractStarted, newDelivery } from '../support/deliveries.ts';
 import { storageOf } from '../support/storage-of.ts';

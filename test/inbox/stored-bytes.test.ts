@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type Database, inTransaction } from '../../src/db/database.ts';
-import { appendDeliveries, removeDeliveries } from '../../src/inbox/inbox-store.ts';
-import { deleteOld, readStored } from '../../src/inbox/storage-store.ts';
+import { appendDeliveries } from '../../src/inbox/append-store.ts';
+import { deleteOld, readStored, removeDeliveries } from '../../src/inbox/storage-store.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { contractsStarted, newDelivery } from '../support/deliveries.ts';
 import { storageOf } from '../support/storage-of.ts';

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, expect, it } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import { emptyLink } from '../../src/domain/evidence.ts';
-import { createLinkRouter, installsReaching } from '../../src/memberships/link-router.ts';
-import { crossingOf } from '../../src/memberships/wall.ts';
+import { createLinkRouter, crossingOf, installsReaching } from '../../src/memberships/wall.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 
 const { adapter } = createMemoryTool();

@@ -110,13 +110,13 @@ export const mutantsOfMemberships: readonly Mutant[] = [
       ],
       [
         'Without an address nobody is added',
-        "hasEmail: verdict.kind === 'wanted' && named !== null",
-        "hasEmail: verdict.kind === 'wanted'",
+        "const hasEmail = verdict.kind === 'wanted' && named !== null;",
+        "const hasEmail = verdict.kind === 'wanted';",
       ],
     ],
   ),
   ...mutate(
-    'src/memberships/collect-candidates.ts',
+    'src/memberships/plan-memberships.ts',
     [
       everyOrder,
       'test/stories/memberships/incidents-orphans.test.ts',

@@ -127,7 +127,7 @@ export const mutantsOfRemovals: readonly Mutant[] = [
     ],
   ),
   ...mutate(
-    'src/converge/confirm-result.ts',
+    'src/converge/converge-result.ts',
     ['test/converge/confirm-result.test.ts', 'test/stories/converge/late-calls.test.ts'],
     [
       [
@@ -137,7 +137,7 @@ export const mutantsOfRemovals: readonly Mutant[] = [
       ],
       [
         'One look that finds nobody is no proof',
-        'if (missedAt !== null && lookedAt >= countsFrom) return',
+        'if (missedAt !== null && lookedAt >= confirmsAt) return',
         'if (lookedAt) return',
       ],
       [
@@ -179,17 +179,17 @@ export const mutantsOfRemovals: readonly Mutant[] = [
     ],
   ),
   ...mutate(
-    'src/converge/slots.ts',
+    'src/converge/throttle.ts',
     ['test/converge/adapt-pace.test.ts'],
     [['A tool that does not answer gets half', 'Math.floor(pace.atOnce) / 2', 'Math.floor(pace.atOnce)']],
   ),
   ...mutate(
-    'src/converge/slots.ts',
+    'src/converge/throttle.ts',
     ['test/converge/share-slots.test.ts'],
     [['While others wait nobody gets more than half', 'atLeastOne(slots / 2)', 'slots']],
   ),
   ...mutate(
-    'src/converge/breaker.ts',
+    'src/converge/throttle.ts',
     ['test/converge/breaker.test.ts'],
     [['A refused token is the whole tool’s', "errorCode === 'unauthenticated' ||\n", '']],
   ),

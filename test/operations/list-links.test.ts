@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Adapter, AdapterLink } from '../../src/adapters/adapter.ts';
-import { createLinkRouter } from '../../src/memberships/link-router.ts';
+import { createLinkRouter } from '../../src/memberships/wall.ts';
 import { listLinks } from '../../src/operations/links.ts';
 import { Link } from '../../src/sources/record-schema.ts';
 import type { Source } from '../../src/sources/source.ts';

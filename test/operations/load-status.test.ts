@@ -3,8 +3,9 @@ import { inTransaction } from '../../src/db/database.ts';
 import type { Row } from '../../src/db/schema.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
+import { appendDeliveries } from '../../src/inbox/append-store.ts';
 import { countDeliveries } from '../../src/inbox/delivery-list-store.ts';
-import { appendDeliveries, postponeDelivery } from '../../src/inbox/inbox-store.ts';
+import { postponeDelivery } from '../../src/inbox/inbox-store.ts';
 import {
   forgetSubscriptionTroubles,
   noteSubscriptionCheck,

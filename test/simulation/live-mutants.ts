@@ -77,7 +77,7 @@ export const liveMutants: readonly LiveMutant[] = [
   },
   {
     rule: 'A call without an answer may still arrive',
-    file: 'src/converge/intent-store.ts',
+    file: 'src/converge/claim-store.ts',
     find: 'lateUntil: leasedUntil,',
     replace: 'lateUntil: null,',
     leaning: { often: ['tool_is_late', 'briefly'], traits: { lists: false } },
@@ -91,8 +91,8 @@ export const liveMutants: readonly LiveMutant[] = [
   },
   {
     rule: 'One look that finds nobody is no proof',
-    file: 'src/converge/confirm-result.ts',
-    find: '  const unconfirmed = { lateUntil, missedAt: since };\n  if (missedAt !== null && lookedAt >= countsFrom) return',
+    file: 'src/converge/converge-result.ts',
+    find: '  const unconfirmed = { lateUntil, missedAt: since };\n  if (missedAt !== null && lookedAt >= confirmsAt) return',
     replace: '  const unconfirmed = { lateUntil, missedAt: null };\n  if (missedAt !== null || countsFrom) return',
     leaning: { often: ['tool_misses', 'end'], traits: { lists: false } },
   },
@@ -152,8 +152,8 @@ export const liveMutants: readonly LiveMutant[] = [
   {
     rule: 'Who is adopted is ours',
     file: 'src/memberships/ownership-store.ts',
-    find: '      isOurs: true,\n      releasedBy: null,\n      ...(!isKept',
-    replace: '      releasedBy: null,\n      ...(!isKept',
+    find: '{ isOurs: true, releasedBy: null, ...next }',
+    replace: '{ releasedBy: null, ...next }',
     isSlow: true,
     leaning: { often: ['database_lost', 'adopt_found', 'end'] },
   },

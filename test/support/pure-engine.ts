@@ -205,11 +205,11 @@ function toParticipation(
   contract: ContractEvidence,
   { absences: linkAbsences, ...link }: LinkEvidence,
   { namedAt, omissions }: Evidence['pairs'][number],
-  { absences: participationAbsences, seenAt: trainerSeenAt }: Evidence['participations'][number],
+  { absences: participationAbsences, seenAt }: Evidence['participations'][number],
   trainerId: string,
 ) {
   const absences = { linkAbsences, participationAbsences };
-  return { ...contract, ...link, ...absences, namedAt, omissions, trainerSeenAt, trainerId };
+  return { ...contract, ...link, ...absences, namedAt, omissions, trainerSeenAt: seenAt ?? '', trainerId };
 }
 
 /** As the store of installs loads it (`install-state-store.ts`). */

@@ -1,4 +1,4 @@
-import type { PaceSample } from '../../src/converge/slots.ts';
+import type { PaceSample } from '../../src/converge/throttle.ts';
 
 /** How many people are let in at once: it is asked before each call, and gets its outcome. */
 export interface Rule {

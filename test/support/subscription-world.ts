@@ -3,7 +3,7 @@ import type { Context } from '../../src/context.ts';
 import type { Database } from '../../src/db/database.ts';
 import { type Hold, withLock } from '../../src/db/lock.ts';
 import { platformEventTypes } from '../../src/domain/event.ts';
-import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
+import { appendDeliveries } from '../../src/inbox/append-store.ts';
 import { endpointsOf, type StoredEndpoint } from '../../src/installs/endpoint-store.ts';
 import { checkSubscription } from '../../src/installs/subscription/subscription-job.ts';
 import { findSubscription, type SubscriptionRecord } from '../../src/installs/subscription/subscription-store.ts';

@@ -7,7 +7,7 @@ import type { Counts } from '../../src/domain/usage.ts';
 import { createJobWorker } from '../../src/jobs/job-worker.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
-import { createLinkRouter } from '../../src/memberships/link-router.ts';
+import { createLinkRouter } from '../../src/memberships/wall.ts';
 import { knownOfInstall } from '../../src/reconcile/read/install-state-store.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { releaseDoubted } from '../../src/memberships/account-owner-store.ts';
+import { releaseDoubted } from '../../src/memberships/ownership-store.ts';
 import { newLogin } from '../support/doccano-facts.ts';
 import { doccanoAdapter } from '../support/doccano-harness.ts';
 import {

@@ -9,10 +9,9 @@ import type { RemovalCause } from '../../domain/standing.ts';
 import { mergeEvidence } from '../../evidence/evidence-store.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { chunksOf } from '../../lib/lists.ts';
-import type { Seat } from '../../memberships/collect-candidates.ts';
 import { lockEvidence, postponeTouchedTrainers } from '../../memberships/derivation-store.ts';
 import { loadTrainerFacts } from '../../memberships/derive-memberships.ts';
-import { type MembershipChange, planMemberships } from '../../memberships/plan-memberships.ts';
+import { type MembershipChange, planMemberships, type Seat } from '../../memberships/plan-memberships.ts';
 import { countRemovals, findUnstarted } from '../../removals/brake-store.ts';
 import { canReturn } from '../../tools/accounts.ts';
 import { previewDrift } from '../drift/preview-drift.ts';
@@ -100,9 +99,7 @@ async function plan(
   return await lookAhead(ctx, async (tx) => {
     const contractIds = await contractsOfTrainers(tx, install, trainerIds);
     await mergeEvidence(ctx, tx, evidenceAbout(steps, trainerIds, contractIds));
-    const { managedDomains } = ctx.config.marketplace;
-    const facts = await loadTrainerFacts(ctx, tx, trainerIds, managedDomains);
-    return planMemberships(facts, ctx.routeLink, ctx.config.removals);
+    return planMemberships(await loadTrainerFacts(ctx, tx, trainerIds), ctx.routeLink, ctx.config.removals);
   });
 }
 

@@ -10,6 +10,14 @@ import { contractStarted } from '../../support/deliveries.ts';
 import { exchange, openSocket, requestHead, statusOf } from '../../support/raw-http.ts';
 import { openReceiver, type TestReceiver } from '../../support/receiver-harness.ts';
 import { until } from '../../support/until.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import { appendDeliveries } from '../../src/inbox/append-store.ts';
+import { createHttpServer } from '../../src/lib/http-server.ts';
+import { openForTest, sqlite } from '../support/databases.ts';
+import { contractStarted } from '../support/deliveries.ts';
+import { exchange, openSocket, requestHead, statusOf } from '../support/raw-http.ts';
+import { openReceiver, type TestReceiver } from '../support/receiver-harness.ts';
+import { until } from '../support/until.ts';
 
 const body = contractStarted();
 const half = Math.floor(body.length / 2);

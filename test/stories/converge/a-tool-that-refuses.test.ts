@@ -244,5 +244,5 @@ function createCheckedTool() {
 }
 
 function alertsIn({ log }: Engine): unknown[] {
-  return log.lines().filter(({ msg }) => msg === 'A tool fails its check, and is left alone');
+  return log.lines().filter(({ msg }) => msg === 'The tool failed its check, so calls to it are paused');
 }

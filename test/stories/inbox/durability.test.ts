@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { appendDeliveries } from '../../../src/inbox/inbox-store.ts';
+import { appendDeliveries } from '../../../src/inbox/append-store.ts';
 import { createSecretBox } from '../../../src/keys/secret-box.ts';
 import { openForTest, postgres, sqlite } from '../../support/databases.ts';
 import { contractsStarted } from '../../support/deliveries.ts';

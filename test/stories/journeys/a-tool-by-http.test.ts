@@ -57,7 +57,7 @@ describeAnyDialect('a tool that is reached by HTTP', (dialect) => {
     tool.faults.begin('any', { does: 'answers', status: 403 });
     sandbox.hire({ jobId: customer.jobId });
     const isLeftAlone = () =>
-      journey.log.lines().some(({ msg }) => msg === 'A tool fails its check, and is left alone');
+      journey.log.lines().some(({ msg }) => msg === 'The tool failed its check, so calls to it are paused');
     await expect.poll(isLeftAlone, { timeout: 10_000 }).toBe(true);
     await journey.sandbox.idle();
     // A call may still be under way that began before it was.

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { appendDeliveries } from '../../../src/inbox/inbox-store.ts';
+import { appendDeliveries } from '../../../src/inbox/append-store.ts';
 import { newDelivery } from '../../support/deliveries.ts';
 import { type ContractEvent, toBody } from '../../support/lifecycle-events.ts';
 import { createMemoryTool, type MemoryTool } from '../../support/memory-tool.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
-import { appendDeliveries } from '../../../src/inbox/inbox-store.ts';
+import { appendDeliveries } from '../../../src/inbox/append-store.ts';
 import { deleteOld } from '../../../src/inbox/storage-store.ts';
 import { openIdleMarketplace } from '../../support/bridge-process.ts';
 import { createBridgeWorkspace, type Workspace } from '../../support/bridge-workspace.ts';

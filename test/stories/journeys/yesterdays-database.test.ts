@@ -4,7 +4,7 @@ import { openStorage } from '../../../src/app/storage.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { backUp } from '../../../src/db/sqlite-file.ts';
 import { AppError } from '../../../src/domain/errors.ts';
-import { appendDeliveries } from '../../../src/inbox/inbox-store.ts';
+import { appendDeliveries } from '../../../src/inbox/append-store.ts';
 import { wantRead } from '../../../src/reconcile/read/install-state-store.ts';
 import { sqlite } from '../../support/databases.ts';
 import { newDelivery } from '../../support/deliveries.ts';

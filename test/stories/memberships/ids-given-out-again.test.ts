@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Member } from '../../../src/adapters/adapter.ts';
-import { adoptDoubted, releaseDoubted } from '../../../src/memberships/account-owner-store.ts';
+import { adoptDoubted, releaseDoubted } from '../../../src/memberships/ownership-store.ts';
 import { receiptsOf } from '../../support/converging.ts';
 import type { OpenFresh } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';

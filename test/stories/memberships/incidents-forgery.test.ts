@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
-import { createLinkRouter } from '../../../src/memberships/link-router.ts';
+import { createLinkRouter } from '../../../src/memberships/wall.ts';
 import { mayChangeAccounts } from '../../../src/tools/accounts.ts';
 import { inStudio } from '../../support/engine-harness.ts';
 import type { EventWish } from '../../support/event-bodies.ts';

@@ -6,7 +6,8 @@ import {
   type Rest,
   restBesideOthers,
 } from '../../../src/evidence/intake-worker.ts';
-import { appendDeliveries, dueDeliveries, settleDeliveries } from '../../../src/inbox/inbox-store.ts';
+import { appendDeliveries } from '../../../src/inbox/append-store.ts';
+import { dueDeliveries, settleDeliveries } from '../../../src/inbox/inbox-store.ts';
 import { hasPostponed, postponeDerivation, takePostponed } from '../../../src/memberships/derivation-store.ts';
 import { newDelivery } from '../../support/deliveries.ts';
 import { createEngine, type Engine, startLoops } from '../../support/engine-harness.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../../src/domain/errors.ts';
-import { releaseDoubted } from '../../../src/memberships/account-owner-store.ts';
+import { releaseDoubted } from '../../../src/memberships/ownership-store.ts';
 import { bindTool } from '../../../src/tools/bind-tool.ts';
 import { createStudioWorker, hire, numberedEvent, receiptsOf, untilActive } from '../converging.ts';
 import type { OpenFresh } from '../databases.ts';

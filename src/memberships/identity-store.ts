@@ -1,5 +1,6 @@
 import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely';
 import type { Storage } from '../context.ts';
+import type { Member } from '../adapters/adapter.ts';
 import type { Transaction } from '../db/database.ts';
 import { keyIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
@@ -7,10 +8,10 @@ import { workEmailContext } from '../db/seal-contexts.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 
-// The only SQL about addresses: which address each install knows for a trainer, and under which addresses a membership
-// was given. The store returns addresses as plain text in lower case.
+// The only SQL that decides who a person in a tool is: the addresses that installs know for a trainer, those under
+// which a membership gave access, and the trainer of each account. Addresses are returned as plain text in lower case.
 
-/** Records that no access under the addresses of a membership comes from us any more. */
+/** Ends the record that this membership gave access under its addresses. */
 export async function endGivenAddresses(tx: Transaction, membershipId: number, now: string): Promise<void> {
   await tx
     .updateTable('membershipAddress')
@@ -21,7 +22,7 @@ export async function endGivenAddresses(tx: Transaction, membershipId: number, n
     .execute();
 }
 
-/** Records access under an address that an operator named, and no install. */
+/** Records access under an address that an operator named and no install. */
 export async function addGivenAddress(
   tx: Transaction,
   box: SecretBox,
@@ -45,7 +46,7 @@ export function addressOf(eb: ExpressionBuilder<Tables, 'membership'>) {
     .whereRef('membershipAddress.membershipId', '=', 'membership.id');
 }
 
-/** Whether the trainer is in the tool under an address that may be mailed. */
+/** Whether the membership has a current address that may be mailed. */
 export function isReachable(
   eb: ExpressionBuilder<Tables, 'membership'>,
   managedDomains: readonly string[],
@@ -63,7 +64,7 @@ export async function updateAddress(
   await tx.updateTable('membershipAddress').set(values).where('id', '=', id).execute();
 }
 
-/** A tool that refused has not made an account. An account that exists later was made by others. */
+/** After a refusal: the tool made no account, so an account that exists later was made by others. */
 export async function forgetAbsence(tx: Transaction, membershipId: number): Promise<void> {
   await tx
     .updateTable('membershipAddress')
@@ -73,7 +74,7 @@ export async function forgetAbsence(tx: Transaction, membershipId: number): Prom
     .execute();
 }
 
-/** Deletes the addresses of memberships that have ended. Those that a removal still needs stay. */
+/** Deletes the addresses of memberships that have ended, but none that a removal still needs. */
 export async function dropEndedAddresses(tx: Transaction, people: readonly PersonKey[]): Promise<void> {
   await tx
     .deleteFrom('membershipAddress')
@@ -88,13 +89,13 @@ export async function dropEndedAddresses(tx: Transaction, people: readonly Perso
     .execute();
 }
 
-/** An address that a membership is, or was, for; with `givenAt` only while the access has not ended. */
+/** An address of a membership, current or former. `givenAt` is null once the access has ended. */
 export interface GivenAddress
   extends Pick<Row<'membershipAddress'>, 'id' | 'install' | 'isCurrent' | 'givenAt' | 'wasAbsent'> {
   address: string;
 }
 
-/** All addresses that memberships are, or were, for; the oldest first. */
+/** All addresses of these memberships, current and former, the oldest first. */
 export async function addressesOfMemberships(
   ctx: Storage,
   tx: Transaction,
@@ -103,7 +104,11 @@ export async function addressesOfMemberships(
   const addresses = tx.selectFrom('membershipAddress').selectAll().where('membershipId', 'in', membershipIds);
   const rows = await addresses.orderBy('id').execute();
   return Map.groupBy(
-    rows.map((row) => ({ ...toGiven(ctx.box, row), membershipId: row.membershipId })),
+    rows.map(({ endedAt, ...row }) => ({
+      ...row,
+      address: openAddress(ctx.box, row),
+      givenAt: endedAt === null ? row.givenAt : null,
+    })),
     ({ membershipId }) => membershipId,
   );
 }
@@ -111,7 +116,7 @@ export async function addressesOfMemberships(
 /**
  * The addresses that installs know for these trainers, by `install/trainer`.
  *
- * @param domains if not empty, only addresses of these domains count
+ * @param domains if not empty, only addresses of these domains
  */
 export async function knownAddresses(
   ctx: Storage,
@@ -133,7 +138,7 @@ export async function knownAddresses(
   );
 }
 
-/** Makes the address that an install knows for the trainer the current one of a membership. */
+/** Makes an address that an install knows for the trainer the current one of a membership. */
 export async function setCurrentAddress(
   ctx: Storage,
   tx: Transaction,
@@ -153,7 +158,7 @@ export async function setCurrentAddress(
 
 type PersonKey = Pick<Row<'membershipAddress'>, 'install' | 'trainerId'>;
 
-/** Copies the encrypted address as it is: the encryption is bound to the install and the trainer. */
+/** Copies the address without decrypting it: its encryption is bound to the install and the trainer. */
 async function copyFromPerson(tx: Transaction, membershipId: number, { install, trainerId }: PersonKey): Promise<void> {
   const { workEmail, workEmailDigest, workEmailDomain } = await tx
     .selectFrom('person')
@@ -168,12 +173,93 @@ async function copyFromPerson(tx: Transaction, membershipId: number, { install, 
     .execute();
 }
 
-function toGiven(box: SecretBox, row: Row<'membershipAddress'>): GivenAddress {
-  const { id, install, isCurrent, givenAt, endedAt, wasAbsent } = row;
-  const address = openAddress(box, row);
-  return { id, install, address, isCurrent, givenAt: endedAt === null ? givenAt : null, wasAbsent };
-}
-
 function openAddress(box: SecretBox, { workEmail, ...key }: PersonKey & { workEmail: Buffer }) {
   return box.open(workEmail, workEmailContext(key)).toString('utf8').toLowerCase();
+}
+
+/** A trainer who may own an account. */
+interface Owner {
+  tool: string;
+  trainerId: string;
+}
+
+/** Compares the id, the trainer and the time of creation, because a tool may reuse ids. */
+export async function isAccountOurs(
+  db: Transaction,
+  { tool, trainerId }: Owner,
+  found: Pick<Member, 'id' | 'madeAt'>,
+): Promise<boolean> {
+  const account = await db
+    .selectFrom('account')
+    .select(['isOurs', 'trainerId', 'madeAt'])
+    .where((eb) => eb.and({ tool, accountId: found.id }))
+    .executeTakeFirst();
+  if (account?.isOurs !== true) return false;
+  const { trainerId: owner, madeAt } = account;
+  if (owner !== null && owner !== trainerId) return false;
+  return madeAt === null || found.madeAt === undefined || madeAt === found.madeAt;
+}
+
+/** Those of these ids that belong to another trainer, or to another current membership of the same trainer. */
+export async function findKnownMembers(
+  db: Transaction,
+  { tool, trainerId }: Owner,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const found = await db
+    .selectFrom('membership')
+    .select('memberId')
+    .where('tool', '=', tool)
+    .where('memberId', 'in', ids)
+    .where((eb) => eb.or([eb('trainerId', '<>', trainerId), eb('state', 'not in', ['removed', 'released'])]))
+    .execute();
+  return new Set(found.flatMap(({ memberId }) => memberId ?? []));
+}
+
+/** Records what a call or a look has shown about an account. An account that is ours stays ours. */
+export async function recordAccount(
+  tx: Transaction,
+  { tool, trainerId }: Owner,
+  { memberId: accountId, isAccountOurs, madeAt }: { memberId?: string; isAccountOurs?: boolean; madeAt?: string },
+  seenAt: string,
+): Promise<void> {
+  if (accountId === undefined) return;
+  if (isAccountOurs) {
+    const learnt = { isOurs: true, trainerId, madeAt: madeAt ?? null };
+    await tx
+      .insertInto('account')
+      .values({ tool, accountId, seenAt, ...learnt })
+      .onConflict((conflict) => conflict.columns(['tool', 'accountId']).doUpdateSet(learnt))
+      .execute();
+  } else if (madeAt !== undefined) {
+    await tx
+      .updateTable('account')
+      .set({ madeAt })
+      .where((eb) => eb.and({ tool, accountId, trainerId }))
+      .where('madeAt', 'is', null)
+      .execute();
+  }
+}
+
+/** Moves the account to another trainer, who keeps it. */
+export async function bindAccount(
+  tx: Transaction,
+  { tool, trainerId }: Owner,
+  accountId: string | null,
+  keeper: string,
+): Promise<void> {
+  await tx
+    .updateTable('account')
+    .set({ trainerId: keeper })
+    .where((eb) => eb.and({ tool, accountId: accountId ?? '', trainerId }))
+    .execute();
+}
+
+/** Records that we made the account, whichever trainer it was made for. */
+export async function adoptAccount(tx: Transaction, tool: string, accountId: string, seenAt: string): Promise<void> {
+  await tx
+    .insertInto('account')
+    .values({ tool, accountId, isOurs: true, seenAt })
+    .onConflict((conflict) => conflict.columns(['tool', 'accountId']).doUpdateSet({ isOurs: true }))
+    .execute();
 }
