@@ -8,7 +8,7 @@ import type { GivenAddress } from '../memberships/identity-store.ts';
 import { dueEndedProjects, recordAssignmentsEnded } from '../memberships/membership-store.ts';
 import { addMembership, invitationOfLostTry } from './add-membership.ts';
 import { type Attempt, type Claim, putBackClaim } from './claim-store.ts';
-import { type ConvergeResult, confirmResult, metAfterOf, type SettledResult } from './converge-result.ts';
+import { type ConvergeResult, confirmResult, type SettledResult } from './converge-result.ts';
 import {
   beginCall,
   endAssignments,
@@ -53,14 +53,10 @@ export async function convergeMembership(
   const result = await attempt(ctx, claim, secondLookMs).catch((error: unknown) =>
     claim.signal.aborted ? null : toFailure(claim, toAppError(error), clock),
   );
-  const now = clock.now();
-  if (result === null) {
-    await putBackClaim(ctx, claim, toInstant(now));
-    return null;
-  }
-  const isHeld = await settleMembership(ctx, claim, result, toInstant(now));
-  const metAfterMs = metAfterOf(claim, result, toInstant(now));
-  return isHeld && metAfterMs !== null ? { ...result, metAfterMs } : result;
+  const now = toInstant(clock.now());
+  if (result !== null) return { ...result, metAfterMs: await settleMembership(ctx, claim, result, now) };
+  await putBackClaim(ctx, claim, now);
+  return null;
 }
 
 /** @returns null if the claim no longer holds and nothing was done */

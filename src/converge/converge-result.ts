@@ -43,8 +43,8 @@ export interface ConvergeResult {
 }
 
 export interface SettledResult extends ConvergeResult {
-  /** How long the trainer waited for access or for its end; left out while the wait goes on. */
-  metAfterMs?: number;
+  /** How long the trainer waited for access or for its end; null while the wait goes on. */
+  metAfterMs: number | null;
 }
 
 export interface Unconfirmed {

@@ -292,7 +292,7 @@ async function converge(
     if (result.wantsReset) ctx.wake('resets');
     const { operation, outcome, message, nextAttemptAt, mayBeIn, metAfterMs } = result;
     metrics.toolCalls.inc({ tool, operation, outcome });
-    if (metAfterMs !== undefined) {
+    if (metAfterMs !== null) {
       const seconds = claim.wanted ? metrics.accessSeconds : metrics.lockoutSeconds;
       seconds.observe({ install: claim.install }, metAfterMs / 1000);
     }

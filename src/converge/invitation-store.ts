@@ -13,6 +13,7 @@ import { isReachable } from '../memberships/address-store.ts';
 import type { Storage } from '../keys/storage.ts';
 import { isReachable } from '../memberships/identity-store.ts';
 import { isInvitationUndelivered } from '../memberships/membership-list-store.ts';
+import { lockMembership } from '../memberships/ownership-store.ts';
 
 // The SQL of invitations. A tool makes an invitation, and mail or an operator delivers it.
 
@@ -199,9 +200,7 @@ export async function countUndelivered(db: Transaction): Promise<number> {
 
 /** Locks both rows until the transaction ends. */
 async function findOne(database: Database, tx: Transaction, id: number) {
-  const memberships = tx.selectFrom('membership').selectAll().where('id', '=', id);
-  const membership = await lockRows(database, memberships).executeTakeFirst();
-  if (membership === undefined) throw new AppError('not_found', `There is no membership ${id}`);
+  const membership = await lockMembership(database, tx, id);
   const { wanted, state } = membership;
   if (!wanted || (state !== 'invited' && state !== 'active')) {
     throw new AppError('conflict', `Membership ${id} is ${state} and has no invitation to send`);

@@ -50,14 +50,20 @@ export async function commitIntent(
 /**
  * Writes the receipt, and the result if the claim still holds. Otherwise it requests another look.
  *
- * @returns whether the claim still held
+ * @returns how long the trainer waited for access or for its end; null if the wait goes on, or the claim was lost
  */
-export function settleMembership(ctx: Storage, claim: Claim, result: ConvergeResult, now: string): Promise<boolean> {
+export function settleMembership(
+  ctx: Storage,
+  claim: Claim,
+  result: ConvergeResult,
+  now: string,
+): Promise<number | null> {
   return inTransaction(ctx.database, async (tx) => {
     const isWorthless = await isOutdated(ctx.database, tx, claim, result.invitation);
     const known = await withOwnership(tx, ctx.box, claim, result);
     const isHeld = await settleHeld(tx, claim, known, now);
-    await settleReceipt(tx, claim, { ...known, isHeld }, now);
+    const metAfterMs = isHeld ? metAfterOf(claim, known, now) : null;
+    await settleReceipt(tx, claim, known, metAfterMs, now);
     if (!isHeld) await settleLost(tx, claim, known, now);
     await unbindFromOthers(tx, ctx.box, claim, known, now);
     await recordAccount(tx, claim, known, now);
@@ -68,7 +74,7 @@ export function settleMembership(ctx: Storage, claim: Claim, result: ConvergeRes
     }
     if (known.wantsReset) await wantReset(tx, claim, now);
     await countRemoved(tx, claim, known);
-    return isHeld;
+    return metAfterMs;
   });
 }
 
@@ -111,11 +117,12 @@ function isNews(claim: Claim, { outcome, state }: ConvergeResult): boolean {
 async function settleReceipt(
   tx: Transaction,
   claim: Claim,
-  result: ConvergeResult & { isHeld: boolean },
+  result: ConvergeResult,
+  metAfterMs: number | null,
   now: string,
 ): Promise<void> {
   if (!isNews(claim, result)) return;
-  const { operation, outcome, toolStatus, message, memberId, isHeld } = result;
+  const { operation, outcome, toolStatus, message, memberId } = result;
   const note = outcome === 'removed' ? await describeUnreadWork(tx, claim, memberId) : null;
   const said = [message ?? null, note].filter((part) => part !== null);
   await addReceipt(tx, {
@@ -126,7 +133,7 @@ async function settleReceipt(
     toolStatus: toolStatus ?? null,
     message: said.length === 0 ? null : said.join('. '),
     createdAt: now,
-    metAfterMs: isHeld ? metAfterOf(claim, result, now) : null,
+    metAfterMs,
   });
 }
 

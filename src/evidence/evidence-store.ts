@@ -85,7 +85,7 @@ async function mergeInto<T extends object>(
   const keyOf = (row: object) => JSON.stringify(key.map((column) => (row as Row)[column]));
   const merged = foldByKey(added, keyOf);
   const stored = foldByKey(
-    (await load(tx, table, { key, columns: Object.keys(toRow(any)) }, [...merged.values()] as Row[])).map(fromRow),
+    (await load(tx, table, { key, columns: Object.keys(toRow(any)) }, [...merged.values()])).map(fromRow),
     keyOf,
   );
   const changed = [...merged].flatMap(([id, row]) => {
@@ -118,7 +118,7 @@ async function load(
   tx: Transaction,
   table: Table,
   { key, columns }: { key: string[]; columns: string[] },
-  rows: Row[],
+  rows: readonly object[],
 ): Promise<Row[]> {
   const loaded: Row[] = [];
   for (const part of inParts(rows)) {
@@ -171,14 +171,9 @@ export async function findNewRows<R extends PairEvidence | ParticipationEvidence
   key: readonly (keyof R & string)[],
   rows: readonly R[],
 ): Promise<R[]> {
-  const keyOf = (row: R) => JSON.stringify(key.map((column) => row[column]));
-  const known = new Set<string>();
-  for (const part of inParts(rows)) {
-    const columns = sql.join(key.map((column) => sql.ref(column)));
-    const { rows: stored } = await sql<R>`select ${columns} from ${sql.table(table)}
-      where ${keyIn(key, part)}`.execute(tx);
-    for (const row of stored) known.add(keyOf(row));
-  }
+  const keyOf = (row: object) => JSON.stringify(key.map((column) => (row as Row)[column]));
+  const stored = await load(tx, table, { key: [...key], columns: [...key] }, rows);
+  const known = new Set(stored.map(keyOf));
   return rows.filter((row) => !known.has(keyOf(row)));
 }
 

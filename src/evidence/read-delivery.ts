@@ -2,7 +2,6 @@ import type { Storage } from '../context.ts';
 import type { EventType, LifecycleEvent } from '../domain/event.ts';
 import {
   type ContractEvidence,
-  type ContractKey,
   type Evidence,
   emptyContract,
   emptyEvidence,
@@ -18,17 +17,12 @@ import type { Storage } from '../keys/storage.ts';
 import type { NamedTrainer } from './apply-evidence.ts';
 
 /** A stored delivery and its evidence. */
-export interface ReadDelivery {
+export interface ReadDelivery extends EventEvidence {
   id: number;
   install: string;
   receivedAt: string;
-  evidence: Evidence;
   /** The trainer that it names; at most one. */
   named: NamedTrainer[];
-  /** Contracts to read, because the event left something out. */
-  toRead: ContractKey[];
-  isInstallToRead: boolean;
-  isMoneyToRead: boolean;
   /** Why it could not be read as an event; null if it could. */
   unread: Unread | null;
 }
@@ -37,35 +31,20 @@ export interface ReadDelivery {
 export function readDelivery(ctx: Storage, delivery: DueDelivery, staleAfterMs: number): ReadDelivery {
   const { id, install, receivedAt } = delivery;
   const read = readEvent(openBody(ctx, delivery));
-  if (read.outcome !== 'event') {
-    const added = { evidence: emptyEvidence(), named: [], toRead: [], isInstallToRead: false, isMoneyToRead: false };
-    return { id, install, receivedAt, ...added, unread: read };
-  }
-  const added = evidenceOfEvent(install, read.event, receivedAt, staleAfterMs);
-  const { evidence, contractToRead: contractId, isInstallToRead, isMoneyToRead } = added;
-  return {
-    id,
-    install,
-    receivedAt,
-    evidence,
-    isInstallToRead,
-    isMoneyToRead,
-    unread: null,
-    named: evidence.people.flatMap(({ trainerId }) =>
-      evidence.contracts.map((contract) => ({
-        install,
-        contractId: contract.contractId,
-        trainerId,
-        receivedAt,
-      })),
-    ),
-    toRead: contractId === null ? [] : [{ install, contractId }],
-  };
+  const isEvent = read.outcome === 'event';
+  const added = isEvent ? evidenceOfEvent(install, read.event, receivedAt, staleAfterMs) : noEvidence();
+  const { people, contracts } = added.evidence;
+  const named = people.flatMap(({ trainerId }) =>
+    contracts.map(({ contractId }) => ({ install, contractId, trainerId, receivedAt })),
+  );
+  return { id, install, receivedAt, ...added, named, unread: isEvent ? null : read };
 }
 
 /** Joins the evidence of several deliveries. */
 export function collectDeliveries(deliveries: readonly ReadDelivery[]) {
-  const toRead = deliveries.flatMap((delivery) => delivery.toRead);
+  const toRead = deliveries.flatMap(({ install, contractToRead: contractId }) =>
+    contractId === null ? [] : [{ install, contractId }],
+  );
   const installsOf = (some: readonly ReadDelivery[]) => [...new Set(some.map(({ install }) => install))];
   return {
     evidence: joinEvidence(deliveries.map((delivery) => delivery.evidence)),
@@ -95,6 +74,10 @@ interface EventEvidence {
   isInstallToRead: boolean;
   /** Whether a payment may be due now, or no longer. */
   isMoneyToRead: boolean;
+}
+
+function noEvidence(): EventEvidence {
+  return { evidence: emptyEvidence(), contractToRead: null, isInstallToRead: false, isMoneyToRead: false };
 }
 
 interface EventContext {

@@ -244,45 +244,37 @@ interface Disagreement {
   installs: string[];
 }
 
-interface Access {
-  tool: string;
-  trainerId: string;
-  install: string;
-  address: string;
-  isNew: boolean;
-}
-
 /** The disagreements in which these changes have a part. Pure. */
 function findDisagreements(
   { memberships, current }: Pick<TrainerFacts, 'memberships' | 'current'>,
   changes: readonly MembershipChange[],
 ): Disagreement[] {
   const changed = new Set(changes.map(({ before }) => before?.id));
-  const kept = memberships.filter(({ id, wanted }) => wanted && !changed.has(id));
-  const accesses: Access[] = [
-    ...kept.flatMap(({ id, tool, trainerId, install }) =>
-      toAccess({ tool, trainerId, install, isNew: false }, current.get(id)),
-    ),
-    ...changes.flatMap(({ seat, before, after, address }) => {
-      const { tool, trainerId } = seat;
-      const named = address?.address ?? (before && current.get(before.id));
-      const access = { tool, trainerId, install: after.install, isNew: address !== null };
-      return after.wanted ? toAccess(access, named) : [];
-    }),
-  ];
+  const accesses = [
+    ...memberships
+      .filter(({ id, wanted }) => wanted && !changed.has(id))
+      .map(({ id, tool, trainerId, install }) => ({
+        tool,
+        trainerId,
+        install,
+        address: current.get(id),
+        isNew: false,
+      })),
+    ...changes
+      .filter(({ after }) => after.wanted)
+      .map(({ seat: { tool, trainerId }, before, after: { install }, address }) => ({
+        ...{ tool, trainerId, install },
+        address: address?.address ?? (before && current.get(before.id)),
+        isNew: address !== null,
+      })),
+  ].filter(({ address }) => address !== undefined);
   const byTrainer = Map.groupBy(accesses, ({ tool, trainerId }) => JSON.stringify([tool, trainerId]));
-  return [...byTrainer.values()].flatMap(toDisagreement);
-}
-
-function toAccess(access: Omit<Access, 'address'>, address: string | undefined): Access[] {
-  return address === undefined ? [] : [{ ...access, address }];
-}
-
-function toDisagreement(accesses: readonly Access[]): Disagreement[] {
-  const [first] = accesses;
-  const installs = [...new Set(accesses.map(({ install }) => install))].sort();
-  const addresses = new Set(accesses.map(({ address }) => address));
-  const isNews = accesses.some(({ isNew }) => isNew);
-  if (first === undefined || !isNews || addresses.size < 2 || installs.length < 2) return [];
-  return [{ tool: first.tool, trainerId: first.trainerId, installs }];
+  return [...byTrainer.values()].flatMap((its) => {
+    const [first] = its;
+    const installs = [...new Set(its.map(({ install }) => install))].sort();
+    const addresses = new Set(its.map(({ address }) => address));
+    const isNews = its.some(({ isNew }) => isNew);
+    if (first === undefined || !isNews || addresses.size < 2 || installs.length < 2) return [];
+    return [{ tool: first.tool, trainerId: first.trainerId, installs }];
+  });
 }

@@ -20,6 +20,8 @@ import { heldStates, type ReceiptOutcome } from '../domain/membership.ts';
 import type { DueEnd } from '../domain/required-readings.ts';
 import { isExplicit } from '../domain/standing.ts';
 import { holdRemovals, takeBackRemovals } from '../memberships/clearance-store.ts';
+import type { Storage } from '../keys/storage.ts';
+import { holdRemovals } from '../memberships/clearance-store.ts';
 
 // The SQL of the brake: removals that are due, cleared or held, and the count of all removals.
 
@@ -27,11 +29,6 @@ export type HeldRemoval = Pick<DueRemoval, 'membershipId' | 'generation' | 'caus
 
 /** A removal that is due, from a group. */
 export interface DueMembership extends Omit<DueRemoval, 'canReturn'>, DueEnd, Route {}
-
-export interface UnstartedRemoval extends HeldRemoval {
-  /** The id of the clearance record. */
-  id: number;
-}
 
 /** Installs with removals that are due. */
 export async function installsWithRemovalsDue(ctx: Storage, now: string): Promise<string[]> {
@@ -89,18 +86,6 @@ export async function loadDueRemovals(
   });
 }
 
-/** Takes back clearances of these kinds, so that everything beyond the limit is held together. @returns the removals */
-export async function takeBackClearances(
-  tx: Transaction,
-  install: string,
-  clearances: readonly Clearance[],
-  now: Date,
-): Promise<HeldRemoval[]> {
-  const rows = await findUnstarted(tx, install, clearances, now);
-  await takeBackRemovals(tx, rows);
-  return rows.map(({ id: _, ...removal }) => removal);
-}
-
 /** @returns the id of the plan */
 export async function holdRemovalsInPlan(
   tx: Transaction,
@@ -141,12 +126,13 @@ function wasApproved(eb: ExpressionBuilder<Tables, 'membership'>) {
   );
 }
 
+/** Removals that were cleared in these ways and have not begun. `id` is that of the clearance. */
 export async function findUnstarted(
   tx: Transaction,
   install: string,
   clearances: readonly Clearance[],
   now: Date,
-): Promise<UnstartedRemoval[]> {
+): Promise<(HeldRemoval & { id: number })[]> {
   const since = new Date(now.getTime() - brakeWindowMs).toISOString();
   const rows = await tx
     .selectFrom('removal')

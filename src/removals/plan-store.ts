@@ -44,7 +44,7 @@ export interface PlanResult {
 }
 
 export async function listPlans(ctx: Storage, filter: PlanFilter): Promise<Plan[]> {
-  return (await selectPlans(ctx.database.kysely, filter).orderBy('id').execute()).map(toPlan);
+  return await selectPlans(ctx.database.kysely, filter).orderBy('id').execute();
 }
 
 /**
@@ -58,12 +58,11 @@ export async function pagePlans(
 ): Promise<Plan[]> {
   let plans = selectPlans(ctx.database.kysely, filter).orderBy('id', 'desc').limit(limit);
   if (before !== undefined) plans = plans.where('id', '<', before);
-  return (await plans.execute()).map(toPlan);
+  return await plans.execute();
 }
 
 export async function findPlan(ctx: Storage, id: number): Promise<Plan | undefined> {
-  const row = await selectPlans(ctx.database.kysely, { id }).executeTakeFirst();
-  return row && toPlan(row);
+  return await selectPlans(ctx.database.kysely, { id }).executeTakeFirst();
 }
 
 export async function listPlanItems(ctx: Storage, planId: number): Promise<PlanItem[]> {
@@ -174,11 +173,8 @@ function selectPlans(db: Transaction, filter: PlanFilter & { id?: number }) {
         .whereRef('planItem.planId', '=', 'plan.id')
         .as('size'),
     )
-    .where((eb) => eb.and(given(filter)));
-}
-
-function toPlan<Row extends { size: number | null }>(row: Row) {
-  return { ...row, size: row.size ?? 0 };
+    .where((eb) => eb.and(given(filter)))
+    .$narrowType<{ size: number }>();
 }
 
 /**
@@ -207,7 +203,7 @@ async function lockOpen(database: Database, tx: Transaction, planId: number): Pr
 export async function findOpenPlan(db: Transaction, planId: number): Promise<Plan> {
   const plan = await selectPlans(db, { id: planId }).executeTakeFirst();
   if (plan === undefined) throw new AppError('not_found', `There is no plan ${planId}`);
-  if (plan.state === 'open') return toPlan(plan);
+  if (plan.state === 'open') return plan;
   throw new AppError('conflict', `Plan ${planId} is already ${plan.state}`);
 }
 

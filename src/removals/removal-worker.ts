@@ -5,7 +5,7 @@ import { applyBrake, type BrakeDecision, dependsOnCounts, nothingCounted } from 
 import { toInstant } from '../lib/clock.ts';
 import { chunksOf } from '../lib/lists.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
-import { clearRemovals } from '../memberships/clearance-store.ts';
+import { clearRemovals, takeBackRemovals } from '../memberships/clearance-store.ts';
 import { lockEvidence } from '../memberships/derivation-store.ts';
 import { canReturn } from '../tools/accounts.ts';
 import {
@@ -13,11 +13,11 @@ import {
   countRemovals,
   type DueMembership,
   dueRemovals,
+  findUnstarted,
   holdRemovalsInPlan,
   installsWithRemovalsDue,
   lastPlanAt,
   loadDueRemovals,
-  takeBackClearances,
 } from './brake-store.ts';
 import { passReadings, type ReadingPorts } from './reading-store.ts';
 
@@ -59,13 +59,6 @@ export async function brakeDue(ctx: Context, ports: RemovalPorts): Promise<void>
   for (const install of installs) await brake(ctx, ports, install);
 }
 
-interface BrakeResult {
-  cleared: BrakeDecision['cleared'];
-  held: number;
-  planId: number | null;
-  isListWanted: boolean;
-}
-
 async function brake(ctx: Context, ports: RemovalPorts, install: string): Promise<void> {
   const { clock, logger, metrics } = ctx;
   const { mostAtOnce = usualMostAtOnce } = ports;
@@ -73,8 +66,9 @@ async function brake(ctx: Context, ports: RemovalPorts, install: string): Promis
   const toHold = await findHeld(ctx, install, due);
   const ready = due.length > mostAtOnce ? await findReady(ctx, ports, install, chunksOf(due, mostAtOnce), toHold) : due;
   if (ready.length === 0) return;
-  const decided = await inEvidence(ctx, (tx) => decide(ctx, ports, tx, install, ready, toHold));
-  const { cleared, held, planId, isListWanted } = decided;
+  const { cleared, held, planId, isListWanted } = await inEvidence(ctx, (tx) =>
+    decide(ctx, ports, tx, install, ready, toHold),
+  );
   for (const { clearance } of cleared) metrics.removalDecisions.inc({ install, clearance });
   if (cleared.length > 0) ctx.wake('memberships');
   if (isListWanted) ctx.wake('lists');
@@ -143,7 +137,7 @@ async function decide(
   install: string,
   ids: readonly number[],
   toHold: ReadonlySet<number>,
-): Promise<BrakeResult> {
+): Promise<{ cleared: BrakeDecision['cleared']; held: number; planId: number | null; isListWanted: boolean }> {
   const now = ctx.clock.now();
   const { due, isListWanted } = await passReadings(ctx, tx, install, ids, ports, toHold);
   if (due.length === 0) return { cleared: [], held: 0, planId: null, isListWanted };
@@ -152,7 +146,9 @@ async function decide(
   // Fewer removals are due than before, so the brake would clear these. Their work is read first, in the next run.
   const cleared = decision.cleared.filter(({ removal }) => !toHold.has(removal.membershipId));
   const holds = held.length > 0 && !(await hasJustPlanned(tx, install, now));
-  const takenBack = holds ? await takeBackClearances(tx, install, exceeded, now) : [];
+  // Everything beyond the limit is held together.
+  const takenBack = holds ? await findUnstarted(tx, install, exceeded, now) : [];
+  await takeBackRemovals(tx, takenBack);
   await clearRemovals(tx, install, cleared, toInstant(now));
   if (!holds) return { cleared, held: 0, planId: null, isListWanted };
   const planned = [...held, ...takenBack];

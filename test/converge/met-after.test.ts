@@ -35,7 +35,7 @@ describeAnyDatabase('how long a trainer waits for what is wanted', (openFresh) =
     await engine.brake();
     const claims = await claimDue(engine);
     const results: (number | undefined)[] = [];
-    for (const claim of claims) results.push((await converge(engine, tool, claim))?.metAfterMs);
+    for (const claim of claims) results.push((await converge(engine, tool, claim))?.metAfterMs ?? undefined);
     return results;
   }
 
