@@ -165,9 +165,8 @@ async function leaseDue(
   order: MembershipClaimOrder,
 ): Promise<Row<'membership'>[]> {
   const { token, leasedUntil, limit, exclusiveBy } = order;
-  const isShared = exclusiveBy.length > 0;
   // Without this lock two instances could both find the same group or trainer free.
-  if (isShared) await takeTurn(database, tx, `claim ${order.tool}`);
+  await takeTurn(database, tx, `claim ${order.tool}`);
   const due = tx
     .selectFrom('membership')
     .select(['id', 'groupId', 'trainerId'])

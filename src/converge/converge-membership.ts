@@ -113,8 +113,7 @@ interface SoughtMember {
 
 /** Finds the member in the tool. If the tool has given the known id to another account, searches without the id. */
 async function findPerson(ctx: Context, claim: Attempt): Promise<SoughtMember> {
-  const person = toPerson(claim);
-  refuseProtected(ctx, claim, person);
+  const person = toPerson(ctx, claim);
   const inList = { ...person, maxListAgeMs: maxListAgeMs(ctx, claim) };
   const looked = await lookForMember(ctx, claim, inList);
   const sought = { claim, person, found: keepIfOfMembership(ctx, claim, looked.found) };
@@ -281,13 +280,11 @@ function toSettled(
   };
 }
 
-function toPerson({ trainerId, email, displayName, memberId }: Attempt): Person {
+function toPerson(ctx: Context, { tool, wanted, trainerId, email, displayName, memberId }: Attempt): Person {
   if (email === null) throw new AppError('invalid', 'No work email is known for the trainer');
+  // Gangway neither searches for a protected address nor invites it.
+  if (wanted && isProtectedIn(ctx, tool, { id: '', email })) {
+    throw new AppError('invalid', 'The address belongs to a protected account of the tool');
+  }
   return { trainerId, email, displayName, memberId };
-}
-
-/** Refuses before any call: Gangway neither searches for a protected address nor invites it. */
-function refuseProtected(ctx: Context, { tool, wanted }: Attempt, { email }: Person): void {
-  if (!wanted || !isProtectedIn(ctx, tool, { id: '', email })) return;
-  throw new AppError('invalid', 'The address belongs to a protected account of the tool');
 }

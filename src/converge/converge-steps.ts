@@ -72,6 +72,15 @@ export function toFailure(claim: Attempt, error: AppError, clock: Clock): Conver
   };
 }
 
+/** A removal that cannot be proven. It is repeated every hour, until an operator removes the accounts. */
+export function toUnproven(
+  clock: Clock,
+  result: Pick<ConvergeResult, 'outcome' | 'message' | 'mayBeIn'>,
+): ConvergeResult {
+  const nextAttemptAt = instantIn(clock, refusedRetryMs);
+  return { operation: 'remove', state: 'failed', errorCode: 'conflict', nextAttemptAt, ...result };
+}
+
 /** A settled state, with the time of the next look. */
 export function settledAs(clock: Clock, state: MembershipState) {
   return { state, nextAttemptAt: state === 'invited' ? nextFullHour(clock.now()) : null };

@@ -11,7 +11,15 @@ import { forgetMemberId, isBoundToAnother } from './access-store.ts';
 import { isAccountKnownAsOurs } from './account-store.ts';
 import type { Attempt } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
-import { askTool, findInGroup, isProtectedIn, type LookResult, refusedRetryMs, toolOf } from './converge-steps.ts';
+import {
+  askTool,
+  findInGroup,
+  isProtectedIn,
+  type LookResult,
+  refusedRetryMs,
+  toolOf,
+  toUnproven,
+} from './converge-steps.ts';
 import { isMembershipOurs, judgeAccountId } from './ownership.ts';
 import { wasSeenSinceAdded } from './receipt-store.ts';
 import { removeMembership } from './remove-membership.ts';
@@ -25,16 +33,12 @@ export async function disownAccount(ctx: Context, claim: Attempt, stray: Member)
   const disowned = isInDoubt ? { ...claim, doubtedId: stray.id } : claim;
   const forget = () => inTransaction(ctx.database, (tx) => forgetMemberId(tx, claim, stray.id, isInDoubt));
   if (!(await forget())) return disowned;
-  const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
   // In some tools ids are addresses.
   const account = maskText(stray.id).slice(0, 60);
-  ctx.alerts.raise(
-    'id_of_another',
-    { tool, group, trainer, membership, account },
-    isInDoubt
-      ? `Account ${account} now shows an email that no install has reported for the trainer. Its work is not reported. Find out in ${tool} whose account it is, then run: ${adviseOnDoubt(membership)}`
-      : `The tool gave the id to account ${account}, as after a restored backup. Gangway looks for the trainer by email`,
-  );
+  const message = isInDoubt
+    ? `Account ${account} now shows an email that no install has reported for the trainer. Its work is not reported. Find out in ${claim.tool} whose account it is, then run: ${adviseOnDoubt(claim.id)}`
+    : `The tool gave the id to account ${account}, as after a restored backup. Gangway looks for the trainer by email`;
+  raiseIdOfAnother(ctx, claim, account, message);
   return disowned;
 }
 
@@ -44,14 +48,17 @@ export async function disownAccount(ctx: Context, claim: Attempt, stray: Member)
 export async function refuseAccountOfAnother(ctx: Context, claim: Attempt, { id, email }: Member): Promise<void> {
   if (email !== null || id === claim.memberId) return;
   if (!(await isBoundToAnother(ctx.database.kysely, claim, id))) return;
-  const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
+  const { tool } = claim;
   const account = maskText(id).slice(0, 60);
   const message = `Account ${account} is known as another trainer's, and ${tool} shows no email to tell whose it is. Find out in ${tool}, and end the wrong membership`;
   // Not at every try.
-  if (claim.attempts === 0) {
-    ctx.alerts.raise('id_of_another', { tool, group, trainer, membership, account }, message);
-  }
+  if (claim.attempts === 0) raiseIdOfAnother(ctx, claim, account, message);
   throw new AppError('conflict', message);
+}
+
+function raiseIdOfAnother({ alerts }: Context, claim: Attempt, account: string, message: string): void {
+  const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
+  alerts.raise('id_of_another', { tool, group, trainer, membership, account }, message);
 }
 
 const noAccount: LookResult = { found: null, stray: null };
@@ -68,8 +75,8 @@ export async function findHiddenAccount(ctx: Context, claim: Attempt, person: Pe
 
 /**
  * In a tool that may not list a member whom we added, presumes the member present until the tool confirms the removal.
- * If the tool cannot look up ids, this is limited to members that no look has ever found: later the tool may have given
- * the id to another person.
+ * With `if_never_seen` the tool shows nothing that tells whose an id is. There this is limited to members whom no look
+ * has ever found, because later the id may belong to another person.
  */
 export async function presumePresent(ctx: Context, claim: Attempt, person: Person): Promise<LookResult> {
   const { isOurs, memberId, email } = claim;
@@ -161,15 +168,11 @@ export async function proveAbsence(ctx: Context, claim: Attempt): Promise<Conver
   if (since === null) return null;
   const strangers = await findStrangers(ctx, claim, since);
   if (strangers.length === 0) return null;
-  return {
-    operation: 'remove',
+  return toUnproven(ctx.clock, {
     outcome: 'refused',
-    state: 'failed',
-    errorCode: 'conflict',
-    nextAttemptAt: instantIn(ctx.clock, refusedRetryMs),
     message: describeStrangers(claim, strangers),
     mayBeIn: strangers.map(({ id, name }) => (name === undefined ? id : `${id} ${maskText(name)}`)),
-  };
+  });
 }
 
 /** When the first call to add the trainer began, if the account id is unknown; otherwise null. */

@@ -19,9 +19,9 @@ import {
   look,
   readUntil,
   readUntilEnded,
-  refusedRetryMs,
   settledAs,
   toolOf,
+  toUnproven,
   withReset,
 } from './converge-steps.ts';
 import { formerAddresses, isAccountMadeByUs } from './ownership.ts';
@@ -68,7 +68,11 @@ export async function removeMembership(
   await readUntil(ctx, claim, { ...person, memberId: found.id });
   if (endsAccount) await readUntilEnded(ctx, claim, found);
   if (!(await endAssignments(ctx, claim, { member: found }))) return null;
-  if (answer === 'unproven' && isUnseen) return unproven(ctx, claim, found);
+  if (answer === 'unproven' && isUnseen) {
+    // The tool shows no members, so their absence proves nothing.
+    const { tool } = claim;
+    return toUnproven(ctx.clock, { outcome: 'unproven', message: sayUnproven(tool), mayBeIn: [found.id] });
+  }
   const said = [
     isUnseen && !endsAccount ? await describeProof(ctx, claim) : null,
     describeRemainingAccess(ctx, claim.tool, begun, endsAccount, isOurs),
@@ -83,19 +87,6 @@ export async function removeMembership(
     ...settledAs(ctx.clock, 'removed'),
   };
   return withReset(ctx, claim, removed);
-}
-
-/** The tool shows no members, so their absence proves nothing. The removal is repeated every hour. */
-function unproven({ clock }: Context, { tool }: Attempt, { id }: Member): ConvergeResult {
-  return {
-    operation: 'remove',
-    outcome: 'unproven',
-    state: 'failed',
-    errorCode: 'conflict',
-    nextAttemptAt: instantIn(clock, refusedRetryMs),
-    message: sayUnproven(tool),
-    mayBeIn: [id],
-  };
 }
 
 /** Null if the tool showed the member before: only then does not showing them prove the removal. */

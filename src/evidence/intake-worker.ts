@@ -8,9 +8,7 @@ import {
   dueDeliveryById,
   hasDueDeliveries,
   postponeDelivery,
-  refuseDelivery,
   settleDeliveries,
-  settleUnreadDelivery,
 } from '../inbox/inbox-store.ts';
 import { hurryJobs } from '../jobs/job-store.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
@@ -202,9 +200,9 @@ async function settleAll(
   const handled: number[] = [];
   for (const { id, evidence, unread } of batch) {
     const rows = [...evidence.participations, ...evidence.pairs];
-    const [reason] = rows.flatMap((row) => reasons.get(evidenceKey(row)) ?? []);
-    if (unread !== null) await settleUnreadDelivery(tx, id, unread);
-    else if (reason !== undefined) await refuseDelivery(tx, id, reason);
+    const [failure] = rows.flatMap((row) => reasons.get(evidenceKey(row)) ?? []);
+    if (unread !== null) await settleDeliveries(tx, [id], unread);
+    else if (failure !== undefined) await settleDeliveries(tx, [id], { state: 'failed', failure });
     else handled.push(id);
   }
   if (handled.length > 0) await settleDeliveries(tx, handled);

@@ -1,4 +1,5 @@
 import type { Storage } from '../context.ts';
+import type { Row } from '../db/schema.ts';
 import type { EventType, LifecycleEvent } from '../domain/event.ts';
 import {
   type ContractEvidence,
@@ -13,6 +14,8 @@ import {
 import { readEvent } from '../inbox/event-schema.ts';
 import { openBody, type Unread } from '../inbox/inbox-store.ts';
 import { type DueDelivery, openBody, type Unread } from '../inbox/inbox-store.ts';
+import { readEvent, readerVersion } from '../inbox/event-schema.ts';
+import { type DueDelivery, openBody } from '../inbox/inbox-store.ts';
 import type { Storage } from '../keys/storage.ts';
 import type { NamedTrainer } from './apply-evidence.ts';
 
@@ -23,8 +26,8 @@ export interface ReadDelivery extends EventEvidence {
   receivedAt: string;
   /** The trainer that it names; at most one. */
   named: NamedTrainer[];
-  /** Why it could not be read as an event; null if it could. */
-  unread: Unread | null;
+  /** How it is settled if it is not an event that this version reads; null if it is. */
+  unread: Pick<Row<'delivery'>, 'state' | 'failure' | 'readerVersion'> | null;
 }
 
 /** @throws AppError `internal` if the stored body cannot be decrypted */
@@ -37,7 +40,9 @@ export function readDelivery(ctx: Storage, delivery: DueDelivery, staleAfterMs: 
   const named = people.flatMap(({ trainerId }) =>
     contracts.map(({ contractId }) => ({ install, contractId, trainerId, receivedAt })),
   );
-  return { id, install, receivedAt, ...added, named, unread: isEvent ? null : read };
+  const failure = read.outcome === 'unprocessable' ? read.reason : null;
+  const unread = isEvent ? null : { state: read.outcome, failure, readerVersion };
+  return { id, install, receivedAt, ...added, named, unread };
 }
 
 /** Joins the evidence of several deliveries. */

@@ -11,13 +11,11 @@ import { AppError } from '../domain/errors.ts';
 import { turnsOf } from '../lib/turns.ts';
 import { pendingAgain } from './append-store.ts';
 import { type Condition, isIn, type ListedDelivery, listedColumns } from './delivery-list-store.ts';
-import { type ReadEvent, readerVersion } from './event-schema.ts';
+import { readerVersion } from './event-schema.ts';
 
 // The SQL of handling stored deliveries: which are due, how they are settled, and how they become due again.
 
 export type DueDelivery = Pick<Row<'delivery'>, 'id' | 'install' | 'bodySha256' | 'receivedAt' | 'attempts' | 'body'>;
-
-export type Unread = Exclude<ReadEvent, { outcome: 'event' }>;
 
 /** @param except installs whose deliveries are ignored */
 export async function hasDueDeliveries(ctx: Storage, now: string, except?: ReadonlySet<string>): Promise<boolean> {
@@ -112,30 +110,15 @@ export function openBody(
   return ctx.box.open(body, bodyContext({ install, bodySha256 }));
 }
 
-export async function settleDeliveries(tx: Transaction, ids: number[]): Promise<void> {
+export async function settleDeliveries(
+  tx: Transaction,
+  ids: readonly number[],
+  settled: Partial<Row<'delivery'>> = { state: 'handled', failure: null },
+): Promise<void> {
   await tx
     .updateTable('delivery')
-    .set({ state: 'handled', nextAttemptAt: null, failure: null })
+    .set({ nextAttemptAt: null, ...settled })
     .where('id', 'in', ids)
-    .execute();
-}
-
-/** Settles a delivery that this version does not read as an event. */
-export async function settleUnreadDelivery(tx: Transaction, id: number, read: Unread): Promise<void> {
-  const failure = read.outcome === 'unprocessable' ? read.reason : null;
-  await tx
-    .updateTable('delivery')
-    .set({ state: read.outcome, nextAttemptAt: null, failure, readerVersion })
-    .where('id', '=', id)
-    .execute();
-}
-
-/** Settles as failed a delivery that was not taken in completely. A repeat or a replay handles it again. */
-export async function refuseDelivery(tx: Transaction, id: number, failure: string): Promise<void> {
-  await tx
-    .updateTable('delivery')
-    .set({ state: 'failed', nextAttemptAt: null, failure })
-    .where('id', '=', id)
     .execute();
 }
 

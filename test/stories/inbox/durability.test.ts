@@ -54,7 +54,7 @@ function writeProgram(): string {
   writeFileSync(
     file,
     `import { openDatabase } from ${from('src/db/open-database.ts')};
-     import { appendDeliveries } from ${from('src/inbox/inbox-store.ts')};
+     import { appendDeliveries } from ${from('src/inbox/append-store.ts')};
      import { createSecretBox } from ${from('src/keys/secret-box.ts')};
      import { contractStarted, newDelivery } from ${from('test/support/deliveries.ts')};
      const storage = { database: openDatabase(process.argv[2]), box: createSecretBox(Buffer.alloc(32, 1)) };
