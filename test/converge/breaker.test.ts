@@ -33,7 +33,7 @@ function openBreaker() {
     /** As a tool that is down: all calls fail, and the check does too. */
     goDown(errorCode: ErrorCode = 'unavailable'): void {
       for (let count = 0; count < 5; count += 1) breaker.report({ errorCode });
-      if (!check(errorCode)) throw new Error('it is not left alone');
+      if (!check(errorCode)) throw new Error('calls to it are not paused');
     },
     /** How long from now no probe is due. */
     waitMs(): number {
@@ -83,7 +83,7 @@ describe('a tool is checked', () => {
     expect(fail(errorCode, 1)).toBe(1);
   });
 
-  it('never where a call asks to be left alone for over ten minutes: that is for it alone', () => {
+  it('never after a call that is refused for over ten minutes: that concerns the call alone', () => {
     const { breaker, goDown, clock } = openBreaker();
     const errorCode = 'rate_limited';
     for (let count = 0; count < 10; count += 1) {
@@ -99,7 +99,7 @@ describe('a tool is checked', () => {
     expect(breaker.isCheckDue()).toBe(true);
   });
 
-  it('once at a time, and every ten seconds at most, however often one group is refused', () => {
+  it('once at a time and every ten seconds at most, however often one group is refused', () => {
     const { breaker, fail, check, clock } = openBreaker();
     fail('forbidden', 1);
     breaker.checking();
@@ -114,7 +114,7 @@ describe('a tool is checked', () => {
     expect(breaker.isOpen()).toBe(false);
   });
 
-  it('later where it was checked just before, so that no refusal is forgotten', () => {
+  it('later if it was just checked, so that no refusal is ignored', () => {
     const { breaker, fail, check, clock } = openBreaker();
     fail('forbidden', 1);
     check();
@@ -125,7 +125,7 @@ describe('a tool is checked', () => {
   });
 });
 
-describe('a tool is left alone', () => {
+describe('calls to a tool are paused', () => {
   it.each(['unavailable', 'unauthenticated', 'forbidden', 'rate_limited'] as const)(
     'where its check fails as well: %s',
     (errorCode) => {
@@ -148,7 +148,7 @@ describe('a tool is left alone', () => {
     },
   );
 
-  it('and not checked any more, whatever was under way comes back with', () => {
+  it('and no check follows, whatever the running calls return', () => {
     const { fail, goDown, clock } = openBreaker();
     goDown();
     clock.advance(checkEveryMs);
@@ -157,7 +157,7 @@ describe('a tool is left alone', () => {
 });
 
 describe('one probe at a time asks whether it answers again', () => {
-  it('not before its wait is over', () => {
+  it('not before the wait is over', () => {
     const { breaker, goDown, clock } = openBreaker();
     goDown();
     clock.advance(1999);
@@ -179,7 +179,7 @@ describe('one probe at a time asks whether it answers again', () => {
     expect(breaker.isProbeDue()).toBe(true);
   });
 
-  it('not as late as a refusal of one call asked for', () => {
+  it('earlier than a single refused call asked for', () => {
     const { breaker, check, goDown, clock } = openBreaker();
     breaker.report({ errorCode: 'rate_limited', retryAfterMs: 5 * minuteMs });
     expect(check()).toBe(false);
@@ -189,7 +189,7 @@ describe('one probe at a time asks whether it answers again', () => {
     expect(breaker.isProbeDue()).toBe(true);
   });
 
-  it('at most ten minutes later, whatever its check asks for', () => {
+  it('at most ten minutes later, whatever the check asks for', () => {
     const { breaker, check, fail, clock } = openBreaker();
     fail('forbidden', 1);
     expect(check('rate_limited', 60 * minuteMs)).toBe(true);
@@ -197,7 +197,7 @@ describe('one probe at a time asks whether it answers again', () => {
     expect(breaker.isProbeDue()).toBe(true);
   });
 
-  it('ever less often while it does not, and once a minute in the end', () => {
+  it('less and less often, down to once a minute', () => {
     const { breaker, goDown, waitMs } = openBreaker();
     goDown();
     const waits = Array.from({ length: 8 }, () => {
@@ -209,7 +209,7 @@ describe('one probe at a time asks whether it answers again', () => {
     expect(breaker.isOpen()).toBe(true);
   });
 
-  it('is not put off by failures of what was under way', () => {
+  it('is not postponed by failures of running calls', () => {
     const { breaker, goDown, fail, clock } = openBreaker();
     goDown();
     clock.advance(2000);
@@ -219,7 +219,7 @@ describe('one probe at a time asks whether it answers again', () => {
 });
 
 describe('a tool that answers again', () => {
-  it('is worked on', () => {
+  it('gets calls again', () => {
     const { breaker, goDown, fail } = openBreaker();
     goDown();
     breaker.probed(true);
@@ -228,7 +228,7 @@ describe('a tool that answers again', () => {
     expect(fail('unavailable', 4)).toBeUndefined();
   });
 
-  it('to the probe alone is left alone for ever longer', () => {
+  it('only to the probe is paused for longer each time', () => {
     const { breaker, goDown, waitMs, clock } = openBreaker();
     const waits = Array.from({ length: 3 }, () => {
       goDown('forbidden');
@@ -240,7 +240,7 @@ describe('a tool that answers again', () => {
     expect(waits).toEqual([2, 4, 8]);
   });
 
-  it('to a call is forgiven', () => {
+  it('to a call starts again with short waits', () => {
     const { breaker, goDown, waitMs, clock } = openBreaker();
     for (const _ of [1, 2, 3]) {
       goDown('forbidden');
@@ -251,7 +251,7 @@ describe('a tool that answers again', () => {
     }
   });
 
-  it('with a refusal for one person is not thereby forgiven', () => {
+  it('with a refusal for one person does not start again with short waits', () => {
     const { breaker, goDown, waitMs, clock } = openBreaker();
     goDown('forbidden');
     waitMs();

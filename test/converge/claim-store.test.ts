@@ -28,7 +28,7 @@ describeEachDialect('the claim store', (dialect) => {
   const now = () => toInstant(engine.clock.now());
   const later = () => instantIn(engine.clock, convergeLeaseMs);
 
-  it('says what there is to know for a call', async () => {
+  it('has everything that a call needs', async () => {
     await hire(engine, 1);
     expect(await claimOne(engine)).toMatchObject({
       tool: 'studio',
@@ -46,7 +46,7 @@ describeEachDialect('the claim store', (dialect) => {
     });
   });
 
-  describe('knows a person as the install does that the membership belongs to', () => {
+  describe('has the name and address that the install of the membership knows', () => {
     const wish = { type: 'contract.started', trainer: 't1', contract: 'c1' };
     const acmes = fullEvent({ ...wish, id: '9', workEmail: 'acme@opentrain.work' });
     const globexes = fullEvent({ ...wish, id: '10', displayName: 'Zoe', workEmail: 'globex@opentrain.work' });
@@ -66,7 +66,7 @@ describeEachDialect('the claim store', (dialect) => {
       ]);
     });
 
-    it('and no longer as an install whose reason has ended', async () => {
+    it('and no longer those of an install whose reason has ended', async () => {
       await engine.apply([acmes], 'acme');
       await engine.apply([globexes], 'globex');
       await engine.apply([fullEvent({ ...wish, type: 'contract.ended' })], 'acme');
@@ -77,7 +77,7 @@ describeEachDialect('the claim store', (dialect) => {
       });
     });
 
-    it('and not at all where only another one knows the address', async () => {
+    it('and none if only another install knows the address', async () => {
       await engine.apply([fullEvent({ ...wish, project: 'lamps' })], 'globex');
       await engine.apply([fullEvent({ ...wish, workEmail: null })], 'acme');
       const claimed = await claimDue(engine);
@@ -85,7 +85,7 @@ describeEachDialect('the claim store', (dialect) => {
     });
   });
 
-  it('claims for the install that is asked for, and for no other', async () => {
+  it('claims only for the given install', async () => {
     await hire(engine, 2);
     await engine.apply([numberedEvent('contract.started', 3)], 'globex');
     expect(await installsWithMembershipsDue(engine, 'studio', now())).toEqual(['acme', 'globex']);
@@ -114,7 +114,7 @@ describeEachDialect('the claim store', (dialect) => {
     expect(await claimDue(engine, { exclusiveBy: [by] })).toHaveLength(2);
   });
 
-  it('never claims a removal that the brake has not let pass', async () => {
+  it('never claims a removal that the brake has not cleared', async () => {
     await hire(engine, 1);
     const touched = { isOurs: true, memberId: 'm1', state: 'active', nextAttemptAt: null } as const;
     await engine.database.kysely.updateTable('membership').set(touched).execute();
@@ -126,7 +126,7 @@ describeEachDialect('the claim store', (dialect) => {
     expect(await claimDue(engine)).toMatchObject([{ wanted: false, generation: 2 }]);
   });
 
-  it('holds back what is older than a silence until its install is read', async () => {
+  it('holds back memberships from before a silence until their install is read', async () => {
     await hire(engine, 1);
     engine.clock.advance(1000);
     await holdInstalls(engine, ['acme'], now());
@@ -141,7 +141,7 @@ describeEachDialect('the claim store', (dialect) => {
     expect(await claimDue(engine)).toMatchObject([{ trainerId: 't1' }]);
   });
 
-  it('makes due at once what had failed, when the tool answers again', async () => {
+  it('makes failed memberships due at once when the tool answers again', async () => {
     await hire(engine, 2);
     const [failed] = await claimDue(engine);
     if (failed === undefined) throw new Error('nothing was due');
@@ -175,7 +175,7 @@ describeEachDialect('the claim store', (dialect) => {
     expect(await claimDue(engine, { token: 'unknown' })).toEqual([]);
   });
 
-  it('prolongs no lease for a call that is no longer wanted', async () => {
+  it('does not prolong the lease for a call that is no longer wanted', async () => {
     await hire(engine, 1);
     const claim = await claimOne(engine);
     expect(await prolongClaim(engine, claim, now(), later())).toBe(true);
@@ -183,7 +183,7 @@ describeEachDialect('the claim store', (dialect) => {
     expect(await prolongClaim(engine, claim, now(), later())).toBe(false);
   });
 
-  it('puts back only what it still holds', async () => {
+  it('puts back only claims that it still holds', async () => {
     await hire(engine, 1);
     const late = await claimOne(engine, 'late');
     engine.clock.advance(convergeLeaseMs);

@@ -18,7 +18,7 @@ const unwanted = { wanted: false, state: 'removing', lateUntil: null, missedAt: 
 describe('a look that finds nobody, without a call of ours', () => {
   const look = { lookedAt: noon, isCalled: false, secondLookMs };
 
-  it('is made again a minute later, and until then what we made is ours', () => {
+  it('is repeated a minute later, and until then the membership stays ours', () => {
     const first = confirmResult(unwanted, out, look);
     expect(first).toMatchObject({ state: 'removing', nextAttemptAt: aMinuteLater });
     expect(first.unconfirmed).toEqual({ lateUntil: null, missedAt: noon });
@@ -39,7 +39,7 @@ describe('a call that was answered', () => {
     expect(confirmResult(unwanted, out, look)).toEqual({ ...out, unconfirmed });
   });
 
-  it('is looked at again where an earlier one may still arrive', () => {
+  it('is followed by another look if an earlier call may still arrive', () => {
     const late = confirmResult({ ...unwanted, lateUntil: aMinuteLater }, out, look);
     expect(late).toMatchObject({ state: 'removing', nextAttemptAt: aMinuteLater });
     expect(late).not.toHaveProperty('isOurs');

@@ -34,7 +34,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     return Date.parse(nextAttemptAt ?? '') - engine.clock.now().getTime();
   }
 
-  it('is looked for, meant, made, read back and put on record', async () => {
+  it('takes a look, an intent, a call, a read-back and a receipt', async () => {
     await engine.apply([started]);
     const seen: object[] = [];
     tool.before = async (call) => {
@@ -56,7 +56,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual([]);
   });
 
-  it('is taken away again when the contract ends', async () => {
+  it('is removed when the contract ends', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
     await engine.apply([ended]);
@@ -78,7 +78,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(tool.calls.filter((call) => !call.startsWith('find'))).toEqual([]);
   });
 
-  it('of a trainer who is gone already is removed without a call', async () => {
+  it('of a trainer who is already gone is removed without a call', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
     tool.unseat('street-signs', 'cmu1');
@@ -91,7 +91,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(tool.calls.filter((call) => call.startsWith('remove'))).toEqual([]);
   });
 
-  it('that was removed and added by another hand since is not ours any more', async () => {
+  it('that others have removed and added again is not ours any more', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
     await engine.apply([ended]);
@@ -104,7 +104,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
   });
 
-  it('is not added where the configuration leads to its group no more', async () => {
+  it('is not added if the configuration no longer routes to its group', async () => {
     await engine.apply([started]);
     expect(await convergeDue(engine, tool, { routeLink: () => undefined })).toEqual(['add refused']);
     expect(tool.calls.filter((call) => call.startsWith('add'))).toEqual([]);
@@ -131,7 +131,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(members()).toEqual([]);
   });
 
-  it('is removed where the tool finds accounts by their id and does not end them', async () => {
+  it('is removed from a tool that finds accounts by id and does not end them', async () => {
     const { removeAccount: _, addMember, ...adapter } = tool.adapter;
     const making: typeof addMember = async (...asked) => ({
       ...(await addMember.call(tool.adapter, ...asked)),
@@ -146,7 +146,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(members()).toEqual([]);
   });
 
-  it('is removed by its id once more after a crash before the receipt, where a look proves nothing', async () => {
+  it('is removed once more by its id after a crash before the receipt, if a look proves nothing', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
     await engine.apply([ended]);
@@ -162,7 +162,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(tool.calls.filter((call) => call.startsWith('remove'))).toEqual([`remove ${seat}`, `remove ${seat}`]);
   });
 
-  it('is removed by its id where no look has ever found it, and not where one has, if nothing tells whose the id is', async () => {
+  it('is removed by its id only if no look has ever found it, if nothing tells whose the id is', async () => {
     const { adapter } = tool;
     const capabilities = { ...adapter.capabilities, removesUnseen: 'if_never_seen' as const };
     const blind = { ...tool, adapter: { ...adapter, capabilities } };
@@ -187,7 +187,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(tool.calls.filter((call) => call.startsWith('remove'))).toEqual([]);
   });
 
-  it('is removed by its id after a crash at an addition that may still arrive, where a look proves nothing', async () => {
+  it('is removed by its id after a crash during an addition that may still arrive, if a look proves nothing', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
     await engine.apply([ended]);
@@ -209,7 +209,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(tool.calls).toContain(`remove ${seat}`);
   });
 
-  it('is known as ours where the tool did it and said otherwise', async () => {
+  it('is known as ours if the tool added the member and answered with an error', async () => {
     await engine.apply([started]);
     tool.after = (call) => {
       if (call === 'add') throw new AppError('unavailable', 'answered 500', { status: 500 });
@@ -220,7 +220,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(await membership()).toMatchObject({ state: 'active', isOurs: true });
   });
 
-  it('is not believed to be there until the tool shows it', async () => {
+  it('counts as added only once the tool shows it', async () => {
     await engine.apply([started]);
     tool.after = (call) => {
       if (call === 'add') tool.unseat('street-signs', 'cmu1');
@@ -233,7 +233,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     });
   });
 
-  it('that the tool refuses waits for an hour, and for nothing else', async () => {
+  it('that the tool refuses is retried after an hour', async () => {
     await engine.apply([started]);
     tool.before = (call) => {
       if (call === 'add') throw new AppError('invalid', 'answered 400: no', { status: 400 });
@@ -254,7 +254,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(await membership()).toMatchObject({ state: 'active', failure: null, attempts: 0 });
   });
 
-  it('waits as long as a tool that is busy asks for', async () => {
+  it('waits as long as a busy tool asks for', async () => {
     await engine.apply([started]);
     tool.before = () => {
       throw new AppError('rate_limited', 'answered 429', { status: 429, retryAfterMs: 90_000 });
@@ -266,7 +266,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual([]);
   });
 
-  it('is tried for ever, ever less often, at most an hour apart', async () => {
+  it('is retried for ever with back-off, at most an hour apart', async () => {
     await engine.apply([started]);
     tool.before = () => {
       throw new AppError('unavailable', 'no answer');
@@ -286,7 +286,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(new Set(late).size).toBeGreaterThan(20);
   });
 
-  it('takes no call that does not end', async () => {
+  it('aborts a call that does not end', async () => {
     await engine.apply([started]);
     tool.before = () => new Promise(() => undefined);
     const claim = await claimOne(engine);
@@ -298,7 +298,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(await membership()).toMatchObject({ state: 'pending', leaseToken: null });
   });
 
-  it('is given back when the engine stops, without a receipt', async () => {
+  it('is put back without a receipt when the engine stops', async () => {
     await engine.apply([started]);
     const stopping = new AbortController();
     tool.before = (call) => {
@@ -373,7 +373,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(await membership()).toMatchObject({ state: 'active', isOurs: true, generation: 3 });
   });
 
-  it('of an invited trainer is looked at again until the trainer is in', async () => {
+  it('of an invited trainer is looked at until the trainer is in', async () => {
     await engine.apply([started]);
     const { adapter } = tool;
     let isInvited = true;
@@ -398,7 +398,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(await receiptsOf(engine)).toEqual(['add invited', 'add already_member']);
   });
 
-  it('of a protected account is never touched, coming or going', async () => {
+  it('of a protected account is never added or removed', async () => {
     const protectedAccounts = ['CMU1@opentrain.work'];
     await engine.apply([started]);
     expect(await convergeDue(engine, tool, { protectedAccounts })).toEqual(['add refused']);
@@ -413,7 +413,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(await membership()).toMatchObject({ state: 'released', isOurs: false });
   });
 
-  it('keeps addresses out of its receipts and of what failed', async () => {
+  it('keeps addresses out of receipts and failures', async () => {
     await engine.apply([started]);
     tool.before = () => {
       throw new Error('cmu1@opentrain.work is not welcome');

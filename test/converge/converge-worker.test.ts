@@ -19,7 +19,7 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     engine = createEngine(openForTest(url));
   });
 
-  it('takes as many memberships as it may, and never more', async () => {
+  it('works on as many memberships at once as configured, and never more', async () => {
     await hire(engine, 10);
     const tool = createMemoryTool();
     const worker = createStudioWorker(engine, tool, { concurrency: 3 });
@@ -76,7 +76,7 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     ]);
   });
 
-  it('takes one at first, and half as many when they are not answered', async () => {
+  it('begins with one at a time, and halves the number when the tool does not answer', async () => {
     await hire(engine, 40);
     const tool = createMemoryTool();
     let underway = 0;
@@ -145,7 +145,7 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     expect(engine.log.lines().filter(({ msg }) => msg === 'A membership could not be brought in line')).toEqual([]);
   });
 
-  it('takes the next when one is done, while a slow one goes on', async () => {
+  it('takes the next membership when one is done, while a slow one goes on', async () => {
     await hire(engine, 4);
     const tool = createMemoryTool();
     let endSlow = () => {};
@@ -162,7 +162,7 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     await untilActive(engine, 4);
   });
 
-  it('makes one call at a time about one person, whatever words they are wanted by', async () => {
+  it('makes one call at a time about one person, in whichever groups they are wanted', async () => {
     for (const [number, install] of ['acme', 'globex', 'initech'].entries()) {
       const workEmail = `t${number}@opentrain.work`;
       await engine.apply([fullEvent({ type: 'contract.started', workEmail })], install);
@@ -175,7 +175,7 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     expect(tool.mostAtOnce()).toBe(1);
   });
 
-  it('makes one call at a time in a tool that bears no more, with two workers too', async () => {
+  it('makes one call at a time in an exclusive tool, even with two workers', async () => {
     await hire(engine, 12);
     const tool = createMemoryTool('tool');
     tool.before = () => new Promise((resolve) => setImmediate(resolve));
@@ -186,7 +186,7 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     expect(await receiptsOf(engine)).toEqual(Array(12).fill('add added'));
   });
 
-  it('leaves such a tool to the next when it stops', async () => {
+  it('releases an exclusive tool when it stops', async () => {
     await hire(engine, 1);
     const tool = createMemoryTool('tool');
     const first = createStudioWorker(engine, tool);
@@ -202,7 +202,7 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     await untilActive(engine, 2);
   });
 
-  it('takes such a tool over from one that is dead, and not before', async () => {
+  it('takes an exclusive tool over from a dead worker once the lock expires', async () => {
     await hire(engine, 1);
     const tool = createMemoryTool('tool');
     const leasedUntil = new Date(engine.clock.now().getTime() + convergeLeaseMs).toISOString();
@@ -232,7 +232,7 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     await untilActive(engine, 1);
   });
 
-  it('gives back what it has begun when it stops', async () => {
+  it('puts back its claims when it stops', async () => {
     await hire(engine, 1);
     const tool = createMemoryTool();
     const worker = createStudioWorker(engine, tool);
@@ -256,7 +256,7 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     expect(await receiptsOf(engine)).toEqual(['add added']);
   });
 
-  it('counts and logs what it did, without an address or a name', async () => {
+  it('counts and logs its work without addresses or names', async () => {
     await hire(engine, 2);
     const tool = createMemoryTool();
     tool.before = (call, subject) => {
@@ -312,7 +312,7 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     await untilActive(engine, 1);
   });
 
-  it('names the account of a trainer whose adding was never answered', async () => {
+  it('names the possible accounts of a trainer whose addition was never answered', async () => {
     const tool = createMemoryTool();
     const { adapter } = tool;
     tool.adapter = {
@@ -355,7 +355,7 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     expect(kept?.failure).not.toContain('amara');
   });
 
-  it('takes turns where there is one slot, whatever install comes first by name', async () => {
+  it('takes turns if there is one slot, whatever the names of installs', async () => {
     const tool = createMemoryTool('tool');
     const started = (install: string, number: number) =>
       fullEvent({

@@ -53,7 +53,7 @@ describeAnyDatabase('a work email that has changed', (openFresh) => {
     expect(tool.members(group)).toEqual([]);
   });
 
-  it('waits until every install that knows them has it', async () => {
+  it('waits until every install that knows the trainer has it', async () => {
     await tell('cmu1@opentrain.work', 'globex');
     await tell(renamed);
     await check();
@@ -82,14 +82,14 @@ describeAnyDatabase('a work email that has changed', (openFresh) => {
     expect(await state('cmu2')).toBe('active');
   });
 
-  it('leaves one that was changed in the tool to an address that is not managed', async () => {
+  it('leaves an account that was changed in the tool to an address that is not managed', async () => {
     tool.seed(group, 'cmu1', 'amara@home.example');
     await check();
     expect(updates()).toEqual([]);
     expect(await incident.alerts('address_changed')).toBe(1);
   });
 
-  it('is followed without managed domains where we had added them', async () => {
+  it('is followed without managed domains if we added the member', async () => {
     tool = createMemoryTool('membership', { lists: true, updates: true });
     incident = createIncident(await openFresh(), { tool });
     tool.seed(group, 'cmu2', 'grace@lab.example');
@@ -100,7 +100,7 @@ describeAnyDatabase('a work email that has changed', (openFresh) => {
     expect(updates()).toEqual([`update ${group}/cmu1 amara@elsewhere.example`]);
   });
 
-  it('leaves an account that another trainer has too', async () => {
+  it('leaves an account that another trainer uses too', async () => {
     const { database } = incident.engine;
     await hire('cmu3');
     // An id alone does not show whose account it is.
@@ -112,13 +112,13 @@ describeAnyDatabase('a work email that has changed', (openFresh) => {
     expect(updates()).toEqual([]);
   });
 
-  it('lets no trainer in by an address that is not managed', async () => {
+  it('lets no trainer in under an address that is not managed', async () => {
     await tell('amara@elsewhere.example');
     await check();
     expect(updates()).toEqual([]);
   });
 
-  it('parks it where the tool refuses, and tries again', async () => {
+  it('retries after a refusal of the tool', async () => {
     tool.before = (call) => {
       if (call === 'update') throw new AppError('conflict', 'the address is taken');
     };
@@ -131,7 +131,7 @@ describeAnyDatabase('a work email that has changed', (openFresh) => {
     expect([await state('cmu1'), updates().length]).toEqual(['active', 2]);
   });
 
-  it('believes the tool by what it shows', async () => {
+  it('believes what the tool shows, and not its answer', async () => {
     tool.after = (call) => {
       if (call === 'update') tool.seed(group, 'cmu1', 'cmu1@opentrain.work');
     };

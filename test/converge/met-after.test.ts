@@ -76,7 +76,7 @@ describeAnyDatabase('how long a trainer waits for what is wanted', (openFresh) =
     expect(await convergeAll()).toEqual([undefined]);
   });
 
-  it('goes on through attempts that fail, and through the wait for an address', async () => {
+  it('goes on while attempts fail, and while the address is missing', async () => {
     await engine.apply([fullEvent({ type: 'contract.started', workEmail: null })]);
     engine.clock.advance(10 * seconds);
     await engine.apply([fullEvent({ type: 'contract.started', id: '2' })]);
@@ -137,7 +137,7 @@ describeAnyDatabase('how long a trainer waits for what is wanted', (openFresh) =
     expect(await convergeAll()).toEqual([1 * minutes]);
   });
 
-  it('starts anew with each decision', async () => {
+  it('starts again with each decision', async () => {
     await engine.apply([started]);
     await convergeAll();
     await engine.apply([ended]);

@@ -13,11 +13,11 @@ function claimOf(wasAbsent: boolean | null) {
 
 describe('an account is made by us', () => {
   it.each<[string, boolean | null, string | undefined, boolean]>([
-    ['where none was there before', true, undefined, true],
-    ['where the tool made it after the call', null, later, true],
-    ['not where it was there before, whatever the tool says of its age', false, later, false],
-    ['not where nothing is known of before', null, undefined, false],
-    ['not where it is older than the call', true, '2026-03-14T12:00:00.000Z', false],
+    ['if none was there before', true, undefined, true],
+    ['if the tool made it after the call', null, later, true],
+    ['not if it was there before, whatever its age', false, later, false],
+    ['not if it may have been there before', null, undefined, false],
+    ['not if it is older than the call', true, '2026-03-14T12:00:00.000Z', false],
   ])('%s', (_, wasAbsent, madeAt, isMade) => {
     const found = { id: '7', email, ...(madeAt !== undefined && { madeAt }) };
     expect(isAccountMadeByUs(claimOf(wasAbsent), found)).toBe(isMade);

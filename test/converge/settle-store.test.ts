@@ -36,7 +36,7 @@ describeEachDialect('the settle store', (dialect) => {
   const begin = (claim: Claim, intent: Intent) => commitIntent(engine, claim, intent, now(), later());
   const settle = (claim: Claim, result: ConvergeResult) => settleMembership(engine, claim, result, now());
 
-  it('gives a lease that has run out to the next, and keeps of the late one only what it learnt', async () => {
+  it('gives an expired lease to the next worker, and keeps only what the late one learnt', async () => {
     await hire(engine, 1);
     const late = await claimOne(engine, 'late');
     engine.clock.advance(convergeLeaseMs - 1);
@@ -55,7 +55,7 @@ describeEachDialect('the settle store', (dialect) => {
     expect(await receiptsOf(engine)).toEqual(['add added']);
   });
 
-  it('knows whose ids are, and that a removed trainer may be back in by another access', async () => {
+  it('knows whose ids are, even if a removed trainer has another membership', async () => {
     await hire(engine, 2);
     const [one] = (await claimDue(engine)).filter(({ trainerId }) => trainerId === 't1');
     if (one === undefined) throw new Error('nothing was due');
@@ -75,7 +75,7 @@ describeEachDialect('the settle store', (dialect) => {
     expect(await known({ ...one, tool: 'other' })).toEqual([]);
   });
 
-  it('looks once more after a late one, even where the next settles after it', async () => {
+  it('requests another look after a late worker, even if the next one settles after it', async () => {
     await hire(engine, 1);
     const late = await claimOne(engine, 'late');
     engine.clock.advance(convergeLeaseMs);
@@ -86,7 +86,7 @@ describeEachDialect('the settle store', (dialect) => {
     expect(await claimDue(engine)).toHaveLength(1);
   });
 
-  it('lets no call begin once something else is wanted', async () => {
+  it('lets no call begin under an outdated generation', async () => {
     await hire(engine, 1);
     const claim = await claimOne(engine);
     await engine.apply([numberedEvent('contract.ended', 1)]);
@@ -95,7 +95,7 @@ describeEachDialect('the settle store', (dialect) => {
     expect(await engine.membershipRows()).toMatchObject([{ isOurs: false, state: 'removed' }]);
   });
 
-  it('lets no call begin while it is being decided that something else is wanted', async () => {
+  it('lets no call begin while a new generation is being committed', async () => {
     await hire(engine, 1);
     const claim = await claimOne(engine);
     const { database } = engine;
@@ -115,7 +115,7 @@ describeEachDialect('the settle store', (dialect) => {
     expect(await engine.membershipRows()).toMatchObject([{ isOurs: false, state: 'removed' }]);
   });
 
-  it('lets no call begin on a lease that has run out', async () => {
+  it('lets no call begin under an expired lease', async () => {
     await hire(engine, 1);
     const claim = await claimOne(engine);
     engine.clock.advance(convergeLeaseMs);
@@ -123,7 +123,7 @@ describeEachDialect('the settle store', (dialect) => {
     expect(await begun).toBeNull();
   });
 
-  it('prolongs the lease for a call that begins, and remembers the person as ours', async () => {
+  it('prolongs the lease for a call that begins, and records the membership as ours', async () => {
     await hire(engine, 1);
     const claim = await claimOne(engine);
     engine.clock.advance(convergeLeaseMs - 1);
@@ -141,7 +141,7 @@ describeEachDialect('the settle store', (dialect) => {
     ]);
   });
 
-  it('asks for another look where something else came to be wanted during the call', async () => {
+  it('requests another look if the generation changed during the call', async () => {
     await hire(engine, 1);
     const claim = await claimOne(engine);
     await begin(claim, { operation: 'add', found: null });
@@ -161,7 +161,7 @@ describeEachDialect('the settle store', (dialect) => {
     ]);
   });
 
-  it('counts failures, and forgets them after a success', async () => {
+  it('counts failures, and resets the count after a success', async () => {
     await hire(engine, 1);
     const failed: ConvergeResult = {
       operation: 'add',
@@ -213,7 +213,7 @@ describeEachDialect('the settle store', (dialect) => {
     expect(begun).toMatchObject({ isShared, isOfAnother, isLastOfAccount: false });
   });
 
-  it('tells of an account of the same person, whatever the tool and the installs call it', async () => {
+  it('finds other memberships of the same account', async () => {
     const claim = await leaveOne({ trainer: 't1' });
     const { kysely } = engine.database;
     await kysely.updateTable('person').set({ workEmailDigest: null }).execute();
@@ -222,7 +222,7 @@ describeEachDialect('the settle store', (dialect) => {
     expect(begun).toMatchObject({ isShared: false, isOfAnother: false, isLastOfAccount: false });
   });
 
-  it('tells of an account that an address stands for', async () => {
+  it('finds other memberships by the address of the account', async () => {
     const claim = await leaveOne({ trainer: 't2', workEmail: 'T1@opentrain.work' });
     await engine.database.kysely
       .updateTable('membership')
@@ -233,7 +233,7 @@ describeEachDialect('the settle store', (dialect) => {
     expect(begun).toMatchObject({ isShared: false, isOfAnother: false, isLastOfAccount: false });
   });
 
-  it('counts an account as in use until the brake has let go of all of it', async () => {
+  it('counts an account as in use until the brake has cleared all its memberships', async () => {
     const claim = await leaveOne({ trainer: 't1' });
     await engine.apply([fullEvent({ type: 'project_link.removed', project: 'lamps', link: 'l2' })]);
     const isLast = async () => (await begin(claim, remove))?.isLastOfAccount;
@@ -246,7 +246,7 @@ describeEachDialect('the settle store', (dialect) => {
     expect(await isLast()).toBe(true);
   });
 
-  it('looks at what else an account was in when the whole of it is gone', async () => {
+  it('looks at the other memberships of an account that is gone', async () => {
     const claim = await leaveOne({ trainer: 't1' });
     await settle(claim, {
       operation: 'remove',
@@ -261,7 +261,7 @@ describeEachDialect('the settle store', (dialect) => {
     ]);
   });
 
-  it('hands an account over that is kept for another person of ours', async () => {
+  it('hands over an account that is kept for another person of ours', async () => {
     const claim = await leaveOne({ trainer: 't2', project: 'street-signs', link: 'cml1' });
     await engine.database.kysely
       .updateTable('membership')

@@ -30,7 +30,7 @@ it.each(cases)('intake rests $what', ({ restMs, ...taken }) => {
   expect(decideRest({ isBehind: false, ...taken })).toBeCloseTo(restMs);
 });
 
-it('intake is behind from when a delivery has waited for long until nothing queues', () => {
+it('intake is behind once a delivery has waited for long, until no request queues', () => {
   const batches = [
     { isCrowded: true, waitedMs: 5000, isBehind: false },
     { isCrowded: true, waitedMs: 5001, isBehind: true },

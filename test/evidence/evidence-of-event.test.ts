@@ -126,7 +126,7 @@ function emptyAttributes() {
   return { externalProjectId: null, externalProjectName: null, provisioningMode: null };
 }
 
-describe('a start asks for what provisioning needs and it lacks', () => {
+describe('a start requests a read of what it lacks', () => {
   it.each<[string, Partial<LifecycleEvent>, string | null]>([
     ['nothing', { contract, trainer, link }, null],
     ['the link', { contract, trainer }, 'c1'],
@@ -153,7 +153,7 @@ describe('the time of an event', () => {
   });
 });
 
-describe('an event that is older than what is remembered', () => {
+describe('an event that is older than the retention of deliveries', () => {
   const evidenceAt = (type: EventType, said: string) =>
     evidenceOfEvent(
       install,
@@ -176,27 +176,27 @@ describe('an event that is older than what is remembered', () => {
     expect(contractToRead).toBe('c1');
   });
 
-  it('puts no trainer on a contract, and no contract under a link, if a read may deny it', () => {
+  it('adds no participation and no pair that a read may have ended', () => {
     const { evidence } = evidenceAt('contract.started', older);
     expect(evidence).toMatchObject({ participations: [], pairs: [], people: [personRow] });
   });
 
-  it('ends what it ends at any age', () => {
+  it('ends a contract at any age', () => {
     const { evidence, contractToRead } = evidenceAt('contract.ended', older);
     expect(evidence.contracts).toEqual([contractRow({ endedEventAt: older, ...title })]);
     expect(contractToRead).toBeNull();
   });
 });
 
-describe('the whole install is to be read', () => {
+describe('the whole install is read', () => {
   const types: EventType[] = ['contract.started', 'contract.ended', 'project_link.removed'];
 
-  it('for a link that is new', () => {
+  it('for a new link', () => {
     const event = newEvent('project_link.created', { link });
     expect(evidenceOfEvent(install, event, receivedAt, monthMs).isInstallToRead).toBe(true);
   });
 
-  it.each(types)('and not for %s', (type) => {
+  it.each(types)('but not for %s', (type) => {
     const event = newEvent(type, { contract, trainer, link });
     expect(evidenceOfEvent(install, event, receivedAt, monthMs).isInstallToRead).toBe(false);
   });

@@ -23,7 +23,7 @@ function everyContract(): (ContractRegisters & { contractId: string })[] {
 }
 
 describeEachDatabase('contracts that may be open', (openFresh) => {
-  it('are all that are active or disputed, and none that has ended and was not heard of again', async () => {
+  it('are all active or disputed contracts, and no ended one without later evidence', async () => {
     const { kysely } = await openFresh();
     const all = everyContract();
     await kysely

@@ -1,6 +1,14 @@
-import { expect, it } from 'vitest';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import type { Worker } from 'node:worker_threads';
+import { expect, it, onTestFinished } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import { createGroupCommit } from '../../src/inbox/inbox.ts';
+import { createGroupCommit, createThreadedAppend, type ThreadedAppend } from '../../src/inbox/inbox.ts';
+import { openBody } from '../../src/inbox/inbox-store.ts';
+import { createSecretBox } from '../../src/keys/secret-box.ts';
+import { openForTest, sqlite } from '../support/databases.ts';
+import { contractStarted, contractsStarted, newDelivery } from '../support/deliveries.ts';
 
 /** Commits that the test ends, one after the other, in the order in which they began. */
 function openGroupCommit({ maxGroupSize = 4, maxUnderway = 1, maxWaiting = 100 } = {}) {
@@ -32,7 +40,7 @@ function openGroupCommit({ maxGroupSize = 4, maxUnderway = 1, maxWaiting = 100 }
   };
 }
 
-it('begins as many commits as may be under way, and gathers what comes after', async () => {
+it('begins as many commits as may be under way, and gathers later items', async () => {
   const { add, end, groups, count } = openGroupCommit({ maxUnderway: 2 });
   const results = add('a', 'b', 'c', 'd');
   expect(groups()).toEqual(['a', 'b']);
@@ -44,7 +52,7 @@ it('begins as many commits as may be under way, and gathers what comes after', a
   expect(count()).toBe(0);
 });
 
-it('has the next group under way before it answers the one before', async () => {
+it('starts the next group before it answers the one before', async () => {
   const { add, end, groups } = openGroupCommit();
   const [first] = add('a', 'b');
   const seen = first?.then(() => groups());
@@ -63,7 +71,7 @@ it('commits the first item at once and the others together when that is done', a
   expect(await Promise.all(results)).toEqual(['a committed', 'b committed', 'c committed']);
 });
 
-it('has one commit under way at a time, of no more than the largest group', async () => {
+it('has one commit under way at a time, no larger than the largest group', async () => {
   const { add, end, groups } = openGroupCommit({ maxGroupSize: 3 });
   add('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');
   for (const expected of [['a'], ['a', 'bcd'], ['a', 'bcd', 'efg'], ['a', 'bcd', 'efg', 'h']]) {
@@ -132,7 +140,7 @@ it('commits the items of a failed group singly, so that only the bad one is refu
   ]);
 });
 
-it('refuses a whole group at once when trying again later may help', async () => {
+it('refuses a whole group after a transient failure', async () => {
   const { add, end, groups } = openGroupCommit();
   const results = Promise.allSettled(add('a', 'b', 'c'));
   const busy = new AppError('unavailable', 'the disk is full');
@@ -156,7 +164,7 @@ it('goes on after a failure, of a whole group or of one item', async () => {
   expect(await refused).toMatchObject([{ status: 'rejected' }]);
 });
 
-it('refuses more than may wait, and takes them again when there is room', async () => {
+it('refuses items beyond the maximum, until there is room', async () => {
   const { add, end, groups } = openGroupCommit({ maxGroupSize: 2, maxWaiting: 3 });
   add('a', 'b', 'c', 'd');
   await expect(add('e')[0]).rejects.toMatchObject({ code: 'unavailable' });
@@ -188,3 +196,114 @@ it('refuses an item whose commit throws before it begins', async () => {
   });
   await expect(group.add('a')).rejects.toThrow('not even begun');
 });
+
+const key = randomBytes(32);
+const box = createSecretBox(key);
+
+it('stores bodies of every size byte for byte, and answers in their order', async () => {
+  const { database, append } = await openThreaded();
+  const bodies = [
+    contractStarted(),
+    '',
+    '[]',
+    randomBytes(256 * 1024),
+    contractStarted(),
+    '{"type":"contract.ended","resourceId":"cmc1"}',
+  ];
+  const answers = await append(bodies.map((body) => newDelivery(body)));
+  expect(answers.map(({ status }) => status)).toEqual([
+    'accepted',
+    'unprocessable',
+    'unprocessable',
+    'unprocessable',
+    'duplicate',
+    'accepted',
+  ]);
+  const stored = await storedBodies(database);
+  const expected = bodies.filter((_, index) => index !== 4).map((body) => Buffer.from(body));
+  expect(stored.toSorted(Buffer.compare)).toEqual(expected.toSorted(Buffer.compare));
+});
+
+it('does not change the bodies it was given', async () => {
+  const { append } = await openThreaded();
+  const delivery = newDelivery(contractStarted());
+  await append([delivery]);
+  expect(Buffer.from(delivery.body).toString()).toBe(contractStarted());
+});
+
+it('passes on the error code of the thread', async () => {
+  const { database, append } = await openThreaded();
+  await database.kysely.schema.dropTable('delivery').execute();
+  await expect(append(contractsStarted(1))).rejects.toMatchObject({ code: 'internal' });
+});
+
+it('is unavailable while its thread cannot start, and stores once it can', async () => {
+  const url = await sqlite.createMigrated();
+  const data = { url: 'nowhere:', key };
+  const { append } = closeAfterTest(createThreadedAppend(data));
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    await expect(append(contractsStarted(1))).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('The thread that stores deliveries'),
+    });
+  }
+  data.url = url;
+  expect(await append(contractsStarted(1))).toMatchObject([{ status: 'accepted' }]);
+});
+
+it('refuses what a dying thread was storing, and starts another for the next', async () => {
+  const { database, append, thread } = await openThreaded();
+  const appending = append(contractsStarted(1, 1));
+  await (await thread).terminate();
+  await expect(appending).rejects.toMatchObject({ code: 'unavailable' });
+  await append(contractsStarted(2, 1));
+  expect(await append(contractsStarted(3, 1))).toMatchObject([
+    { status: 'duplicate' },
+    { status: 'duplicate' },
+    { status: 'accepted' },
+  ]);
+  expect(await storedBodies(database)).toHaveLength(3);
+});
+
+it('starts another thread after one that died idle', async () => {
+  const { append, thread } = await openThreaded();
+  await append(contractsStarted(1));
+  await (await thread).terminate();
+  expect(await append(contractsStarted(1))).toMatchObject([{ status: 'duplicate' }]);
+});
+
+it('ends an idle thread, and starts another for the next delivery', async () => {
+  const { append, thread } = await openThreaded(20);
+  await append(contractsStarted(1));
+  await once(await thread, 'exit');
+  expect(await append(contractsStarted(2))).toMatchObject([{ status: 'duplicate' }, { status: 'accepted' }]);
+});
+
+it('closes, even if its thread was never started', async () => {
+  const url = await sqlite.createMigrated();
+  const threaded = createThreadedAppend({ url, key });
+  await threaded.close();
+  await threaded.append(contractsStarted(1));
+  await threaded.close();
+  await threaded.close();
+});
+
+async function openThreaded(quietMs?: number) {
+  const database = openForTest(await sqlite.createMigrated());
+  const thread = new Promise<Worker>((resolve) => process.once('worker', resolve));
+  const threaded = closeAfterTest(createThreadedAppend({ url: database.url, key }, quietMs));
+  /** `thread`: the first that is started. */
+  return { database, thread, ...threaded };
+}
+
+function closeAfterTest(threaded: ThreadedAppend): ThreadedAppend {
+  onTestFinished(() => threaded.close());
+  return threaded;
+}
+
+async function storedBodies(database: Database): Promise<Buffer[]> {
+  const { kysely } = database;
+  const storage = { database, box };
+  const rows = await kysely.selectFrom('delivery').selectAll().orderBy('id').execute();
+  return rows.map((row) => openBody(storage, row));
+}

@@ -84,7 +84,7 @@ describeEachDatabase('appending', (openFresh) => {
     expect(await ids()).toHaveLength(256);
   });
 
-  it('leaves nothing of a batch of which one cannot be stored', async () => {
+  it('stores nothing of a batch if one delivery cannot be stored', async () => {
     const { append, ids } = await openWorld(openFresh);
     const bad = newDelivery(contractStarted(2), { receivedAt: null as never });
     await expect(append(newDelivery(contractStarted(1)), bad)).rejects.toMatchObject({
@@ -107,7 +107,7 @@ describeEachDatabase('appending', (openFresh) => {
 });
 
 describeEachDatabase('a repeat', (openFresh) => {
-  it('takes up again what failed, of its own install only', async () => {
+  it('retries a failed delivery when it is repeated, of its own install only', async () => {
     const { append, due, ids, storage } = await openWorld(openFresh);
     const body = contractStarted();
     await append(newDelivery(body), newDelivery(body, { install: 'globex' }));
@@ -124,7 +124,7 @@ describeEachDatabase('a repeat', (openFresh) => {
     expect(await due()).toHaveLength(1);
   });
 
-  it('takes up what failed also beside new ones, and in a batch', async () => {
+  it('retries a failed delivery that is repeated in a batch with new ones', async () => {
     const { append, due, ids, storage } = await openWorld(openFresh);
     await append(...contractsStarted(3));
     for (const id of await ids()) await postponeDelivery(storage, id, 'no luck', null);
@@ -133,7 +133,7 @@ describeEachDatabase('a repeat', (openFresh) => {
     expect(await due()).toHaveLength(3);
   });
 
-  it('leaves alone what is handled, ignored, unprocessable or waiting for its turn', async () => {
+  it('does not retry handled, ignored, unprocessable or pending deliveries', async () => {
     const { append, due, ids, settle, storage } = await openWorld(openFresh);
     const all = [contractStarted(1), contractStarted(2), '{"type":"other"}', 'x'].map((body) => newDelivery(body));
     for (const delivery of all) await append(delivery);
@@ -147,7 +147,7 @@ describeEachDatabase('a repeat', (openFresh) => {
 });
 
 describeEachDatabase('what is due', (openFresh) => {
-  it('comes as it came in, as many as are asked for, and is gone once it is settled', async () => {
+  it('returns due deliveries in order, up to the limit, until they are settled', async () => {
     const { append, due, settle } = await openWorld(openFresh);
     const times = ['12:00:03', '12:00:01', '12:00:02', '12:00:01'];
     for (const [index, time] of times.entries()) {
@@ -162,7 +162,7 @@ describeEachDatabase('what is due', (openFresh) => {
     expect(await due()).toEqual([1, 4]);
   });
 
-  it('waits for its time once it is postponed, and for ever once it is given up', async () => {
+  it('waits for its time once postponed, and for ever once given up', async () => {
     const { append, due, storage } = await openWorld(openFresh);
     await append(newDelivery(contractStarted()));
     await postponeDelivery(storage, 1, 'no answer', later);
@@ -175,7 +175,7 @@ describeEachDatabase('what is due', (openFresh) => {
     expect(await findDelivery(storage, 1)).toMatchObject({ state: 'failed', failure: 'given up' });
   });
 
-  it('is settled together with what else its transaction does, or not at all', async () => {
+  it('is settled in the transaction, or not at all', async () => {
     const { append, due, database } = await openWorld(openFresh);
     await append(...contractsStarted(2));
     const settling = inTransaction(database, async (tx) => {
@@ -186,7 +186,7 @@ describeEachDatabase('what is due', (openFresh) => {
     expect(await due()).toEqual([1, 2]);
   });
 
-  it('holds what is replayed, whatever became of it', async () => {
+  it('has replayed deliveries of any state', async () => {
     const { append, due, settle, replay, storage } = await openWorld(openFresh);
     for (const body of [contractStarted(1), contractStarted(2), 'x']) {
       await append(newDelivery(body));
@@ -199,7 +199,7 @@ describeEachDatabase('what is due', (openFresh) => {
     expect(await replay([])).toEqual([]);
   });
 
-  it('holds what an older reader could not read, when that is replayed', async () => {
+  it('has deliveries that an older version could not read, once replayed', async () => {
     const { append, due, database, storage } = await openWorld(openFresh);
     for (const body of ['old', 'new', contractStarted()]) await append(newDelivery(body));
     expect(await replayUnreadDeliveries(storage, later)).toBe(0);
@@ -226,7 +226,7 @@ describeEachDatabase('a body of a type that nothing uses', (openFresh) => {
     await expect(findBody(storage, 1)).rejects.toMatchObject(notKept);
   });
 
-  it('is not looked at again: there is nothing to look at', async () => {
+  it('is not replayed without its body', async () => {
     const { append, due, replay, database } = await openWorld(openFresh);
     await append(unused, newDelivery('x'));
     const [ignored] = await listDeliveries(database.kysely, { state: 'ignored', limit: 1 });
@@ -237,7 +237,7 @@ describeEachDatabase('a body of a type that nothing uses', (openFresh) => {
 });
 
 describeEachDatabase('purging', (openFresh) => {
-  it('deletes what is settled and old, a chunk at a time, and says when there is no more', async () => {
+  it('deletes old settled deliveries in chunks until none is left', async () => {
     const { append, ids, settle, database } = await openWorld(openFresh);
     await append(...contractsStarted(5));
     await append(newDelivery('x'), newDelivery(contractStarted(9), { receivedAt: later }));
@@ -250,7 +250,7 @@ describeEachDatabase('purging', (openFresh) => {
     expect(await ids()).toEqual([]);
   });
 
-  it('leaves what is still to be handled, however old, and goes past it', async () => {
+  it('skips old deliveries that are not handled yet', async () => {
     const { append, ids, settle, database } = await openWorld(openFresh);
     await append(...contractsStarted(10));
     await settle(9, 10);
@@ -260,7 +260,7 @@ describeEachDatabase('purging', (openFresh) => {
     expect(await ids()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
-  it('takes a body for new that comes again after it was purged', async () => {
+  it('treats a body as new that is repeated after its purge', async () => {
     const { append, settle, database } = await openWorld(openFresh);
     await append(newDelivery(contractStarted()));
     await settle(1);
@@ -298,7 +298,7 @@ describeEachDatabase('looking at deliveries', (openFresh) => {
     expect(unprocessable).not.toHaveProperty('body');
   });
 
-  it('finds one by its number, or nothing', async () => {
+  it('finds one by its number', async () => {
     const { append, storage } = await openWorld(openFresh);
     await append(newDelivery(contractStarted()));
     expect(await findDelivery(storage, 1)).toMatchObject({ id: 1, eventType: 'contract.started' });
@@ -307,7 +307,7 @@ describeEachDatabase('looking at deliveries', (openFresh) => {
 });
 
 describeEachDatabase('listing deliveries', (openFresh) => {
-  it('is by what they are about, of which type, from when and page by page', async () => {
+  it('filters by subject, type and time, page by page', async () => {
     const { append, database } = await openWorld(openFresh);
     for (const number of [1, 2, 3]) await append(newDelivery(contractStarted(number)));
     const all = await listDeliveries(database.kysely, { limit: 10 });

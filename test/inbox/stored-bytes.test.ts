@@ -31,7 +31,7 @@ async function weigh({ kysely }: Database): Promise<Record<string, number>> {
 }
 
 describeEachDatabase('the bytes that an install has stored', (openFresh) => {
-  it('are counted when they are stored, once each, for each install by itself', async () => {
+  it('are counted once when stored, by install', async () => {
     const { counted, database, storage } = await openStored(openFresh);
     const large = newDelivery('x'.repeat(200_000), { install: 'globex' });
     const odd = newDelivery('é', { headers: '{"user-agent":"é"}' });
@@ -43,13 +43,13 @@ describeEachDatabase('the bytes that an install has stored', (openFresh) => {
     expect(await counted()).toEqual(first);
   });
 
-  it('count little where the body is not kept', async () => {
+  it('are few if the body is not kept', async () => {
     const { counted, storage } = await openStored(openFresh);
     await appendDeliveries(storage, [newDelivery(`{"type":"payout.sent","x":"${'x'.repeat(200_000)}"}`)]);
     expect((await counted())['acme']).toBeLessThan(1000);
   });
 
-  it('are fewer by what is purged or forgotten, and none when nothing is left', async () => {
+  it('shrink with purged and forgotten deliveries, down to zero', async () => {
     const { counted, settleAll, database, storage } = await openStored(openFresh);
     await appendDeliveries(storage, contractsStarted(10));
     await appendDeliveries(storage, [newDelivery('x', { install: 'globex', receivedAt: later })]);
@@ -61,14 +61,14 @@ describeEachDatabase('the bytes that an install has stored', (openFresh) => {
     expect(await counted()).toEqual({ acme: 0, globex: 0 });
   });
 
-  it('stay as they were where a delivery is made due again before it is deleted', async () => {
+  it('stay the same if a delivery becomes due again before it is deleted', async () => {
     const { counted, database, storage } = await openStored(openFresh);
     await appendDeliveries(storage, contractsStarted(3));
     expect(await removeDeliveries(storage, [1, 2, 3])).toBe(0);
     expect(await counted()).toEqual(await weigh(database));
   });
 
-  it('stay as they were where nothing could be stored', async () => {
+  it('stay the same if nothing could be stored', async () => {
     const { counted, storage } = await openStored(openFresh);
     const bad = newDelivery('x', { receivedAt: null as never });
     await expect(appendDeliveries(storage, [...contractsStarted(1), bad])).rejects.toThrow();

@@ -32,7 +32,7 @@ describeEachDatabase('who could get in', (openFresh) => {
     return await listAccessHistory(engine.database.kysely, { from: begin, to, ...period }, { limit: 100, ...page });
   }
 
-  it('is told with the contract, the reason of the end and how long lock-out took', async () => {
+  it('has the contract, the reason for the end and the time that lock-out took', async () => {
     await tell('contract.started', '1');
     expect(await list()).toMatchObject([{ trainerId: 'cmu1', groupId: 'street-signs', until: null, isAdded: true }]);
     await tell('contract.ended', '2');
@@ -48,7 +48,7 @@ describeEachDatabase('who could get in', (openFresh) => {
     ]);
   });
 
-  it('names a renewal too, and a later contract only for the time that it gave', async () => {
+  it('names a renewal too, and a later contract only for its own time', async () => {
     await tell('contract.started', '1');
     await tell('contract.started', '2', 'cmc2');
     await tell('contract.ended', '3');
@@ -61,7 +61,7 @@ describeEachDatabase('who could get in', (openFresh) => {
     ]);
   });
 
-  it('is what overlaps the period, of one install, page by page', async () => {
+  it('lists what overlaps the period, by install and page by page', async () => {
     await tell('contract.started', '1');
     await tell('contract.ended', '2');
     const between = instantIn(engine.clock, 1000);

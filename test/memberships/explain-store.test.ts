@@ -57,20 +57,20 @@ describeEachDatabase('what bears on a trainer', (openFresh) => {
     },
   );
 
-  it('has what the trainer logs in with, and whether the operator has passed it on', async () => {
+  it('has the invitation, and whether an operator has delivered it', async () => {
     await inviteAll(engine);
     const { invitations, memberships } = await loadBearing(engine, 'cmu1');
     const invitation = { kind: 'link', deliveredAt: null, deliveredBy: null };
     expect([...invitations]).toEqual([[memberships[0]?.id, invitation]]);
   });
 
-  it('is nothing where no trainer is known', async () => {
+  it('is empty for an unknown trainer', async () => {
     expect(await loadBearing(engine, 'cmu9')).toEqual(empty);
     expect(await loadBearing(engine, 'unknown@opentrain.work')).toEqual(empty);
     expect(await loadBearing(engine, '')).toEqual(empty);
   });
 
-  it('leaves out the contract of the same id that another install has', async () => {
+  it('leaves out the contract with the same id of another install', async () => {
     await engine.apply([fullEvent({ type: 'contract.started', trainer: 'cmu5' })], 'globex');
     const { contracts } = await loadBearing(engine, 'cmu1');
     expect(contracts).toMatchObject([{ install: 'acme' }]);

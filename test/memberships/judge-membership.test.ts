@@ -158,8 +158,8 @@ describe('a trainer is no longer wanted', () => {
   });
 });
 
-describe('nothing follows', () => {
-  it('from what never was a reason', () => {
+describe('there is no verdict', () => {
+  it('without a reason that has ever stood', () => {
     expect(judge([reason(notYet), reason(notYet, globex)])).toBeNull();
   });
 });
@@ -190,7 +190,7 @@ describe('a link that may take over', () => {
     expect(judge([reason(unlinked, of)], [successor(changes)])).toEqual(expected);
   });
 
-  it('takes over from a link that is absent, too', () => {
+  it('takes over from an absent link too', () => {
     expect(judge([reason(endedBy('link_absent', later))], [successor()])).toEqual(
       unwanted('acme', 'link_absent', nextDay),
     );
@@ -203,7 +203,7 @@ describe('a link that may take over', () => {
     expect(judge([reason(endedBy(cause, later))], [successor()])).toEqual(unwanted('acme', cause, later));
   });
 
-  it('does not put off a reason that ended for another cause too', () => {
+  it('does not postpone the end of a reason that has ended for another cause too', () => {
     const [link] = [unlinked].flatMap((one) => (one.stands ? [] : one.ends));
     const [left] = [endedBy('participation_left', later)].flatMap((one) => (one.stands ? [] : one.ends));
     const ends = [link, left].filter((end) => end !== undefined);
@@ -212,11 +212,11 @@ describe('a link that may take over', () => {
     );
   });
 
-  it('lets every trainer wait that it may take over, whatever else ended', () => {
+  it('makes every trainer wait whose link it may take over, even if another reason has ended', () => {
     expect(judge([reason(ended), reason(unlinked, { contractId: 'c2' })], [successor()])).toEqual(waiting);
   });
 
-  it('is judged by the link that ended last, of those that a contract had to one project', () => {
+  it('replaces only the last of the links of a contract to the project', () => {
     const first = endedBy('link_removed', nextDay);
     const last: Standing = {
       stands: false,

@@ -43,7 +43,7 @@ describeEachDatabase('a member whom Gangway did not add', (openFresh) => {
     await happens(started);
   }
 
-  it('was in on the first day of an empty database: the status shows it before and after the end of the contract', async () => {
+  it('was in before Gangway: the status shows it before and after the end of the contract', async () => {
     await findPresent();
     expect([await needs(), await listed()]).toEqual([[wereIn], ['cmu1 active']]);
     await happens(ended);

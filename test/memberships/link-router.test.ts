@@ -45,7 +45,7 @@ describe('a link leads', () => {
     expect(route(['*'], {}, install)).toBeUndefined();
   });
 
-  it('nowhere where its tool has no adapter', () => {
+  it('nowhere if its tool has no adapter', () => {
     const installs = new Map([['acme', { tool: 'gone', projects: ['*'] }]]);
     const routeLink = createLinkRouter(installs, adapters);
     expect(routeLink({ ...emptyLink('acme', 'l1'), externalProjectId: 'p' })).toBeUndefined();
@@ -96,14 +96,14 @@ describe('the wall around a customer', () => {
     expect([isOut('acme'), isOut('globex')]).toEqual(outside);
   });
 
-  it('does not come between installs that each have a tool', () => {
+  it('does not separate installs with tools of their own', () => {
     const installs = newInstalls({ acme: ['studio', '*'], globex: ['other', 'signs'] });
     const link = { ...emptyLink('acme', 'l1'), externalProjectId: 'signs' };
     expect(crossingOf({ installs, adapters }, link)).toBeNull();
     expect(createLinkRouter(installs, adapters)(link)).toEqual({ tool: 'studio', groupId: 'signs' });
   });
 
-  it('is not crossed by a link of which nothing is known, or by one without an install', () => {
+  it('is not crossed by a link without a project or with an unknown install', () => {
     const installs = newInstalls({ acme: ['studio', 'signs'] });
     expect(crossingOf({ installs, adapters }, emptyLink('acme', 'l1'))).toBeNull();
     const ofNone = { ...emptyLink('gone', 'l1'), externalProjectId: 'lamps' };
@@ -209,7 +209,7 @@ describe('an id that a tool may resolve differently', () => {
     expect(crossingOf({ installs, adapters }, link(projectId))).toBeNull();
   });
 
-  it('is inside where the adapter says that this is its one form, and only then', () => {
+  it('is inside only if the adapter says that this is its canonical form', () => {
     const asPath = (id: string) => (id.includes('..') ? null : id.toLowerCase());
     const { adapters: knowing } = wallsOf(asPath);
     const of = (id: string) => crossingOf({ installs, adapters: knowing }, link(id));
@@ -256,7 +256,7 @@ describe("a variant of another install's project", () => {
     expect(createLinkRouter(installs, adapters)(link)).toBeUndefined();
   });
 
-  it('is inside where the own install names it as it is, or the other has another tool', () => {
+  it('is inside if its own install names it exactly, or the other install has another tool', () => {
     const link = { ...emptyLink('acme', 'l1'), externalProjectId: 'B-1' };
     const named = newInstalls({ acme: ['studio', 'B-1'], globex: ['studio', 'b-*', 'b-1'] });
     expect(crossingOf({ installs: named, adapters }, link)).toBeNull();
@@ -267,7 +267,7 @@ describe("a variant of another install's project", () => {
   });
 });
 
-describe('an adapter that does not do as the port says', () => {
+describe('an adapter that breaks its contract', () => {
   it.each([
     ['throws', () => assert.fail('s3cret')],
     ['answers nothing', () => undefined],

@@ -69,7 +69,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     expect(new Set(states)).toEqual(new Set(['orphaned']));
   }
 
-  it('is ours once adopted, and is removed like every other', async () => {
+  it('is ours once adopted, and is removed like any other', async () => {
     await findStranger();
     expect(await adopt()).toBe('kept');
     expect(await convergeDue(engine, tool)).toEqual([]);
@@ -78,7 +78,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     expect(await audited()).toEqual(['ada: members adopt membership 1']);
   });
 
-  it('is ours once adopted, and at once where nothing speaks for them any more', async () => {
+  it('is removed at once when adopted after the last contract ended', async () => {
     await findStranger();
     await engine.apply([ended]);
     expect(await convergeDue(engine, tool)).toEqual(['remove released']);
@@ -88,7 +88,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     expect(tool.members('street-signs')).toEqual([]);
   });
 
-  it('is asked of the brake again where it was let pass as not ours', async () => {
+  it('goes to the brake again if it was cleared as not ours before the adoption', async () => {
     await findStranger();
     await engine.apply([unlinked]);
     await engine.takeIn();
@@ -103,7 +103,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     ]);
   });
 
-  it('is not ours once released: they stay, whatever ends', async () => {
+  it('stays once released, when the contract ends', async () => {
     await addOne();
     await release();
     await engine.apply([ended]);
@@ -112,7 +112,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     expect(await audited()).toEqual(['ada: members release membership 1']);
   });
 
-  it('is not ours once released, also where their removal waits or is held', async () => {
+  it('stays once released, even if the removal waits or is held', async () => {
     await addOne();
     await engine.apply([unlinked]);
     await engine.takeIn();
@@ -124,7 +124,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     expect(tool.members('street-signs')).toEqual(['cmu1']);
   });
 
-  it('released after the brake let the removal pass, is nothing for the brake to count', async () => {
+  it('does not count for the brake if released after the removal was cleared', async () => {
     await addOne();
     await engine.apply([unlinked]);
     await engine.takeIn();
@@ -135,7 +135,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual([]);
   });
 
-  it('makes a plan stale that holds them', async () => {
+  it('makes the plan stale that holds the removal', async () => {
     limitRemovals(engine, { max: 0 });
     await addOne();
     await engine.apply([unlinked]);
@@ -146,7 +146,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     expect(await listPlanItems(engine, 1)).toMatchObject([{ isStale: true }]);
   });
 
-  it('is not decided anew by a call that was under way', async () => {
+  it('is not overwritten by a call that was under way', async () => {
     await addOne();
     await engine.database.kysely.updateTable('membership').set({ nextAttemptAt: by().at }).execute();
     const [claim] = await claimDue(engine);
@@ -156,7 +156,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     expect(await one()).toMatchObject({ isOurs: false, state: 'active' });
   });
 
-  it('is only decided about a trainer who is in the tool', async () => {
+  it('is decided only for a trainer who is in the tool', async () => {
     const conflict = (message: string) => ({ code: 'conflict', message });
     await expect(adopt(9)).rejects.toMatchObject({ code: 'not_found' });
     await expect(release(9)).rejects.toThrow('There is no membership 9');
@@ -177,7 +177,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     expect(await audited()).toHaveLength(2);
   });
 
-  it('is ours, whatever is decided, by an address of a managed domain', async () => {
+  it('with an address of a managed domain is always ours', async () => {
     await addOne();
     await expect(release(1, ['opentrain.work'])).rejects.toMatchObject({
       code: 'conflict',
@@ -186,7 +186,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     await release(1, ['lab.example']);
   });
 
-  it('is not decided about a protected account', async () => {
+  it('is not decided for a protected account', async () => {
     tool.seed('street-signs', 'cmu1');
     await engine.apply([started]);
     await convergeDue(engine, tool, { protectedAccounts: ['cmu1'] });
@@ -204,7 +204,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     expect(await audited()).toEqual(['ada: retire membership 1']);
   });
 
-  it('retired by an old name of the same server, a member with an active contract was taken out', async () => {
+  it('retired under an old name of the same server, a member with an active contract was removed', async () => {
     await addOne();
     const { kysely } = engine.database;
     const { id: _, ...row } = (await engine.membershipRows())[0] as Row<'membership'>;
@@ -271,7 +271,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     },
   );
 
-  it('retired and removed, is added again when the configuration leads there again', async () => {
+  it('retired and removed, is added again when the configuration routes there again', async () => {
     await addOne();
     await orphanAll();
     await retire('studio');
@@ -281,7 +281,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(['add added']);
   });
 
-  it('is not retired by a list that is no longer true', async () => {
+  it('is not retired by an outdated list', async () => {
     await addOne();
     await orphanAll();
     const listed = await listOrphans(engine, {});

@@ -63,12 +63,12 @@ describe('which membership the reasons of an install belong to', () => {
     expect(shareSeat([claim('acme', address)], memberships).get('acme')).toEqual([expected]);
   });
 
-  it('is none whose trainer is out, where it names no address', () => {
+  it('is none whose trainer is out, if the install names no address', () => {
     const gone = { ...membership(1, theirs, { globex: true, acme: false }), isOpen: false };
     expect(shareSeat([claim('acme', null)], [gone]).get('acme')).toEqual(['waiting']);
   });
 
-  it('is every one that others gave, where it names no address', () => {
+  it('is every one that others gave, if the install names no address', () => {
     const given = [membership(1, theirs, { globex: true }), membership(2, ours, { initech: true })];
     expect(shareSeat([claim('acme', null)], given).get('acme')).toEqual([1, 2]);
   });
@@ -81,13 +81,13 @@ describe('which membership the reasons of an install belong to', () => {
     expect(shareSeat(claimants, []).get('acme')).toEqual(expected);
   });
 
-  it('is another for each address, where two were waited for at once', () => {
+  it('is one for each address, if two installs name different ones', () => {
     const claimants = [claim('acme', ours), claim('globex', theirs)];
     const shared = shareSeat(claimants, [membership(1, null, { acme: false, globex: false })]);
     expect(Object.fromEntries(shared)).toEqual({ acme: [1], globex: [`for ${theirs}`] });
   });
 
-  it('is never moved by what another install says, once an address is known', () => {
+  it('never changes by the address of another install once an address is known', () => {
     const address = fc.constantFrom('a', 'b', 'c');
     const any = fc.option(address);
     const installs = fc.dictionary(fc.constantFrom('acme', 'globex', 'initech'), fc.boolean());
@@ -104,7 +104,7 @@ describe('which membership the reasons of an install belong to', () => {
     );
   });
 
-  it('does not depend on which install is asked first', () => {
+  it('does not depend on the order of installs', () => {
     const address = fc.option(fc.constantFrom('a', 'b', 'c'));
     const installs = fc.dictionary(fc.constantFrom('acme', 'globex', 'initech'), fc.boolean());
     const memberships = fc.array(fc.record({ address, installs, isOpen: fc.boolean() }), { maxLength: 4 });

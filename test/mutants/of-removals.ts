@@ -180,13 +180,11 @@ export const mutantsOfRemovals: readonly Mutant[] = [
   ),
   ...mutate(
     'src/converge/throttle.ts',
-    ['test/converge/adapt-pace.test.ts'],
-    [['A tool that does not answer gets half', 'Math.floor(pace.atOnce) / 2', 'Math.floor(pace.atOnce)']],
-  ),
-  ...mutate(
-    'src/converge/throttle.ts',
     ['test/converge/share-slots.test.ts'],
-    [['While others wait nobody gets more than half', 'atLeastOne(slots / 2)', 'slots']],
+    [
+      ['A tool that does not answer gets half', 'Math.floor(pace.atOnce) / 2', 'Math.floor(pace.atOnce)'],
+      ['While others wait nobody gets more than half', 'atLeastOne(slots / 2)', 'slots'],
+    ],
   ),
   ...mutate(
     'src/converge/throttle.ts',

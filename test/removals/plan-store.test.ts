@@ -45,7 +45,7 @@ describeEachDatabase('plans', (openFresh) => {
     expect(await page(undefined, ids[0])).toEqual([]);
   });
 
-  it('of one state alone are listed, and none where there is none', async () => {
+  it('are listed by state', async () => {
     const { engine, ids } = await open(['open', 'approved', 'open', 'approved', 'open']);
     const idsOf = async (state: PlanState, before?: number) =>
       (await pagePlans(engine, { state, before, limit: 2 })).map(({ id }) => id);

@@ -64,7 +64,7 @@ describeAnyDatabase('removals', (openFresh) => {
     return await inTransaction(engine.database, (tx) => decidePlanItems(engine, tx, planId, how, now));
   }
 
-  it('go where the brake allows them', async () => {
+  it('are cleared if the brake allows them', async () => {
     await hire(10);
     await unlink(1, 3);
     expect(await convergeDue(engine, tool)).toEqual(Array(3).fill('remove removed'));
@@ -74,7 +74,7 @@ describeAnyDatabase('removals', (openFresh) => {
     );
   });
 
-  it('are not more for those who came in within the last hour', async () => {
+  it('are not allowed more often because of members who came within the last hour', async () => {
     engine = createEngine(engine.database, { limits: { max: 5, maxFraction: 0.3 } });
     await hire(4);
     const more = numbers(5, 20).map((number) => about('contract.started', number));
@@ -87,7 +87,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual([]);
   });
 
-  it('of an install in its first hour go one by one', async () => {
+  it('of an install in its first hour are cleared one by one', async () => {
     await hire(10);
     engine.clock.advance(-countedAfterMs);
     await unlink(1, 1);
@@ -97,7 +97,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(countIn()).toBe(9);
   });
 
-  it('are held with what was let pass before them and has not begun yet', async () => {
+  it('are held together with cleared removals that have not begun', async () => {
     await hire(10);
     await unlink(1, 3);
     expect(await engine.rows('removal')).toHaveLength(3);
@@ -110,7 +110,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(Array(4).fill('remove removed'));
   });
 
-  it('are held without those that a worker is at already', async () => {
+  it('are held without removals that a worker has begun', async () => {
     await hire(10);
     const removed = (number: number) => about('project_link.removed', number);
     await engine.apply([1, 2, 3].map(removed));
@@ -124,7 +124,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(await engine.rows('removal')).toHaveLength(2);
   });
 
-  it('are held together beyond it, while others come in', async () => {
+  it('are held together beyond the limit, while additions go on', async () => {
     await hire(10);
     await unlink(1, 4);
     await engine.apply([about('contract.started', 11)]);
@@ -137,7 +137,7 @@ describeAnyDatabase('removals', (openFresh) => {
     );
   });
 
-  it('are counted over a day, and those that wait for an operator count too', async () => {
+  it('are counted over a day, including those that wait for an operator', async () => {
     await hire(10);
     await unlink(1, 3);
     await convergeDue(engine, tool);
@@ -154,7 +154,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(countIn()).toBe(6);
   });
 
-  it('are those of one install, whatever happens to another', async () => {
+  it('are counted by install', async () => {
     await hire(3);
     const ofGlobex = (type: string) => fullEvent({ type, contract: 'g1', trainer: 'g1', link: 'g1', project: 'lamps' });
     await engine.apply([ofGlobex('contract.started')], 'globex');
@@ -168,7 +168,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(countIn()).toBe(2);
   });
 
-  it('that were delivered go up to so many in ten minutes, and are held beyond', async () => {
+  it('by delivered ends are exempt up to a rate in ten minutes, and held beyond it', async () => {
     await hire(40);
     await end(1, 20);
     expect(await convergeDue(engine, tool)).toHaveLength(20);
@@ -181,7 +181,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(countIn()).toBe(10);
   });
 
-  it('that were delivered and are few go without a count of the day, which grows with it', async () => {
+  it('by a few delivered ends are cleared without counting the day', async () => {
     await hire(10);
     let counted = 0;
     engine.database = watchQueries(engine.database, {
@@ -198,7 +198,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(counted).toBe(2);
   });
 
-  it('of a whole customer at once are held, and come to nothing by themselves', async () => {
+  it('of a whole customer at once are held until an operator decides', async () => {
     await hire(40);
     await end(1, 40);
     for (const ms of [0, graceMs, dayMs, 30 * dayMs]) {
@@ -209,7 +209,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(await openPlans()).toEqual([40]);
   });
 
-  it('become one plan in ten seconds, and wait for it', async () => {
+  it('of ten seconds become one plan', async () => {
     await hire(3);
     await engine.apply([1, 2].map((number) => about('project_link.removed', number)));
     engine.clock.advance(5000);
@@ -224,7 +224,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(countIn()).toBe(3);
   });
 
-  it('go when an operator approves, except those about which more is known since', async () => {
+  it('are cleared when an operator approves, except those with newer evidence', async () => {
     await hire(4);
     await unlink(1, 3);
     const [plan] = await listPlans(engine, {});
@@ -259,7 +259,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(tool.members('street-signs')).toEqual(['t2', 't3', 't4']);
   });
 
-  it('that are taken back before anything was done are not counted', async () => {
+  it('that are taken back before they begin are not counted', async () => {
     await hire(10);
     await unlink(1, 3);
     const again = (number: number) =>
@@ -272,7 +272,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(await openPlans()).toEqual([]);
   });
 
-  it('that are weak are always held where no trainer can be taken back', async () => {
+  it('by weak evidence are always held if the tool cannot take a trainer back', async () => {
     engine = createEngine(await openFresh(), {
       adapters: new Map([['studio', createMemoryTool('membership', { readding: 'no' }).adapter]]),
     });
@@ -284,7 +284,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(countIn()).toBe(9);
   });
 
-  it('of people who were there before are no removals', async () => {
+  it('of people who were there before are not counted', async () => {
     for (const number of numbers(1, 4)) tool.seed('street-signs', `t${number}`);
     await hire(4);
     await unlink(1, 4);
@@ -293,7 +293,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(countIn()).toBe(4);
   });
 
-  it('that wait are looked at in parts, and are one plan when they wait no more', async () => {
+  it('that wait are checked in parts, and become one plan when they need not wait any longer', async () => {
     engine = createEngine(engine.database, { installs: new Map([['acme', inStudio()]]) });
     engine.braking.mostAtOnce = 20;
     await engine.applyTogether(numbers(1, 30).map((number) => about('contract.started', number)));
@@ -322,7 +322,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(await openPlans()).toEqual([30]);
   });
 
-  it('are looked at by a worker that says when there is something to do', async () => {
+  it('are handled by a worker that wakes the next step', async () => {
     await hire(1);
     let due = 0;
     engine.wake = (loop) => {
