@@ -20,7 +20,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     engine = createEngine(openForTest(url));
   });
 
-  it("removes another's while it is refused about one group, and asks the tool once", async () => {
+  it("removes another group's member while one group is refused, and checks the tool once", async () => {
     const tool = createCheckedTool();
     for (const install of ['acme', 'globex']) await engine.apply([inGroup(install, 'contract.started')], install);
     const worker = createStudioWorker(engine, tool.memory);
@@ -48,7 +48,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     expect(alertsIn(engine)).toEqual([]);
   });
 
-  it('goes on where the tool renews no invitations for an hour', async () => {
+  it('goes on if the tool renews no invitations for an hour', async () => {
     const tool = createCheckedTool();
     const { adapter } = tool.memory;
     const busy = new AppError('rate_limited', 'The tool answered 429', { retryAfterMs: 60_000 });
@@ -101,7 +101,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     expect([tool.checks(), alertsIn(engine)]).toEqual([0, []]);
   });
 
-  it('leaves a tool alone that refuses its token altogether, after one check', async () => {
+  it('pauses calls to a tool that refuses the token altogether, after one check', async () => {
     const tool = createCheckedTool();
     tool.memory.before = () => {
       throw forbidden;
@@ -131,7 +131,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     expect(alertsIn(engine)).toHaveLength(1);
   });
 
-  it('tries all members again once a tool is well, although the database is away at that moment', async () => {
+  it('retries all members once a tool is well, although the database is down at that moment', async () => {
     const tool = createCheckedTool();
     tool.memory.before = () => {
       throw down;
@@ -149,7 +149,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     const worker = createStudioWorker(engine, tool.memory, { database });
     startLoops(worker);
     await until(
-      'it is left alone',
+      'calls are paused',
       () => alertsIn(engine).length,
       (count) => count === 1,
     );
@@ -166,7 +166,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     expect(isAway).toBe(false);
   });
 
-  it('tries again at its start the trainers that the tool refused before, once it lets us in', async () => {
+  it('retries at its start the trainers whom the tool refused before, once it accepts us', async () => {
     const tool = createCheckedTool();
     tool.refuse(forbidden);
     tool.memory.before = () => {
@@ -195,7 +195,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     );
   });
 
-  it('tries once more the trainer that the tool refused just before it let us in again', async () => {
+  it('retries once the trainer whom the tool refused just before it accepted us again', async () => {
     const tool = createCheckedTool();
     let refusals = 1;
     tool.memory.before = () => {
@@ -207,7 +207,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     expect(tool.checks()).toBe(1);
   });
 
-  it('asks a tool nothing at its start if the tool has refused no trainer', async () => {
+  it('does not check a tool at its start if the tool has refused no trainer', async () => {
     const tool = createCheckedTool();
     await hire(engine, 1);
     startLoops(createStudioWorker(engine, tool.memory));

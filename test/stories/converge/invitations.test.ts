@@ -37,7 +37,7 @@ describeAnyDatabase('a tool with one link for all trainers', (openFresh) => {
 
   const link = (url = tool.link()) => ({ kind: 'link', url });
 
-  it('has people invited once, however long they take', async () => {
+  it('invites people once, however long they take', async () => {
     expect(await statesOf(engine)).toEqual([['invited', 'invited:cmu1']]);
     expect(await invitationsOf(engine)).toEqual([link()]);
     engine.clock.advance(3 * hourMs);
@@ -46,7 +46,7 @@ describeAnyDatabase('a tool with one link for all trainers', (openFresh) => {
     expect(await receiptsOf(engine)).toEqual(['add invited']);
   });
 
-  it('knows them as ours once they have come, and keeps the link no longer', async () => {
+  it('knows them as ours once they are in, and drops the link', async () => {
     tool.seed('street-signs', 'cmu1', 'cmu1@opentrain.work');
     engine.clock.advance(hourMs);
     await convergeDue(engine, tool);
@@ -58,7 +58,7 @@ describeAnyDatabase('a tool with one link for all trainers', (openFresh) => {
     expect([tool.members('street-signs'), tool.resets()]).toEqual([[], 1]);
   });
 
-  it('has the link reset when a trainer leaves who never used it', async () => {
+  it('resets the link when a trainer leaves who never used it', async () => {
     await engine.apply([ended]);
     expect(await convergeDue(engine, tool)).toEqual(['remove already_absent']);
     await resetDue(engine, tool);
@@ -71,7 +71,7 @@ describeAnyDatabase('a tool with one link for all trainers', (openFresh) => {
     expect(await engine.rows('invitation')).toEqual([]);
   });
 
-  it('invites those anew who still wait, with the link that counts now', async () => {
+  it('invites again with the new link the trainers who still wait', async () => {
     await engine.apply([fullEvent({ type: 'contract.started', ...other })]);
     await convergeDue(engine, tool);
     await engine.apply([ended]);
@@ -85,7 +85,7 @@ describeAnyDatabase('a tool with one link for all trainers', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual([]);
   });
 
-  it('gives a login to the trainers who still wait, where it makes logins from now on', async () => {
+  it('gives a login to the trainers who still wait, if the tool now makes logins', async () => {
     const login = createLoginTool();
     engine.clock.advance(hourMs);
     expect(await convergeDue(engine, login, { makesLogins: true })).toEqual(['add added']);
@@ -125,7 +125,7 @@ describeAnyDatabase('a tool that makes logins', (openFresh) => {
     expect(await engine.rows('intent')).toMatchObject([{ credential: null }]);
   });
 
-  it('tries again with the same password where the answer was lost', async () => {
+  it('retries with the same password if the answer was lost', async () => {
     tool.after = (call) => {
       if (call === 'add') throw new AppError('unavailable', 'the answer was lost');
     };
@@ -139,7 +139,7 @@ describeAnyDatabase('a tool that makes logins', (openFresh) => {
     expect(password()).toBe(first);
   });
 
-  it('tells of the password where a crash left open whether the login was made', async () => {
+  it('shows the password if a crash left open whether the login was made', async () => {
     tool.after = (call) => {
       if (call === 'add') throw new AppError('unavailable', 'the answer was lost');
     };
@@ -153,7 +153,7 @@ describeAnyDatabase('a tool that makes logins', (openFresh) => {
     expect(await engine.rows('intent')).toMatchObject([{ credential: null }]);
   });
 
-  it('tells of the password where the lost call makes the login just before the next try does', async () => {
+  it('shows the password if the lost call makes the login just before the next try', async () => {
     const { addMember } = tool.adapter;
     const late: (() => Promise<unknown>)[] = [];
     const calls = new AbortController();
@@ -170,7 +170,7 @@ describeAnyDatabase('a tool that makes logins', (openFresh) => {
     expect(await invitationsOf(engine)).toMatchObject([{ kind: 'password', password: password() }]);
   });
 
-  it('has nothing to hand to a trainer who had a login before', async () => {
+  it('has no invitation for a trainer who had a login before', async () => {
     tool.passwords.set('cmu1', 'their own');
     expect(await convergeLogins()).toEqual(['add added']);
     expect(await engine.rows('invitation')).toEqual([]);

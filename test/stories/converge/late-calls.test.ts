@@ -35,7 +35,7 @@ describeAnyDatabase('a tool', (openFresh) => {
     incident = createIncident(await openFresh(), { tool: createMemoryTool('group', { lists }) });
   }
 
-  it('whose list shows a trainer that two looks had missed has the trainer taken out, though a third look misses them', async () => {
+  it('whose list shows a trainer whom two looks had missed: the trainer is removed, though a third look misses them', async () => {
     await open(true);
     await incident.event('contract.started');
     miss(incident, 2);
@@ -119,7 +119,7 @@ describeAnyDatabase('a tool', (openFresh) => {
       await incident.event('contract.started');
     });
 
-    it('is taken out by the second look', async () => {
+    it('is removed by the second look', async () => {
       miss(incident, 1);
       await incident.event('contract.ended');
       expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removing' });
@@ -130,7 +130,7 @@ describeAnyDatabase('a tool', (openFresh) => {
       expect(await receiptsOf(incident.engine)).toEqual(['add added', 'remove removed']);
     });
 
-    it('is taken out after the next reading, where the second look misses them too', async () => {
+    it('is removed after the next reading, if the second look misses them too', async () => {
       miss(incident, 2);
       await incident.event('contract.ended');
       await incident.pass(minutes);
@@ -142,7 +142,7 @@ describeAnyDatabase('a tool', (openFresh) => {
       expect(await incident.alerts('managed_address_leaked')).toBe(0);
     });
 
-    it('counts as out where they are gone, after one more look', async () => {
+    it('counts as removed if they are gone, after one more look', async () => {
       const before = finds();
       incident.tool.unseat(signs, 'cmu1');
       await incident.event('contract.ended');
@@ -176,7 +176,7 @@ describeAnyDatabase('a tool', (openFresh) => {
       expect(finds() - before).toBe(2);
     });
 
-    it('is in, and never was out, where they are hired again before the second look', async () => {
+    it('stays in if they are hired again before the second look', async () => {
       miss(incident, 1);
       await incident.event('contract.ended');
       await incident.event('contract.started', { contract: 'cmc2' });
@@ -205,7 +205,7 @@ describeAnyDatabase('a tool whose reads lag behind', (openFresh) => {
 describeAnyDatabase('a login that is ended late', (openFresh) => {
   const lamps = { contract: 'cmc2', link: 'cml2', project: 'lamps' };
 
-  it('is made again where its person was hired for another group meanwhile', async () => {
+  it('is repeated if the person was hired for another group meanwhile', async () => {
     const tool = createMemoryTool('membership', { hasAccounts: true });
     const incident = createIncident(await openFresh(), { tool });
     await incident.event('contract.started');

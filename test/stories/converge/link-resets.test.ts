@@ -52,7 +52,7 @@ describeAnyDatabase('the one link that lets all trainers into a tool', (openFres
     await invite(1, 2, 3, 4, 5);
   });
 
-  it('is reset once for all who are taken out within 15 minutes, while others wait with it', async () => {
+  it('is reset once for all removals within 15 minutes, while others have the link', async () => {
     await invite(...Array.from({ length: 20 }, (_, index) => index + 6));
     await remove(1);
     expect(await turn()).toEqual([]);
@@ -75,7 +75,7 @@ describeAnyDatabase('the one link that lets all trainers into a tool', (openFres
     expect(renewals()).toHaveLength(22);
   });
 
-  it('is reset at once where no trainer waits with it, and then after 15 minutes', async () => {
+  it('is reset at once if no trainer has the link, and then after 15 minutes', async () => {
     await remove(1, 2, 3, 4, 5);
     await turn();
     expect(tool.resets()).toBe(1);
@@ -90,7 +90,7 @@ describeAnyDatabase('the one link that lets all trainers into a tool', (openFres
     expect(tool.resets()).toBe(2);
   });
 
-  it('is reset once an hour where an operator has handed it to a trainer, who needs the new one', async () => {
+  it('is reset once an hour if an operator has delivered it to a trainer, who needs the new one', async () => {
     const handed = { content: null, deliveredAt: '2026-03-15T10:00:00.000Z' };
     await engine.database.kysely
       .updateTable('invitation')
@@ -157,7 +157,7 @@ describeAnyDatabase('the one link that lets all trainers into a tool', (openFres
     expect(await removals()).toEqual([]);
   });
 
-  it('is reset by the next instance, where a crash came before or after the reset', async () => {
+  it('is reset by the next instance after a crash before or after the reset', async () => {
     const crash = new AppError('unavailable', 'the process is gone');
     await remove(1);
     untilDue();
@@ -183,7 +183,7 @@ describeAnyDatabase('the one link that lets all trainers into a tool', (openFres
     expect(new Set(renewals()).size).toBe(4);
   });
 
-  it('holds up no removal where it cannot be reset, and is tried until it can', async () => {
+  it('holds up no removal if the reset fails, and is retried until it succeeds', async () => {
     tool.before = (_, subject) => {
       if (subject === 'link') throw new AppError('unavailable', 'not now');
     };
@@ -214,7 +214,7 @@ describeAnyDatabase('the one link that lets all trainers into a tool', (openFres
     expect((await convergeDue(engine, tool)).filter(isInvited)).toHaveLength(4);
   });
 
-  it('that was asked for before a reset and kept after it, is asked for again', async () => {
+  it('that was requested before a reset and stored after it is requested again', async () => {
     await remove(1);
     untilDue();
     await engine.apply([start(6)]);

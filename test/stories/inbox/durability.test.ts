@@ -12,7 +12,7 @@ import { createFolder } from '../../support/folder.ts';
 
 const box = createSecretBox(Buffer.alloc(32, 1));
 
-describe('a delivery that was answered for', () => {
+describe('a delivery that was confirmed', () => {
   it('is there after the process that stored it was killed', async () => {
     const url = await sqlite.createMigrated();
     const storing = fork(writeProgram(), [url]);

@@ -42,7 +42,7 @@ describeEachDatabase('two instances that are sent the same 200 deliveries', (ope
     );
   });
 
-  it('take up once what had failed', async () => {
+  it('retry a failed delivery once', async () => {
     const database = await openFresh();
     const [first, second] = connect(database);
     await first(deliveries);
@@ -65,7 +65,7 @@ it('two threads on one file store each of 200 deliveries once', async () => {
   );
 });
 
-it('two instances on PostgreSQL never lock crosswise, whatever the order in which they store', async () => {
+it('two instances on PostgreSQL never deadlock, whatever the order in which they store', async () => {
   const database = openForTest(await postgres.createMigrated());
   // A test before may have made some on purpose.
   const before = await countDeadlocks(database);

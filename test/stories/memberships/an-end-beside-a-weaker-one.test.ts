@@ -8,7 +8,7 @@ const minuteMs = 60_000;
 const two = ['one', 'two'] as const;
 
 describeAnyDatabase('a delivered end', (openFresh) => {
-  it('acts at once also on a trainer whose removal is held for a weaker reason', async () => {
+  it("acts at once, even if the trainer's removal is already held for a weaker reason", async () => {
     const engine = createEngine(await openFresh());
     const about = (name: string) => ({ contract: name, trainer: name });
     for (const name of two) {

@@ -13,7 +13,7 @@ const hired = fullEvent({ type: 'contract.started' });
 const unlinked = fullEvent({ type: 'project_link.removed' });
 
 describeAnyDatabase('before an install is read after a silence', (openFresh) => {
-  it('lets no removal pass that was due before, and every one that is due since', async () => {
+  it('clears no removal that was due before, and every one that is due since', async () => {
     const engine = await openWithMember(await openFresh());
     await engine.apply([unlinked]);
     engine.clock.advance(20 * minuteMs);
@@ -38,7 +38,7 @@ describeAnyDatabase('before an install is read after a silence', (openFresh) => 
     expect(await engine.rows('removal')).toHaveLength(2);
   });
 
-  it('takes in no delivery that was stored before, and every one that is stored since', async () => {
+  it('takes in no delivery from before, and every one since', async () => {
     const engine = createEngine(await openFresh());
     await engine.deliver([hired]);
     engine.clock.advance(minuteMs);
@@ -51,7 +51,7 @@ describeAnyDatabase('before an install is read after a silence', (openFresh) => 
     expect(await trainersOf(engine)).toEqual(['cmu1', 'new']);
   });
 
-  it('derives no trainer who was left to be derived before, unless something new comes in', async () => {
+  it('derives no trainer who was waiting before, unless new evidence arrives', async () => {
     const engine = await openWithMember(await openFresh());
     await postpone(engine);
     expect(await hasPostponed(engine)).toBe(true);
@@ -72,7 +72,7 @@ describeAnyDatabase('before an install is read after a silence', (openFresh) => 
 });
 
 describeAnyDatabase('the brake', (openFresh) => {
-  it('does not judge who is still to be derived', async () => {
+  it('removes no trainer who is still to be derived', async () => {
     const engine = await openWithMember(await openFresh());
     await engine.apply([unlinked]);
     engine.clock.advance(20 * minuteMs);

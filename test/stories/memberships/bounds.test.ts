@@ -80,7 +80,7 @@ describeAnyDatabase('what an install says beyond a bound', (openFresh) => {
     expect(await stateOf(engine, 'in')).toBe('removed');
   });
 
-  it('counts a hire for 8 KiB of what its install has stored, once', async () => {
+  it("counts a hire once, as 8 KiB of its install's storage", async () => {
     const engine = createEngine(await openFresh());
     const hires = numbered('t', 3).map((trainer) => started({ contract: `of-${trainer}`, trainer }));
     await engine.apply(hires);
@@ -88,7 +88,7 @@ describeAnyDatabase('what an install says beyond a bound', (openFresh) => {
     expect(await readStored(engine.database.kysely)).toEqual(new Map([['acme', 3 * 8 * 1024]]));
   });
 
-  it('of a trainer is held: more contracts of one are never looked at', async () => {
+  it('of a trainer is held: further contracts are ignored', async () => {
     const engine = createEngine(await openFresh());
     const contracts = numbered('c', maxContracts);
     await addPeople(engine, { contracts, trainers: ['t1'] });
@@ -143,7 +143,7 @@ describeAnyDatabase('what an install says beyond a bound', (openFresh) => {
     expect(alertsIn(engine)).toMatchObject([{ install: 'acme', contract: 'cmc1' }]);
   });
 
-  it('in a read is held too: those who come first are in, and stay in', async () => {
+  it('in a read is held too: the first trainers are in, and stay in', async () => {
     const engine = createEngine(await openFresh());
     const people = numbered('t', maxTrainers + 200);
     const at = toInstant(engine.clock.now());

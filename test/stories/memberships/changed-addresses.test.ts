@@ -69,7 +69,7 @@ describeAnyDatabase('a work email that changes', (openFresh) => {
         await end();
       });
 
-      it('before an add is done late whose answer was lost', async () => {
+      it('before an addition takes effect late whose answer was lost', async () => {
         incident.tool.isLate = (call) => call === 'add';
         await incident.event('contract.started', first);
         incident.tool.isLate = () => false;
@@ -113,7 +113,7 @@ describeAnyDatabase('a work email that changes', (openFresh) => {
     await end();
   });
 
-  it('of a trainer who is only invited: they are invited by it too, and both are revoked', async () => {
+  it('of an invited trainer: the new address is invited too, and both are revoked', async () => {
     const tool = createMemoryTool('membership', { keyedBy: 'number', findsById: false });
     incident = createIncident(await openFresh(), { tool });
     const { findMember } = tool.adapter;

@@ -36,7 +36,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
 
   const membership = async () => (await engine.membershipRows())[0];
 
-  it('of one whose adding was refused, it is looked after at once', async () => {
+  it('of a membership whose addition was refused: it is retried at once', async () => {
     await engine.apply([started]);
     tool.before = (call) => (call === 'add' ? refuse() : undefined);
     await convergeDue(engine, tool);
@@ -48,7 +48,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(['remove already_absent']);
   });
 
-  it('of one whose removing was refused, the person simply stays', async () => {
+  it('of a membership whose removal was refused: the person simply stays', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
     await engine.apply([ended]);
@@ -62,7 +62,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await membership()).toMatchObject({ state: 'active', isOurs: true });
   });
 
-  it('of one that could not be looked at, nothing is left to do', async () => {
+  it('of a membership whose look failed: nothing is left to do', async () => {
     await engine.apply([started]);
     tool.before = refuse;
     await convergeDue(engine, tool);
@@ -70,7 +70,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await membership()).toMatchObject({ state: 'removed', nextAttemptAt: null });
   });
 
-  it('tries again at once what was refused for an address that is corrected', async () => {
+  it('retries a refused membership at once when the address is corrected', async () => {
     await engine.apply([started]);
     tool.before = (call) => (call === 'add' ? refuse() : undefined);
     await convergeDue(engine, tool);
@@ -83,7 +83,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(['add added']);
   });
 
-  it('leaves what was refused alone while nothing is new', async () => {
+  it('does not retry a refused membership without new evidence', async () => {
     await engine.apply([started]);
     tool.before = (call) => (call === 'add' ? refuse() : undefined);
     await convergeDue(engine, tool);
@@ -109,7 +109,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(['add added']);
   });
 
-  it("waits for this customer's consent, whatever another one gave", async () => {
+  it("waits for this customer's consent, even if another customer has it", async () => {
     await engine.apply([fullEvent({ type: 'contract.started', project: 'lamps' })], 'globex');
     await engine.apply([startedWithoutEmail], 'acme');
     const states = (await engine.membershipRows()).map(({ groupId, state }) => [groupId, state]);
@@ -178,7 +178,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await membership()).toMatchObject({ state: 'active', isOurs: true, wanted: true });
   });
 
-  it('takes out the trainers that the new link has no contract for, once that is known', async () => {
+  it('removes the trainers without a contract for the new link, once that is known', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
     await engine.apply([fullEvent({ type: 'project_link.removed' })]);
@@ -193,7 +193,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
   });
 
-  it('releases all trainers to the marketplace where the new link is provisioned by it', async () => {
+  it('releases all trainers if the marketplace provisions the new link', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
     await engine.apply([fullEvent({ type: 'project_link.removed' })]);
@@ -252,7 +252,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect((await engine.membershipRows())[0]).toMatchObject({ state: 'active', isOurs: true });
   });
 
-  it('removes no trainer whose last reason that still leads there ends, while another stands', async () => {
+  it('removes no trainer whose last routed reason ends, while another reason stands', async () => {
     routes = () => 'team';
     const lamps = { contract: 'cmc2', project: 'lamps', link: 'cml2' };
     await engine.apply([started, fullEvent({ type: 'contract.started', ...lamps })]);
@@ -269,7 +269,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
   });
 
-  it('forgets trainers that the configuration no longer leads to before they ever were there', async () => {
+  it('drops trainers whom the configuration stops covering before they were added', async () => {
     await engine.apply([started]);
     routes = () => undefined;
     await engine.apply([ended]);

@@ -36,7 +36,7 @@ describeAnyDatabase('an account that was there before', (openFresh) => {
 
   const changes = () => tool.calls.filter((call) => /^(end|update) /.test(call));
 
-  it('is taken out of the group that it was put into, and never ended', async () => {
+  it('is removed from the group that it was added to, and never ended', async () => {
     await incident.event('contract.started', { workEmail: admin });
     expect(tool.members(signs)).toEqual([admin]);
     await incident.event('contract.ended', { workEmail: admin });
@@ -55,7 +55,7 @@ describeAnyDatabase('an account that was there before', (openFresh) => {
     expect(tool.accounts()).toEqual([admin]);
   });
 
-  it('is not ours by what was made under another address of the same trainer', async () => {
+  it('is not ours because of an account under another address of the same trainer', async () => {
     tool.seed(signs, admin, admin);
     await incident.event('contract.started', { workEmail: colluder });
     tool.unseat(signs, colluder);
@@ -78,7 +78,7 @@ describeAnyDatabase('an account that was there before', (openFresh) => {
     expect(tool.accounts()).toEqual([admin]);
   });
 
-  it('is ended however many people have its address by the word of another', async () => {
+  it('is ended, however many people another customer gives its address to', async () => {
     await incident.event('contract.started', { workEmail: one });
     const { kysely } = incident.engine.database;
     await sql`
@@ -90,7 +90,7 @@ describeAnyDatabase('an account that was there before', (openFresh) => {
     expect(incident.removals()).toEqual([`end ${signs}/${one}`]);
   });
 
-  it('leaves however many others have been given its address in the tool', async () => {
+  it('is removed, however many others have its address in the tool', async () => {
     await incident.event('contract.started', { workEmail: one });
     const { kysely } = incident.engine.database;
     await sql`
@@ -126,7 +126,7 @@ describeAnyDatabase('an account that was there before', (openFresh) => {
     expect([tool.members(signs), tool.accounts()]).toEqual([[], [admin]]);
   });
 
-  it('keeps no trainer in for another who came by it again under another address', async () => {
+  it('keeps no trainer in for another trainer who returned to it under another address', async () => {
     const second = { trainer: 'cmu2', contract: 'cmc2' };
     await incident.event('contract.started', { workEmail: one });
     await incident.event('contract.started', { ...second, workEmail: one });
@@ -139,7 +139,7 @@ describeAnyDatabase('an account that was there before', (openFresh) => {
     expect([tool.members(signs), tool.accounts()]).toEqual([[], [admin]]);
   });
 
-  it('is ours where the answer to making it was lost', async () => {
+  it('is ours if the answer to its creation was lost', async () => {
     tool.after = (call) => {
       if (call === 'add') throw new AppError('unavailable', 'no answer');
     };
@@ -151,7 +151,7 @@ describeAnyDatabase('an account that was there before', (openFresh) => {
     expect(incident.removals()).toEqual([`end ${signs}/${one}`]);
   });
 
-  it('is not ours where the tool had refused to make it, and another hand did', async () => {
+  it('is not ours if the tool refused to make it and others made it', async () => {
     tool.before = (call) => {
       if (call === 'add') throw new AppError('invalid', 'there is no such group');
     };
@@ -164,7 +164,7 @@ describeAnyDatabase('an account that was there before', (openFresh) => {
     expect(tool.accounts()).toContain(one);
   });
 
-  it('is out of every group before it is ended, where it leaves several at once', async () => {
+  it('is removed from every group before it is ended', async () => {
     const lamps = { contract: 'cmc2', link: 'cml2', project: 'lamps' };
     await incident.event('contract.started', { workEmail: one });
     await incident.event('contract.started', { workEmail: one, ...lamps });
@@ -190,7 +190,7 @@ describeAnyDatabase('an account that was there before', (openFresh) => {
     expect(tool.members(signs)).toEqual([one]);
   });
 
-  it("is not kept by another customer's word for a trainer of theirs", async () => {
+  it('is not kept because another customer names it for a trainer', async () => {
     const managed = { contract: 'cmc9', provisioningMode: 'MANAGED_ADAPTER' };
     await incident.event('contract.started', { workEmail: one }, 'honest');
     for (const workEmail of [null, colluder]) {
@@ -226,7 +226,7 @@ describeAnyDatabase('a protected account', (openFresh) => {
     expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'failed' });
   });
 
-  it('is out again at once where it could not be known before', async () => {
+  it('is removed again at once if it could not be recognised before', async () => {
     const converging = { protectedAccounts: [colluder] };
     const { incident, tool } = await openIncident(openFresh, { converging });
     const { findAccount: _, ...adapter } = tool.adapter;
@@ -299,7 +299,7 @@ describeAnyDatabase('installs that know different addresses for one trainer', (o
       expect(tool.accounts()).toEqual([admin]);
     });
 
-    it('never have theirs moved by what the other says later', async () => {
+    it('never lose it to what the other customer says later', async () => {
       const later = { contract: 'of-hostile', workEmail: 'second@evil.example' };
       await incident.event('contract.started', later, 'hostile');
       await incident.pass(hours);
@@ -309,7 +309,7 @@ describeAnyDatabase('installs that know different addresses for one trainer', (o
     });
   });
 
-  it('is nothing to a trainer who was in first and by the same word', async () => {
+  it('has no effect on a trainer who was in before under the same address', async () => {
     await incident.event('contract.started', { contract: 'c1', workEmail: one }, 'honest');
     await incident.event('contract.started', { contract: 'c2', workEmail: one }, 'hostile');
     await incident.event('contract.started', { contract: 'c2', workEmail: colluder }, 'hostile');
@@ -332,7 +332,7 @@ describeAnyDatabase('installs that know different addresses for one trainer', (o
     expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
   });
 
-  it('take no account for theirs that has an address that they only named later', async () => {
+  it('take over no account with an address that they named only later', async () => {
     await incident.event('contract.started', { contract: 'c1', workEmail: one }, 'honest');
     const other = { contract: 'c2', trainer: 'cmu2' };
     await incident.event('contract.started', { ...other, workEmail: colluder }, 'hostile');
@@ -346,7 +346,7 @@ describeAnyDatabase('installs that know different addresses for one trainer', (o
     expect(tool.members(signs)).toEqual([]);
   });
 
-  it('gets an access of its own to the customer that named no address at first', async () => {
+  it('gives an access of its own to the customer that named no address at first', async () => {
     await incident.event('contract.started', { contract: 'c1', workEmail: colluder }, 'hostile');
     await incident.event('contract.started', { contract: 'c2', workEmail: null }, 'honest');
     expect(tool.members(signs)).toEqual([colluder]);
@@ -369,7 +369,7 @@ describeAnyDatabase('every address that a trainer was let in under', (openFresh)
     expect(tool.members(signs)).toEqual([one, colluder].toSorted());
   }
 
-  it('is taken out at the end, also where an answer was lost and the address changed', async () => {
+  it('is removed at the end, even if an answer was lost and the address changed', async () => {
     const { incident, tool } = await openIncident(openFresh);
     await comeTwice({ incident, tool });
     await incident.event('contract.ended', { workEmail: one });
@@ -377,7 +377,7 @@ describeAnyDatabase('every address that a trainer was let in under', (openFresh)
     expect(tool.accounts()).toEqual([admin]);
   });
 
-  it('is tried again where the tool fails, and holds nothing else up', async () => {
+  it('is retried if the tool fails, and holds nothing else up', async () => {
     const { incident, tool } = await openIncident(openFresh);
     await comeTwice({ incident, tool });
     tool.before = (call, subject) => {

@@ -82,7 +82,7 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
     expect(await row()).toMatchObject({ state: 'failed', attempts: 1, failure });
   });
 
-  it('is neither taken out nor settled as out where the contract ends at once', async () => {
+  it('is neither removed nor settled as removed if the contract ends at once', async () => {
     restore(tool, '1', employee);
     await end();
     await incident.pass(5 * hours);
@@ -91,7 +91,7 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
     expect((await row())?.failure).toContain('gangway members release 1');
   });
 
-  it('is let go of by an operator, and nothing is taken out', async () => {
+  it('is released by an operator, and nobody is removed', async () => {
     restore(tool, '1', employee);
     await end();
     expect(await releaseDoubted(incident.engine, 1, by())).toBe('let_go');
@@ -101,7 +101,7 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
     expect(tool.members(signs)).toEqual(['1']);
   });
 
-  it('is taken out where an operator says that the address is theirs', async () => {
+  it("is removed if an operator says that the address is the trainer's", async () => {
     restore(tool, '1', 'amara.private@home.example');
     await end();
     await adoptDoubted(incident.engine, 1, 'Amara.Private@home.example', by());
@@ -111,7 +111,7 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
     expect(tool.members(signs)).toEqual([]);
   });
 
-  it('is in doubt no more where it shows an address of theirs again, and they leave by it', async () => {
+  it("is no longer in doubt once it shows the trainer's address again, and is removed", async () => {
     restore(tool, '1', employee);
     await check(incident);
     tool.seed(signs, '1', amara);
@@ -120,7 +120,7 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
     expect(await state()).toBe('removed');
   });
 
-  it('is kept in doubt where a list shows it and the look after that misses it', async () => {
+  it('stays in doubt if a list shows it and the next look misses it', async () => {
     restore(tool, '1', 'amara.private@home.example');
     const isBack = leaveOut(tool, '1');
     await check(incident);
@@ -135,7 +135,7 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
     expect([tool.members(signs), await state()]).toEqual([[], 'removed']);
   });
 
-  it('is in doubt no more where a list shows it under another address and the look under theirs', async () => {
+  it("is no longer in doubt if a list shows it under another address and the look under the trainer's", async () => {
     restore(tool, '1', 'amara.private@home.example');
     const { adapter } = tool;
     tool.adapter = {
@@ -150,7 +150,7 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
     expect(await incident.alerts('id_of_another')).toBe(0);
   });
 
-  it('stays in doubt where one look misses it after the contract', async () => {
+  it('stays in doubt if one look misses it after the contract', async () => {
     restore(tool, '1', 'amara.private@home.example');
     await check(incident);
     const isBack = leaveOut(tool, '1');
@@ -161,7 +161,7 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
     expect(await row()).toMatchObject({ state: 'failed', doubtedId: '1' });
   });
 
-  it('is in doubt no more once no account has it', async () => {
+  it('is no longer in doubt once no account has it', async () => {
     restore(tool, '1', employee);
     await end();
     tool.forgetAccounts('1');
@@ -181,7 +181,7 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
     expect([tool.members(signs), tool.accounts()]).toEqual([['1'], ['1']]);
   });
 
-  it('is believed where the address is one that they had before', async () => {
+  it('is believed if the address is a former one of the trainer', async () => {
     await incident.event('contract.started', { workEmail: 'amara.new@opentrain.work' });
     await check(incident);
     expect(await row()).toMatchObject({ memberId: '1', doubtedId: null });
@@ -203,7 +203,7 @@ describeAnyDatabase('an id of a tool that says when accounts were made', (openFr
 
   const states = () => incident.states();
 
-  it('is certainly another account where that was made later: nothing waits for an operator', async () => {
+  it('is another account if that was made later: nothing waits for an operator', async () => {
     restore(tool, '1', employee, '2026-03-15T13:00:00.000Z');
     await incident.event('contract.ended', {});
     await incident.pass(minutes);
@@ -213,7 +213,7 @@ describeAnyDatabase('an id of a tool that says when accounts were made', (openFr
     expect(await incident.alerts('id_of_another')).toBe(1);
   });
 
-  it('is in doubt where it is the same account under another address', async () => {
+  it('is in doubt if it is the same account under another address', async () => {
     tool.seed(signs, '1', 'amara.private@home.example', made.madeAt);
     await incident.event('contract.ended', {});
     expect(await states()).toEqual({ [`${signs}/cmu1`]: 'failed' });
@@ -275,7 +275,7 @@ describeAnyDatabase('an id of a tool that shows no addresses', (openFresh) => {
     expect(await incident.alerts('id_of_another')).toBe(1);
   });
 
-  it('is let go of by the trainer who had it before, once it shows the address of another', async () => {
+  it("no longer belongs to its former trainer once it shows another trainer's address", async () => {
     const { incident, tool } = await open(openFresh);
     await incident.event('contract.started', { workEmail: amara });
     restore(tool, '1', two.workEmail);
@@ -306,7 +306,7 @@ describeAnyDatabase('an account of ours that no look at the group shows', (openF
     await incident.event('contract.started', { workEmail: amara });
   });
 
-  it('is not added again where a list and one look miss it', async () => {
+  it('is not added again if a list and one look miss it', async () => {
     tool.unseat(signs, '1');
     await incident.pass(2 * minutes);
     await incident.checkDrift();
@@ -341,14 +341,14 @@ describeAnyDatabase('an account of ours that no look at the group shows', (openF
       };
     });
 
-    it('is ended where it was made when theirs was', async () => {
+    it('is ended if it was made at the same time', async () => {
       hiddenAs = made;
       await incident.event('contract.ended', {});
       expect(incident.removals()).toEqual([`end ${signs}/1`]);
       expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
     });
 
-    it('is left where it was made later', async () => {
+    it('is left alone if it was made later', async () => {
       hiddenAs = { madeAt: '2026-03-15T13:00:00.000Z' };
       await incident.event('contract.ended', {});
       await incident.pass(minutes);
@@ -356,7 +356,7 @@ describeAnyDatabase('an account of ours that no look at the group shows', (openF
       expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
     });
 
-    it('is held for an operator where nothing tells whose it is', async () => {
+    it('is held for an operator if nothing tells whose it is', async () => {
       hiddenAs = {};
       await incident.event('contract.ended', {});
       await incident.pass(2 * hours);
@@ -384,7 +384,7 @@ describeAnyDatabase('an account of ours that no look at the group shows', (openF
       expect(await receiptsOf(incident.engine)).toContain('remove removed');
     });
 
-    it('stays where it was there before us', async () => {
+    it('stays if it was there before us', async () => {
       tool.seedAccount('7', 'bola@opentrain.work');
       const two = { contract: 'c2', trainer: 'cmu2', workEmail: 'bola@opentrain.work' };
       await incident.event('contract.started', two);

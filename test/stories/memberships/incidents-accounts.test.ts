@@ -15,7 +15,7 @@ describeEachDatabase('two installs that share a group', (openFresh) => {
 
   const members = () => incident.tool.members(signs);
 
-  it("keep each other's people, whatever ends at either", async () => {
+  it("keep each other's people, whichever contract ends", async () => {
     await incident.event('contract.started', { trainer: 'cmu1' }, 'acme');
     await incident.event('contract.started', { trainer: 'cmu2' }, 'globex');
     await incident.event('contract.ended', { trainer: 'cmu1' }, 'acme');
@@ -35,7 +35,7 @@ describeEachDatabase('two installs that share a group', (openFresh) => {
     expect(incident.removals()).toEqual([`remove ${signs}/cmu1`]);
   });
 
-  it('do not invite by an address that only the other was given', async () => {
+  it('do not invite under an address that only the other one knows', async () => {
     await incident.event('contract.started', { trainer: 'cmu1', ...lamps }, 'globex');
     await incident.event('contract.started', { trainer: 'cmu1', workEmail: null }, 'acme');
     expect(members()).toEqual([]);
@@ -43,7 +43,7 @@ describeEachDatabase('two installs that share a group', (openFresh) => {
     expect(incident.tool.calls.filter((call) => call.includes(signs))).toEqual([]);
   });
 
-  it('let a trainer go whose last reason is one that was never given an address', async () => {
+  it('remove a trainer whose last reason never had an address', async () => {
     await incident.event('contract.started', {}, 'acme');
     await incident.event('contract.started', { workEmail: null }, 'globex');
     await incident.event('contract.ended', {}, 'acme');
@@ -59,7 +59,7 @@ describeEachDatabase('two trainers with one address', (openFresh) => {
   const two = { contract: 'cmc2', trainer: 'cmu2', workEmail: 'Shared@opentrain.work' };
 
   describe.each([false, true])('in a tool that knows logins: %s', (hasAccounts) => {
-    it('share an account that goes when the second of them ends', async () => {
+    it('share an account that is ended with the second contract', async () => {
       const tool = createMemoryTool('membership', { keyedBy: 'address', hasAccounts });
       const incident = createIncident(await openFresh(), { tool });
       await incident.event('contract.started', one);
@@ -79,7 +79,7 @@ describeEachDatabase('two trainers with one address', (openFresh) => {
 });
 
 describeEachDatabase('an account that one trainer brought and another one shares', (openFresh) => {
-  it('is ours by the one who stays, and goes with them', async () => {
+  it('is ours through the trainer who stays, and is ended with them', async () => {
     const tool = createMemoryTool('membership', { keyedBy: 'address' });
     const incident = createIncident(await openFresh(), { tool });
     const one = { contract: 'cmc1', trainer: 'cmu1', workEmail: 'shared@opentrain.work' };
@@ -105,14 +105,14 @@ describeEachDatabase('a tool that can end a whole login', (openFresh) => {
     await incident.event('contract.started', { contract: 'cmc2', ...lamps });
   });
 
-  it('is asked to only when nothing else is wanted for it', async () => {
+  it('ends it only when no other membership of it is wanted', async () => {
     await incident.event('contract.ended', { contract: 'cmc1' });
     expect(incident.removals()).toEqual([`remove ${signs}/cmu1`]);
     await incident.event('contract.ended', { contract: 'cmc2', ...lamps });
     expect(incident.removals()).toEqual([`remove ${signs}/cmu1`, 'end lamps/cmu1']);
   });
 
-  it('is not asked to while another membership of it waits out its grace', async () => {
+  it('does not end it while another membership of it is in its grace period', async () => {
     await incident.event('project_link.removed', lamps);
     await incident.event('contract.ended', { contract: 'cmc1' });
     expect(incident.removals()).toEqual([`remove ${signs}/cmu1`]);
@@ -120,7 +120,7 @@ describeEachDatabase('a tool that can end a whole login', (openFresh) => {
     expect(incident.removals()).toEqual([`remove ${signs}/cmu1`, 'end lamps/cmu1']);
   });
 
-  it('is asked for what else is wanted in the transaction of the intent', async () => {
+  it('ends it only after a check of its other memberships in the transaction of the intent', async () => {
     const { tool } = incident;
     await incident.event('contract.ended', { contract: 'cmc1' });
     // Hired again between the look and the intent.
@@ -134,7 +134,7 @@ describeEachDatabase('a tool that can end a whole login', (openFresh) => {
     expect(tool.members(signs)).toEqual(['cmu1']);
   });
 
-  it('has the other groups looked at again by the worker that ended it in spite of that', async () => {
+  it('has the other groups looked at again if a worker has ended it all the same', async () => {
     const { tool } = incident;
     await incident.event('contract.ended', { contract: 'cmc1' });
     // Hired for the other group again while the call is under way: the login goes with it.
@@ -161,7 +161,7 @@ describeEachDatabase('a protected account', (openFresh) => {
     expect(incident.tool.calls).toEqual([]);
   });
 
-  it('is left where it is found by its id, also when its contract ends', async () => {
+  it('is left alone if it is found by its id, even when its contract ends', async () => {
     const converging = { protectedAccounts: ['cmu1'] };
     const managedDomains = ['opentrain.work'];
     const incident = createIncident(await openFresh(), { converging, managedDomains });

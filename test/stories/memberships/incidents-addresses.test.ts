@@ -92,7 +92,7 @@ describeAnyDatabase('a trainer hired by one customer without consent', (openFres
     expect(members()).toEqual([]);
   });
 
-  it('was out although the hire was heard of before the removal was due', async () => {
+  it('was removed although the hire was received before the removal was due', async () => {
     await hire('acme', one);
     await incident.event('project_link.removed', contractOf('acme'), 'acme');
     await hire('globex', null);
@@ -203,7 +203,7 @@ describeAnyDatabase('a trainer known from a reading alone, and without an addres
     expect(tool.members(signs)).toEqual([trainer]);
   });
 
-  it('was let in with the reading an hour later, where the address of one of two had come late', async () => {
+  it('was let in with the reading an hour later, if the address of one of two came late', async () => {
     await read(['cmu1', silent], [silent]);
     expect(tool.members(signs)).toEqual(['cmu2@opentrain.work']);
     await incident.pass(hours + minutes);

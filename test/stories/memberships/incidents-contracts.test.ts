@@ -39,7 +39,7 @@ describeEachDatabase('a person who is replaced on a contract', (openFresh) => {
 
   const members = () => incident.tool.members(signs);
 
-  it('goes after two reads without them and the grace', async () => {
+  it('is removed after two reads without them and the grace period', async () => {
     await incident.pass(7 * hours);
     await incident.read(listed('cmu2'));
     expect(members()).toEqual(['cmu1', 'cmu2']);
@@ -52,7 +52,7 @@ describeEachDatabase('a person who is replaced on a contract', (openFresh) => {
     expect(incident.removals()).toEqual([`remove ${signs}/cmu1`]);
   });
 
-  it('goes as well where the second read follows soon, though who is on it was asked just before', async () => {
+  it('is removed too if the second read follows soon after the first', async () => {
     await incident.pass(7 * hours);
     await incident.read(listed('cmu2'));
     await incident.pass(15 * minutes);
@@ -68,7 +68,7 @@ describeEachDatabase('a person who is replaced on a contract', (openFresh) => {
     expect(members()).toEqual(['cmu1', 'cmu2']);
   });
 
-  it('stays where they are seen again between two reads without them', async () => {
+  it('stays if seen again between two reads without them', async () => {
     for (const people of [['cmu2'], ['cmu1', 'cmu2'], ['cmu2']]) {
       await incident.pass(7 * hours);
       await incident.read(listed(...people));
@@ -118,7 +118,7 @@ describeEachDatabase('a list of contracts that is cut off without a sign', (open
     expect(await incident.alerts('contract_suspect')).toBe(1);
   });
 
-  it('costs as many requests as the list of those that have ended has pages', async () => {
+  it('costs one request per page of ended contracts', async () => {
     const asked: string[] = [];
     const pages = 7;
     const cutOff = toApi({ links, active: on(ten.slice(2)) });
@@ -150,7 +150,7 @@ describeEachDatabase('a list of contracts that is cut off without a sign', (open
     expect(asked).toEqual(['ended 1']);
   });
 
-  it('hides no end that the list of those that have ended has', async () => {
+  it('hides no end that the list of ended contracts has', async () => {
     await incident.pass(15 * minutes);
     const active = on(ten.slice(2));
     await incident.read({ links, active, ended: on(['cmc0']) });
@@ -158,7 +158,7 @@ describeEachDatabase('a list of contracts that is cut off without a sign', (open
     expect(incident.removals()).toEqual([`remove ${signs}/on-cmc0`]);
   });
 
-  it('hides no end that is in the list of those that are active', async () => {
+  it('hides no end that the list of active contracts has', async () => {
     await incident.pass(15 * minutes);
     await incident.read({ links, active: { ...on(ten.slice(1)) }, strays: on(['cmc0']) });
     expect(members()).toHaveLength(9);
@@ -184,7 +184,7 @@ describeEachDatabase('a contract that is listed under another job', (openFresh) 
     await read(['cml1']);
   });
 
-  it('leaves the project of the one before, after two readings and the grace', async () => {
+  it('leaves the former project after two readings and the grace period', async () => {
     for (const wait of [hours, 10 * minutes]) {
       await incident.pass(wait);
       await read(['cml5']);
@@ -214,7 +214,7 @@ describeEachDatabase('a contract that is listed under another job', (openFresh) 
     expect(incident.removals()).toEqual([]);
   });
 
-  it('stays where the link is of its job all the same', async () => {
+  it('stays if the link belongs to its job after all', async () => {
     const jobs = { cmc1: 'job1', cml1: 'job1', cml5: 'job1', cml9: 'job9' };
     for (let reading = 0; reading < 3; reading += 1) {
       await incident.pass(15 * minutes);
@@ -235,10 +235,10 @@ describeEachDatabase('a contract that is listed under another job', (openFresh) 
   });
 });
 
-describeEachDatabase('an end that was delivered and is not so', (openFresh) => {
+describeEachDatabase('a delivered end that is wrong', (openFresh) => {
   const members = (incident: Incident) => incident.tool.members(signs);
 
-  it('lets people go, and in again with an alert when a later read shows it active', async () => {
+  it('removes people, and adds them again with an alert when a later read shows it active', async () => {
     const incident = createIncident(await openFresh());
     await incident.event('contract.started');
     await incident.event('contract.ended');
@@ -317,7 +317,7 @@ describeEachDatabase('a tool that cannot take people back', (openFresh) => {
     return incident;
   };
 
-  it('is asked for a removal without an explicit end only with approval', async () => {
+  it('removes only with approval after weaker evidence', async () => {
     const incident = await openFinal(openFresh);
     await incident.event('project_link.removed');
     await incident.pass(15 * minutes);
@@ -330,7 +330,7 @@ describeEachDatabase('a tool that cannot take people back', (openFresh) => {
     expect(incident.tool.members(signs)).toEqual([]);
   });
 
-  it('is asked for one that was said at once', async () => {
+  it('removes at once after an explicit end', async () => {
     const incident = await openFinal(openFresh);
     await incident.event('contract.ended');
     expect(incident.tool.members(signs)).toEqual([]);
@@ -352,7 +352,7 @@ describeEachDatabase('an old start that comes again after everything is forgotte
     expect(incident.tool.members(signs)).toEqual(['cmu1']);
   });
 
-  it('gives no trainer access where a read says that it has ended', async () => {
+  it('gives no trainer access if a read says that it has ended', async () => {
     const incident = createIncident(await openFresh());
     await incident.pass(40 * 24 * hours);
     await incident.event('contract.started', { createdAt: '2026-03-16T00:00:00.000Z' });
@@ -364,7 +364,7 @@ describeEachDatabase('an old start that comes again after everything is forgotte
     expect(incident.tool.calls).toEqual([]);
   });
 
-  it('gives access at once where it is not yet that old', async () => {
+  it('gives access at once if it is not that old', async () => {
     const incident = createIncident(await openFresh());
     await incident.pass(40 * 24 * hours);
     const at = incident.engine.clock.now().getTime() - 29 * 24 * hours;

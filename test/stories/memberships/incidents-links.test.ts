@@ -99,7 +99,7 @@ describeEachDatabase('a project that is re-pointed', (openFresh) => {
     expect(members()).toEqual(['cmu2']);
   });
 
-  it('keeps its people where the first list after it is some seconds old', async () => {
+  it('keeps its people if the first list after it is some seconds old', async () => {
     await incident.event('project_link.removed', { link: 'cml1' });
     await incident.event('project_link.created', { link: 'cml2' });
     for (const laterMs of [1000, minutes - 1001]) {
@@ -137,7 +137,7 @@ describeEachDatabase('a project that is re-pointed', (openFresh) => {
       expect(incident.removals()).toEqual([]);
     });
 
-    it('keeps its people for a day at most', async () => {
+    it('keeps its people for at most a day', async () => {
       await incident.pass(24 * hours - 45 * minutes - 1);
       expect(members()).toEqual(['cmu1']);
       await incident.pass(1);
@@ -156,7 +156,7 @@ describeEachDatabase('a project that is re-pointed', (openFresh) => {
     expect(members()).toEqual(['cmu2']);
   });
 
-  it('does not hold up an end that the marketplace says outright', async () => {
+  it('does not hold up an explicit end', async () => {
     await incident.event('project_link.removed', { link: 'cml1' });
     await incident.event('project_link.created', { link: 'cml2' });
     await incident.pass(hours);
@@ -166,7 +166,7 @@ describeEachDatabase('a project that is re-pointed', (openFresh) => {
     expect(members()).toEqual([]);
   });
 
-  it('is left to the marketplace where it provisions the project itself from then on', async () => {
+  it('is left to the marketplace if it provisions the project from then on', async () => {
     await incident.event('project_link.removed', { link: 'cml1' });
     const provisioningMode = 'MANAGED_ADAPTER';
     await incident.event('project_link.created', { link: 'cml2', provisioningMode });
@@ -227,7 +227,7 @@ describeEachDatabase('a grant that is revoked', (openFresh) => {
     await incident.settle();
   };
 
-  it('and connected again keeps all trainers, however late the revocation comes in', async () => {
+  it('and connected again keeps all trainers, however late the revocation arrives', async () => {
     const createdAt = toInstant(incident.engine.clock.now());
     await incident.pass(minutes);
     await incident.read({ ...repointed, grant: 'cmi2' });
@@ -261,7 +261,7 @@ describeEachDatabase('a grant that is revoked', (openFresh) => {
     expect(await incident.plans()).toEqual([]);
   });
 
-  it('and connected again lets go after a day where the links are not made again', async () => {
+  it('and connected again removes the trainers after a day if the links are not made again', async () => {
     await readUnlinked();
     await incident.pass(24 * hours - 1);
     expect(await incident.plans()).toEqual([]);
@@ -307,7 +307,7 @@ describeEachDatabase('a grant that is revoked', (openFresh) => {
     expect(await incident.plans()).toEqual([2]);
   });
 
-  it('has a link that was made again, and removed since, go after the grace', async () => {
+  it('removes people after the grace period if the new link is removed too', async () => {
     await readUnlinked();
     await incident.read({ ...repointed, grant: 'cmi2' });
     await incident.pass(2 * minutes);
@@ -319,7 +319,7 @@ describeEachDatabase('a grant that is revoked', (openFresh) => {
     expect(members()).toEqual([]);
   });
 
-  it('has a link that is seen under the new grant go after the grace, as ever', async () => {
+  it('removes people after the grace period if a link of the new grant is removed', async () => {
     await incident.read({ ...before, grant: 'cmi2' });
     await incident.pass(minutes);
     await incident.event('project_link.removed', { link: 'cml1' });
@@ -340,7 +340,7 @@ describeEachDatabase('a grant that is revoked', (openFresh) => {
     expect(await incident.plans()).toEqual([]);
   });
 
-  it('for good lets all trainers go after a day, as far as the brake allows', async () => {
+  it('for good removes all trainers after a day, as far as the brake allows', async () => {
     await revoke('cmi1');
     await incident.pass(24 * hours - 1);
     expect(members()).toEqual(['cmu1']);
@@ -357,7 +357,7 @@ describeEachDatabase('a grant that is revoked', (openFresh) => {
     expect(incident.tool.members('lamps')).toEqual([]);
   });
 
-  it('lets go also of those whose project was re-pointed before and never read again', async () => {
+  it('also removes trainers whose project was re-pointed before and never read again', async () => {
     await incident.event('project_link.removed', { link: 'cml1' });
     await incident.event('project_link.created', { link: 'cml2' });
     await revoke('cmi1');
@@ -398,7 +398,7 @@ describeEachDatabase('ten links that are removed at once', (openFresh) => {
   };
   const countIn = () => ten.filter((index) => incident.tool.members(`p${index}`).length > 0).length;
 
-  it('are held by the brake as one plan, and its approval lets all go', async () => {
+  it('are held by the brake as one plan, and its approval removes all', async () => {
     await incident.pass(48 * hours);
     expect(await incident.plans()).toEqual([10]);
     expect(await incident.alerts('removals_held')).toBe(1);
@@ -421,7 +421,7 @@ describeEachDatabase('ten links that are removed at once', (openFresh) => {
     expect(countIn()).toBe(9);
   });
 
-  it('leave out of what is approved those that were linked again meanwhile', async () => {
+  it('leave out of an approval the people who were linked again meanwhile', async () => {
     for (const index of [0, 1, 2]) {
       const wish = { ...wishOf(index), link: `again${index}` };
       await incident.event('contract.started', wish);

@@ -11,7 +11,7 @@ const listed = (provisioningMode: string, ...ids: string[]): Listing => ({
   active: Object.fromEntries(ids.map((id) => [id, { links: ['cml1'], people: [id.replace('cmc', 'cmu')] }])),
 });
 
-describeEachDatabase('a mode of provisioning that is not known', (openFresh) => {
+describeEachDatabase('an unknown provisioning mode', (openFresh) => {
   let incident: Incident;
   const members = () => incident.tool.members(signs);
 
@@ -33,7 +33,7 @@ describeEachDatabase('a mode of provisioning that is not known', (openFresh) => 
     );
   });
 
-  it('gives access once it is one that is known', async () => {
+  it('gives access once the mode is known', async () => {
     await incident.read(listed('CUSTOM_MODE', 'cmc1'));
     await incident.pass(15 * minutes);
     await incident.read(listed('PARTNER_WEBHOOK', 'cmc1'));
@@ -56,7 +56,7 @@ describeEachDatabase('a mode of provisioning that is not known', (openFresh) => 
     expect(members()).toEqual(['cmu2', 'cmu3', 'cmu4']);
   });
 
-  it('takes no trainer out, adds none, puts none back, and ends with the contract', async () => {
+  it('removes no trainer, adds none, and ends with the contract', async () => {
     await incident.event('contract.started', amara);
     await incident.take('contract.started', { ...amara, contract: 'cmc2', trainer: 'cmu2' });
     await incident.read(listed('CUSTOM_MODE', 'cmc1', 'cmc2', 'cmc3'));
@@ -89,7 +89,7 @@ describeEachDatabase('a mode of provisioning that is not known', (openFresh) => 
   });
 });
 
-describeEachDatabase('a mode of provisioning that changes on a link', (openFresh) => {
+describeEachDatabase('a provisioning mode that changes', (openFresh) => {
   let incident: Incident;
   const members = () => incident.tool.members(signs);
   const read = async (mode: string) => {
@@ -114,14 +114,14 @@ describeEachDatabase('a mode of provisioning that changes on a link', (openFresh
     expect(members()).toEqual(['cmu1']);
   });
 
-  it('puts no trainer back that the marketplace takes out', async () => {
+  it('does not add again a trainer whom the marketplace removes', async () => {
     incident.tool.unseat(signs, 'cmu1');
     for (let reading = 0; reading < 3; reading += 1) await read('MANAGED_ADAPTER');
     expect(members()).toEqual([]);
     expect(incident.removals()).toEqual([]);
   });
 
-  it('is not undone by an event that was late', async () => {
+  it('is not undone by a late event', async () => {
     await incident.event('contract.started', { ...amara, contract: 'cmc2', trainer: 'cmu2' });
     expect(members()).toEqual(['cmu1']);
     expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'released' });

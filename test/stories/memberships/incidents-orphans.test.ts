@@ -18,7 +18,7 @@ const ofGlobex: Listing = {
   active: { cmc2: { links: ['cml2'], people: ['cmu1'] } },
 };
 
-describeEachDatabase('an install that the configuration has no more', (openFresh) => {
+describeEachDatabase('an install that is no longer configured', (openFresh) => {
   let configured: string[];
   let incident: Incident;
 
@@ -43,7 +43,7 @@ describeEachDatabase('an install that the configuration has no more', (openFresh
     expect([await state(), members()]).toEqual(['orphaned', ['cmu1']]);
   });
 
-  it('has the next reading after it is back give access to the trainers that it hired meanwhile', async () => {
+  it('gives access to the trainers hired meanwhile with the next reading after it is back', async () => {
     configured = ['globex'];
     for (let count = 0; count < 3; count += 1) {
       await incident.read(ofAcme);
@@ -57,7 +57,7 @@ describeEachDatabase('an install that the configuration has no more', (openFresh
     expect(await incident.states()).toEqual({ 'signs/cmu1': 'active', 'lamps/cmu8': 'active' });
   });
 
-  it('has no word any more where it has another name by now', async () => {
+  it('no longer counts once it has another name', async () => {
     await incident.read(ofAcme);
     configured = ['acme2', 'globex'];
     await incident.pass(15 * minutes);
@@ -68,7 +68,7 @@ describeEachDatabase('an install that the configuration has no more', (openFresh
     expect([await state(), members()]).toEqual(['removed', []]);
   });
 
-  it('has no word either where all that the new name knows is another contract', async () => {
+  it('does not count either if the new name knows only another contract', async () => {
     await incident.read(ofAcme);
     configured = ['acme2', 'globex'];
     await incident.pass(15 * minutes);
@@ -80,7 +80,7 @@ describeEachDatabase('an install that the configuration has no more', (openFresh
     expect([await state(), members()]).toEqual(['removed', []]);
   });
 
-  it('keeps in the trainers that another customer has too, under its new name as well', async () => {
+  it('keeps trainers of another customer in under its new name too', async () => {
     await incident.read(ofAcme);
     await incident.read(ofGlobex, 'globex');
     configured = ['acme2', 'globex'];
@@ -89,7 +89,7 @@ describeEachDatabase('an install that the configuration has no more', (openFresh
     expect([await state(), members()]).toEqual(['active', ['cmu1']]);
   });
 
-  it('takes no trainer out under its new name who was there before us', async () => {
+  it('removes no trainer under its new name who was there before us', async () => {
     incident.tool.seed('signs', 'cmu1', 'cmu1@opentrain.work');
     await incident.read(ofAcme);
     configured = ['acme2', 'globex'];

@@ -33,7 +33,7 @@ function watch({ engine }: Incident, names = ['acme']) {
 }
 
 describeEachDatabase('after an outage a reading', (openFresh) => {
-  it('that lists none though one is known ends nothing of what is held, and is made again soon', async () => {
+  it("that lists none though one is known ends no held removal's wait, and is repeated soon", async () => {
     const incident = createIncident(await openFresh());
     const { clock } = incident.engine;
     await incident.event('contract.started');
@@ -80,7 +80,7 @@ describeEachDatabase('a contract that ended before an outage', (openFresh) => {
     };
   }
 
-  it('has the install read first, then the work, and lists what is active last', async () => {
+  it('reads the install first, then the work, and lists active contracts last', async () => {
     const { engine, tool } = incident;
     awaitWork(incident, signs);
     await incident.take('contract.ended');
@@ -96,7 +96,7 @@ describeEachDatabase('a contract that ended before an outage', (openFresh) => {
     expect(tool.members(signs)).toEqual([]);
   });
 
-  it.each([1, 2])('has what is active listed anew where %i outages came while it waited for that', async (outages) => {
+  it.each([1, 2])('lists active contracts again if %i outages came during the wait for a list', async (outages) => {
     incident.answers();
     await incident.event('contract.ended');
     await beAway();
@@ -132,7 +132,7 @@ describeEachDatabase('a link that was removed before an outage', (openFresh) => 
     clock.advance(1000);
   }
 
-  it.each([20, 59])('and made again in its %i minutes takes no trainer out', async (awayMinutes) => {
+  it.each([20, 59])('and made again within its %i minutes removes no trainer', async (awayMinutes) => {
     await incident.take('project_link.removed');
     await beAway(awayMinutes * minutes);
     expect(members()).toEqual(['cmu1']);
@@ -142,7 +142,7 @@ describeEachDatabase('a link that was removed before an outage', (openFresh) => 
     expect(incident.removals()).toEqual([]);
   });
 
-  it('of less than the grace, and is due after it, takes no trainer out either', async () => {
+  it('shorter than the grace period that ends after it, removes no trainer either', async () => {
     await incident.take('project_link.removed');
     await beAway(14 * minutes);
     await incident.pass(2 * minutes);
@@ -150,14 +150,14 @@ describeEachDatabase('a link that was removed before an outage', (openFresh) => 
     expect(incident.removals()).toEqual([]);
   });
 
-  it('takes all trainers out once a reading shows nothing else', async () => {
+  it('removes all trainers once a reading confirms it', async () => {
     await incident.take('project_link.removed');
     await beAway(20 * minutes);
     await incident.read(unlinked);
     expect(members()).toEqual([]);
   });
 
-  it('takes them out after a day where the install cannot be read, however often it pauses', async () => {
+  it('removes them after a day if the install cannot be read, however often it pauses', async () => {
     await incident.take('project_link.removed');
     await beAway(20 * minutes);
     for (let away = 0; away < 23; away += 1) await beAway(hours);
@@ -166,7 +166,7 @@ describeEachDatabase('a link that was removed before an outage', (openFresh) => 
     expect(members()).toEqual([]);
   });
 
-  it('and stored, but taken in after it, takes no trainer out', async () => {
+  it('and stored, but taken in after it, removes no trainer', async () => {
     const { engine } = incident;
     const createdAt = toInstant(engine.clock.now());
     await engine.deliver([fullEvent({ type: 'project_link.removed', createdAt })]);
@@ -179,7 +179,7 @@ describeEachDatabase('a link that was removed before an outage', (openFresh) => 
     expect(incident.removals()).toEqual([]);
   });
 
-  it('takes out no trainer that the brake had let go and no worker had begun with', async () => {
+  it('removes no trainer whose cleared removal had not begun', async () => {
     await incident.take('project_link.removed');
     incident.engine.clock.advance(15 * minutes);
     await incident.engine.brake();
@@ -191,7 +191,7 @@ describeEachDatabase('a link that was removed before an outage', (openFresh) => 
     expect(await incident.engine.rows('removal')).toEqual([]);
   });
 
-  it('takes out the trainer that an operator had let go, after the reading and without being asked', async () => {
+  it('removes the trainer whose removal an operator had approved, after the reading and without another approval', async () => {
     const { engine } = incident;
     await incident.event('contract.started', { contract: 'cmc2', trainer: 'cmu2' });
     await incident.take('project_link.removed');
@@ -213,7 +213,7 @@ describeEachDatabase('a link that was removed before an outage', (openFresh) => 
     expect(members()).toEqual([]);
   });
 
-  it('does not keep whose contract had ended, nor what is delivered since', async () => {
+  it('keeps no trainer whose contract had ended, and delays no later delivery', async () => {
     await incident.take('contract.ended');
     await beAway(20 * minutes);
     expect(members()).toEqual([]);
@@ -252,7 +252,7 @@ describeEachDatabase('two customers in one project, one of them not readable', (
     incident.engine.clock.advance(1000);
   }
 
-  it('keep whose contract with the other has ended, until both have been read', async () => {
+  it('keep a trainer whose contract with the other has ended, until both have been read', async () => {
     await restore();
     await incident.read({ links, active: {}, ended: on('cml1') });
     expect(members()).toEqual(['cmu1']);
@@ -263,7 +263,7 @@ describeEachDatabase('two customers in one project, one of them not readable', (
     expect(incident.removals()).toEqual([]);
   });
 
-  it('let them go once both have been read, and after a day whether or not', async () => {
+  it('remove the trainer once both have been read, or after a day', async () => {
     await restore();
     await incident.read({ links, active: {}, ended: on('cml1') });
     await incident.event('contract.started', { contract: 'cmc2', trainer: 'cmu2' });
@@ -275,7 +275,7 @@ describeEachDatabase('two customers in one project, one of them not readable', (
     expect(members()).toEqual(['cmu2']);
   });
 
-  it('keep them also where both had been a reason', async () => {
+  it('keep the trainer also if both had been a reason', async () => {
     await incident.event('contract.started', { contract: 'g0', link: 'gl1' }, 'globex');
     await incident.event('contract.ended', { contract: 'g0', link: 'gl1' }, 'globex');
     await restore();
@@ -285,7 +285,7 @@ describeEachDatabase('two customers in one project, one of them not readable', (
     expect(incident.removals()).toEqual([]);
   });
 
-  it('keep them on weaker evidence that is newer, too', async () => {
+  it('keep the trainer on newer weak evidence too', async () => {
     await restore();
     await incident.read({ links, active: on('cml1') });
     await incident.take('project_link.removed');
@@ -295,7 +295,7 @@ describeEachDatabase('two customers in one project, one of them not readable', (
     expect(incident.removals()).toEqual([]);
   });
 
-  it('let go at once, but for half a minute, whose end is delivered since', async () => {
+  it('remove within half a minute a trainer whose end is delivered since', async () => {
     await restore();
     await incident.event('contract.ended');
     await incident.pass(29_000);
@@ -305,7 +305,7 @@ describeEachDatabase('two customers in one project, one of them not readable', (
   });
 });
 
-describeEachDatabase('a trainer who was taken out after the backup that was put back', (openFresh) => {
+describeEachDatabase('a trainer who was removed after the backup that was restored', (openFresh) => {
   it.each([
     ['which an operator says', minutes, true],
     ['which no operator says and two hours of silence show', 2 * hours, false],
@@ -324,7 +324,7 @@ describeEachDatabase('a trainer who was taken out after the backup that was put 
 });
 
 describeEachDatabase(
-  'a trainer who was let in after the backup that was put back, and whose contract has ended',
+  'a trainer who was added after the backup that was restored, and whose contract has ended',
   (openFresh) => {
     it.each([
       ['is taken out where the domain of the address says that they are ours', ['opentrain.work'], []],

@@ -46,14 +46,14 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
   });
 
-  it('is not waited for where the marketplace lists none', async () => {
+  it('is not waited for if the marketplace lists none', async () => {
     incident.answers(nothing);
     await incident.event('contract.ended');
     expect(members()).toEqual([]);
     expect(incident.lists()).toBe(1);
   });
 
-  it('is waited for half a minute and no longer where the marketplace does not answer', async () => {
+  it('is waited for half a minute and no longer if the marketplace does not answer', async () => {
     incident.answers();
     await incident.event('contract.ended');
     await incident.pass(29 * seconds);
@@ -65,7 +65,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(incident.lists()).toBe(tries);
   });
 
-  it('is found where the marketplace answers again in time', async () => {
+  it('is found if the marketplace answers again in time', async () => {
     incident.answers();
     await incident.event('contract.ended');
     incident.answers(renewed);
@@ -75,7 +75,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(incident.lists()).toBe(2);
   });
 
-  it('is found where the first list is empty, though another contract is known', async () => {
+  it('is found if the first list is empty though another contract is known', async () => {
     await incident.event('contract.started', other);
     incident.answers(nothing);
     await incident.event('contract.ended');
@@ -86,7 +86,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1', 'cmu9']);
   });
 
-  it('is found where a reading of the whole shows the end, and lists none though another is known', async () => {
+  it('is found if a full reading shows the end, and lists none though another contract is known', async () => {
     await incident.event('contract.started', other);
     incident.answers({ links, active: { ...renewed.active, ...others } });
     await incident.read({ links, active: {}, ended: { cmc1: { links: ['cml1'], people: ['cmu1'] } } });
@@ -94,7 +94,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1', 'cmu9']);
   });
 
-  it('is found where its event names no trainer, and the first list leaves it out', async () => {
+  it('is found if its event names no trainer and the first list omits it', async () => {
     await hearOfRenewal();
     incident.answers({ links, active: others });
     await incident.event('contract.ended');
@@ -105,7 +105,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1', 'cmu9']);
   });
 
-  it('is found where its event names no trainer, and a reading of the whole leaves it out', async () => {
+  it('is found if its event names no trainer and a full reading omits it', async () => {
     await hearOfRenewal();
     incident.answers({ links, active: { ...renewed.active, ...others } });
     await incident.read({ links, active: others, ended: { cmc1: { links: ['cml1'], people: ['cmu1'] } } });
@@ -113,7 +113,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1', 'cmu9']);
   });
 
-  it('is found where it is not answered at first who is on it', async () => {
+  it('is found if its participants are not answered at first', async () => {
     incident.answers({ links, active: { cmc2: { links: ['cml1'], people: [] } } });
     await incident.event('contract.ended');
     expect(members()).toEqual(['cmu1']);
@@ -123,7 +123,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
   });
 
-  it('is found where a reading of the whole does not say who is on it', async () => {
+  it('is found if a full reading does not name its participants', async () => {
     incident.answers(renewed);
     const unsaid = { cmc2: { links: ['cml1'], people: [] } };
     await incident.read({ links, active: unsaid, ended: { cmc1: { links: ['cml1'], people: ['cmu1'] } } });
@@ -131,7 +131,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
   });
 
-  it('is not waited for where the contract of its event has ended', async () => {
+  it('is not waited for if the contract of its event has ended', async () => {
     await hearOfRenewal();
     await incident.engine.apply([minimalEvent('contract.ended', 'cmc2')], 'acme');
     incident.answers(nothing);
@@ -139,7 +139,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual([]);
   });
 
-  it('is found where the event of another person on the same contract came in', async () => {
+  it('is found if the event of another person on the same contract arrived', async () => {
     await incident.event('contract.started', { trainer: 'cmu2' });
     incident.answers({ links, active: { cmc2: { links: ['cml1'], people: ['cmu1', 'cmu2'] } } });
     await incident.event('contract.started', { contract: 'cmc2', trainer: 'cmu2' });
@@ -147,7 +147,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1', 'cmu2']);
   });
 
-  it('is found where the event of another person came in, and it is not answered at first who is on it', async () => {
+  it('is found if the event of another person arrived and its participants are not answered at first', async () => {
     await incident.event('contract.started', { trainer: 'cmu2' });
     incident.answers({ links, active: { cmc2: { links: ['cml1'], people: [] } } });
     await incident.event('contract.started', { contract: 'cmc2', trainer: 'cmu2' });
@@ -159,7 +159,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1', 'cmu2']);
   });
 
-  it('is found on a link that is not known either', async () => {
+  it('is found on an unknown link', async () => {
     incident.answers({
       links: { ...links, cml2: signs },
       active: { cmc2: { links: ['cml2'], people: ['cmu1'] } },
@@ -168,7 +168,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
   });
 
-  it('is found where it begins while the removal waits for the work to be read', async () => {
+  it('is found if it begins while the removal waits for a reading of the work', async () => {
     awaitWork(incident, signs);
     incident.answers(nothing);
     await incident.event('contract.ended');
@@ -180,7 +180,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(incident.removals()).toEqual([]);
   });
 
-  it('is found where it begins after a list for the removal of another person', async () => {
+  it("is found if it begins after a list for another person's removal", async () => {
     const atLamps = { contract: 'cmc9', trainer: 'cmu9', link: 'cml2', project: 'lamps' };
     const both = { cml1: signs, cml2: 'lamps' };
     await incident.event('contract.started', atLamps);
@@ -197,7 +197,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
   });
 
-  it('is looked for again where the end came in while that was listed', async () => {
+  it('is looked for again if the end arrived during the list', async () => {
     const { engine } = incident;
     incident.answers({ links, active: others });
     await incident.take('contract.started', other);
@@ -210,7 +210,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu9']);
   });
 
-  it('needs one list for all ends that come in together', async () => {
+  it('needs one list for all ends that arrive together', async () => {
     const people = Array.from({ length: 12 }, (_, index) => ({ contract: `c${index}`, trainer: `t${index}` }));
     await incident.takeAll('contract.started', people);
     await incident.settle();
@@ -222,7 +222,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(incident.lists()).toBe(1);
   });
 
-  it('needs no list where a reading of the whole shows the end', async () => {
+  it('needs no list if a full reading shows the end', async () => {
     const ended = { cmc1: { links: ['cml1'], people: ['cmu1'] } };
     incident.answers(nothing);
     await incident.read({ links, active: {}, ended });
@@ -230,7 +230,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(incident.lists()).toBe(0);
   });
 
-  it('needs no list where another reason stands', async () => {
+  it('needs no list if another reason stands', async () => {
     incident.answers(nothing);
     await incident.event('contract.started', { contract: 'cmc2' });
     await incident.event('contract.ended');
@@ -238,7 +238,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(incident.lists()).toBe(0);
   });
 
-  it('is looked for at every customer whose contract has ended, not at the last alone', async () => {
+  it('is looked for at every customer whose contract has ended, not only at the last', async () => {
     const other = { contract: 'g1', link: 'gl1' };
     await incident.event('contract.started', other, 'globex');
     incident.engine.clock.advance(minutes);
@@ -251,7 +251,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
   });
 
-  it('is listed by one of two instances, and by the other where the first dies over it', async () => {
+  it('is listed by one of two instances, and by the other if the first dies', async () => {
     const { engine } = incident;
     incident.answers(renewed);
     await incident.take('contract.ended');
@@ -268,7 +268,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
   });
 
-  it('is waited for half a minute anew where no instance was there to ask', async () => {
+  it('is waited for half a minute again after a time without an instance', async () => {
     incident.answers();
     await incident.take('contract.ended');
     await incident.engine.brake();
@@ -280,7 +280,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
   });
 
-  it('costs no more lists than one at a time, whatever a customer ends one by one', async () => {
+  it('costs one list at a time, however many contracts a customer ends one by one', async () => {
     const people = Array.from({ length: 30 }, (_, index) => ({ contract: `c${index}`, trainer: `t${index}` }));
     await incident.takeAll('contract.started', people);
     await incident.settle();

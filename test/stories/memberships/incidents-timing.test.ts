@@ -27,7 +27,7 @@ describeEachDatabase('a worker that dies between the call and its receipt', (ope
     }
   }
 
-  it('leaves a member that the next one knows as ours and settles', async () => {
+  it('leaves a member whom the next worker recognises as ours and settles', async () => {
     await incident.take('contract.started');
     await dieWhileWorking();
     expect(incident.tool.members(signs)).toEqual(['cmu1']);
@@ -41,7 +41,7 @@ describeEachDatabase('a worker that dies between the call and its receipt', (ope
     expect(incident.tool.members(signs)).toEqual([]);
   });
 
-  it('leaves a member who is removed also if their contract ends in between', async () => {
+  it('leaves a member who is removed even if their contract ends in between', async () => {
     await incident.take('contract.started');
     await dieWhileWorking();
     await incident.take('contract.ended');
@@ -50,7 +50,7 @@ describeEachDatabase('a worker that dies between the call and its receipt', (ope
     expect(await receiptsOf(incident.engine)).toEqual(['remove removed']);
   });
 
-  it('leaves a removal that the next one finds done', async () => {
+  it('leaves a removal that the next worker finds done', async () => {
     await incident.event('contract.started');
     await incident.take('contract.ended');
     await dieWhileWorking();
@@ -86,13 +86,13 @@ describeEachDatabase('a trainer who is hired again while being removed', (openFr
     expect(await incident.engine.membershipRows()).toMatchObject([{ state: 'active', isOurs: true }]);
   };
 
-  it('before the claim, is in, and never was out', async () => {
+  it('before the claim stays in', async () => {
     await hireAgain();
     await expectIn();
     expect(incident.removals()).toEqual([]);
   });
 
-  it('before the call, is in, and never was out', async () => {
+  it('before the call stays in', async () => {
     incident.tool.before = async (call) => {
       incident.tool.before = () => undefined;
       if (call === 'find') await hireAgain();
@@ -129,7 +129,7 @@ describeEachDatabase('a trainer who is hired again while being removed', (openFr
 });
 
 describeEachDatabase('an install that is held until it has been read', (openFresh) => {
-  it('has nothing done for it that is older, while the others go on', async () => {
+  it('gets no older work done, while the others go on', async () => {
     const incident = createIncident(await openFresh());
     const { engine, tool } = incident;
     const acme = { trainer: 'cmu1', contract: 'cmc1' };
@@ -156,7 +156,7 @@ describeEachDatabase('an install that is held until it has been read', (openFres
     expect(tool.members(signs)).toEqual(['cmu3']);
   });
 
-  it('keeps a trainer that the read shows to be active, though a removal was let pass before', async () => {
+  it('keeps a trainer whom the read shows as active, though a removal was cleared before', async () => {
     const incident = createIncident(await openFresh());
     const { engine, tool } = incident;
     await incident.event('contract.started');

@@ -47,7 +47,7 @@ async function corrupt(engine: Engine, contract: string) {
 }
 
 describeAnyDatabase('intake', (openFresh) => {
-  it('makes a membership of a start, and has it removed by the end', async () => {
+  it('makes a membership from a start, and removes it after the end', async () => {
     const engine = createEngine(await openFresh());
     await engine.deliver([started(1)]);
     await engine.takeIn();
@@ -65,7 +65,7 @@ describeAnyDatabase('intake', (openFresh) => {
     ]);
   });
 
-  it('goes past a delivery whose body was not kept, should one ever be due', async () => {
+  it('skips a delivery whose body was not kept', async () => {
     const engine = createEngine(await openFresh());
     await engine.deliver(['{"type":"payout.sent"}', started(1)]);
     const due = { nextAttemptAt: toInstant(engine.clock.now()), state: 'pending' } as const;
@@ -87,7 +87,7 @@ describeAnyDatabase('intake', (openFresh) => {
     expect(stored).not.toContain('t1@opentrain.work');
   });
 
-  it('puts one bad delivery off, and handles the others of its batch', async () => {
+  it('postpones a bad delivery, and handles the others of its batch', async () => {
     const engine = createEngine(await openFresh());
     await engine.deliver([1, 2, 3, 4, 5].map((number) => started(number)));
     const { id } = await corrupt(engine, 'c3');
@@ -104,7 +104,7 @@ describeAnyDatabase('intake', (openFresh) => {
     expect(engine.log.text()).not.toContain('@opentrain.work');
   });
 
-  it('counts no try against a delivery while the database is away', async () => {
+  it('counts no attempt while the database is down', async () => {
     const engine = createEngine(await openFresh());
     await engine.deliver([1, 2, 3].map((number) => started(number)));
     const { id } = await corrupt(engine, 'c3');
@@ -129,7 +129,7 @@ describeAnyDatabase('intake', (openFresh) => {
     expect(tried.map((one) => one.id)).toEqual([id]);
   });
 
-  it('backs off from a bad one ever longer, gives it up, and takes it up when replayed', async () => {
+  it('retries a bad delivery with back-off, gives it up, and takes it in when replayed', async () => {
     const engine = createEngine(await openFresh());
     await engine.deliver([started(1)]);
     const { id, restore } = await corrupt(engine, 'c1');
@@ -160,7 +160,7 @@ describeAnyDatabase('intake', (openFresh) => {
     expect(await engine.membershipRows()).toMatchObject([{ trainerId: 't1', state: 'pending' }]);
   });
 
-  it('takes up what had failed when the marketplace repeats it', async () => {
+  it('takes in a failed delivery when the marketplace repeats it', async () => {
     const engine = createEngine(await openFresh());
     await engine.deliver([started(1)]);
     const { id, restore } = await corrupt(engine, 'c1');
@@ -171,7 +171,7 @@ describeAnyDatabase('intake', (openFresh) => {
     expect(await statesOf(engine)).toEqual(['handled']);
   });
 
-  it('derives the trainers that one removed link touches in several transactions', async () => {
+  it('derives the trainers of a removed link in several transactions', async () => {
     const engine = createEngine(await openFresh());
     const numbers = Array.from({ length: 250 }, (_, index) => index + 1);
     await engine.deliver(numbers.map((number) => started(number)));
@@ -190,7 +190,7 @@ describeAnyDatabase('intake', (openFresh) => {
     expect(wanted).toMatchObject([{ trainerId: 't240', groupId: 'lamps' }]);
   });
 
-  it('reads again what an older reader could not', async () => {
+  it('reads again what an older version could not', async () => {
     const engine = createEngine(await openFresh());
     await engine.deliver([started(1), 'not an event']);
     // As an older version would have left them.
@@ -211,7 +211,7 @@ describeAnyDatabase('intake', (openFresh) => {
     expect(await replayUnreadDeliveries(engine, now)).toBe(0);
   });
 
-  it('asks the marketplace for what a minimal start leaves out', async () => {
+  it('reads what a minimal start omits', async () => {
     const engine = createEngine(await openFresh());
     await engine.deliver([minimalEvent('contract.started', 'c1'), started(2)]);
     await engine.takeIn();
@@ -221,7 +221,7 @@ describeAnyDatabase('intake', (openFresh) => {
     ]);
   });
 
-  it('says so when there is something to do', async () => {
+  it('wakes the next step when it has work', async () => {
     const due: string[] = [];
     const engine = createEngine(await openFresh());
     engine.wake = (loop) => void due.push(loop);
@@ -238,7 +238,7 @@ describeAnyDatabase('intake', (openFresh) => {
     expect(due).toEqual(['memberships', 'reads', 'removals']);
   });
 
-  it('has the whole install read for a new link, whose contracts no event names', async () => {
+  it('reads the whole install for a new link, whose contracts no event names', async () => {
     const due: string[] = [];
     const engine = createEngine(await openFresh());
     engine.wake = (loop) => void due.push(loop);
@@ -249,7 +249,7 @@ describeAnyDatabase('intake', (openFresh) => {
     expect(await listInstallStates(engine)).toMatchObject([{ install: 'acme', readWantedAt: at, heldSince: null }]);
   });
 
-  it('gives no trainer access by a start that is over a month old, and has it read', async () => {
+  it('gives no trainer access after a start that is over a month old, and reads the contract', async () => {
     const engine = createEngine(await openFresh());
     await engine.deliver([started(1, { createdAt: '2026-02-13T11:59:59.999Z' })]);
     await engine.deliver([started(2, { createdAt: '2026-02-13T12:00:00.000Z' })]);

@@ -8,7 +8,7 @@ import { describeAnyDatabase } from '../../support/tries.ts';
 const workEmail = 'shared@opentrain.work';
 
 describeAnyDatabase('an account that several trainers have by its address', (openFresh) => {
-  it('stays while one of them is wanted, and goes with the last', async () => {
+  it('stays while one of them is wanted, and is removed with the last', async () => {
     const engine = createEngine(await openFresh());
     const tool = createToolByAddress();
     for (const name of ['one', 'two']) {
@@ -28,7 +28,7 @@ describeAnyDatabase('an account that several trainers have by its address', (ope
     expect(tool.members('street-signs')).toEqual(['other@opentrain.work']);
   });
 
-  it('is made again for a trainer of which the tool knew nothing yet', async () => {
+  it('is made again for a trainer whom the tool did not know yet', async () => {
     const engine = createEngine(await openFresh());
     const tool = createToolByAddress();
     await engine.apply([fullEvent({ type: 'contract.started', ...about('one') })]);

@@ -23,7 +23,7 @@ const crowd = 2000;
 const zoe = { contract: 'zz', trainer: 'zoe', link: 'zz-link', project: 'zoo' };
 
 describeAnyDatabase('installs take turns at intake', (openFresh) => {
-  it('600 forged events of one keep a hire of another waiting for no batch', async () => {
+  it('600 forged events of one do not delay a hire of another by a single batch', async () => {
     const engine = createEngine(await openFresh());
     const forged = Array.from({ length: 600 }, (_, n) => minimalEvent('contract.started', `f${n}`));
     await engine.deliver(forged);
@@ -31,7 +31,7 @@ describeAnyDatabase('installs take turns at intake', (openFresh) => {
     expect(await batchesUntilDue(engine)).toBe(1);
   });
 
-  it('no install is left out where there are more of them than a batch has room for', async () => {
+  it('no install is left out if a batch has no room for all', async () => {
     const { database, box } = createEngine(await openFresh());
     const installs = Array.from({ length: 120 }, (_, number) => `install-${number}`);
     const deliveries = [...installs, ...installs, ...installs].map((install, number) =>
@@ -64,7 +64,7 @@ describeAnyDatabase('installs take turns at intake', (openFresh) => {
     expect(trainers.sort()).toEqual(['cmu1', 'zoe']);
   });
 
-  it('gives way to the receiver only until another install sends something', async () => {
+  it('intake yields to the receiver only until another install sends something', async () => {
     const engine = createEngine(await openFresh());
     let rests = 0;
     const rest: Rest = async (ms, signal) => {
@@ -130,7 +130,7 @@ describeAnyDatabase('installs take turns at derivation', (openFresh) => {
     expect(await wantedOf(engine, 'newcomer')).toBe(true);
   });
 
-  it('the trainer who was left first is derived first, whatever their name', async () => {
+  it('the trainer who has waited longest is derived first', async () => {
     const engine = createEngine(await openFresh());
     const { database } = engine;
     const names = ['mia', 'zed', 'abe', 'kim'];
@@ -147,7 +147,7 @@ describeAnyDatabase('installs take turns at derivation', (openFresh) => {
     expect(taken).toEqual([['mia', 'zed', 'abe'], ['kim']]);
   });
 
-  it('one who waits on the word of two has their turn in the shorter row', async () => {
+  it('a trainer who waits because of two installs is derived in the shorter queue', async () => {
     const engine = createEngine(await openFresh());
     const { database } = engine;
     const waiting = [...numbered('t', 50), 'zoe'].map((trainerId) => ({ install: 'acme', trainerId }));
@@ -159,7 +159,7 @@ describeAnyDatabase('installs take turns at derivation', (openFresh) => {
     expect([...taken.keys()]).toContain('zoe');
   });
 
-  it('those who are left from before there were rows by install are derived too', async () => {
+  it('trainers without an install in the queue are derived too', async () => {
     const engine = createEngine(await openFresh());
     await engine.apply([fullEvent({ type: 'contract.started' })]);
     await engine.database.kysely.insertInto('derivation').values({ trainerId: 'cmu1' }).execute();
@@ -168,7 +168,7 @@ describeAnyDatabase('installs take turns at derivation', (openFresh) => {
     expect(await engine.rows('derivation')).toEqual([]);
   });
 
-  it('a transaction looks at so many contracts, however many people are named in a batch', async () => {
+  it('a transaction reads a bounded number of contracts, however many people a batch names', async () => {
     const engine = createEngine(await openFresh());
     const trainers = numbered('t', 10);
     await addPeople(engine, { contracts: numbered('c', 200), trainers });

@@ -87,7 +87,7 @@ describeAnyDatabase('the brake', (openFresh) => {
     expect(await incident.plans()).toEqual([1]);
   });
 
-  it('lets pass again what comes a day later', async () => {
+  it('clears removals again a day later', async () => {
     const incident = createIncident(await openFresh());
     await employ(incident, 10);
     await endAtOnce(incident, 'project_link.removed', [0, 1, 2]);
