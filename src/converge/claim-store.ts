@@ -9,7 +9,7 @@ import type { SecretBox } from '../keys/secret-box.ts';
 import { addressesOfMemberships, type GivenAddress } from '../memberships/address-store.ts';
 import type { Storage } from '../keys/storage.ts';
 import { addressesOfMemberships, type GivenAddress } from '../memberships/identity-store.ts';
-import { isHeldBack, isWorkable } from '../memberships/membership-store.ts';
+import { isHeldBack, isWorkable, type MembershipCondition } from '../memberships/membership-store.ts';
 import type { Intent } from './receipt-store.ts';
 
 // The SQL of claiming. A claim is a lease with a token. A worker that has lost the lease can no longer settle, and a
@@ -102,8 +102,8 @@ export function prolongClaim(ctx: Storage, claim: Claim, now: string, leasedUnti
   );
 }
 
-/** @returns false if the claim no longer holds */
-export async function prolong(
+/** Prolongs the lease for the call of an intent. @returns false if the claim no longer holds */
+export async function prolongForCall(
   tx: Transaction,
   claim: Claim,
   { operation, found }: Intent,
@@ -116,7 +116,7 @@ export async function prolong(
   const prolonged = tx
     .updateTable('membership')
     .set((eb) => ({
-      // A lease is twice as long as a call may take. A call that was given up takes effect before that.
+      // A lease is twice as long as the time-out of a call, so a call that was given up takes effect before it expires.
       leasedUntil,
       lateUntil: leasedUntil,
       missedAt: null,
@@ -128,7 +128,7 @@ export async function prolong(
 }
 
 /** Whether the claim still holds. */
-function isHeld({ id, token: leaseToken, generation }: Claim, now: string): Condition {
+function isHeld({ id, token: leaseToken, generation }: Claim, now: string): MembershipCondition {
   return (eb) => eb.and([eb.and({ id, leaseToken, generation }), eb('leasedUntil', '>', now)]);
 }
 
@@ -184,9 +184,7 @@ async function leaseDue(
     .execute();
 }
 
-type Condition = (eb: ExpressionBuilder<Tables, 'membership'>) => Expression<SqlBool>;
-
-function isClaimable({ tool, install, now, exclusiveBy }: MembershipClaimOrder): Condition {
+function isClaimable({ tool, install, now, exclusiveBy }: MembershipClaimOrder): MembershipCondition {
   return (eb) =>
     eb.and([
       eb('tool', '=', tool),

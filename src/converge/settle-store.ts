@@ -15,7 +15,7 @@ import { countRemoved } from '../removals/brake-store.ts';
 import { describeUnreadWork } from '../removals/final-reading-store.ts';
 import { recordAccessGiven, recordAccessSettled, unbindFromOthers, withOwnership } from './access-store.ts';
 import { type AccountUse, findAccountUse, unsharedAccount, updateAccountSharers } from './account-store.ts';
-import { type Claim, noLease, prolong } from './claim-store.ts';
+import { type Claim, noLease, prolongForCall } from './claim-store.ts';
 import { type ConvergeResult, metAfterOf, type Unconfirmed } from './converge-result.ts';
 import { dropInvitationLink, dropInvitations, keepInvitation, wantRenewals } from './invitation-store.ts';
 import { addReceipt, forgetPasswords, type Intent, insertIntent } from './receipt-store.ts';
@@ -37,7 +37,7 @@ export async function commitIntent(
   leasedUntil: string,
 ): Promise<AccountUse | null> {
   const write = async (tx: Transaction) => {
-    if (!(await prolong(tx, claim, intent, now, leasedUntil))) return null;
+    if (!(await prolongForCall(tx, claim, intent, now, leasedUntil))) return null;
     if (intent.operation === 'add') await refuseUnrouted(tx, ctx.routeLink, claim);
     await insertIntent(tx, ctx.box, claim, intent, now);
     if (intent.operation !== 'add') return await findAccountUse(ctx, tx, claim, intent.found);

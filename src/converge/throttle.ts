@@ -3,6 +3,9 @@ import type { Clock } from '../lib/clock.ts';
 import { backoffMs } from '../lib/retry.ts';
 import type { ConvergeResult } from './converge-result.ts';
 
+// How many calls a tool gets: none while it is down (the breaker), otherwise as many as it keeps up with (the pace),
+// which the installs share (the slots).
+
 /**
  * Pauses all calls to a tool that does not answer or refuses our token. Then one probe at a time asks whether it works
  * again, instead of the retries of all memberships. A refusal may concern a single group, so the breaker opens only if

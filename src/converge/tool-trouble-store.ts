@@ -2,9 +2,10 @@ import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Storage } from '../context.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { hasRows } from '../db/query.ts';
-import type { Tables } from '../db/schema.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
 import { isHeldBack, isWorkable } from '../memberships/membership-store.ts';
+import type { Storage } from '../keys/storage.ts';
+import { isHeldBack, isWorkable, type MembershipCondition } from '../memberships/membership-store.ts';
 
 // The SQL of tools in trouble, and of the memberships that wait for them. It shows other processes the state of a
 // breaker.
@@ -99,7 +100,7 @@ function selectWaiting({ kysely }: Database) {
 
 /** Makes failed memberships due, because the tool answers again. */
 export async function retryFailedOfTool(ctx: Storage, tool: string, now: string): Promise<void> {
-  const failed: Condition = (eb) =>
+  const failed: MembershipCondition = (eb) =>
     eb.and([eb('tool', '=', tool), eb('nextAttemptAt', '>', now), eb('attempts', '>', 0)]);
   await retry(ctx, failed, now);
 }
@@ -114,7 +115,7 @@ export async function retryRefusedOfTool(ctx: Storage, tool: string, now: string
   await retry(ctx, (eb) => eb.and([isRefused(tool, now)(eb), eb('attempts', '<=', mostAttempts)]), now);
 }
 
-async function retry(ctx: Storage, which: Condition, now: string): Promise<void> {
+async function retry(ctx: Storage, which: MembershipCondition, now: string): Promise<void> {
   await inTransaction(ctx.database, (tx) =>
     tx.updateTable('membership').set({ nextAttemptAt: now }).where(which).execute(),
   );
@@ -125,10 +126,8 @@ export async function hasRefusedMemberships(ctx: Storage, tool: string, now: str
   return await hasRows(ctx.database.kysely.selectFrom('membership').where(isRefused(tool, now)));
 }
 
-type Condition = (eb: ExpressionBuilder<Tables, 'membership'>) => Expression<SqlBool>;
-
 /** By the last receipt: a tool that refuses a token answers 401 or 403. */
-function isRefused(tool: string, now: string): Condition {
+function isRefused(tool: string, now: string): MembershipCondition {
   return (eb) => {
     const last = eb
       .selectFrom('receipt')

@@ -117,6 +117,8 @@ export async function retryFailedOfInstalls(tx: Transaction, installs: readonly 
     .execute();
 }
 
+export type MembershipCondition = (eb: ExpressionBuilder<Tables, 'membership'>) => Expression<SqlBool>;
+
 /**
  * False for removals that the brake has not cleared, and while an address, a decision or the configuration is missing.
  */

@@ -2,6 +2,7 @@ import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { isFree } from '../db/lock.ts';
+import type { ExpressionBuilder } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { isFree } from '../db/lease.ts';
 import { countRows, inParts } from '../db/query.ts';
@@ -22,6 +23,7 @@ import { isExplicit } from '../domain/standing.ts';
 import { holdRemovals, takeBackRemovals } from '../memberships/clearance-store.ts';
 import type { Storage } from '../keys/storage.ts';
 import { holdRemovals } from '../memberships/clearance-store.ts';
+import type { MembershipCondition } from '../memberships/membership-store.ts';
 
 // The SQL of the brake: removals that are due, cleared or held, and the count of all removals.
 
@@ -151,8 +153,8 @@ export async function findUnstarted(
 }
 
 /** Its time has come, and no newer evidence about the trainer waits to be derived. */
-function isRemovalDue(now: string) {
-  return (eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> =>
+function isRemovalDue(now: string): MembershipCondition {
+  return (eb) =>
     eb.and([
       eb('removeAfter', '<=', now),
       eb.not(
@@ -215,8 +217,8 @@ export async function countDelivered(tx: Transaction, install: string, now: Date
 }
 
 /** Whether the member was found or added in the tool by then. */
-function wasInBefore(at: string) {
-  return (eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> =>
+function wasInBefore(at: string): MembershipCondition {
+  return (eb) =>
     eb.exists(
       eb
         .selectFrom('receipt')

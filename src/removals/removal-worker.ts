@@ -148,7 +148,7 @@ async function decide(
   const holds = held.length > 0 && !(await hasJustPlanned(tx, install, now));
   // Everything beyond the limit is held together.
   const takenBack = holds ? await findUnstarted(tx, install, exceeded, now) : [];
-  await takeBackRemovals(tx, takenBack);
+  if (takenBack.length > 0) await takeBackRemovals(tx, takenBack);
   await clearRemovals(tx, install, cleared, toInstant(now));
   if (!holds) return { cleared, held: 0, planId: null, isListWanted };
   const planned = [...held, ...takenBack];
