@@ -33,7 +33,7 @@ import {
   refuseAccountOfAnother,
   resolveDoubt,
 } from './doubted-account.ts';
-import { followAddress, isToFollow } from './follow-address.ts';
+import { followAddress, needsCurrentAddress } from './follow-address.ts';
 import { formerAddresses, isAccountMadeByUs, toMadeAt } from './ownership.ts';
 import { removeFormerAddresses, removeMembership } from './remove-membership.ts';
 import { settleMembership } from './settle-store.ts';
@@ -253,7 +253,7 @@ async function maintainMember(
   if (state === 'invited' && claim.isRenewalWanted) {
     return await renewWantedInvitation(ctx, { ...claim, memberId: found.id });
   }
-  if (state !== 'active' || !isToFollow(ctx, claim, person, found)) return 'unchanged';
+  if (state !== 'active' || !needsCurrentAddress(ctx, claim, person, found)) return 'unchanged';
   return await followAddress(ctx, claim, { person, found });
 }
 

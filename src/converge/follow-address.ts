@@ -13,7 +13,7 @@ import { isAmong } from './ownership.ts';
 /**
  * Whether the account should get the trainer's current address: a member with the known id, another address, and ours.
  */
-export function isToFollow(
+export function needsCurrentAddress(
   ctx: Context,
   { tool, memberId, isOurs, addresses }: Attempt,
   { email }: Person,

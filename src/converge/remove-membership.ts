@@ -73,7 +73,7 @@ export async function removeMembership(
     const { tool } = claim;
     return toUnproven(ctx.clock, { outcome: 'unproven', message: sayUnproven(tool), mayBeIn: [found.id] });
   }
-  const said = [
+  const notes = [
     isUnseen && !endsAccount ? await describeProof(ctx, claim) : null,
     describeRemainingAccess(ctx, claim.tool, begun, endsAccount, isOurs),
   ].filter((part) => part !== null);
@@ -83,7 +83,7 @@ export async function removeMembership(
     memberId: found.id,
     // A member who is found again was added by others.
     isOurs: false,
-    ...(said.length > 0 && { message: said.join('. ') }),
+    ...(notes.length > 0 && { message: notes.join('. ') }),
     ...settledAs(ctx.clock, 'removed'),
   };
   return withReset(ctx, claim, removed);

@@ -124,14 +124,14 @@ async function settleReceipt(
   if (!isNews(claim, result)) return;
   const { operation, outcome, toolStatus, message, memberId } = result;
   const note = outcome === 'removed' ? await describeUnreadWork(tx, claim, memberId) : null;
-  const said = [message ?? null, note].filter((part) => part !== null);
+  const notes = [message ?? null, note].filter((part) => part !== null);
   await addReceipt(tx, {
     membershipId: claim.id,
     generation: claim.generation,
     operation,
     outcome,
     toolStatus: toolStatus ?? null,
-    message: said.length === 0 ? null : said.join('. '),
+    message: notes.length === 0 ? null : notes.join('. '),
     createdAt: now,
     metAfterMs,
   });

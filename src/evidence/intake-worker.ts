@@ -102,7 +102,7 @@ export function createIntakeWorker(ctx: Context, ports: IntakePorts): Loop {
   }
 }
 
-interface TakenBatch {
+interface IntakeBatch {
   /** The number of deliveries in the batch. */
   count: number;
   /** The installs of these deliveries. */
@@ -111,7 +111,7 @@ interface TakenBatch {
   oldestAt: string | undefined;
 }
 
-async function takeBatch(ctx: Context, ports: IntakePorts): Promise<TakenBatch> {
+async function takeBatch(ctx: Context, ports: IntakePorts): Promise<IntakeBatch> {
   try {
     return await takeDue(ctx, ports, (tx, now) => dueDeliveries(ctx, tx, now, batchSize));
   } catch (error) {
@@ -121,7 +121,7 @@ async function takeBatch(ctx: Context, ports: IntakePorts): Promise<TakenBatch> 
   }
 }
 
-async function takeOneByOne(ctx: Context, ports: IntakePorts): Promise<TakenBatch> {
+async function takeOneByOne(ctx: Context, ports: IntakePorts): Promise<IntakeBatch> {
   const { database, clock } = ctx;
   const batch = await dueDeliveries(ctx, database.kysely, toInstant(clock.now()), batchSize);
   for (const delivery of batch) {
@@ -134,10 +134,10 @@ async function takeOneByOne(ctx: Context, ports: IntakePorts): Promise<TakenBatc
       await handleLater(ctx, delivery, failure);
     }
   }
-  return toTakenBatch(batch);
+  return toIntakeBatch(batch);
 }
 
-function toTakenBatch(batch: readonly Pick<DueDelivery, 'install' | 'receivedAt'>[]): TakenBatch {
+function toIntakeBatch(batch: readonly Pick<DueDelivery, 'install' | 'receivedAt'>[]): IntakeBatch {
   const [oldestAt] = batch.map(({ receivedAt }) => receivedAt).toSorted();
   return { count: batch.length, installs: new Set(batch.map(({ install }) => install)), oldestAt };
 }
@@ -155,7 +155,7 @@ async function takeDue(
   ctx: Context,
   ports: IntakePorts,
   choose: (tx: Transaction, now: string) => Promise<DueDelivery[]>,
-): Promise<TakenBatch> {
+): Promise<IntakeBatch> {
   const { database, config, metrics, clock } = ctx;
   const now = toInstant(clock.now());
   const taken = await inTransaction(database, async (tx) => {
@@ -176,7 +176,7 @@ async function takeDue(
   if (taken.isDue) ctx.wake('memberships');
   if (taken.isRemovalDue) ctx.wake('removals');
   if (taken.isReadWanted) ctx.wake('reads');
-  return toTakenBatch(batch);
+  return toIntakeBatch(batch);
 }
 
 /** As many of these deliveries as fit into one transaction, but at least one. */
@@ -209,7 +209,7 @@ async function settleAll(
 }
 
 /** A batch of intake, and the work that it competes with. */
-interface TakenTime {
+interface BatchTiming {
   tookMs: number;
   /** Whether requests are probably queueing to be stored. */
   isCrowded: boolean;
@@ -243,7 +243,7 @@ const longestWaitMs = 5000;
 const overdueFactor = 2;
 
 /** For how many milliseconds intake rests after a batch. Pure. */
-export function decideRest({ tookMs, isCrowded, usedByOthers, isBehind }: TakenTime): number {
+export function decideRest({ tookMs, isCrowded, usedByOthers, isBehind }: BatchTiming): number {
   const pauseMs = Math.min(tookMs, maxPauseMs);
   if (!isCrowded) return tookMs > pauseAfterMs ? pauseMs : 0;
   const most = isBehind ? overdueFactor : maxCrowdedFactor;
