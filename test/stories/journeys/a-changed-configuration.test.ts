@@ -70,7 +70,7 @@ describeAnyDialect('a configuration that no longer leads to people', (dialect) =
     });
   });
 
-  it('keeps those of a tool that is renamed, and finds them again by its new name', async () => {
+  it('keeps the members of a renamed tool, and finds them again under its new name', async () => {
     const { tool, site, active } = await openStaffedSite(dialect);
     const renamed = {
       installs: { acme: { ...acme, tool: 'atelier' }, globex: { ...globex, tool: 'atelier' } },
@@ -98,7 +98,7 @@ describeAnyDialect('a configuration that no longer leads to people', (dialect) =
 });
 
 describeAnyDialect('a tool that has a new name at the same address', (dialect) => {
-  it('left its people in when their contract ended, as another that it did not know', async () => {
+  it('left its people in when their contract ended, as if it were an unknown tool', async () => {
     const { tool, site, active, contracts } = await openStaffedSite(dialect, { studio: 'https://tool.example/' });
     const installs = { acme: { ...acme, tool: 'atelier' }, globex: { ...globex, tool: 'atelier' } };
     const renamed = { installs, tools: { atelier: tool.adapter }, urls: { atelier: 'https://tool.example' } };
@@ -172,7 +172,7 @@ describeAnyDialect('a configuration that leads to more than before', (dialect) =
 });
 
 describeAnyDialect('a configuration that leads elsewhere', (dialect) => {
-  it('takes no trainer in who still waited where it led before, until it leads there again', async () => {
+  it('adds no trainer who still waited under the old configuration, until it is back', async () => {
     const tool = createMemoryTool();
     const site = await openSite(dialect, ['acme']);
     tool.before = () => {
@@ -231,7 +231,7 @@ function expectUntouched(tool: MemoryTool): void {
 }
 
 describe('gangway start', () => {
-  it('ends with status 1 and says what to do, and starts where that is done', async () => {
+  it('ends with status 1 and says what to do, and starts once that is done', async () => {
     const setup = writeBridgeConfig(createFolder(), await sqlite.createMigrated());
     const state = openBridgeState(setup.databaseUrl);
     const usualText = readFileSync(setup.configFile, 'utf8');

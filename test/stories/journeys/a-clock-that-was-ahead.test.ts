@@ -38,7 +38,7 @@ describeAnyDialect('a clock that was ahead', (dialect) => {
   const alertsOf = ({ log }: Pick<Journey, 'log'>) =>
     log.lines().filter((line) => 'alert' in line && line['alert'] === 'clock_set_back');
 
-  it('leaves no reading behind that outweighs what is delivered after it', async () => {
+  it('leaves no reading that outweighs later deliveries', async () => {
     const journey = await open();
     const { contractId, trainers } = journey.hire();
     await journey.quiet();
@@ -59,7 +59,7 @@ describeAnyDialect('a clock that was ahead', (dialect) => {
     expect([Number(only?.['aheadSeconds']) > 86_400, others]).toEqual([true, []]);
   });
 
-  it('leaves nothing that waits for the time it had', async () => {
+  it('leaves nothing waiting for its future time', async () => {
     const journey = await open();
     await beAhead(journey);
     await until(
@@ -79,7 +79,7 @@ describeAnyDialect('a clock that was ahead', (dialect) => {
     await until('they are read and removed', roster, (ids) => ids.length === 0);
   });
 
-  it("of the machine alone delays nothing: all is stamped by the database's", async () => {
+  it('of the machine alone delays nothing: times come from the database', async () => {
     const journey = await open();
     journey.setAhead({ machineMs: minuteMs, databaseMs: 0 });
     const { contractId, trainers } = journey.hire();

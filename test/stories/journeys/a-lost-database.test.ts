@@ -29,7 +29,7 @@ describe('the files of a database that is open', () => {
     expect(() => database.checkFile?.()).toThrow(/was deleted or replaced .* "gangway start --restored"/);
   });
 
-  it('were deleted under a bridge that stayed ready, and made an empty one for the next deliveries', async () => {
+  it('were deleted under a bridge that stayed ready, and created an empty database for the next deliveries', async () => {
     const setup = writeBridgeConfig(createFolder(), await sqlite.createMigrated());
     const folder = path.dirname(sqliteFileOf(setup.databaseUrl) ?? '');
     const bridge = await startBridge(setup);

@@ -39,7 +39,7 @@ describe('two instances behind a balancer', () => {
     expect(await state.countDeliveries()).toBe(sent);
   });
 
-  it('go on when they are hung up', async () => {
+  it('go on after their terminal hangs up', async () => {
     const setup = writeBridgeConfig(createFolder(), await postgres.createMigrated());
     const bridge = await startBridge(setup);
     process.kill(bridge.pid, 'SIGHUP');

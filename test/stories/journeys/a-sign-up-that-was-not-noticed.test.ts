@@ -71,7 +71,7 @@ describeAnyDialect('a trainer who signed up by the link that serves all trainers
     expect(reported).toMatchObject(wanted);
   });
 
-  it('is noticed when work is read, all of them by one list', async () => {
+  it('is noticed when work is read, with one list for all', async () => {
     const { fake, journey } = await open();
     const hired = Array.from({ length: 12 }, () => hire(journey));
     await journey.quiet();
@@ -87,7 +87,7 @@ describeAnyDialect('a trainer who signed up by the link that serves all trainers
     expect(lists() - before).toBeLessThanOrEqual(3);
   });
 
-  it('is looked for on the hour, all who wait by one list', async () => {
+  it('is looked for on the hour, with one list for all who wait', async () => {
     const { fake, journey } = await open();
     for (let n = 0; n < 12; n += 1) hire(journey);
     await journey.quiet();
@@ -102,7 +102,7 @@ describeAnyDialect('a trainer who signed up by the link that serves all trainers
     expect(lists() - before).toBeLessThanOrEqual(2);
   });
 
-  it('is taken out with a word of it, where their work could not be read', async () => {
+  it('is removed with a note if their work could not be read', async () => {
     const { fake, journey, project } = await open();
     const { contractId, email } = hire(journey);
     await journey.quiet();

@@ -72,7 +72,7 @@ describeAnyDialect('a slow or broken tool', (dialect) => {
     expect(await journey.receipts()).toEqual(['add failed', 'add failed', 'add added']);
   });
 
-  it('parks what it refuses, and tries that again within the hour', async () => {
+  it('makes a refused membership failed, and retries it within the hour', async () => {
     const tool = createTool();
     tool.add = () => Promise.reject(new AppError('invalid', 'The seat is taken', { status: 422 }));
     const journey = await openJourney(dialect, { adapter: tool.adapter });
@@ -137,7 +137,7 @@ describeAnyDialect('a slow or broken tool', (dialect) => {
     expect(await journey.receipts()).toEqual(['add failed', 'add added', 'remove failed', 'remove removed']);
   });
 
-  it('knows as its own a member that it added without an answer, and can remove them', async () => {
+  it('can remove a member whom Gangway added without an answer', async () => {
     const tool = createTool();
     tool.add = async (group, person) => {
       await tool.addReally(group, person);
@@ -157,7 +157,7 @@ describeAnyDialect('a slow or broken tool', (dialect) => {
     expect(await journey.receipts()).toEqual(['add failed', 'add already_member', 'remove removed']);
   });
 
-  it('does not remove a member as its own whose removal had no answer and who was added by another hand since', async () => {
+  it('keeps a member whose removal had no answer and whom others have added since', async () => {
     const tool = createTool();
     const journey = await openJourney(dialect, { adapter: tool.adapter, toolTimeout });
     await journey.deliver(toBody(hired));
@@ -188,7 +188,7 @@ describeAnyDialect('a slow or broken tool', (dialect) => {
     expect(await journey.memberships()).toMatchObject([{ state: 'released' }]);
   });
 
-  it('keeps addresses and tokens that the tool talks of out of log and receipts', async () => {
+  it('keeps addresses and tokens in its answers out of log and receipts', async () => {
     const tool = createTool();
     const secrets = ['usr1@opentrain.work', 'ot_ptk_0123456789', 'abcdef0123456789'];
     const [address, token, bearer] = secrets;

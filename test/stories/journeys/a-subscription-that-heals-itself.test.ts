@@ -51,7 +51,7 @@ describe.each(markets)('a subscription, %s', (_, openMarket, dialect) => {
     });
   }
 
-  it('that was disabled is enabled again, and nothing of what was missed is lost', async () => {
+  it('that was disabled is enabled again, and no missed event is lost', async () => {
     const bridge = await openWatchedBridge(openMarket, dialect);
     await bridge.market.settle();
     await untilChecked(bridge);
@@ -79,7 +79,7 @@ describe.each(markets)('a subscription, %s', (_, openMarket, dialect) => {
     expect((await bridge.delivered()).sort()).toEqual(hired.sort());
   });
 
-  it('whose secret is wrong is not enabled for more of the same', async () => {
+  it('whose secret is wrong is not enabled again', async () => {
     const webhookSecrets = ['whsec_another_one'];
     const bridge = await openWatchedBridge(openMarket, dialect, { webhookSecrets });
 

@@ -33,7 +33,7 @@ describeAnyDialect('a tool that is reached by HTTP', (dialect) => {
     expect(await journey.memberships()).toMatchObject([{ state: 'removed' }, { state: 'removed' }]);
   });
 
-  it('is asked again where it says that it did what it did not', async () => {
+  it('is asked again if it claims a change that it did not make', async () => {
     const tool = await openRestTool();
     const journey = await openJourney(dialect, { adapter: await adapters.http(tool) });
     const { sandbox, customer } = journey;
@@ -49,7 +49,7 @@ describeAnyDialect('a tool that is reached by HTTP', (dialect) => {
     expect(tool.members('street-signs')).toHaveLength(1);
   });
 
-  it('is not asked again at once where it refuses, and its token is in no log', async () => {
+  it('is not asked again at once after a refusal, and its token is in no log', async () => {
     const tool = await openRestTool();
     const journey = await openJourney(dialect, { adapter: await adapters.http(tool) });
     const { sandbox, customer } = journey;
@@ -90,7 +90,7 @@ describeAnyDialect('a tool that is reached by HTTP', (dialect) => {
     return { tool, journey, contractId };
   }
 
-  it('has no member count as out where it says that they may be on another page', async () => {
+  it('proves no absence if the member may be on another page', async () => {
     const { tool, journey, contractId } = await openUnpaged(false);
     await journey.quiet();
     expect(await journey.memberships()).toMatchObject([{ state: 'failed' }]);
@@ -102,7 +102,7 @@ describeAnyDialect('a tool that is reached by HTTP', (dialect) => {
     expect(new Set(await journey.receipts())).toEqual(new Set(['add refused', 'remove refused']));
   });
 
-  it('has a member out by their id though it never shows them', async () => {
+  it('removes a member by id though it never shows them', async () => {
     const { tool, journey, contractId } = await openUnpaged(true);
     await journey.quiet();
     expect(tool.members('street-signs')).toHaveLength(3);

@@ -11,7 +11,7 @@ const group = 'street-signs';
 const minuteMs = 60_000;
 
 describeAnyDialect('a tool changed by hand', (dialect) => {
-  it('is put right after its install was read: who is missing is back, who came back is out', async () => {
+  it('is corrected after its install was read: missing members are added, and returned ones are removed', async () => {
     const tool = createMemoryTool('membership', { lists: true });
     const journey = await openJourney(dialect, { adapter: tool.adapter });
     const { sandbox, customer, storage } = journey;

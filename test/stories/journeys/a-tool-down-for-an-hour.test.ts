@@ -13,7 +13,7 @@ const concurrency = 8;
 const failuresUntilLeftAlone = 5;
 
 describeAnyDialect('a tool that is down for an hour', (dialect) => {
-  it('is left alone but for single probes, and has all members right soon after it is back', async () => {
+  it('gets only single probes, and has all members right soon after it is back', async () => {
     const tool = createProbedTool();
     const journey = await openJourney(dialect, { adapter: tool.adapter });
     const early = names('early', 4);

@@ -32,7 +32,7 @@ describeAnyDialect('a tool with logins', (dialect) => {
     await bridge.stop();
   });
 
-  it('has no account touched that the configuration protects', async () => {
+  it('keeps protected accounts untouched', async () => {
     const [boss, trainer] = ['boss@x.example', 'amara@x.example'];
     const tool = createMemoryTool('membership', { keyedBy: 'address', hasAccounts: true });
     tool.seed('acme-signs', boss, boss);

@@ -35,7 +35,7 @@ async function answersTo({ receiverUrl, clock }: EmployerJourney, secrets: reado
 }
 
 describeAnyDialect("an employer's own account", (dialect) => {
-  it('brings who is hired in, and out again, with nothing that reaches the bridge', async () => {
+  it('adds and removes people although nothing can reach the bridge', async () => {
     const { sandbox, signs, lamps, roster, memberships, pass } = await openEmployerJourney(dialect);
     const [ada, ben] = [signs, lamps].map(({ id: jobId }) => sandbox.hire({ jobId }));
     const [adaId, benId] = [ada, ben].map((hired) => hired?.trainers[0]?.opentrainUserId ?? '');
@@ -51,7 +51,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
     expect(sandbox.listDeliveries()).toEqual([]);
   });
 
-  it('is connected by its token and its jobs alone, and people come in and go out', async () => {
+  it('is connected by its token and jobs alone, and people are added and removed', async () => {
     const { sandbox, signs, lamps, roster, pass } = await openEmployerJourney(dialect, { connects: 'unknown' });
     const [ada, ben] = [signs, lamps].map(({ id: jobId }) => sandbox.hire({ jobId }));
     const [adaId, benId] = [ada, ben].map((hired) => hired?.trainers[0]?.opentrainUserId ?? '');
@@ -103,7 +103,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
     },
   );
 
-  it('has its people in without the webhook that it may not have, and says why it has none', async () => {
+  it('adds its people without a webhook that it may not have, and says why', async () => {
     const { storage, sandbox, signs, roster, pass, log } = await openEmployerJourney(dialect, {
       connects: 'unknown',
       isReachable: true,
@@ -117,7 +117,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
     expect(log.lines()).toContainEqual(expect.objectContaining({ says: troubled?.trouble.says }));
   });
 
-  it('keeps what is delivered of proposals and messages, and does nothing by it', async () => {
+  it('stores deliveries about proposals and messages, and does nothing else', async () => {
     const { sandbox, accountId, quiet, roster, storage } = await openEmployerJourney(dialect, {
       connects: 'unknown',
       isReachable: true,
@@ -138,7 +138,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
     expect(sandbox.listDeliveries()).toMatchObject([{ type: 'contract.created', status: 'DELIVERED' }]);
   });
 
-  it('hears of a hire by the feed, where nothing reaches the bridge', async () => {
+  it('hears of a hire by the feed, if nothing reaches the bridge', async () => {
     const { sandbox, signs, roster, pass, feedIsRead, clock, storage } = await openEmployerJourney(dialect);
     await pass(readEveryMs);
     await feedIsRead();
@@ -151,7 +151,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
     expect(await heard.execute()).toEqual([created]);
   });
 
-  it('hears with the next delivery of one that was lost, each once', async () => {
+  it('hears of a lost delivery with the next one, each once', async () => {
     const { sandbox, accountId, signs, roster, quiet, pass, feedIsRead, storage } = await openEmployerJourney(dialect, {
       isReachable: true,
     });
@@ -170,7 +170,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
     expect(await storage.database.kysely.selectFrom('delivery').select('id').execute()).toHaveLength(2);
   });
 
-  it('hears of an end that a person has confirmed, and takes no one out where one was declined', async () => {
+  it('hears of an end that a person has confirmed, and removes nobody if it was declined', async () => {
     const { sandbox, signs, roster, quiet, clock, askForEnd } = await openEmployerJourney(dialect, {
       isReachable: true,
     });

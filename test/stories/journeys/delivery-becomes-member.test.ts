@@ -52,7 +52,7 @@ describeAnyDialect('a delivery becomes a member, or not', (dialect) => {
     expect(await left.execute()).toEqual([]);
   });
 
-  it('reads what an event with only the promised minimum leaves out', async () => {
+  it('reads what a minimal event omits', async () => {
     const journey = await openJourney(dialect, { payloads: 'minimal' });
     const { sandbox, customer } = journey;
     await customer.link('street-signs');
@@ -84,7 +84,7 @@ describeAnyDialect('a delivery becomes a member, or not', (dialect) => {
     expect(journey.roster()).toEqual({ 'street-lamps': [], 'street-signs': [] });
   });
 
-  it('never brings a contract back by a start that comes after its end', async () => {
+  it('never reopens a contract by a start that arrives after its end', async () => {
     const journey = await openJourney(dialect);
     const about = { contract: 'ctr1', trainer: 'usr1', project: 'street-signs' };
     const started = { ...about, type: 'contract.started', createdAt: minutesAgo(60) } as const;
@@ -194,7 +194,7 @@ describeAnyDialect('a delivery becomes a member, or not', (dialect) => {
     expect(await journey.memberships()).toHaveLength(2);
   });
 
-  it('keeps all members in for a while after a link is removed, and lets them out then', async () => {
+  it('keeps all members for the grace period after a link is removed, and then removes them', async () => {
     const journey = await openJourney(dialect);
     const { sandbox, customer } = journey;
     const linkId = await customer.link('street-signs');
@@ -215,7 +215,7 @@ describeAnyDialect('a delivery becomes a member, or not', (dialect) => {
     expect(await journey.receipts()).toEqual(['add added', 'remove removed']);
   });
 
-  it('changes nothing in the tool when a project is linked anew', async () => {
+  it('changes nothing in the tool when a project is linked again', async () => {
     const journey = await openJourney(dialect);
     const { sandbox, customer } = journey;
     const linkId = await customer.link('street-signs');
@@ -233,7 +233,7 @@ describeAnyDialect('a delivery becomes a member, or not', (dialect) => {
     expect(await journey.memberships()).toMatchObject([{ state: 'active', isOurs: true }]);
   });
 
-  it('gives no access by an event of long ago, until a read confirms it', async () => {
+  it('gives no access after an old event, until a read confirms it', async () => {
     const journey = await openJourney(dialect);
     const { sandbox, customer } = journey;
     const linkId = await customer.link('street-signs');

@@ -49,7 +49,7 @@ describeAnyDialect('installs that share a tool', (dialect) => {
     expect(tool.mostAtOnce()).toBeLessThanOrEqual(concurrency);
   });
 
-  it('have half of it each while both have much to do', async () => {
+  it('get half of it each while both have much to do', async () => {
     const tool = createMemoryTool();
     const site = await openSite(dialect, ['acme', 'globex']);
     const bridge = await site.start({ installs, tools: { studio: tool.adapter } });

@@ -29,7 +29,7 @@ async function lockTool(database: Database, leasedUntil: string): Promise<void> 
 }
 
 describe('killed and started again, on SQLite', () => {
-  it('goes on at once with what the dead process had leased', async () => {
+  it('takes over at once what the dead process had leased', async () => {
     const setup = writeBridgeConfig(createFolder(), await sqlite.createMigrated());
     const { database } = openBridgeState(setup.databaseUrl);
     const killed = await startBridge(setup);
@@ -50,7 +50,7 @@ describe('killed and started again, on SQLite', () => {
     expect(await again.stop()).toBe(0);
   });
 
-  it('leaves what another process has leased that lives', async () => {
+  it('leaves alone what a living process has leased', async () => {
     const setup = writeBridgeConfig(createFolder(), await sqlite.createMigrated());
     const { database } = openBridgeState(setup.databaseUrl);
     const living = await startBridge(setup);
@@ -102,7 +102,7 @@ describe('killed and started again, on SQLite', () => {
     expect(await leased()).toEqual(new Map([[calling.id, endsAt]]));
   });
 
-  it('waits for no call that died with its process, as the write of a file', async () => {
+  it('waits for no call that died with its process, such as the write of a file', async () => {
     const engine = await openWithLeases();
     const { calling, now, leaseEnd, leased, membershipRows, startNext } = engine;
     await commitIntent(engine, calling, adding, now(), leaseEnd());
@@ -111,7 +111,7 @@ describe('killed and started again, on SQLite', () => {
     expect((await membershipRows()).find(({ id }) => id === calling.id)).toMatchObject({ lateUntil: now() });
   });
 
-  it('waits for a call without an intent of its own, by which assignments end', async () => {
+  it('waits for a call without an intent of its own, which ends assignments', async () => {
     const engine = await openWithLeases();
     const { calling, now, leaseEnd, leased, startNext } = engine;
     expect(await prolongClaim(engine, calling, now(), leaseEnd())).toBe(true);
@@ -119,7 +119,7 @@ describe('killed and started again, on SQLite', () => {
     expect([...(await leased()).keys()]).toEqual([calling.id]);
   });
 
-  it('waits for no call that can no longer arrive, though nothing came of it on record', async () => {
+  it('waits for no call that can no longer arrive, though it has no recorded outcome', async () => {
     const engine = await openWithLeases();
     const { calling, now, leaseEnd, clock, leased, startNext } = engine;
     await commitIntent(engine, calling, adding, now(), leaseEnd());
@@ -129,7 +129,7 @@ describe('killed and started again, on SQLite', () => {
     expect(await leased()).toEqual(new Map());
   });
 
-  it('waits no longer than a call may arrive, where its membership was leased anew', async () => {
+  it('waits no longer than a call may arrive, if its membership was leased again', async () => {
     const engine = await openWithLeases();
     const { calling, now, leaseEnd, clock, leased, startNext } = engine;
     await commitIntent(engine, calling, adding, now(), leaseEnd());

@@ -18,7 +18,7 @@ describeAnyDialect('the manual of a job', (dialect) => {
   describe.each(guidelineTools)('in %s', (_, openTool) => {
     const open = opens(openTool);
 
-    it('is shown to trainers once it is published, and again when it is published anew', async () => {
+    it('is shown to trainers once it is published, and again when it is republished', async () => {
       const { signs, lamps, tool, write, follow, storage } = await open();
       const manual = write('Mark every sign.', signs.id);
       await follow();
@@ -98,7 +98,7 @@ describeAnyDialect('the manual of a job', (dialect) => {
       expect(await tool.shown(signs.project)).toEqual(['Signs', 'Mark every sign.']);
     });
 
-    it('is written by none of two installs whose manuals for one project are not the same', async () => {
+    it('is written for neither of two installs whose manuals for one project differ', async () => {
       let rival = { accountId: '', jobId: '' };
       const journey = await open({
         others(sandbox, [signs]) {

@@ -47,7 +47,7 @@ describeAnyDialect('many who are hired at once', (dialect) => {
     expect(count('GET /api/users/ → 200') - before).toBeLessThan(crowd / 2);
   });
 
-  it('are in though answers are lost: what such a try has made is found, and not made again', async () => {
+  it('are added though answers are lost: an account that a lost call made is found and not made again', async () => {
     const { fake, journey, hire, states, count } = await open();
     // The account is made, and no answer says so.
     fake.faults.begin('add', { does: 'goes_silent' });
@@ -63,13 +63,13 @@ describeAnyDialect('many who are hired at once', (dialect) => {
     expect(invitations).toHaveLength(crowd);
   });
 
-  it('are in though the tool was left alone before it was the turn of most: it is asked again as time goes on', async () => {
+  it('are added though the tool was paused before most had their turn: it is probed again', async () => {
     const { fake, journey, hire, states, count } = await open('500ms');
     // Sign-ups go unanswered, and the check of the tool, which tries the form too.
     fake.faults.begin('add', { does: 'goes_silent' });
     hire();
     const troubles = () => listTroubles(journey);
-    await until('it is left alone', troubles, ({ length }) => length > 0);
+    await until('calls are paused', troubles, ({ length }) => length > 0);
     expect((await journey.memberships()).filter(({ attempts }) => attempts === 0).length).toBeGreaterThan(crowd / 2);
     fake.faults.end();
     await untilAllAreIn(journey, states);

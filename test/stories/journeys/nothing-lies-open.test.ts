@@ -49,7 +49,7 @@ describeAnyDialect('after a journey', (dialect) => {
 });
 
 describeAnyDialect('after people outside got notices', (dialect) => {
-  it('nothing lies open of where, though every channel fails and quotes it', async () => {
+  it("no channel's address lies open, though every channel fails and quotes it", async () => {
     const secret = `whsec_${Buffer.alloc(32, 'distinct').toString('base64')}`;
     const address = 'finance.distinct@example.com';
     const hook = await openHook('/hooks/key-distinct');

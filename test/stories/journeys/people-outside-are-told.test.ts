@@ -11,7 +11,7 @@ import { until } from '../../support/until.ts';
 const minuteMs = 60_000;
 
 describeAnyDialect('people outside get notices', (dialect) => {
-  it('in every channel by a running bridge, while one of them hangs', async () => {
+  it('in every channel, while one of them hangs', async () => {
     const [billing, chat, hanging] = [await openHook(), await openHook(), await openHook()];
     hanging.answer = () => undefined;
     const box = await openMailBox();

@@ -58,7 +58,7 @@ const hired = {
 const lasting = { ...hired, number: 0, contract: 'ctr-lasting', trainer: 'usr-lasting' } as const;
 
 describeEachDialect('stopping and starting', (dialect) => {
-  it('ends with status 0 under load, and keeps all it answered for', async () => {
+  it('ends with status 0 under load, and keeps everything it has confirmed', async () => {
     const databaseUrl = await dialect.createMigrated();
     // With no contract in its list, an end under load would have the list doubted, with a warning.
     const marketplace = await openIdleMarketplace([lasting]);
@@ -106,7 +106,7 @@ describeEachDialect('stopping and starting', (dialect) => {
     expect(await next.stop()).toBe(0);
   });
 
-  it('takes over from a killed process, on PostgreSQL once its leases have run out', async () => {
+  it('takes over from a killed process, on PostgreSQL once its leases have expired', async () => {
     const setup = writeBridgeConfig(createFolder(), await dialect.createMigrated());
     const state = openBridgeState(setup.databaseUrl);
     // A file that no process writes to: the bridge that reads it waits, and holds the claim meanwhile.
@@ -153,7 +153,7 @@ describeEachDialect('stopping and starting', (dialect) => {
     expect(listRoster(setup.rosterFile)).toEqual(['street-signs/usr1']);
   });
 
-  it('leaves alone what another instance is at work on, while its lease lasts', async () => {
+  it('leaves alone what another instance has leased', async () => {
     const setup = writeBridgeConfig(createFolder(), await dialect.createMigrated());
     const now = new Date().toISOString();
     const hanging = createSilentTool();
@@ -171,7 +171,7 @@ describeEachDialect('stopping and starting', (dialect) => {
     await until('it is taken over', other.countCalls, (calls) => calls === 1);
   });
 
-  it('asks the marketplace anew what a killed process was asking', async () => {
+  it('repeats the reading of a killed process', async () => {
     const marketplace = await openSilentMarketplace();
     const folder = createFolder();
     const setup = writeBridgeConfig(folder, await dialect.createMigrated(), marketplace.url);

@@ -77,7 +77,7 @@ describeAnyDialect('a customer links a project that is not theirs', (dialect) =>
 });
 
 describeAnyDialect('an adapter that fails on one project', (dialect) => {
-  it('holds up no other link: that one alone is outside, and it is reported', async () => {
+  it('holds up no other link: only that one is outside, and it is reported', async () => {
     const tool = createMemoryTool();
     const groupFor = ({ externalProjectId }: AdapterLink) => {
       if (externalProjectId === 'acme-broken') throw new Error('could not read s3cret');

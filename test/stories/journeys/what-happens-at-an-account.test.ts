@@ -13,7 +13,7 @@ const minuteMs = 60 * secondMs;
 const longestMs = 5 * minuteMs;
 
 describeAnyDialect("what happens at an employer's account", (dialect) => {
-  it('sends notice of a payment that waits, with where a person pays it, and once that it no longer does', async () => {
+  it('sends a notice of a due payment with the page to pay it on, and one when it is no longer due', async () => {
     const hook = await openHook();
     const notifications = { channels: { ops: { type: 'webhook', url: hook.url, secret } } };
     const journey = await openEmployerJourney(dialect, { notifications });
@@ -69,7 +69,7 @@ describeAnyDialect("what happens at an employer's account", (dialect) => {
     expect(journey.log.text()).not.toContain('pay.example');
   });
 
-  it('never shows an address that is none, or that only an event named', async () => {
+  it('never shows an invalid address, or one that only an event named', async () => {
     const { sandbox, accountId, signs, pass, feedIsRead, live, consoleUrl, storage } =
       await openEmployerJourney(dialect);
     const { contractId } = sandbox.hire({ jobId: signs.id });
@@ -119,7 +119,7 @@ describeAnyDialect("what happens at an employer's account", (dialect) => {
     },
   );
 
-  it('keeps proposals and messages and counts them, and does no more', async () => {
+  it('stores and counts proposals and messages, and does nothing else', async () => {
     const eventTypes = [...employerEventTypes, 'proposal.received', 'proposal.status_changed', 'message.received'];
     const options = { isReachable: true, isCounted: true, eventTypes };
     const { sandbox, accountId, signs, pass, feedIsRead, live, quiet, asked, storage, consoleUrl } =
@@ -186,7 +186,7 @@ describeAnyDialect("what happens at an employer's account", (dialect) => {
     expect(waitedMs).toBeLessThanOrEqual(longestMs);
   });
 
-  it('finds a hire within a minute or so where the feed cannot be read', async () => {
+  it('finds a hire within about a minute if the feed cannot be read', async () => {
     const { sandbox, accountId, signs, roster, pass, feedIsRead, live } = await openEmployerJourney(dialect);
     await pass(minuteMs);
     await feedIsRead();

@@ -12,7 +12,7 @@ import { until } from '../../support/until.ts';
 const createdAt = new Date().toISOString();
 
 describe('a bridge that runs', () => {
-  it('clears by itself those whose last contract ended long ago, and no others', async () => {
+  it('clears people whose last contract ended long ago, and no others', async () => {
     const workspace = createBridgeWorkspace({ marketplace: { baseUrl: await openIdleMarketplace() } });
     await workspace.receive(
       fullEvent({ type: 'contract.started', createdAt }),

@@ -6,7 +6,7 @@ import { until } from '../../support/until.ts';
 const quarterMs = 15 * 60_000;
 
 describeAnyDialect('what was never delivered', (dialect) => {
-  it('is made up for when the schedule is next due, and written down', async () => {
+  it('is found when the schedule is next due, and recorded', async () => {
     const journey = await openJourney(dialect, { schedule: '*/15 * * * *' });
     const { sandbox, customer, clock, storage } = journey;
     const { kysely } = storage.database;

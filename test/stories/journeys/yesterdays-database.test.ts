@@ -17,7 +17,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const noServer = 'http://127.0.0.1:9/api/partner/v1';
 
-describe("yesterday's database, put back", () => {
+describe("yesterday's database, restored", () => {
   it.each([
     ['after a silence that it notices by itself', { dayMs: 22 * hourMs, unheardMs: hourMs }, false],
     ['soon after, by what lies beside it', { dayMs: 20 * minuteMs, unheardMs: 0 }, false],
@@ -42,7 +42,7 @@ describe("yesterday's database, put back", () => {
     await expectRight(['goes', 'joined', 'stays', 'hired-unheard']);
   });
 
-  it('is not acted on while the marketplace does not answer; what comes in now is', async () => {
+  it('is not acted on while the marketplace does not answer, but new deliveries are', async () => {
     const { site, tool, hands, start, expectRight } = await putBackYesterdays();
     const cut = await start({ marketplaceUrl: noServer });
     hands.end('goes');
@@ -75,7 +75,7 @@ describe("yesterday's database, put back", () => {
   });
 });
 
-describe('a database copied beside a running bridge, and put back', () => {
+describe('a database copied beside a running bridge, and restored', () => {
   const wereIn = 'members_undecided 2';
 
   it.each([

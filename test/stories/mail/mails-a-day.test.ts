@@ -87,7 +87,7 @@ describeAnyDatabase('mails to one person', (openFresh) => {
     expect(newMails()).toEqual({ 't1@opentrain.work': 4, 't2@opentrain.work': 1 });
   });
 
-  it('are three a day for one mailbox, whatever tags the addresses of its trainers carry', async () => {
+  it('are three a day for one mailbox, whatever tags its addresses have', async () => {
     const victims = ['victim+0', 'victim+1', 'Victim+2', 'victim', 'victim+3'];
     for (const trainer of victims) await invite('signs', trainer);
     await mailAll();
@@ -127,13 +127,13 @@ describeAnyDatabase('mails to one person', (openFresh) => {
     expect(newMails()).toEqual({ 't1@opentrain.work': 1 });
   });
 
-  it('are no more where two instances mail at once', async () => {
+  it('are no more if two instances mail at once', async () => {
     for (const project of ['p1', 'p2', 'p3', 'p4', 'p5', 'p6']) await invite(project);
     await Promise.all([mailAll(), mailAll(), mailAll()]);
     expect(newMails()).toEqual({ 't1@opentrain.work': 3 });
   });
 
-  it('count once however often they are tried, and not where they did not arrive', async () => {
+  it('count once however often they are tried, and not if they did not arrive', async () => {
     const refusing = await openMailBox({
       onRcptTo: (_address, _session, done) => done(refusal(451, 'later')),
     });
