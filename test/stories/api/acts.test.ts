@@ -119,7 +119,7 @@ describeAnyDialect('an act by the API', (dialect) => {
     expect(await api.ask('membersShow', { params })).toMatchObject({ state: 'active', wanted: true });
   });
 
-  it('forgets a person who is out, and only if that is said', async () => {
+  it('forgets a person who is out, and only if that is confirmed', async () => {
     const { customer, sandbox, quiet, consoleUrl } = await openJourney(dialect);
     const api = createApiClient(consoleUrl);
     await customer.link(group);
@@ -145,7 +145,7 @@ describeAnyDialect('an act by the API', (dialect) => {
 });
 
 describe('an act by the API', () => {
-  it('hands out an invitation this once', async () => {
+  it('returns an invitation only once', async () => {
     const tool = createLoginTool();
     const { customer, sandbox, quiet, consoleUrl } = await openJourney(sqlite, { adapter: tool.adapter });
     const api = createApiClient(consoleUrl);
@@ -248,7 +248,7 @@ describe('an act by the API', () => {
     expect(await api.send('installsConnect', { params, body: { source: 'platform' } })).toMatchObject({ status: 409 });
   });
 
-  it('looks at everything as the doctor does', async () => {
+  it('runs the checks of the doctor', async () => {
     const { consoleUrl } = await openJourney(sqlite);
     const api = createApiClient(consoleUrl);
     const { checks } = await api.ask('doctorRun');

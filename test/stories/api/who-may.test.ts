@@ -89,7 +89,7 @@ describe('the API', () => {
     }
   });
 
-  it('takes no cookie for a token, as no page of another site is to act with it', async () => {
+  it('accepts no cookie instead of a token, so that no page of another site can use it', async () => {
     const { consoleUrl } = await openJourney(sqlite);
     const signIn = await fetch(`${consoleUrl}/sign-in`, {
       method: 'POST',
@@ -144,7 +144,7 @@ describe('the API', () => {
     }
   });
 
-  it('finds nothing by hostile parts of an address, and puts none into a header', async () => {
+  it('finds nothing for hostile parts of an address, and puts none into a header', async () => {
     const { consoleUrl } = await openJourney(sqlite);
     const parts = [
       '..%2f..%2fetc%2fpasswd',

@@ -36,7 +36,7 @@ describe('the home page', () => {
     ]);
   });
 
-  it('names what waits for a person, with the page where it is seen', async () => {
+  it('names what needs a person, with the page that shows it', async () => {
     const { sandbox, customer, consoleUrl, quiet } = await openJourney(sqlite, { piiConsent: false });
     await customer.link('street-signs');
     sandbox.hire({ jobId: customer.jobId });
@@ -63,7 +63,7 @@ describe('the home page', () => {
     expect(installs).toMatchObject([{ install: 'acme', troubles: [expect.stringContaining('is not answering')] }]);
   });
 
-  it('has every customer read when an operator asks for it, and keeps who did', async () => {
+  it('reads every customer when an operator asks, and records who did', async () => {
     const { consoleUrl, quiet, storage } = await openJourney(sqlite);
     const visitor = createVisitor(consoleUrl);
     expect((await visitor.signIn('otto')).text).toContain('acme | Not read yet');
@@ -88,7 +88,7 @@ describe('the home page', () => {
     ]);
   });
 
-  it('tells an open page that something was written', async () => {
+  it('tells an open page about a change', async () => {
     const { consoleUrl, sandbox, customer } = await openJourney(sqlite);
     await customer.link('street-signs');
     const visitor = createVisitor(consoleUrl);

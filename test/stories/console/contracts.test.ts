@@ -44,7 +44,7 @@ describe('the contracts', () => {
     expect(page.html.querySelector('main form[method=post]')).toBeNull();
   });
 
-  it('that are disputed are led to from the home page, and decided by an operator', async () => {
+  it('that are disputed are linked from the home page, and decided by an operator', async () => {
     const { visitor, contractId, quiet, pass, memberships, storage } = await openDisputed();
     const home = await visitor.visit('/');
     const todo = home.html

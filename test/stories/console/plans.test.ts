@@ -59,7 +59,7 @@ function boxesIn(page: VisitedPage): (string | undefined)[] {
 }
 
 describe('a plan', () => {
-  it('names who would go and why, and is approved for those who are selected alone', async () => {
+  it('names who would be removed and why, and is approved for the selected people only', async () => {
     const held = await openHeld();
     const { visitor, quiet, ids, hired } = held;
     await visitor.signIn('otto');
@@ -88,7 +88,7 @@ describe('a plan', () => {
     expect(held.size()).toBe(2);
   });
 
-  it('is rejected for those who are selected, who stay, and is closed with the last decision', async () => {
+  it('is rejected for the selected people, who stay, and is closed with the last decision', async () => {
     const held = await openHeld();
     const { visitor, ids, quiet, storage } = held;
     await visitor.signIn('otto');
@@ -109,7 +109,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('says whose removal is no longer due, and takes out none of them', async () => {
+  it('says whose removal is no longer due, and removes none of them', async () => {
     const held = await openHeld();
     const { visitor, customer, quiet, ids } = held;
     await visitor.signIn('otto');

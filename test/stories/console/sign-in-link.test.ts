@@ -44,7 +44,7 @@ it('signs nobody in for a form of another site, and is still there for its perso
   expect(await visitor.press(await visitor.visit(signInPath), 'Sign in')).toMatchObject({ status: 200 });
 });
 
-it('is guessed five times a minute, and no log has it', async () => {
+it('can be guessed five times a minute, and appears in no log', async () => {
   const { consoleUrl, signInPath, clock, log } = await openJourney(sqlite);
   const visitor = createVisitor(consoleUrl);
   const enter = async (path: string) => visitor.press(await visitor.visit(path), 'Sign in');

@@ -196,7 +196,7 @@ describe('the pages of deliveries', () => {
     expect(page.text).toContain('Could not decrypt');
   });
 
-  it('refuse a filter that is none, so that no act on all that match acts on everything', async () => {
+  it('refuse an invalid filter, so that no bulk act affects everything', async () => {
     const { visitor, storage } = await openHired();
     const home = await visitor.signIn('otto');
     for (const filter of ['state=fail', 'since=yesterday', 'until=2026-13-01']) {

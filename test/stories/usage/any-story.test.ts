@@ -72,7 +72,7 @@ const renewalStep: fc.Arbitrary<RenewalStep> = fc.oneof(
 const timeout = 120_000;
 const minuteMs = 60_000;
 
-it('comes to what the tool has, once nothing goes wrong any more', { timeout }, async () => {
+it('ends with what the tool has, once nothing fails any more', { timeout }, async () => {
   const play = fc.asyncProperty(fc.array(storyStep, { minLength: 5, maxLength: 15 }), async (steps) => {
     const { world, items } = await openWork();
     const people = [world.hire(), world.hire()];
@@ -89,7 +89,7 @@ it('comes to what the tool has, once nothing goes wrong any more', { timeout }, 
   await fc.assert(play, { numRuns: tries(12) });
 });
 
-it('comes to what was done under each contract, once nothing goes wrong any more', { timeout }, async () => {
+it('ends with what was done under each contract, once nothing fails any more', { timeout }, async () => {
   const steps = fc.array(renewalStep, { minLength: 8, maxLength: 20 });
   const zones = fc.constantFrom('UTC', 'America/New_York', 'Asia/Kathmandu');
   const play = fc.asyncProperty(zones, steps, async (timeZone, all) => {
