@@ -168,7 +168,8 @@ async function claimShares(
   underway: Underway,
   slots: Slots,
 ): Promise<Claim[]> {
-  const counts = countByInstall(underway);
+  const running = Map.groupBy(underway.values(), (install) => install);
+  const counts = new Map([...running].map(([install, { length }]) => [install, length]));
   const claimed: Claim[] = [];
   for (let candidates = waiting; candidates.length > 0; ) {
     const shares = shareSlots(candidates, counts, slots);
@@ -259,12 +260,6 @@ async function recordTrouble(ctx: Context, tool: string, breaker: Breaker, error
   } catch (thrown) {
     ctx.logger.warn({ tool, err: thrown }, 'Could not store the state of the tool');
   }
-}
-
-function countByInstall(underway: Underway): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const install of underway.values()) counts.set(install, (counts.get(install) ?? 0) + 1);
-  return counts;
 }
 
 function lockName(tool: string): string {

@@ -228,12 +228,10 @@ function openInvitation(box: SecretBox, invitation: Invitation, now: string): In
     );
   }
   if (invitation.isRenewalWanted) {
-    const message = `Membership ${id} is about to get another invitation. Try again in a moment`;
-    throw new AppError('conflict', message);
+    throw new AppError('conflict', `Membership ${id} is about to get another invitation. Try again in a moment`);
   }
   if (expiresAt !== null && expiresAt <= now) {
-    const message = `The invitation of membership ${id} expired at ${expiresAt}. ${renew}`;
-    throw new AppError('conflict', message);
+    throw new AppError('conflict', `The invitation of membership ${id} expired at ${expiresAt}. ${renew}`);
   }
   return JSON.parse(box.open(content, invitationContext({ membershipId: id })).toString('utf8')) as InvitationContent;
 }
