@@ -6,8 +6,6 @@ import type { Row, Tables } from '../db/schema.ts';
 import { leftSince, movedSince, statusOfLink } from '../domain/evidence-status.ts';
 import type { Route } from '../domain/install.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { bindAccount, isAccountOurs } from '../memberships/account-owner-store.ts';
-import type { Storage } from '../keys/storage.ts';
 import { bindAccount, isAccountOurs } from '../memberships/identity-store.ts';
 import { dueIfWorkable } from '../memberships/look-store.ts';
 import { linkedParticipations } from '../memberships/membership-store.ts';

@@ -6,8 +6,6 @@ import { hasChanged, installsIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { credentialContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { addressesOfMemberships, type GivenAddress } from '../memberships/address-store.ts';
-import type { Storage } from '../keys/storage.ts';
 import { addressesOfMemberships, type GivenAddress } from '../memberships/identity-store.ts';
 import { isHeldBack, isWorkable, type MembershipCondition } from '../memberships/membership-store.ts';
 import type { Intent } from './receipt-store.ts';

@@ -9,8 +9,6 @@ import { invitationContext } from '../db/seal-contexts.ts';
 import { AppError } from '../domain/errors.ts';
 import type { DeliveredBy, InvitationContent } from '../domain/invitation.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { isReachable } from '../memberships/address-store.ts';
-import type { Storage } from '../keys/storage.ts';
 import { isReachable } from '../memberships/identity-store.ts';
 import { isInvitationUndelivered } from '../memberships/membership-list-store.ts';
 import { lockMembership } from '../memberships/ownership-store.ts';

@@ -1,10 +1,7 @@
-import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Storage } from '../context.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { hasRows } from '../db/query.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
-import { isHeldBack, isWorkable } from '../memberships/membership-store.ts';
-import type { Storage } from '../keys/storage.ts';
 import { isHeldBack, isWorkable, type MembershipCondition } from '../memberships/membership-store.ts';
 
 // The SQL of tools in trouble, and of the memberships that wait for them. It shows other processes the state of a

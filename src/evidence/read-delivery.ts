@@ -11,12 +11,8 @@ import {
   toPair,
   versionOfEvent,
 } from '../domain/evidence.ts';
-import { readEvent } from '../inbox/event-schema.ts';
-import { openBody, type Unread } from '../inbox/inbox-store.ts';
-import { type DueDelivery, openBody, type Unread } from '../inbox/inbox-store.ts';
 import { readEvent, readerVersion } from '../inbox/event-schema.ts';
 import { type DueDelivery, openBody } from '../inbox/inbox-store.ts';
-import type { Storage } from '../keys/storage.ts';
 import type { NamedTrainer } from './apply-evidence.ts';
 
 /** A stored delivery and its evidence. */

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
 import { bodyContext } from '../db/seal-contexts.ts';
 import type { Appended, NewDelivery } from '../domain/delivery.ts';
 import { toInstantText } from '../domain/marketplace-text.ts';
-import type { Storage } from '../keys/storage.ts';
 import { type ReadEvent, readerVersion, readJson, toReadEvent } from './event-schema.ts';
 import { bytesOf, countStored, sumByInstall } from './storage-store.ts';
 

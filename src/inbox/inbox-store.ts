@@ -1,7 +1,5 @@
-import type { Storage } from '../context.ts';
-import { inTransaction, type Transaction } from '../db/database.ts';
-import type { Row } from '../db/schema.ts';
 import { type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
+import type { Storage } from '../context.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { countRows, firstIdSince, hasRows, installsIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
+import type { Storage } from '../context.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
 import { rowOverheadBytes } from '../domain/delivery.ts';
-import type { Storage } from '../keys/storage.ts';
 
 // The SQL that counts how much each install has stored, and deletes deliveries: a few at a time, and none that is due.
 // The count of an install is the sum of several rows. Each transaction changes a random one of them, so that

@@ -8,12 +8,9 @@ import {
   type SqlBool,
   sql,
 } from 'kysely';
-import type { Storage } from '../context.ts';
-import type { Transaction } from '../db/database.ts';
-import { takeTurn } from '../db/lock.ts';
-import type { Context } from '../context.ts';
+import type { Context, Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { takeTurn } from '../db/lease.ts';
+import { takeTurn } from '../db/lock.ts';
 import { hasRows, inParts, installsIn, keyIn, onSame } from '../db/query.ts';
 import type { Tables } from '../db/schema.ts';
 import type { Evidence, LinkEvidence } from '../domain/evidence.ts';

@@ -1,6 +1,6 @@
 import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely';
-import type { Storage } from '../context.ts';
 import type { Member } from '../adapters/adapter.ts';
+import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { keyIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';

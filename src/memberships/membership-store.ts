@@ -2,15 +2,10 @@ import type { Expression, ExpressionBuilder, Insertable, SqlBool } from 'kysely'
 import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lock.ts';
-import { keyIn, onSame } from '../db/query.ts';
-import { lockRows } from '../db/lease.ts';
 import { keyIn, onSame, toExcluded } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
-import type { Absences, GrantEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';
-import { type ContractRegisters, statusOfLink } from '../domain/evidence-status.ts';
 import type { GrantEvidence, LinkEvidence } from '../domain/evidence.ts';
 import { statusOfLink } from '../domain/evidence-status.ts';
-import type { Storage } from '../keys/storage.ts';
 
 // The SQL of deriving memberships: evidence, memberships, and the projects that a member has left.
 

@@ -1,12 +1,11 @@
-import type { Context } from '../context.ts';
+import type { Context, Storage } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { given, onSame } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
+import type { RouteLink } from '../domain/install.ts';
 import { heldStates } from '../domain/membership.ts';
-import type { RouteLink } from '../domain/route.ts';
-import type { Storage } from '../keys/storage.ts';
 import { chunksOf } from '../lib/lists.ts';
 import { sayCount } from '../lib/text.ts';
 import { isSameServer } from '../tools/bind-tool.ts';

@@ -2,15 +2,8 @@ import type { Storage } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lock.ts';
-import { given } from '../db/query.ts';
-import { lockRows } from '../db/lease.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
-import { isSameServer } from '../tools/bind-tool.ts';
-import { listToolBindings } from '../tools/tool-binding-store.ts';
-import { adoptAccount } from './account-owner-store.ts';
-import { endGivenAddresses } from './address-store.ts';
-import type { Storage } from '../keys/storage.ts';
 import { retractRemovals } from './clearance-store.ts';
 import { addGivenAddress, adoptAccount, endGivenAddresses } from './identity-store.ts';
 

@@ -1,11 +1,8 @@
 import type { Row } from '../db/schema.ts';
-import type { RouteLink } from '../domain/install.ts';
-import { deriveMembership, type MembershipCore, type MembershipVerdict } from '../domain/membership.ts';
-import type { GracePeriods } from '../domain/standing.ts';
 import type { GrantEvidence } from '../domain/evidence.ts';
 import { provisioningOf } from '../domain/evidence-status.ts';
+import type { RouteLink } from '../domain/install.ts';
 import { deriveMembership, heldStates, type MembershipCore, type MembershipVerdict } from '../domain/membership.ts';
-import type { RouteLink } from '../domain/route.ts';
 import { type GracePeriods, standingOf } from '../domain/standing.ts';
 import { isOurReason, judgeMembership, type Reason, type SuccessorLink } from './judge-membership.ts';
 import type { Participation } from './membership-store.ts';

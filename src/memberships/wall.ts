@@ -1,8 +1,7 @@
 import type { Adapter, AdapterLink } from '../adapters/adapter.ts';
 import type { LinkEvidence } from '../domain/evidence.ts';
 import { provisioningOf } from '../domain/evidence-status.ts';
-import type { RoutedLink } from '../domain/install.ts';
-import type { Route, RoutedLink, RouteLink } from '../domain/route.ts';
+import type { Route, RoutedLink, RouteLink } from '../domain/install.ts';
 
 /** The configuration of the walls around customers. */
 export interface Walls {

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { Storage } from '../context.ts';
-import { forgetPasswords } from '../converge/intent-store.ts';
 import { dropInvitations } from '../converge/invitation-store.ts';
 import { clearReceiptMessages, forgetPasswords } from '../converge/receipt-store.ts';
 import type { Transaction } from '../db/database.ts';

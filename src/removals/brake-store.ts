@@ -1,10 +1,7 @@
-import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
-import type { Storage } from '../context.ts';
-import type { Transaction } from '../db/database.ts';
-import { isFree } from '../db/lock.ts';
 import type { ExpressionBuilder } from 'kysely';
+import type { Storage } from '../context.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import { isFree } from '../db/lease.ts';
+import { isFree } from '../db/lock.ts';
 import { countRows, inParts } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import {
@@ -16,12 +13,9 @@ import {
   deliveredWindowMs,
 } from '../domain/brake.ts';
 import type { Route } from '../domain/install.ts';
-import { heldStates } from '../domain/membership.ts';
 import { heldStates, type ReceiptOutcome } from '../domain/membership.ts';
 import type { DueEnd } from '../domain/required-readings.ts';
 import { isExplicit } from '../domain/standing.ts';
-import { holdRemovals, takeBackRemovals } from '../memberships/clearance-store.ts';
-import type { Storage } from '../keys/storage.ts';
 import { holdRemovals } from '../memberships/clearance-store.ts';
 import type { MembershipCondition } from '../memberships/membership-store.ts';
 

@@ -1,8 +1,7 @@
 import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
-import { inParts, onSame } from '../db/query.ts';
-import type { Route } from '../domain/install.ts';
 import { inParts, onSame, toExcluded } from '../db/query.ts';
+import type { Route } from '../domain/install.ts';
 import {
   type InstallReadings,
   type ReasonInstall,

@@ -2,8 +2,6 @@ import { type KyselyPlugin, sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { bisection, countRows, firstIdBeyond, firstIdSince, hasChanged, hasRows } from '../../src/db/query.ts';
-import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
-import { bisection, firstIdBeyond, firstIdSince } from '../../src/db/query.ts';
 import { appendDeliveries } from '../../src/inbox/append-store.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { newDelivery } from '../support/deliveries.ts';

@@ -8,7 +8,7 @@ import type { Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
 import { backUp, readDatabaseSize, shrinkFile } from '../../src/db/sqlite-file.ts';
-import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
+import { appendDeliveries } from '../../src/inbox/append-store.ts';
 import { deleteOld } from '../../src/inbox/storage-store.ts';
 import { describeEachDatabase, describeEachDialect, openForTest, postgres, sqlite } from '../support/databases.ts';
 import { newDelivery } from '../support/deliveries.ts';

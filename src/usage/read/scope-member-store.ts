@@ -1,8 +1,6 @@
 import type { Storage } from '../../context.ts';
 import { jsonIds } from '../../db/query.ts';
 import { heldStates } from '../../domain/membership.ts';
-import { addressesOfMemberships } from '../../memberships/address-store.ts';
-import type { Storage } from '../../keys/storage.ts';
 import { addressesOfMemberships } from '../../memberships/identity-store.ts';
 
 // The SQL that reads the members of a scope, by their ids in the tool.

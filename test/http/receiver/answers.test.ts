@@ -4,16 +4,10 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
-import { appendDeliveries } from '../../../src/inbox/inbox-store.ts';
-import { createThreadedAppend } from '../../../src/inbox/threaded-append.ts';
+import { appendDeliveries } from '../../../src/inbox/append-store.ts';
+import { createThreadedAppend } from '../../../src/inbox/inbox.ts';
 import { openForTest, postgres, sqlite } from '../../support/databases.ts';
 import { contractStarted, workEmail } from '../../support/deliveries.ts';
-import type { Database } from '../../src/db/database.ts';
-import { AppError } from '../../src/domain/errors.ts';
-import { appendDeliveries } from '../../src/inbox/append-store.ts';
-import { createThreadedAppend } from '../../src/inbox/inbox.ts';
-import { openForTest, postgres, sqlite } from '../support/databases.ts';
-import { contractStarted, workEmail } from '../support/deliveries.ts';
 import {
   acmeSecret,
   openReceiver,

@@ -1,16 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
-import { appendDeliveries } from '../../../src/inbox/inbox-store.ts';
+import { appendDeliveries } from '../../../src/inbox/append-store.ts';
 import { deleteOld } from '../../../src/inbox/storage-store.ts';
 import { contractStarted } from '../../support/deliveries.ts';
 import { openReceiver, otherSecret, type TestReceiver } from '../../support/receiver-harness.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
-import type { Database } from '../../src/db/database.ts';
-import { appendDeliveries } from '../../src/inbox/append-store.ts';
-import { deleteOld } from '../../src/inbox/storage-store.ts';
-import { contractStarted } from '../support/deliveries.ts';
-import { openReceiver, otherSecret, type TestReceiver } from '../support/receiver-harness.ts';
-import { describeAnyDatabase } from '../support/tries.ts';
 
 const kib = 1024;
 const mib = 1024 * kib;

@@ -1,10 +1,8 @@
 import { expect, it } from 'vitest';
 import type { Adapter, AdapterLink } from '../../../src/adapters/adapter.ts';
 import type { Database } from '../../../src/db/database.ts';
-import { createLinkRouter } from '../../../src/memberships/link-router.ts';
-import { scopeOfLink } from '../../../src/usage/read/scope-store.ts';
 import { createLinkRouter } from '../../../src/memberships/wall.ts';
-import { scopeOfLink } from '../../../src/usage/read/find-scopes.ts';
+import { scopeOfLink } from '../../../src/usage/read/scope-store.ts';
 import { createTestContext, inStudio } from '../../support/engine-harness.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 
