@@ -9,10 +9,7 @@ import { domainOf } from '../domain/marketplace-text.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { toInstant } from '../lib/clock.ts';
 import { turnsOf } from '../lib/turns.ts';
-import { isReachable } from '../memberships/address-store.ts';
 import { isReachable } from '../memberships/identity-store.ts';
-import type { Invited } from './compose-invitation.ts';
-import { countMail, findRoom, uncountMail } from './mail-count-store.ts';
 
 // The SQL of mailing invitations. A claim moves the next try behind its lease and counts the try. An earlier claim,
 // or a claim on an invitation that was replaced meanwhile, settles nothing.

@@ -13,9 +13,8 @@ import { type Ensured, ensureEndpoint } from '../installs/subscription/ensure-en
 import { sourceOf } from '../installs/subscription/look-at-subscription.ts';
 import { troubleOfError } from '../installs/subscription/troubles.ts';
 import { toInstant } from '../lib/clock.ts';
-import { refuseOrphaning } from '../memberships/find-orphans.ts';
-import { createLinkRouter } from '../memberships/link-router.ts';
-import type { RoutedInstalls } from '../memberships/wall.ts';
+import { refuseOrphaning } from '../memberships/orphan-store.ts';
+import { createLinkRouter, type RoutedInstalls } from '../memberships/wall.ts';
 import type { Grant } from '../sources/source.ts';
 import { linkJobs, type Relinked, refuseJobs, relink, type WantedJob } from './change-links.ts';
 import { type Check, ok, warning } from './check.ts';

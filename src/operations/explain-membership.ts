@@ -1,4 +1,3 @@
-import { adviseOnDoubt } from '../memberships/ownership-store.ts';
 import type { Row } from '../db/schema.ts';
 import type { AddressMissing } from '../domain/evidence.ts';
 import { describeRequired, type RequiredReadings } from '../domain/required-readings.ts';
@@ -7,6 +6,7 @@ import { describeToolTrouble, type ToolTrouble } from '../domain/tool-trouble.ts
 import { maskText } from '../lib/mask.ts';
 import { adviceOfTrouble } from '../lib/troubles.ts';
 import type { ExplainedPerson, KnownInvitation } from '../memberships/explain-store.ts';
+import { adviseOnDoubt } from '../memberships/ownership-store.ts';
 
 interface Circumstances {
   /** Whether evidence has ended the explained reason. */

@@ -7,8 +7,6 @@ import { inParts, keyIn, onSame } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { clearContractTitles, clearPersonalData } from '../evidence/evidence-store.ts';
-import { dropEndedAddresses } from '../memberships/address-store.ts';
-import { forgetMailed } from '../mail/mail-count-store.ts';
 import { dropEndedAddresses } from '../memberships/identity-store.ts';
 import { clearFailures, clearToolIds } from '../memberships/membership-store.ts';
 import { forgetMailed } from '../notify/mail-store.ts';

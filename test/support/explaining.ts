@@ -1,11 +1,8 @@
 import type { Row } from '../../src/db/schema.ts';
 import { emptyContract, emptyLink, type LinkEvidence, toPair } from '../../src/domain/evidence.ts';
 import type { Bearing } from '../../src/memberships/explain-store.ts';
-import { createLinkRouter } from '../../src/memberships/link-router.ts';
-import type { RoutedInstalls } from '../../src/memberships/wall.ts';
-import { type ExplainRules, explain } from '../../src/operations/explain-reasons.ts';
 import { createLinkRouter, type RoutedInstalls } from '../../src/memberships/wall.ts';
-import { type ExplainRules, explain } from '../../src/operations/explain/explain-reasons.ts';
+import { type ExplainRules, explain } from '../../src/operations/explain-reasons.ts';
 import { createMemoryTool } from './memory-tool.ts';
 
 export const at = '2026-03-15T12:00:00.000Z';

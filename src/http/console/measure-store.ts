@@ -11,8 +11,6 @@ import type { Metrics } from '../../lib/metrics.ts';
 import { alertKinds } from '../../lib/troubles.ts';
 import { countByState } from '../../memberships/membership-list-store.ts';
 import { countOpenAlerts } from '../../notify/alert-store.ts';
-import { listRemoved } from '../../removals/removal-total-store.ts';
-import { countStandingAlerts } from '../../notify/alert-store.ts';
 import { listRemoved } from '../../removals/brake-store.ts';
 
 /** Sets the metrics that are counted in the database, each time they are requested. */
