@@ -7,6 +7,7 @@ import { createFileWatch } from '../db/sqlite-file.ts';
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
 import { guidelineJob } from '../guidelines/guideline-job.ts';
 import type { StorageGate } from '../http/receiver/limits.ts';
+import { guidelineJob } from '../guidelines/sync-guidelines.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { createInstallsWorker } from '../installs/installs-worker.ts';
 import { noteUnmatched, subscriptionJob } from '../installs/subscription/subscription-job.ts';

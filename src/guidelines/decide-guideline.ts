@@ -1,5 +1,5 @@
+import { createHash } from 'node:crypto';
 import type { Row } from '../db/schema.ts';
-import { digestOf, digestOfWords, isBlank } from './digests.ts';
 
 /** A publication, by its numbers. */
 export interface PublicationName {
@@ -83,4 +83,30 @@ export function judgeWritten(before: string, wanted: string, after: string): 'la
 export function decideClaim<Claim extends PublicationName>(claims: readonly Claim[]): Claim | null {
   if (new Set(claims.map(({ manualId }) => manualId)).size > 1) return null;
   return claims.reduce((newest, one) => (one.publicationNumber > newest.publicationNumber ? one : newest));
+}
+
+/** A text is known again by its digest, so that no text of a manual or of a tool is stored. */
+export function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** Of the letters and digits alone: they stay when a tool cleans a text. */
+export function digestOfWords(text: string): string {
+  return digestOf(wordsOf(text));
+}
+
+/** Whether a text shows nothing. An editor may leave empty elements. */
+export function isBlank(text: string): boolean {
+  return wordsOf(text) === '';
+}
+
+const tag = /<[^<>]*>/g;
+const entity = /&#?\w{1,10};/g;
+
+function wordsOf(text: string): string {
+  return text
+    .replaceAll(tag, '')
+    .replaceAll(entity, '')
+    .normalize('NFC')
+    .replaceAll(/[^\p{L}\p{N}]/gu, '');
 }

@@ -1,10 +1,8 @@
 import type { Capabilities } from '../adapters/adapter.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Publication } from '../sources/record-schema.ts';
-import { isBlank } from './digests.ts';
-import { maxChars, toGuideline, tooLong } from './to-guideline.ts';
-import { toHtml } from './to-html.ts';
-import { toMarkdown } from './to-markdown.ts';
+import { isBlank } from './decide-guideline.ts';
+import { type Block, type Inline, maxChars, type TextRun, toGuideline, tooLong } from './to-guideline.ts';
 
 export type GuidelineFormat = NonNullable<Capabilities['guidelines']>;
 
@@ -27,4 +25,176 @@ export function toText(publication: Publication, format: GuidelineFormat): Guide
   if (isBlank(text)) throw new AppError('invalid', 'The publication has no text for trainers');
   if (text.length <= maxChars) return { text, notes };
   throw tooLong();
+}
+
+/**
+ * Guidelines as HTML. Everything that comes from the manual is escaped, and only these elements are written. An
+ * ampersand and brackets alone are escaped in text, so that a tool that cleans HTML leaves it as it is.
+ */
+export function toHtml(blocks: readonly Block[]): string {
+  return blocks.map(toHtmlBlock).join('');
+}
+
+function toHtmlBlock(block: Block): string {
+  switch (block.of) {
+    case 'paragraph':
+      return element('p', toHtmlInlines(block.inlines));
+    case 'heading':
+      return element(`h${block.level}`, toHtmlInlines(block.inlines));
+    case 'list':
+      return element(block.isOrdered ? 'ol' : 'ul', block.items.map((item) => element('li', toHtml(item))).join(''));
+    case 'quote':
+      return element('blockquote', toHtml(block.blocks));
+    case 'code':
+      return element('pre', element('code', escapeHtml(block.text)));
+    case 'rule':
+      return '<hr>';
+    case 'table':
+      return element('table', element('tbody', block.rows.map(toHtmlRow).join('')));
+  }
+}
+
+function toHtmlRow(cells: readonly Inline[][], index: number): string {
+  const name = index === 0 ? 'th' : 'td';
+  return element('tr', cells.map((cell) => element(name, toHtmlInlines(cell))).join(''));
+}
+
+const elementOfStyle = { bold: 'strong', italic: 'em', strike: 's', code: 'code' } as const;
+
+function toHtmlInlines(inlines: readonly Inline[]): string {
+  return inlines.map((inline) => (inline.of === 'break' ? '<br>' : toHtmlRun(inline))).join('');
+}
+
+function toHtmlRun({ text, style, href }: TextRun): string {
+  const inside = style.reduceRight((inner, one) => element(elementOfStyle[one], inner), escapeHtml(text));
+  if (href === null) return inside;
+  return `<a href="${escapeHtml(href).replaceAll('"', '&quot;')}" rel="noopener noreferrer">${inside}</a>`;
+}
+
+function element(name: string, inside: string): string {
+  return `<${name}>${inside}</${name}>`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/**
+ * Guidelines as Markdown, as CommonMark and GitHub read it. What comes from the manual is escaped, so that it is
+ * neither Markdown nor HTML, and so that no reader makes a link of an address in it.
+ *
+ * @throws AppError `invalid` for a text that is too long for any tool: each quote in a quote makes all its lines longer
+ */
+export function toMarkdown(blocks: readonly Block[]): string {
+  const text = blocks.map(writeBlock).join('\n\n');
+  if (text.length > maxChars) throw tooLong();
+  return text;
+}
+
+function writeBlock(block: Block): string {
+  switch (block.of) {
+    case 'paragraph':
+      return writeLines(block.inlines);
+    case 'heading':
+      return `${'#'.repeat(block.level)} ${writeOneLine(block.inlines)}`;
+    case 'list':
+      return block.items.map((item, index) => writeItem(item, block.isOrdered ? `${index + 1}. ` : '- ')).join('\n');
+    case 'quote':
+      return toMarkdown(block.blocks).replaceAll(/^/gm, '> ');
+    case 'code':
+      return writeCode(block.text);
+    case 'rule':
+      return '***';
+    case 'table':
+      return writeTable(block.rows);
+  }
+}
+
+function writeItem(blocks: readonly Block[], marker: string): string {
+  return marker + toMarkdown(blocks).replaceAll(/\n(?!\n)/g, `\n${' '.repeat(marker.length)}`);
+}
+
+function writeCode(text: string): string {
+  const fence = fenceFor(text, 3);
+  return `${fence}\n${text}\n${fence}`;
+}
+
+function writeTable([head = [], ...rows]: readonly Inline[][][]): string {
+  return [writeRow(head), `|${' --- |'.repeat(head.length)}`, ...rows.map(writeRow)].join('\n');
+}
+
+function writeRow(cells: readonly Inline[][]): string {
+  return `|${cells.map((cell) => ` ${writeOneLine(cell.map(withoutCode))} |`).join('')}`;
+}
+
+/** A bar in code would end the cell. */
+function withoutCode(inline: Inline): Inline {
+  return inline.of === 'break' ? inline : { ...inline, style: inline.style.filter((one) => one !== 'code') };
+}
+
+function writeLines(inlines: readonly Inline[]): string {
+  const lines = inlines.map((inline) => (inline.of === 'break' ? '\n' : writeRun(inline))).join('');
+  return lines.split('\n').map(escapeBegin).join('\\\n');
+}
+
+function writeOneLine(inlines: readonly Inline[]): string {
+  return escapeBegin(inlines.map((inline) => (inline.of === 'break' ? ' ' : writeRun(inline))).join(''));
+}
+
+/** What would begin a list, a rule or a head of a table. */
+function escapeBegin(line: string): string {
+  return line
+    .trim()
+    .replace(/^[-+:]/, '\\$&')
+    .replace(/^(\d+)([.)])/, '$1\\$2');
+}
+
+const signOfStyle = { bold: '**', italic: '*', strike: '~~', code: '' } as const;
+
+/** Spaces stand outside of the signs, because inside they would not be read as signs. */
+function writeRun({ text, style, href }: TextRun): string {
+  const inner = text.trim();
+  if (inner === '') return text;
+  const begin = text.indexOf(inner);
+  const [before, after] = [text.slice(0, begin), text.slice(begin + inner.length)];
+  const written = style.reduceRight(
+    (inside, one) => `${signOfStyle[one]}${inside}${signOfStyle[one]}`,
+    style.includes('code') ? writeCodeSpan(inner) : escapeText(inner),
+  );
+  return `${before}${href === null ? written : `[${written}](<${escapeHref(href)}>)`}${after}`;
+}
+
+/** A space at both sides is not shown. */
+function writeCodeSpan(text: string): string {
+  const fence = fenceFor(text, 1);
+  return `${fence} ${text} ${fence}`;
+}
+
+/** More backticks than stand together anywhere in the text. */
+function fenceFor(text: string, min: number): string {
+  const runs = text.match(/`+/g) ?? [];
+  return '`'.repeat(runs.reduce((longest, run) => Math.max(longest, run.length + 1), min));
+}
+
+const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+function escapeText(text: string): string {
+  return text
+    .replaceAll(/[\\`*_{}[\]#|~!@$^=]|:(?=\/)|(?<=www)\./gi, '\\$&')
+    .replaceAll(/[&<>]/g, (sign) => entities[sign] ?? '');
+}
+
+/**
+ * It stands between angle brackets, and yet some readers take a sign in it for Markdown: so what could be one is encoded,
+ * but for the brackets of a host. An ampersand is escaped only where it would begin an entity, because not every reader
+ * knows entities there.
+ */
+function escapeHref(href: string): string {
+  const { origin } = new URL(href);
+  const rest = href.slice(origin.length).replaceAll(/[<>\\|`\s()*~[\]]/g, encodeSign);
+  return origin + rest.replaceAll(/&(?=#?\w+;)/g, '&amp;');
+}
+
+function encodeSign(sign: string): string {
+  return /[()*~]/.test(sign) ? `%${sign.charCodeAt(0).toString(16).toUpperCase()}` : encodeURIComponent(sign);
 }

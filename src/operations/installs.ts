@@ -9,7 +9,7 @@ import { statusOfLink } from '../domain/evidence-status.ts';
 import { sourceKinds } from '../domain/install.ts';
 import { membershipStates } from '../domain/membership.ts';
 import { listLiveLinks } from '../evidence/contract-store.ts';
-import { takesGuidelines } from '../guidelines/read-targets.ts';
+import { takesGuidelines } from '../guidelines/look-at-project.ts';
 import { findConnectedInstall, removeConnectedInstall } from '../installs/install-store.ts';
 import { dropSubscription, findSubscription } from '../installs/subscription/subscription-store.ts';
 import { dropJobsOf } from '../jobs/job-store.ts';

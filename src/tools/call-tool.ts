@@ -1,3 +1,4 @@
+import type { Adapter, Member } from '../adapters/adapter.ts';
 import { AppError } from '../domain/errors.ts';
 import { createDeadline, type Deadline } from '../lib/clock.ts';
 
@@ -31,4 +32,38 @@ export async function callTool<T>(
 function toGivenUp(deadline: Deadline, timeoutMs: number, cause?: unknown): AppError {
   const why = deadline.hasPassed() ? `did not answer within ${timeoutMs} ms` : 'was given up, because Gangway stops';
   return new AppError('unavailable', `The tool ${why}`, { cause });
+}
+
+export type ListMembers = NonNullable<Adapter['listMembers']>;
+
+interface ListingLimits {
+  /** How long all pages together may take. */
+  timeoutMs: number;
+  maxMembers: number;
+}
+
+/**
+ * All members of a group, each once. An incomplete list is refused, because members on the missing pages would look as
+ * if they had left.
+ *
+ * @throws AppError if a page could not be read in time, or if there are too many members
+ */
+export async function readGroup(
+  listMembers: ListMembers,
+  groupId: string,
+  { timeoutMs, maxMembers }: ListingLimits,
+  signal: AbortSignal,
+): Promise<Member[]> {
+  return await callTool(timeoutMs, signal, async (callSignal) => {
+    const members = new Map<string, Member>();
+    for await (const member of listMembers(groupId, callSignal)) {
+      // The call was given up. This stops an adapter that ignores the signal.
+      callSignal.throwIfAborted();
+      members.set(member.id, member);
+      if (members.size > maxMembers) {
+        throw new AppError('invalid', `The group has more than ${maxMembers} members`);
+      }
+    }
+    return [...members.values()];
+  });
 }

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { decideClaim, decideGuideline, judgeWritten, type Written } from '../../src/guidelines/decide-guideline.ts';
-import { digestOf, digestOfWords } from '../../src/guidelines/digests.ts';
+import {
+  decideClaim,
+  decideGuideline,
+  digestOf,
+  digestOfWords,
+  judgeWritten,
+  type Written,
+} from '../../src/guidelines/decide-guideline.ts';
 
 const publication = { manualId: 'm', publicationNumber: 2 };
 const wanted = '<p>new words</p>';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { guidelineJob } from '../../src/guidelines/guideline-job.ts';
+import { guidelineJob } from '../../src/guidelines/sync-guidelines.ts';
 import { createJobWorker, type JobWorker } from '../../src/jobs/job-worker.ts';
 import { startLoops } from '../support/engine-harness.ts';
 import { openGuidelineWorld } from '../support/guidelines/guideline-world.ts';

@@ -3,8 +3,8 @@ import { splitOperation } from '../../src/sandbox/api-router.ts';
 import { employerRoutes } from '../../src/sandbox/employer/employer-api.ts';
 import { describeEmployerApi } from '../../src/sandbox/openapi.ts';
 import { reliedOperations } from '../../src/sources/employer/relied-on.ts';
-import { OpenapiDocument } from '../../src/sources/fields-schema.ts';
 import { compareOpenapi } from '../../src/sources/http/compare-openapi.ts';
+import { OpenapiDocument } from '../../src/sources/record-schema.ts';
 import { type AccountWorld, openAccount } from './account-harness.ts';
 import { toStrictSchema } from './strict-schema.ts';
 

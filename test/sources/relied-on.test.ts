@@ -5,11 +5,12 @@ import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
 import { createEmployerSource } from '../../src/sources/employer/create-employer-source.ts';
 import { reliedOperations as ofEmployer } from '../../src/sources/employer/relied-on.ts';
 import type { ReliedOperation, Shape } from '../../src/sources/http/compare-openapi.ts';
-import { fixedLinks } from '../../src/sources/job-links.ts';
-import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
-import { reliedOperations as ofPlatform } from '../../src/sources/platform/relied-on.ts';
+import {
+  createPlatformSource,
+  reliedOperations as ofPlatform,
+} from '../../src/sources/platform/create-platform-source.ts';
 import { Budget, Contract, Endpoint, Grant, Link, Participant } from '../../src/sources/record-schema.ts';
-import type { NewLink, Source, UsageEntry } from '../../src/sources/source.ts';
+import { fixedLinks, type NewLink, type Source, type UsageEntry } from '../../src/sources/source.ts';
 import { openHttpFake, sendJson } from '../support/http-fake.ts';
 import { signal } from './failure-of.ts';
 

@@ -8,7 +8,7 @@ import { runNextJob } from '../../src/jobs/job-worker.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createEmployerSource } from '../../src/sources/employer/create-employer-source.ts';
-import { fixedLinks } from '../../src/sources/job-links.ts';
+import { fixedLinks } from '../../src/sources/source.ts';
 import type { Alerting } from './alerting.ts';
 import { createEngine, type Engine } from './engine-harness.ts';
 import { type Front, openFront } from './front.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toGuideline } from '../../src/guidelines/to-guideline.ts';
-import { toMarkdown } from '../../src/guidelines/to-markdown.ts';
+import { toMarkdown } from '../../src/guidelines/to-text.ts';
 import { doccanoAdapter, doccanoPerson } from '../support/doccano-harness.ts';
 import { actAs, type DoccanoSite, makeProject } from '../support/doccano-site.ts';
 import { readablePages } from '../support/guidelines/hostile-pages.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { toGuideline } from '../../src/guidelines/to-guideline.ts';
-import { toHtml } from '../../src/guidelines/to-html.ts';
+import { toHtml } from '../../src/guidelines/to-text.ts';
 import { readablePages } from '../support/guidelines/hostile-pages.ts';
 import { openManual } from '../support/guidelines/publish.ts';
 import { harmIn, readHtml } from '../support/guidelines/read-shown.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Member } from '../../src/adapters/adapter.ts';
-import { readGroup } from '../../src/tools/read-group.ts';
+import { readGroup } from '../../src/tools/call-tool.ts';
 
 const limits = { timeoutMs: 5000, maxMembers: 10 };
 const never = new AbortController().signal;

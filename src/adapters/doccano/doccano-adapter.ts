@@ -1,23 +1,23 @@
 import { AppError } from '../../domain/errors.ts';
 import type { RestClient } from '../../lib/rest-client.ts';
 import type { Adapter, Added, Capabilities, Finding, UsageNote, UsageObservation } from '../adapter.ts';
-import { remedyFrom } from '../check-tool.ts';
-import { unless, withRemedy } from '../tool-request.ts';
+import { remedyFrom, unless, withRemedy } from '../tool-request.ts';
 import { isNumericId } from '../values.ts';
-import { createDoccanoApi, projectPath } from './doccano-api.ts';
 import {
   addRow,
   createAccount,
+  createDoccanoApi,
   findAccount,
   findRole,
   findRow,
   listRows,
+  projectPath,
   readMe,
   readProject,
   recogniseAccount,
   removeRow,
   toMember,
-} from './doccano-members.ts';
+} from './doccano-api.ts';
 import { Distribution, type DoccanoSettings, MemberProgress, ProjectPage, Users } from './doccano-schema.ts';
 
 const capabilities: Capabilities = {

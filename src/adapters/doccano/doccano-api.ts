@@ -1,8 +1,20 @@
 import { AppError } from '../../domain/errors.ts';
-import { createRestClient, type RestClient } from '../../lib/rest-client.ts';
+import { createRestClient, type RestClient, statusOf } from '../../lib/rest-client.ts';
+import { isSameAddress } from '../../lib/text.ts';
+import type { Member, Person } from '../adapter.ts';
 import { createLogin, unless } from '../tool-request.ts';
 import { isNumericId } from '../values.ts';
-import { type DoccanoSettings, Login } from './doccano-schema.ts';
+import {
+  type DoccanoSettings,
+  Login,
+  Me,
+  MemberRow,
+  MemberRows,
+  Project,
+  Roles,
+  User,
+  Users,
+} from './doccano-schema.ts';
 
 /** The paths are those after `/v1`. No cookie is kept, because with a session doccano asks for a CSRF token. */
 export function createDoccanoApi({ url, credentials }: DoccanoSettings): RestClient {
@@ -25,7 +37,7 @@ export function createDoccanoApi({ url, credentials }: DoccanoSettings): RestCli
   return api;
 }
 
-export interface LoginName {
+interface LoginName {
   username: string;
   password: string;
 }
@@ -35,11 +47,7 @@ export interface LoginName {
  *
  * @returns null if doccano refuses the username or the password
  */
-export async function logIn(
-  api: RestClient,
-  { username, password }: LoginName,
-  signal: AbortSignal,
-): Promise<string | null> {
+async function logIn(api: RestClient, { username, password }: LoginName, signal: AbortSignal): Promise<string | null> {
   const request = { method: 'POST', path: '/auth/login/', purpose: 'log in', isAnonymous: true } as const;
   const [body, secrets] = [{ username, password }, [username, password]];
   const login = await unless([400], api.call({ ...request, body, secrets, answer: Login, signal }));
@@ -50,4 +58,166 @@ export async function logIn(
 export function projectPath(groupId: string): string {
   if (isNumericId(groupId)) return `/projects/${groupId}`;
   throw new AppError('invalid', 'The id of a doccano project is a whole number, as in its URL');
+}
+
+/** The members of projects. The id of a member is the id of their account, the same in every project. */
+
+/** doccano's name of the role that may add and remove members. */
+const adminRole = 'project_admin';
+
+/** The row of an account in a project; null if there is none. */
+export async function findRow(
+  api: RestClient,
+  groupId: string,
+  memberId: string,
+  signal: AbortSignal,
+): Promise<MemberRow | null> {
+  const path = `${projectPath(groupId)}/members?user=${memberId}`;
+  if (!isNumericId(memberId)) return null;
+  // For an account that no longer exists, doccano answers 400.
+  const rows = await unless([400], api.call({ path, purpose: 'find the member', answer: MemberRows, signal }));
+  return rows?.find(({ user }) => String(user) === memberId) ?? null;
+}
+
+/** A superuser gets an empty list for a project that does not exist. */
+export async function listRows(api: RestClient, groupId: string, signal: AbortSignal): Promise<MemberRow[]> {
+  const path = `${projectPath(groupId)}/members`;
+  return await api.call({ path, purpose: 'list the members', answer: MemberRows, signal });
+}
+
+/** @throws AppError `not_found` if there is no such project */
+export async function readProject(api: RestClient, groupId: string, signal: AbortSignal) {
+  return await api.call({ path: projectPath(groupId), purpose: 'read the project', answer: Project, signal });
+}
+
+/** An account that is a member already stays as it is. */
+export async function addRow(
+  api: RestClient,
+  groupId: string,
+  { user, role }: { user: User; role: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const path = `${projectPath(groupId)}/members`;
+  const request = { method: 'POST', path, body: { user: user.id, role }, purpose: 'add the member' } as const;
+  try {
+    await api.call({ ...request, answer: MemberRow, signal });
+  } catch (error) {
+    // It answers the same for an account that is a member already and for a missing project.
+    if (statusOf(error) !== 400) throw error;
+    if ((await findRow(api, groupId, String(user.id), signal)) === null) throw error;
+  }
+}
+
+/**
+ * doccano answers 204 whether it removed anyone or not, so only a look shows it.
+ *
+ * @throws AppError `invalid` for Gangway's own account and for the only administrator
+ */
+export async function removeRow(api: RestClient, groupId: string, row: MemberRow, signal: AbortSignal): Promise<void> {
+  if (row.rolename === adminRole) await refuseAdmin(api, groupId, row, signal);
+  const path = `${projectPath(groupId)}/members`;
+  await api.call({ method: 'DELETE', path, body: { ids: [row.id] }, purpose: 'remove the member', signal });
+}
+
+/** doccano silently keeps the caller's own account, and removes the last administrator. */
+async function refuseAdmin(api: RestClient, groupId: string, row: MemberRow, signal: AbortSignal): Promise<void> {
+  if ((await readMe(api, signal)).id === row.user) throw keeps('it is the account that Gangway uses');
+  const admins = (await listRows(api, groupId, signal)).filter(({ rolename }) => rolename === adminRole);
+  if (admins.length <= 1) throw keeps('the project has no other administrator');
+}
+
+export async function readMe(api: RestClient, signal: AbortSignal): Promise<Me> {
+  return await api.call({ path: '/me', purpose: 'read the own account', answer: Me, signal });
+}
+
+/**
+ * The id of a role, which differs between installations.
+ *
+ * @throws AppError `invalid` if there is no role with this name
+ */
+export async function findRole(api: RestClient, name: string, signal: AbortSignal): Promise<number> {
+  const roles = await api.call({ path: '/roles', purpose: 'read the roles', answer: Roles, signal });
+  const role = roles.find((one) => one.name === name);
+  if (role !== undefined) return role.id;
+  const known = roles.map((one) => one.name).join(', ');
+  throw new AppError('invalid', `doccano has no role "${name}", but ${known}: see "role"`);
+}
+
+/** doccano shows only the username. For accounts that Gangway made it is the address. */
+export function toMember({ user, username }: MemberRow): Member {
+  return { id: String(user), email: username };
+}
+
+function keeps(why: string): AppError {
+  return new AppError('invalid', `Could not remove the member: ${why}`);
+}
+
+/** The logins of doccano. It knows people only by username, which is their address here. */
+
+interface DoccanoAccount {
+  user: User;
+  /** Whether it was just made for this person, so that its password was not passed on yet. */
+  isNew: boolean;
+}
+
+export async function findAccount(api: RestClient, email: string, signal: AbortSignal): Promise<User | null> {
+  const username = toUsername(email);
+  // No account has a username that doccano does not accept.
+  if (username === null) return null;
+  const path = `/users?${new URLSearchParams({ q: username })}`;
+  const request = { path, purpose: 'find the account', secrets: [username] };
+  const users = await api.call({ ...request, answer: Users, signal });
+  // doccano searches by any part of a name, and two accounts may differ only in case.
+  const alike = users.filter((user) => isSameAddress(user.username, username));
+  return alike.find((user) => user.username === username) ?? alike[0] ?? null;
+}
+
+/** @throws AppError `invalid` for an address or a password that doccano does not take */
+export async function createAccount(api: RestClient, person: Person, signal: AbortSignal): Promise<DoccanoAccount> {
+  const { email, newPassword: password } = person;
+  const username = toUsername(email);
+  if (username === null) {
+    const rule = 'at most 150 letters, digits and @ . + - _';
+    throw new AppError('invalid', `The address cannot be a username of doccano: ${rule}`);
+  }
+  if (password === undefined) {
+    throw new AppError('invalid', 'They have no account yet, and no password was given for one');
+  }
+  const request = {
+    ...({ method: 'POST', path: '/users/create', purpose: 'create the account' } as const),
+    body: { username, password1: password, password2: password },
+    secrets: [username, password],
+  };
+  try {
+    return { user: await api.call({ ...request, answer: User, signal }), isNew: true };
+  } catch (error) {
+    if (statusOf(error) !== 400) throw error;
+    // Another call may have made it first.
+    const user = await findAccount(api, username, signal);
+    if (user !== null) return await recogniseAccount(api, person, user, signal);
+    throw new AppError(
+      'invalid',
+      'doccano refuses the new account (400): the password is too short, too common or too like the username, or the server has rules of its own',
+      { status: 400 },
+    );
+  }
+}
+
+/**
+ * An account that was found may have been made by an earlier attempt, whose answer was lost. The given password was
+ * generated for the person, so an account that it opens was made with it.
+ */
+export async function recogniseAccount(
+  api: RestClient,
+  { memberId, newPassword: password }: Person,
+  user: User,
+  signal: AbortSignal,
+): Promise<DoccanoAccount> {
+  if (memberId !== null || password === undefined) return { user, isNew: false };
+  return { user, isNew: (await logIn(api, { username: user.username, password }, signal)) !== null };
+}
+
+function toUsername(email: string): string | null {
+  const username = email.toLowerCase();
+  return /^[\p{L}\p{N}_.@+-]{1,150}$/u.test(username) ? username : null;
 }

@@ -3,8 +3,14 @@ import { isSameAddress } from '../../lib/text.ts';
 import type { Adapter, Added, Capabilities, Member, Person } from '../adapter.ts';
 import { pick, toMember } from './answer.ts';
 import { type HttpCall, readPages, send } from './http-api.ts';
-import type { HttpSettings, ListRequest } from './http-schema.ts';
-import { expandText, placeholdersOf, type TemplateValues, toValues } from './template.ts';
+import {
+  expandText,
+  type HttpSettings,
+  type ListRequest,
+  placeholdersOf,
+  type TemplateValues,
+  toValues,
+} from './http-schema.ts';
 
 /**
  * Any tool with a JSON API, by requests that the settings declare (design section 7). An answer of

@@ -2,8 +2,14 @@ import { AppError } from '../../domain/errors.ts';
 import type { HttpAnswer } from '../../lib/http-client.ts';
 import { requestTool } from '../tool-request.ts';
 import { type AnswerPage, findSignOfMore, firstPage, type NextPage, nextPage, pick } from './answer.ts';
-import type { HttpSettings, ListRequest } from './http-schema.ts';
-import { expandJson, expandPath, expandText, type TemplateValues } from './template.ts';
+import {
+  expandJson,
+  expandPath,
+  expandText,
+  type HttpSettings,
+  type ListRequest,
+  type TemplateValues,
+} from './http-schema.ts';
 
 /** Makes the requests of the settings, each with a time-out and a size limit. */
 

@@ -1,8 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import type { RestClient } from '../../lib/rest-client.ts';
 import type { Adapter, Capabilities, Finding, Member } from '../adapter.ts';
-import { remedyFrom } from '../check-tool.ts';
-import { withRemedy } from '../tool-request.ts';
+import { remedyFrom, withRemedy } from '../tool-request.ts';
 import {
   createLabelStudio,
   isPersonalToken,

@@ -26,8 +26,7 @@ import {
   scimPost,
   tryChanges,
 } from './scim-api.ts';
-import { search } from './search.ts';
-import { readUser } from './users.ts';
+import { readUser, search } from './users.ts';
 
 /** Groups by their exact display names, because strangers choose the names of projects; and their members. */
 

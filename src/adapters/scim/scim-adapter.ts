@@ -1,14 +1,12 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Adapter, Capabilities, Finding, Member } from '../adapter.ts';
-import { findingsOfExpiry, remedyFrom } from '../check-tool.ts';
-import { unless, withRemedy } from '../tool-request.ts';
+import { findingsOfExpiry, remedyFrom, unless, withRemedy } from '../tool-request.ts';
 import { claimsOf, isObject } from '../values.ts';
 import { addGroupMember, findGroup, removeGroupMember } from './groups.ts';
 import { entriesOf, groupsOf, hasAddress, isActive, memberIds, type Resource, toMember } from './resource.ts';
 import { createScim, type Dialect, refreshDialect, type Scim, scimGet } from './scim-api.ts';
 import type { ScimSettings } from './scim-schema.ts';
-import { listAll, probe } from './search.ts';
-import { deactivateUser, findByAddress, findUser, provideUser, readUser } from './users.ts';
+import { deactivateUser, findByAddress, findUser, listAll, probe, provideUser, readUser } from './users.ts';
 
 /**
  * The adapter for any tool with SCIM 2.0 (RFC 7643 and 7644). Servers differ in what they understand, so

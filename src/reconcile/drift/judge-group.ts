@@ -4,7 +4,7 @@ import type { Transaction } from '../../db/database.ts';
 import { domainOf } from '../../domain/marketplace-text.ts';
 import { instantIn } from '../../lib/clock.ts';
 import { isProtected } from '../../tools/accounts.ts';
-import { type ListMembers, readGroup } from '../../tools/read-group.ts';
+import { type ListMembers, readGroup } from '../../tools/call-tool.ts';
 import {
   arrivalsOf,
   comparedMembersOf,

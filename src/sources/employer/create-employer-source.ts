@@ -1,13 +1,11 @@
 import { AppError } from '../../domain/errors.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { anyAnswer } from '../../lib/rest-client.ts';
-import { type Call, type CallOptions, createCaller, pathOf } from '../http/caller.ts';
+import { type Call, type CallOptions, createCaller, listWhole, pathOf } from '../http/caller.ts';
 import { findDeviations } from '../http/compare-openapi.ts';
-import { listWhole } from '../http/read-pages.ts';
-import type { JobLinks } from '../job-links.ts';
 import type { PendingPayment, TokenRecord } from '../record-schema.ts';
-import type { EndApproval, Grant, Link, Remedies, Source, UpdatesPage } from '../source.ts';
-import { listContracts, listParticipants, readBudget } from './contract-calls.ts';
+import type { EndApproval, Grant, JobLinks, Link, Remedies, Source, UpdatesPage } from '../source.ts';
+import { listContracts, listParticipants, readBudget, readPublications } from './contract-calls.ts';
 import {
   Account,
   type Approval,
@@ -24,7 +22,6 @@ import {
   WebhookAnswer,
   WebhookPage,
 } from './employer-schema.ts';
-import { readPublications } from './read-publications.ts';
 import { allNeeded, eventTypesOf, neededScopes, optionalScopes, reliedOperations } from './relied-on.ts';
 
 /** An employer's own account, with a personal token `ot_pat_…` (spec: employer-api.md). */

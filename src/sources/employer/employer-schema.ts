@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { toEmail, toId, toInstantText, toText } from '../../domain/marketplace-text.ts';
 import {
   Amount,
+  Budget,
+  Contract,
+  Endpoint,
   Id,
   lenient,
   NullableId,
@@ -11,8 +14,7 @@ import {
   Secret,
   WebUrl,
   Words,
-} from '../fields-schema.ts';
-import { Budget, Contract, Endpoint } from '../record-schema.ts';
+} from '../record-schema.ts';
 
 /**
  * Every shape that is assumed of the answers to an employer's own token (spec: part A sections 2, 4.2, 4.3, 4.6 and 4.9,

@@ -1,4 +1,4 @@
-import { OpenapiDocument } from '../fields-schema.ts';
+import { OpenapiDocument } from '../record-schema.ts';
 import type { Deviation } from '../source.ts';
 import type { Call } from './caller.ts';
 

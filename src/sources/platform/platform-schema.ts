@@ -1,6 +1,16 @@
 import { z } from 'zod';
-import { Amount, NullableId, pageOf, recordIn, Secret } from '../fields-schema.ts';
-import { Contract, Endpoint, Grant, Link, Participant } from '../record-schema.ts';
+import {
+  Amount,
+  Contract,
+  Endpoint,
+  Grant,
+  Link,
+  NullableId,
+  Participant,
+  pageOf,
+  recordIn,
+  Secret,
+} from '../record-schema.ts';
 
 /** How the platform API answers with records. No other file knows it. An answer must have its records. */
 

@@ -12,6 +12,8 @@ import { turnsOf } from '../../lib/turns.ts';
 import { lookAtSettled, noteArrival } from '../../memberships/look-store.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import { readGroup } from '../../tools/read-group.ts';
+import { callTool, readGroup } from '../../tools/call-tool.ts';
+import { listWorkScopes, scopeKey, type WorkScope } from './find-scopes.ts';
 import { firstReadDay } from './look-back.ts';
 import { assignWork, type CollectedReading, mergeReading } from './merge-reading.ts';
 import { listWaitingIn, loadAccounts, loadMembers, type WaitingMembership } from './scope-member-store.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { expandJson, expandPath, expandText, placeholdersOf } from '../../../src/adapters/http/template.ts';
+import { expandJson, expandPath, expandText, placeholdersOf } from '../../../src/adapters/http/http-schema.ts';
 import { anyText } from '../../support/any-text.ts';
 
 describe('a template', () => {

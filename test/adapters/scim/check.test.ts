@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { remedyFrom } from '../../../src/adapters/check-tool.ts';
-import { withRemedy } from '../../../src/adapters/tool-request.ts';
+import { remedyFrom, withRemedy } from '../../../src/adapters/tool-request.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
 import { scimAdapter } from '../../support/scim-settings.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readScimPages } from '../../../src/adapters/scim/search.ts';
+import { readScimPages } from '../../../src/adapters/scim/users.ts';
 import { listAll } from '../../support/list-all.ts';
 import type { ScimDialect } from '../../support/scim-dialect.ts';
 import { scimAdapter } from '../../support/scim-settings.ts';

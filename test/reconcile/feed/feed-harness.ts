@@ -14,7 +14,7 @@ import { type FeedPorts, feedJob } from '../../../src/reconcile/feed/feed-job.ts
 import type { CreatedAccount } from '../../../src/sandbox/employer/account-control.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { createEmployerSource } from '../../../src/sources/employer/create-employer-source.ts';
-import { fixedLinks } from '../../../src/sources/job-links.ts';
+import { fixedLinks } from '../../../src/sources/source.ts';
 import type { Alerting } from '../../support/alerting.ts';
 import { createTestContext } from '../../support/engine-harness.ts';
 import { createFakeClock, type FakeClock } from '../../support/fake-clock.ts';

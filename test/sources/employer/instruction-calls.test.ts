@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readPublications } from '../../../src/sources/employer/read-publications.ts';
+import { readPublications } from '../../../src/sources/employer/contract-calls.ts';
 import { createCaller } from '../../../src/sources/http/caller.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
 import { signal } from '../failure-of.ts';

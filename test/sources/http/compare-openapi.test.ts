@@ -1,9 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { describePlatformApi } from '../../../src/sandbox/openapi.ts';
-import { OpenapiDocument } from '../../../src/sources/fields-schema.ts';
 import { compareOpenapi } from '../../../src/sources/http/compare-openapi.ts';
-import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
-import { reliedOperations } from '../../../src/sources/platform/relied-on.ts';
+import { createPlatformSource, reliedOperations } from '../../../src/sources/platform/create-platform-source.ts';
+import { OpenapiDocument } from '../../../src/sources/record-schema.ts';
 import type { Deviation } from '../../../src/sources/source.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { openSecondMarketplace } from '../../support/second-marketplace/second-marketplace.ts';

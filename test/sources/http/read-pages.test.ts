@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ListingPage, readPages } from '../../../src/sources/http/read-pages.ts';
+import { type ListingPage, readPages } from '../../../src/sources/http/caller.ts';
 
 const limit = 3;
 

@@ -6,15 +6,107 @@ import { takeLock } from '../db/lock.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { GuidelineState } from '../domain/guideline-state.ts';
+import type { JobKind } from '../jobs/job.ts';
 import { toInstant } from '../lib/clock.ts';
 import { callTool } from '../tools/call-tool.ts';
-import { judgeWritten, type PublicationName } from './decide-guideline.ts';
-import { digestOf, digestOfWords } from './digests.ts';
-import { findGuideline, type LookedAt, noteGuideline, noteGuidelineIn } from './guideline-store.ts';
-import { lookAtProject, type ProjectLook, sayings, timeoutOf, toUnseen } from './look-at-project.ts';
-import type { Target } from './read-targets.ts';
+import { digestOf, digestOfWords, judgeWritten, type PublicationName } from './decide-guideline.ts';
+import {
+  findGuideline,
+  type LookedAt,
+  noteClaimedProjects,
+  noteGuideline,
+  noteGuidelineIn,
+} from './guideline-store.ts';
+import {
+  lookAtProject,
+  type ProjectLook,
+  readTargets,
+  sayings,
+  type Target,
+  timeoutOf,
+  toUnseen,
+} from './look-at-project.ts';
 
-export interface SyncWish {
+export interface SyncInstallWish extends SyncWish {
+  install: string;
+  /** One project; all by default. */
+  project?: string | undefined;
+}
+
+export interface SyncedInstall {
+  projects: SyncedProject[];
+  /** How many were left, because the tool does not answer or the time was up. They are looked at first next time. */
+  left: number;
+}
+
+/**
+ * Brings the guidelines of an install's projects in line with what is published for its jobs. What is not published
+ * (any more) changes nothing.
+ *
+ * @param hasTime asked before each project
+ * @throws AppError if the publications cannot be read; then no project was looked at
+ */
+export async function syncInstall(
+  ctx: Context,
+  wish: SyncInstallWish,
+  signal: AbortSignal,
+  hasTime: () => boolean = () => true,
+): Promise<SyncedInstall> {
+  const { install, project: only } = wish;
+  const targets = await inOrder(ctx, await readTargets(ctx, install, only, signal));
+  const claimed = targets.map(({ project }) => project);
+  if (only === undefined) await noteClaimedProjects(ctx, install, claimed, toInstant(ctx.clock.now()));
+  const projects: SyncedProject[] = [];
+  for (const target of targets) {
+    signal.throwIfAborted();
+    if (!hasTime()) break;
+    const synced = await syncProject(ctx, target, wish, signal);
+    projects.push(synced);
+    const { tool, result, publication } = synced;
+    if (result === 'written') {
+      ctx.logger.info({ tool, project: synced.project, ...publication }, 'Guidelines were written');
+    }
+    if (synced.result === 'failing' && target.unread === null) break;
+  }
+  return { projects, left: targets.length - projects.length };
+}
+
+/** Those that were not looked at for the longest time first, so that one that never answers holds up no other for good. */
+async function inOrder(ctx: Context, targets: readonly Target[]): Promise<Target[]> {
+  const lookedAt = new Map<Target, string>();
+  for (const target of targets) lookedAt.set(target, (await findGuideline(ctx, target))?.lookedAt ?? '');
+  return [...targets].sort((one, other) => ((lookedAt.get(one) ?? '') < (lookedAt.get(other) ?? '') ? -1 : 1));
+}
+
+/** No project is begun after this time. */
+const passMs = 5 * 60_000;
+const by = { actor: 'gangway', origin: 'schedule' };
+
+/**
+ * Reads what is published for the jobs of the installs that want it (`installs.<name>.guidelines`), and brings it into
+ * their tools. It writes nothing over what people have written there, and removes nothing.
+ */
+export const guidelineJob: JobKind = {
+  name: 'guidelines',
+  atOnce: 4,
+  // What is left after it is read at the next pass.
+  leaseMs: 2 * passMs,
+  isStanding: true,
+  installs: ({ installs }) => [...installs].flatMap(([install, { guidelines }]) => (guidelines ? [install] : [])),
+  restMs: ({ config }) => config.guidelines.everyMs,
+  async run(ctx, { install }, signal, { beat }) {
+    const endsAt = ctx.clock.now().getTime() + passMs;
+    const hasTime = () => {
+      beat();
+      return ctx.clock.now().getTime() < endsAt;
+    };
+    const { projects } = await syncInstall(ctx, { install, overwrites: false, by }, signal, hasTime);
+    // A tool that asked to be left alone is.
+    return Math.max(ctx.config.guidelines.everyMs, ...projects.map(({ retryAfterMs = 0 }) => retryAfterMs));
+  },
+};
+
+interface SyncWish {
   /** Whether a text that Gangway did not write is replaced too. */
   overwrites: boolean;
   by: Omit<By, 'at'>;
@@ -24,7 +116,7 @@ export interface SyncWish {
 type SeenState = Exclude<GuidelineState, 'unclaimed'>;
 
 /** What became of a project. `busy`: another process is at it, or its last call may still arrive. */
-export interface SyncedProject {
+interface SyncedProject {
   tool: string;
   project: string;
   publication: PublicationName | null;
@@ -38,12 +130,7 @@ export interface SyncedProject {
 const callsInLease = 4;
 
 /** Brings the guidelines of one project in line. One process at a time does so. */
-export async function syncProject(
-  ctx: Context,
-  target: Target,
-  wish: SyncWish,
-  signal: AbortSignal,
-): Promise<SyncedProject> {
+async function syncProject(ctx: Context, target: Target, wish: SyncWish, signal: AbortSignal): Promise<SyncedProject> {
   const { tool, project } = target;
   const name = `guidelines ${JSON.stringify([tool, project])}`;
   const lock = await takeLock(ctx, { name, what: `Project ${project}`, leaseMs: callsInLease * timeoutOf(ctx, tool) });
