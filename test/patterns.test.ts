@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { parseSync, Visitor } from 'rolldown/utils';
 import { describe, expect, it } from 'vitest';
-import { nextLinkOf } from '../src/adapters/http/answer.ts';
+import { nextLinkOf } from '../src/adapters/http/http-api.ts';
 import { reasonsIn } from '../src/adapters/label-studio/members.ts';
 import { toText } from '../src/guidelines/to-text.ts';
 import { compareOpenapi } from '../src/sources/http/compare-openapi.ts';

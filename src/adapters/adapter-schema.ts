@@ -2,13 +2,11 @@ import { z } from 'zod';
 import { AppError } from '../domain/errors.ts';
 import type { Adapter } from './adapter.ts';
 
-/** What a custom adapter must have, and what its calls must answer. */
-
 interface CallRule {
   isOptional?: boolean;
-  /** `now` is a plain value, `later` a promise, `each` an async iterable. */
+  /** `now`: a plain value; `later`: a promise; `each`: an async iterable. */
   answers: 'now' | 'later' | 'each';
-  /** The answer, or each item of it. Anything is accepted without it. */
+  /** The answer, or each item of it. Without it, anything is accepted. */
   answer?: z.ZodType;
 }
 
@@ -23,7 +21,7 @@ const MemberFields = z.object(
   },
   'no member',
 );
-/** Not a copy: an adapter may return an object of a class. */
+/** Checks without a copy, because an adapter may return an object of a class. */
 const member = z.unknown().superRefine((value, context) => {
   for (const { message } of MemberFields.safeParse(value).error?.issues ?? []) context.addIssue(message);
 });
@@ -55,10 +53,10 @@ const adapterCalls = {
 
 const callRules: readonly [name: string, rule: CallRule][] = Object.entries(adapterCalls);
 
-// biome-ignore lint/suspicious/noExplicitAny: the calls of the port take and answer different things.
+// biome-ignore lint/suspicious/noExplicitAny: the calls of the port have different arguments and answers.
 type AdapterCall = (...args: any[]) => any;
 
-/** The adapter with each of its calls as `wrap` makes it. The signal is the last argument of every call that waits. */
+/** The adapter with all of its calls wrapped. The signal is the last argument of every call that waits. */
 export function wrapCalls(
   adapter: Adapter,
   wrap: (call: AdapterCall, name: string, rule: CallRule) => AdapterCall,
@@ -110,10 +108,7 @@ export function adapterFaults(value: unknown): string[] {
   return AdapterShape.safeParse(value).error?.issues.map(({ message }) => message) ?? [];
 }
 
-/**
- * Wraps a custom adapter: checks its answers against the port, and keeps only the type and the line of its errors,
- * because their text may contain secrets.
- */
+/** Wraps a custom adapter. Checks its answers, and keeps only the type and line of its errors: their text may have secrets. */
 export function guardAdapter(adapter: Adapter): Adapter {
   return wrapCalls(adapter, (call, name, { answers, answer }) => {
     function toChecked(value: unknown): unknown {
@@ -155,7 +150,7 @@ export function guardAdapter(adapter: Adapter): Adapter {
   });
 }
 
-/** The cause is not kept, because a log would show it. */
+/** Without the cause, because a log would show it. */
 export function toGuarded(error: unknown, what: string, signal?: AbortSignal): AppError {
   if (error instanceof AppError) return error;
   if (signal?.aborted) return new AppError('unavailable', `The adapter's ${what} was given up`);
@@ -164,9 +159,9 @@ export function toGuarded(error: unknown, what: string, signal?: AbortSignal): A
 
 const longestStack = 4000;
 
-/** `TypeError at my-tool.ts:23`: without the message, and with one line of the stack. */
+/** `TypeError at my-tool.ts:23`, without the message. */
 function describe(error: unknown): string {
-  if (!(error instanceof Error)) return 'it threw no error';
+  if (!(error instanceof Error)) return 'it threw something other than an error';
   const name = /^\w{1,40}$/.test(error.name) ? error.name : 'Error';
   const stack = String(error.stack);
   const header = stack.indexOf(error.message) + error.message.length;

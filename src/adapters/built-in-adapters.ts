@@ -1,2 +1,2 @@
-/** Every adapter that is built in, by the name it has in `tools.<name>.adapter`. */
+/** The values of `tools.<name>.adapter` that need no file or package. */
 export const builtInAdapters: readonly string[] = ['cvat', 'doccano', 'http', 'label-studio', 'roster', 'scim'];

@@ -14,15 +14,13 @@ export function createKit(tool: string, settings: Record<string, unknown>): Adap
     .filter(([key]) => !plainKeys.has(key))
     .flatMap(([, value]) => textsIn(value));
 
-  async function request(asked: KitRequest): Promise<KitAnswer> {
-    refusePlain(asked.url, settings['allowHttp'] === true);
-    return await requestTool({ ...asked, secrets: [...configured, ...(asked.secrets ?? [])] });
-  }
-
   return {
     tool,
     settings,
-    request,
+    async request({ secrets = [], ...rest }: KitRequest): Promise<KitAnswer> {
+      refusePlain(rest.url, settings['allowHttp'] === true);
+      return await requestTool({ ...rest, secrets: [...configured, ...secrets] });
+    },
     pathSegment,
     isSameAddress,
     error: (code, message, options) => new AppError(code, maskText(message, configured).slice(0, 500), options),
@@ -35,7 +33,7 @@ function refusePlain(url: string, allowHttp: boolean): void {
   throw new AppError('invalid', 'Plain http to another machine needs "allowHttp": true');
 }
 
-/** All texts in the settings that may be credentials. Only the adapter knows which of them are. */
+/** All texts in the settings, because only the adapter knows which of them are credentials. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return value.length < shortestSecret ? [] : [value];
   if (typeof value !== 'object' || value === null) return [];

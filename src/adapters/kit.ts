@@ -2,8 +2,8 @@ import type { ErrorCode } from '../domain/errors.ts';
 import type { Adapter } from './adapter.ts';
 
 /**
- * The default export of an adapter outside this repository: `export default (kit) => ({…})`. Such an
- * adapter imports only types, from this file and from `adapter.ts`. Everything else is in the kit.
+ * The default export of an adapter outside this repository: `export default (kit) => ({…})`. Such an adapter imports only
+ * types, from here and from `adapter.ts`. Everything else is in the kit.
  */
 export type CreateAdapter = (kit: AdapterKit) => Adapter | Promise<Adapter>;
 
@@ -14,25 +14,25 @@ export interface AdapterKit {
   readonly settings: Readonly<Record<string, unknown>>;
 
   /**
-   * One request with a time-out and a size limit. Redirects are refused, and so is plain http to another
-   * machine, unless `settings.allowHttp` is true. In errors, what the tool says is masked.
+   * Sends a request with a time-out and a size limit. Redirects are refused, and so is plain http to another machine,
+   * unless `settings.allowHttp` is true. In errors, the tool's words are masked.
    *
-   * @throws what `error` makes: `unauthenticated` (401), `forbidden` (403), `not_found` (404),
-   * `conflict` (409), `rate_limited` (429) and `unavailable` (408, 425, 5xx, no answer in time) with
-   * the tool's `Retry-After`, else `invalid` (also for an answer that is not JSON, or too large)
+   * @throws an error as `error` makes it: `unauthenticated` (401), `forbidden` (403), `not_found` (404), `conflict` (409),
+   * `rate_limited` (429) and `unavailable` (408, 425, 5xx, no answer in time) with the tool's `Retry-After`, else `invalid`
+   * (also for an answer that is too large or not JSON)
    */
   request(request: KitRequest): Promise<KitAnswer>;
 
   /**
-   * The only error whose message is shown: everything else that an adapter throws becomes `internal`
-   * without its message. `unavailable` and `rate_limited` are tried again soon, all others hourly.
+   * The only error whose message is shown: anything else that an adapter throws becomes `internal` without its message.
+   * `unavailable` and `rate_limited` are retried soon, all others hourly.
    */
   error(code: ErrorCode, message: string, options?: KitErrorOptions): Error;
 
   /** An id as exactly one segment of a path; throws `invalid` if it would lead to another path. */
   pathSegment(value: string): string;
 
-  /** Whether two addresses are the same. Their case never matters. */
+  /** Ignores the case of the addresses. */
   isSameAddress(one: string | null, other: string | null): boolean;
 }
 
@@ -43,15 +43,15 @@ export interface KitRequest {
   headers?: Record<string, string>;
   /** Sent as JSON. */
   body?: unknown;
-  /** What the request tries to do, for errors: "add the member". */
+  /** For errors: "add the member". */
   purpose: string;
   /** The signal of the adapter's call. */
   signal: AbortSignal;
   /** Statuses that are answers, not errors, such as 404 for a removal. */
   expected?: readonly number[];
-  /** The body of the answer is not needed, so it is not parsed. */
+  /** Do not parse the body of the answer. */
   isAnswerIgnored?: boolean;
-  /** What errors must not quote besides the texts in the settings, such as the person's address. */
+  /** Texts that errors must not quote, such as the person's address. Texts in the settings never are. */
   secrets?: readonly string[];
   /** Milliseconds; 15,000 by default. */
   timeoutMs?: number;
@@ -62,7 +62,7 @@ export interface KitRequest {
 export interface KitAnswer {
   status: number;
   headers: Headers;
-  /** Parsed JSON; undefined if it is empty, ignored, or of an expected status. */
+  /** Parsed JSON; undefined if it is empty or ignored, or the status is an expected one. */
   body: unknown;
 }
 

@@ -23,10 +23,10 @@ import { createScimAdapter } from './scim/scim-adapter.ts';
 import { ScimSettings } from './scim/scim-schema.ts';
 
 /**
- * The adapter of every configured tool, by the tool's name. An adapter that is not built in is a file, or a package that
- * is installed beside Gangway.
+ * The adapter of every configured tool, by the tool's name. One that is not built in is a file, or a package that is
+ * installed beside Gangway.
  *
- * @throws AppError `invalid` for the first adapter that cannot be used, with what to do
+ * @throws AppError `invalid` for the first adapter that cannot be used, with what to do about it
  */
 export async function loadAdapters({ tools }: Pick<Config, 'tools'>): Promise<Map<string, Adapter>> {
   const adapters = new Map<string, Adapter>();
@@ -48,7 +48,7 @@ export async function loadAdapter(
   return guardAdapter(made as Adapter);
 }
 
-/** What `import` takes for a file or a package. Undefined for all else, such as URLs and Node's own modules. */
+/** What `import` needs for a file or a package. Undefined for anything else, such as URLs and Node's own modules. */
 function toSpecifier(kind: string): string | undefined {
   if (path.isAbsolute(kind)) return pathToFileURL(kind).href;
   return /^(@[a-z\d~-][\w.~-]*\/)?[a-z\d~-][\w.~-]*$/.test(kind) ? kind : undefined;
@@ -59,19 +59,18 @@ async function importCreate(name: string, kind: string, specifier: string): Prom
   try {
     module = (await import(specifier)) as typeof module;
   } catch (error) {
-    throw unusable(name, toWhyNot(kind, error));
+    throw unusable(name, toLoadFault(kind, error));
   }
   if (typeof module.default === 'function') return module.default;
   throw unusable(name, `${kind} has no default export that is a function: export default (kit) => …`);
 }
 
-/** Node's message can be shown, because the code has not seen any settings yet. */
-function toWhyNot(kind: string, error: unknown): string {
+/** Quotes Node, because the code has not seen any settings yet. */
+function toLoadFault(kind: string, error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };
   const said = maskText(String(message)).slice(0, 300);
-  const isMissing = code === 'ERR_MODULE_NOT_FOUND';
-  if (!isMissing) return `${kind} cannot be loaded: ${said}`;
-  if (path.isAbsolute(kind)) return `${kind}, or something it imports, is not there: ${said}`;
+  if (code !== 'ERR_MODULE_NOT_FOUND') return `${kind} cannot be loaded: ${said}`;
+  if (path.isAbsolute(kind)) return `${kind}, or something that it imports, does not exist: ${said}`;
   const known = builtInAdapters.join(', ');
   return `there is no "${kind}", neither built in (${known}) nor installed as a package: ${said}`;
 }
@@ -88,22 +87,18 @@ function unusable(name: string, why: string): AppError {
   return new AppError('invalid', `tools.${name}.adapter: ${why}`);
 }
 
-const inOurWords = { error: sayFault };
+const ownMessages = { error: sayFault };
 
 const builtIn = new Map<string, (settings: unknown) => Adapter>([
-  ['cvat', (settings) => createCvatAdapter(CvatSettings.parse(settings, inOurWords))],
-  ['doccano', (settings) => createDoccanoAdapter(DoccanoSettings.parse(settings, inOurWords))],
-  ['http', (settings) => createHttpAdapter(HttpSettings.parse(settings, inOurWords))],
-  ['label-studio', (settings) => createLabelStudioAdapter(LabelStudioSettings.parse(settings, inOurWords))],
-  ['roster', (settings) => createRosterAdapter(RosterSettings.parse(settings, inOurWords))],
-  ['scim', (settings) => createScimAdapter(ScimSettings.parse(settings, inOurWords))],
+  ['cvat', (settings) => createCvatAdapter(CvatSettings.parse(settings, ownMessages))],
+  ['doccano', (settings) => createDoccanoAdapter(DoccanoSettings.parse(settings, ownMessages))],
+  ['http', (settings) => createHttpAdapter(HttpSettings.parse(settings, ownMessages))],
+  ['label-studio', (settings) => createLabelStudioAdapter(LabelStudioSettings.parse(settings, ownMessages))],
+  ['roster', (settings) => createRosterAdapter(RosterSettings.parse(settings, ownMessages))],
+  ['scim', (settings) => createScimAdapter(ScimSettings.parse(settings, ownMessages))],
 ]);
 
-/**
- * The adapter of a configured tool.
- *
- * @throws AppError `invalid` for an unknown adapter, or for settings that it cannot use
- */
+/** @throws AppError `invalid` for an adapter that is not built in, or for settings that it cannot use */
 export function createAdapter(tool: string, kind: string, settings: unknown): Adapter {
   const create = builtIn.get(kind);
   if (create === undefined) {
@@ -117,7 +112,7 @@ export function createAdapter(tool: string, kind: string, settings: unknown): Ad
   }
 }
 
-/** Schemas check the settings. Their errors list what is wrong, with its path. */
+/** Lists all faults that the schema found, with their paths. */
 function toReasons(key: string, error: unknown): string {
   const { issues } = error as { issues?: { message: string; path: PropertyKey[] }[] };
   if (issues === undefined) return `${key}: ${String(error)}`;

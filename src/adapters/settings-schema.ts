@@ -3,9 +3,7 @@ import { dropTrailing } from '../lib/text.ts';
 import { isPlainBeyondLoopback } from '../lib/url.ts';
 import { isObject } from './values.ts';
 
-/** Parts of the schemas of several adapters. */
-
-/** Without a slash at its end. */
+/** Without a trailing slash. */
 export function rootUrl(error: string) {
   return z
     .url({ protocol: /^https?$/, error })
@@ -29,7 +27,7 @@ export const plainHttp = {
   error: 'is plain http to another machine, which needs "allowHttp": true',
 };
 
-/** A Map, because strangers choose the keys and may choose `__proto__`. */
+/** A Map, because strangers choose the keys, which may be `__proto__`. */
 export function mapOf<T>(value: z.ZodType<T>) {
   return z
     .custom<object>(isObject)

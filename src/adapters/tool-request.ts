@@ -3,8 +3,6 @@ import { type HttpAnswer, type HttpRequest, requestJson } from '../lib/http-clie
 import { type RestToken, requestLimits, statusOf } from '../lib/rest-client.ts';
 import type { Finding } from './adapter.ts';
 
-/** Requests that no REST client makes: declared ones, those for web pages, and those of custom adapters. */
-
 type Defaults = typeof requestDefaults;
 
 export interface ToolRequest extends Omit<HttpRequest, keyof Defaults>, Partial<Defaults> {
@@ -15,7 +13,11 @@ export interface ToolRequest extends Omit<HttpRequest, keyof Defaults>, Partial<
 
 const requestDefaults = { method: 'GET', ...requestLimits };
 
-/** @throws AppError as `requestJson` */
+/**
+ * A request that the REST client is not made for: a declared one, one for a web page, or one of a custom adapter.
+ *
+ * @throws AppError as `requestJson`
+ */
 export async function requestTool({ expected = [], ...request }: ToolRequest): Promise<HttpAnswer> {
   try {
     return await requestJson({ ...requestDefaults, ...request });
@@ -26,7 +28,7 @@ export async function requestTool({ expected = [], ...request }: ToolRequest): P
   }
 }
 
-/** @returns null for an answer with one of these statuses */
+/** Null for an answer with one of these statuses. */
 export async function unless<T>(statuses: readonly number[], call: Promise<T>): Promise<T | null> {
   try {
     return await call;
@@ -36,7 +38,7 @@ export async function unless<T>(statuses: readonly number[], call: Promise<T>): 
   }
 }
 
-/** The same error with another message, which says what to do about it. */
+/** The same error with another message. */
 export function reworded(error: AppError, message: string): AppError {
   const { code, cause, status, retryAfterMs } = error;
   return new AppError(code, message, {
@@ -46,7 +48,7 @@ export function reworded(error: AppError, message: string): AppError {
   });
 }
 
-/** Adds to an error of a call what to do about it, if that is known. */
+/** Adds to the error of a call what to do about it, if that is known. */
 export async function withRemedy<T>(call: Promise<T>, remedyOf: (error: AppError) => string | undefined): Promise<T> {
   try {
     return await call;
@@ -59,15 +61,15 @@ export async function withRemedy<T>(call: Promise<T>, remedyOf: (error: AppError
 
 export interface LoggedIn {
   token: string;
-  /** By default until the tool refuses it. */
+  /** By default, until the tool refuses the token. */
   validForMs?: number;
 }
 
 const timeoutMs = 15_000;
 
 /**
- * A token that expires, kept in memory only. Simultaneous calls share one login, which has its own time-out, so that a
- * caller that gives up does not fail the others.
+ * A token that expires, kept only in memory. Simultaneous calls share one login, which has a time-out of its own, so that
+ * a caller who gives up does not fail the others.
  */
 export function createLogin(logIn: (signal: AbortSignal) => Promise<LoggedIn>): Exclude<RestToken, string> {
   let known: { token: string; staleAt: number } | undefined;
@@ -107,8 +109,6 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
   }
 }
 
-/** What the checks of several tools have in common. Pure. */
-
 interface Remedies {
   /** If something other than the tool answers. */
   url: string;
@@ -118,7 +118,7 @@ interface Remedies {
   rights?: string;
 }
 
-/** What an operator can do about an error that a check met; undefined if that is unknown. */
+/** What an operator can do about the error of a check; undefined if that is unknown. */
 export function remedyFrom({ url, token, rights }: Remedies): (error: AppError) => string | undefined {
   return (error) => {
     const { code, status = 0 } = error;
@@ -141,7 +141,7 @@ function remedyOfConnection(code: string): string {
   return 'does it run, and is "url" right?';
 }
 
-/** `fetch` hides why a connection failed in the cause of what it throws. */
+/** `fetch` hides the reason of a failed connection in the cause of its error. */
 function codeOf(error: Error): string {
   let cause: unknown = error.cause;
   for (let depth = 0; depth < 5 && cause instanceof Error; depth += 1) {
@@ -154,7 +154,7 @@ function codeOf(error: Error): string {
 
 const soonMs = 14 * 86_400_000;
 
-/** @param expiry in milliseconds; NaN if it is unknown, or never */
+/** @param expiry in milliseconds; NaN if it is unknown or the token never expires */
 export function findingsOfExpiry(expiry: number): Finding[] {
   if (!(expiry - Date.now() <= soonMs)) return [];
   const says = `The token expires at ${new Date(expiry).toISOString()}`;

@@ -1,16 +1,14 @@
-/** Values in links and in the answers of tools. Pure. */
-
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An id as text; undefined for anything else. Numbers beyond the safe integers are refused, as they are not exact. */
+/** An id as text; undefined for anything else, also for numbers beyond the safe integers, which are not exact. */
 export function toId(id: unknown): string | undefined {
   if (typeof id === 'string' && id !== '') return id;
   return Number.isSafeInteger(id) ? String(id) : undefined;
 }
 
-/** The claims of a JSON Web Token, which are not verified; undefined for a token of another kind. */
+/** The unverified claims of a JSON Web Token; undefined for any other token. */
 export function claimsOf(token: string): Record<string, unknown> | undefined {
   const [, payload = '', signature, ...more] = token.split('.');
   if (signature === undefined || more.length > 0) return undefined;
@@ -23,8 +21,8 @@ export function claimsOf(token: string): Record<string, unknown> | undefined {
 }
 
 /**
- * Whether a text is a number in its normal form, for tools whose ids are numbers. With `007` a customer would reach a
- * project by another id than the operator allowed.
+ * Whether a text is a number in its canonical form, for tools whose ids are numbers. `007` would reach project 7 under
+ * an id that the operator did not allow.
  */
 export function isNumericId(text: string): boolean {
   return /^[1-9]\d{0,14}$/.test(text);

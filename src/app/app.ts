@@ -27,6 +27,8 @@ import { createReadiness } from '../lib/readiness.ts';
 import { describeOpenWall, findOpenWalls } from '../memberships/wall.ts';
 import { examineBridge } from '../operations/doctor.ts';
 import { describeSharedAccounts, findLocalTools, findSharedAccounts } from '../tools/accounts.ts';
+import { examineBridge } from '../operations/doctor/examine.ts';
+import { findLocalTools, findSharedAccounts } from '../tools/accounts.ts';
 import { carryTools, refuseTwins } from '../tools/bind-tool.ts';
 import { createReceiver, createStorageGateOf } from './listeners.ts';
 import { createLoops, type Loops } from './loops.ts';
@@ -200,8 +202,8 @@ function sayWarnings(
   const { publicUrl } = config.receiver;
   for (const warning of warningsOfInstalls(installs, publicUrl)) logger.warn(warning);
   const { managedDomains } = config.marketplace;
-  for (const shared of findSharedAccounts(adapters, installs, managedDomains)) {
-    logger.warn(describeSharedAccounts(shared));
+  for (const { warning } of findSharedAccounts(adapters, installs, managedDomains)) {
+    logger.warn(warning);
   }
   for (const wall of findOpenWalls(installs)) logger.warn(describeOpenWall(wall));
 }

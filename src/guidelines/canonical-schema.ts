@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * The canonical JSON of a page of a manual (spec: part B section 2.1): a tree of nodes, each with a type. Which types
- * there are is not documented, so all are read, and `to-guideline.ts` decides what becomes of them.
+ * The canonical JSON of a manual's page (spec: part B section 2.1), a tree of typed nodes. The types are undocumented, so
+ * all are read, and `to-guideline.ts` decides what becomes of them.
  */
 
 const Attrs = z.record(z.string(), z.unknown()).catch({});
@@ -26,16 +26,16 @@ const Node: z.ZodType<CanonicalNode> = z.object({
   content: z.lazy(() => z.array(Node).nullish()).transform((content) => content ?? []),
 });
 
-/** A page is at most this deep and this large. A list in a list is four nodes deep. */
+/** The limits of a page. A list in a list is four nodes deep. */
 const maxDepth = 60;
 const maxNodes = 20_000;
 
-/** The root of a page; null for what is no such tree, or is too deep or too large to be one. */
+/** The root of a page; null for anything else, and for a tree that is too deep or too large. */
 export function readCanonical(value: unknown): CanonicalNode | null {
   return isBounded(value) ? (Node.safeParse(value).data ?? null) : null;
 }
 
-/** Without recursion, because it is asked before the depth is known. */
+/** Without recursion, because the depth is not known yet. */
 function isBounded(root: unknown): boolean {
   const waiting: { node: unknown; depth: number }[] = [{ node: root, depth: 1 }];
   for (let seen = 0; seen < waiting.length; seen += 1) {

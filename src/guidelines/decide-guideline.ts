@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Row } from '../db/schema.ts';
 
-/** A publication, by its numbers. */
 export interface PublicationName {
   manualId: string;
   publicationNumber: number;
@@ -13,9 +12,9 @@ export type Written = Pick<
 >;
 
 /**
- * `shown`: the tool shows what is published. `landed`: so it does, which is not stored yet. `older`: something newer was
- * written before. `cut`: the tool has changed the words of what was written. `edited`: it is not what Gangway wrote last.
- * `foreign`: there is a text, and Gangway has never written one.
+ * `shown`: the tool shows what is published. `landed`: so it does, but this is not stored yet. `older`: a newer publication
+ * was written before. `cut`: the tool changed the words of what was written. `edited`: the text is not what Gangway wrote
+ * last. `foreign`: there is a text, but Gangway has never written one.
  */
 export type Verdict = 'shown' | 'landed' | 'write' | 'older' | 'cut' | 'edited' | 'foreign';
 
@@ -26,11 +25,11 @@ interface Compared {
   wanted: string;
   /** What the tool shows. */
   found: string;
-  /** Whether an operator wants it written whatever the tool shows. */
+  /** Whether an operator wants any text to be replaced. */
   overwrites: boolean;
 }
 
-/** What becomes of the guidelines of a project. A text is replaced only if Gangway wrote it. Pure. */
+/** Decides what becomes of a project's guidelines. A text is replaced only if Gangway wrote it. Pure. */
 export function decideGuideline({ known, publication, wanted, found, overwrites }: Compared): Verdict {
   const isWritten = known !== undefined && known.sentDigest !== null;
   if (isWritten && (found === wanted || isOurs(known, found))) return decideOwn(known, publication, wanted, found);
@@ -39,7 +38,7 @@ export function decideGuideline({ known, publication, wanted, found, overwrites 
   return isWritten ? 'edited' : 'foreign';
 }
 
-/** What is found is Gangway's, or is what is wanted. */
+/** For a text that Gangway wrote, or that is the wanted one. */
 function decideOwn(known: Written, publication: PublicationName, wanted: string, found: string): Verdict {
   const isUnheard = known.heldDigest === null && digestOf(found) === known.beforeDigest;
   if (isOlder(publication, known)) return 'older';
@@ -55,8 +54,8 @@ function isSettled(known: Written, { manualId, publicationNumber }: PublicationN
 }
 
 /**
- * Whether Gangway wrote what is found. While it is not known what became of a call, that is also what was there before
- * it, and what was sent, however the tool has cleaned it.
+ * Whether Gangway wrote the text. While the outcome of a call is unknown, the text may also be the one before it, or the
+ * sent one, however the tool has cleaned it.
  */
 function isOurs({ sentDigest, wordsDigest, beforeDigest, heldDigest }: Written, found: string): boolean {
   const digest = digestOf(found);
@@ -64,38 +63,34 @@ function isOurs({ sentDigest, wordsDigest, beforeDigest, heldDigest }: Written, 
   return digest === beforeDigest || digest === sentDigest || digestOfWords(found) === wordsDigest;
 }
 
-/** Publications are counted up. A smaller number is an old reading, or a list that was cut off. */
+/** Numbers of publications only grow. A smaller one comes from an old reading, or a truncated list. */
 function isOlder({ manualId, publicationNumber }: PublicationName, known: Written): boolean {
   return manualId === known.manualId && publicationNumber < (known.publicationNumber ?? 0);
 }
 
-/** What a call has done, by what the tool shows after it. `untouched`: nothing. Pure. */
+/** The effect of a write, by what the tool shows after it. Pure. */
 export function judgeWritten(before: string, wanted: string, after: string): 'landed' | 'untouched' | 'cut' {
   if (digestOfWords(after) === digestOfWords(wanted)) return 'landed';
   return after === before ? 'untouched' : 'cut';
 }
 
-/**
- * The publication that claims a project; null if several manuals do. Of one manual, the newest that was read. Pure.
- *
- * @param claims at least one
- */
+/** The newest publication that claims a project; null if several manuals do. Pure. @param claims at least one */
 export function decideClaim<Claim extends PublicationName>(claims: readonly Claim[]): Claim | null {
   if (new Set(claims.map(({ manualId }) => manualId)).size > 1) return null;
   return claims.reduce((newest, one) => (one.publicationNumber > newest.publicationNumber ? one : newest));
 }
 
-/** A text is known again by its digest, so that no text of a manual or of a tool is stored. */
+/** Digests are stored instead of texts, so that no text of a manual or a tool is. */
 export function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Of the letters and digits alone: they stay when a tool cleans a text. */
+/** Only of the letters and digits, which stay when a tool cleans a text. */
 export function digestOfWords(text: string): string {
   return digestOf(wordsOf(text));
 }
 
-/** Whether a text shows nothing. An editor may leave empty elements. */
+/** Whether a text shows nothing, although it may have elements that an editor left empty. */
 export function isBlank(text: string): boolean {
   return wordsOf(text) === '';
 }

@@ -3,8 +3,6 @@ import { inTransaction, type Transaction } from '../db/database.ts';
 import { jsonTexts } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
 
-// The only SQL about the guidelines of projects.
-
 export type GuidelineRow = Row<'guideline'>;
 
 export interface ProjectOfTool {
@@ -13,7 +11,7 @@ export interface ProjectOfTool {
 }
 
 export type LookedAt = Pick<
-  Row<'guideline'>,
+  GuidelineRow,
   'tool' | 'project' | 'install' | 'lookedAt' | 'state' | 'since' | 'says' | 'failures'
 >;
 
@@ -40,17 +38,12 @@ export function findGuideline(ctx: Storage, { tool, project }: ProjectOfTool): P
     .executeTakeFirst();
 }
 
-/** Writes what a look has found, with what else has changed. */
-export function noteGuideline(ctx: Storage, found: LookedAt, changes: Partial<Row<'guideline'>> = {}): Promise<void> {
+/** Writes the outcome of a look, with further changes. */
+export function noteGuideline(ctx: Storage, found: LookedAt, changes: Partial<GuidelineRow> = {}): Promise<void> {
   return inTransaction(ctx.database, (tx) => noteGuidelineIn(tx, found, changes));
 }
 
-/** The same, in a transaction of the caller. */
-export async function noteGuidelineIn(
-  tx: Transaction,
-  found: LookedAt,
-  changes: Partial<Row<'guideline'>>,
-): Promise<void> {
+export async function noteGuidelineIn(tx: Transaction, found: LookedAt, changes: Partial<GuidelineRow>): Promise<void> {
   await tx
     .insertInto('guideline')
     .values({ ...neverWritten, ...found, ...changes })
@@ -58,7 +51,7 @@ export async function noteGuidelineIn(
     .execute();
 }
 
-/** Nothing is published for the projects of an install but these. */
+/** Notes that nothing is published for the install's other projects. */
 export async function noteClaimedProjects(
   ctx: Storage,
   install: string,

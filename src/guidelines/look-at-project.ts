@@ -11,14 +11,14 @@ import { decideClaim, decideGuideline, type PublicationName, type Verdict } from
 import { findGuideline, type GuidelineRow } from './guideline-store.ts';
 import { toText } from './to-text.ts';
 
-/** A project of an install for whose jobs something is published. */
+/** A project of an install with a publication for one of its jobs. */
 export interface Target {
   tool: string;
   project: string;
   install: string;
-  /** What is published for the jobs of all installs that lead to the project; at least one. */
+  /** The publications for the jobs of all installs that lead to the project; at least one. */
   claims: Publication[];
-  /** Why it is not known what another install claims; null if all is known. */
+  /** Why the publications of another install are unknown; null if all are known. */
   unread: string | null;
 }
 
@@ -29,11 +29,11 @@ interface JobLink {
 }
 
 /**
- * Reads what is published for the projects of an install. Other installs that lead to one of them are read too, because
- * their manual may be another.
+ * Reads what is published for the projects of an install. Other installs that lead to the same projects are read too,
+ * because they may have another manual.
  *
- * @param only one project; all by default
- * @throws AppError if the publications of the install cannot be read; `conflict` if it can have no guidelines
+ * @param only this project; all by default
+ * @throws AppError if the publications of the install cannot be read; `conflict` if it cannot have guidelines
  */
 export async function readTargets(
   ctx: Context,
@@ -74,7 +74,7 @@ function toolOf(ctx: Context, install: string): string {
   if (takesGuidelines(ctx, install)) return tool;
   const message =
     ctx.sources.get(install)?.readPublications === undefined
-      ? `${install} has no manuals: only an account of your own has`
+      ? `${install} has no manuals: only an account of your own has them`
       : `The tool ${tool} shows no guidelines`;
   throw new AppError('conflict', message);
 }
@@ -89,7 +89,7 @@ async function linksOf(ctx: Context, install: string): Promise<JobLink[]> {
   });
 }
 
-/** By the other installs on the tool that have manuals. */
+/** The links of other installs that have manuals and lead to these projects. */
 async function listOtherLinks(
   ctx: Context,
   { tool, install, projects }: { tool: string; install: string; projects: ReadonlySet<string> },
@@ -114,20 +114,20 @@ async function readPublished(
   return (await sources.get(install)?.readPublications?.(jobIds, signal)) ?? new Map();
 }
 
-/** What is published for a project, what its tool shows, and what is to be done. */
+/** What is published for a project, what its tool shows, and what follows. */
 export interface ProjectLook {
   target: Target;
   known: GuidelineRow | undefined;
   /** Null if several manuals claim the project. */
   publication: PublicationName | null;
-  /** The text of the publication, as the tool takes it; null if it is not known. */
+  /** The publication in the format of the tool; null if it is unknown. */
   wanted: string | null;
-  /** What the conversion left out, each in a sentence. */
+  /** What the conversion left out, in sentences. */
   notes: string[];
-  /** What the tool shows; null if that was not asked, or not answered. */
+  /** What the tool shows; null if it was not asked or did not answer. */
   found: string | null;
   verdict: Verdict | Unseen;
-  /** Why it is not written. */
+  /** Why nothing is written. */
   says: string | null;
   retryAfterMs: number | undefined;
 }
@@ -140,7 +140,7 @@ export function timeoutOf({ config }: Context, tool: string): number {
   return config.tools.get(tool)?.timeoutMs ?? 15_000;
 }
 
-/** Looks at one project. It changes nothing, and throws only where it is given up. */
+/** Compares one project. Changes nothing, and throws only if it is stopped. */
 export async function lookAtProject(
   ctx: Context,
   target: Target,
@@ -154,7 +154,8 @@ export async function lookAtProject(
   if (claim === null) return { ...look, verdict: 'disputed', says: sayDispute(claims) };
   const { manualId, publicationNumber } = claim;
   const claimed = { ...look, publication: { manualId, publicationNumber } };
-  if (unread !== null) return { ...claimed, verdict: 'failing', says: `Another install leads here too: ${unread}` };
+  if (unread !== null)
+    return { ...claimed, verdict: 'failing', says: `Another install leads to this project too: ${unread}` };
   const adapter = ctx.adapters.get(tool);
   try {
     const { text: wanted, notes } = toText(claim, adapter?.capabilities.guidelines ?? 'markdown');
@@ -173,11 +174,11 @@ export function toUnseen(error: AppError): Pick<ProjectLook, 'says' | 'retryAfte
   return { verdict, says: maskText(error.message), retryAfterMs: error.retryAfterMs };
 }
 
-/** Why nothing is written, of what the tool shows. */
+/** Why nothing is written. */
 export const sayings: Readonly<Partial<Record<Verdict, string>>> = {
   edited: 'The text in the tool is not what Gangway wrote last: it was edited there',
   foreign: 'The tool has a text that Gangway did not write',
-  cut: 'The tool shows other words than were written: it may take no such text',
+  cut: 'The tool shows other words than Gangway wrote: it may not accept this text',
   older: 'A newer publication was written before',
 };
 

@@ -3,7 +3,6 @@ import type { Context } from '../context.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { takeLock } from '../db/lock.ts';
-import type { Row } from '../db/schema.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { GuidelineState } from '../domain/guideline-state.ts';
 import type { JobKind } from '../jobs/job.ts';
@@ -12,6 +11,7 @@ import { callTool } from '../tools/call-tool.ts';
 import { digestOf, digestOfWords, judgeWritten, type PublicationName } from './decide-guideline.ts';
 import {
   findGuideline,
+  type GuidelineRow,
   type LookedAt,
   noteClaimedProjects,
   noteGuideline,
@@ -27,69 +27,17 @@ import {
   toUnseen,
 } from './look-at-project.ts';
 
-export interface SyncInstallWish extends SyncWish {
-  install: string;
-  /** One project; all by default. */
-  project?: string | undefined;
-}
-
-export interface SyncedInstall {
-  projects: SyncedProject[];
-  /** How many were left, because the tool does not answer or the time was up. They are looked at first next time. */
-  left: number;
-}
-
-/**
- * Brings the guidelines of an install's projects in line with what is published for its jobs. What is not published
- * (any more) changes nothing.
- *
- * @param hasTime asked before each project
- * @throws AppError if the publications cannot be read; then no project was looked at
- */
-export async function syncInstall(
-  ctx: Context,
-  wish: SyncInstallWish,
-  signal: AbortSignal,
-  hasTime: () => boolean = () => true,
-): Promise<SyncedInstall> {
-  const { install, project: only } = wish;
-  const targets = await inOrder(ctx, await readTargets(ctx, install, only, signal));
-  const claimed = targets.map(({ project }) => project);
-  if (only === undefined) await noteClaimedProjects(ctx, install, claimed, toInstant(ctx.clock.now()));
-  const projects: SyncedProject[] = [];
-  for (const target of targets) {
-    signal.throwIfAborted();
-    if (!hasTime()) break;
-    const synced = await syncProject(ctx, target, wish, signal);
-    projects.push(synced);
-    const { tool, result, publication } = synced;
-    if (result === 'written') {
-      ctx.logger.info({ tool, project: synced.project, ...publication }, 'Guidelines were written');
-    }
-    if (synced.result === 'failing' && target.unread === null) break;
-  }
-  return { projects, left: targets.length - projects.length };
-}
-
-/** Those that were not looked at for the longest time first, so that one that never answers holds up no other for good. */
-async function inOrder(ctx: Context, targets: readonly Target[]): Promise<Target[]> {
-  const lookedAt = new Map<Target, string>();
-  for (const target of targets) lookedAt.set(target, (await findGuideline(ctx, target))?.lookedAt ?? '');
-  return [...targets].sort((one, other) => ((lookedAt.get(one) ?? '') < (lookedAt.get(other) ?? '') ? -1 : 1));
-}
-
-/** No project is begun after this time. */
+/** After this time, no further project is begun. */
 const passMs = 5 * 60_000;
-const by = { actor: 'gangway', origin: 'schedule' };
+const schedule = { actor: 'gangway', origin: 'schedule' };
 
 /**
- * Reads what is published for the jobs of the installs that want it (`installs.<name>.guidelines`), and brings it into
- * their tools. It writes nothing over what people have written there, and removes nothing.
+ * Brings what is published for the jobs of installs with `installs.<name>.guidelines` into their tools. Never overwrites
+ * what people have written there, and never removes anything.
  */
 export const guidelineJob: JobKind = {
   name: 'guidelines',
   atOnce: 4,
-  // What is left after it is read at the next pass.
   leaseMs: 2 * passMs,
   isStanding: true,
   installs: ({ installs }) => [...installs].flatMap(([install, { guidelines }]) => (guidelines ? [install] : [])),
@@ -100,22 +48,68 @@ export const guidelineJob: JobKind = {
       beat();
       return ctx.clock.now().getTime() < endsAt;
     };
-    const { projects } = await syncInstall(ctx, { install, overwrites: false, by }, signal, hasTime);
-    // A tool that asked to be left alone is.
+    const { projects } = await syncInstall(ctx, { install, overwrites: false, by: schedule }, signal, hasTime);
+    // A tool may ask to be left alone for longer.
     return Math.max(ctx.config.guidelines.everyMs, ...projects.map(({ retryAfterMs = 0 }) => retryAfterMs));
   },
 };
 
-interface SyncWish {
-  /** Whether a text that Gangway did not write is replaced too. */
+interface SyncRequest {
+  install: string;
+  /** Only this project; all by default. */
+  project?: string | undefined;
+  /** Whether texts that Gangway did not write are replaced too. */
   overwrites: boolean;
   by: Omit<By, 'at'>;
 }
 
-/** What a look finds in a project that is claimed. */
+export interface SyncedInstall {
+  projects: SyncedProject[];
+  /** The number of projects that are left for the next time, because the tool does not answer or the time was up. */
+  left: number;
+}
+
+/**
+ * Brings the guidelines of an install's projects in line with what is published for its jobs. If nothing is published any
+ * more, the guidelines stay.
+ *
+ * @param hasTime asked before each project
+ * @throws AppError if the publications cannot be read, before any project is looked at
+ */
+export async function syncInstall(
+  ctx: Context,
+  request: SyncRequest,
+  signal: AbortSignal,
+  hasTime: () => boolean = () => true,
+): Promise<SyncedInstall> {
+  const { install, project: only } = request;
+  const targets = await inOrder(ctx, await readTargets(ctx, install, only, signal));
+  const claimed = targets.map(({ project }) => project);
+  if (only === undefined) await noteClaimedProjects(ctx, install, claimed, toInstant(ctx.clock.now()));
+  const projects: SyncedProject[] = [];
+  for (const target of targets) {
+    signal.throwIfAborted();
+    if (!hasTime()) break;
+    const synced = await syncProject(ctx, target, request, signal);
+    projects.push(synced);
+    const { tool, project, result, publication } = synced;
+    if (result === 'written') ctx.logger.info({ tool, project, ...publication }, 'Guidelines were written');
+    if (result === 'failing' && target.unread === null) break;
+  }
+  return { projects, left: targets.length - projects.length };
+}
+
+/** The longest unchecked project first, so that one that never answers does not hold up the others for ever. */
+async function inOrder(ctx: Context, targets: readonly Target[]): Promise<Target[]> {
+  const lookedAt = new Map<Target, string>();
+  for (const target of targets) lookedAt.set(target, (await findGuideline(ctx, target))?.lookedAt ?? '');
+  return [...targets].sort((one, other) => ((lookedAt.get(one) ?? '') < (lookedAt.get(other) ?? '') ? -1 : 1));
+}
+
+/** The state of a claimed project. */
 type SeenState = Exclude<GuidelineState, 'unclaimed'>;
 
-/** What became of a project. `busy`: another process is at it, or its last call may still arrive. */
+/** `busy`: another process is syncing the project, or its last call may still arrive. */
 interface SyncedProject {
   tool: string;
   project: string;
@@ -126,33 +120,37 @@ interface SyncedProject {
   retryAfterMs: number | undefined;
 }
 
-/** A look, a write and a look again, and some time between them. */
+/** A read, a write, a read again, and some time between them. */
 const callsInLease = 4;
 
-/** Brings the guidelines of one project in line. One process at a time does so. */
-async function syncProject(ctx: Context, target: Target, wish: SyncWish, signal: AbortSignal): Promise<SyncedProject> {
+/** One process at a time syncs a project. */
+async function syncProject(
+  ctx: Context,
+  target: Target,
+  { overwrites, by }: SyncRequest,
+  signal: AbortSignal,
+): Promise<SyncedProject> {
   const { tool, project } = target;
   const name = `guidelines ${JSON.stringify([tool, project])}`;
   const lock = await takeLock(ctx, { name, what: `Project ${project}`, leaseMs: callsInLease * timeoutOf(ctx, tool) });
   if (lock === null) return toSynced({ target, publication: null, notes: [] }, 'busy', busy);
   let isInDoubt = false;
   try {
-    const look = await lookAtProject(ctx, target, wish.overwrites, signal);
+    const look = await lookAtProject(ctx, target, overwrites, signal);
     if (look.verdict !== 'write') return await settleLook(ctx, look);
     if (!(await lock.keeps())) return toSynced(look, 'busy', busy);
     isInDoubt = true;
-    const synced = await write(ctx, look, wish.by, signal);
+    const synced = await write(ctx, look, by, signal);
     isInDoubt = synced.result === 'failing';
     return synced;
   } finally {
-    // A call whose answer was lost may still arrive. It does so within the lease.
+    // A call whose answer was lost may still arrive, but only within the lease.
     if (!isInDoubt) await lock.release();
   }
 }
 
-const busy = 'Another process is writing it, or a call to the tool may still be under way: try again in a minute';
+const busy = 'Another process is syncing it, or a call to the tool may still arrive: try again in a minute';
 
-/** Stores what the look has found. */
 async function settleLook(ctx: Context, look: ProjectLook): Promise<SyncedProject> {
   const { verdict, found, wanted, publication, says } = look;
   if (verdict === 'landed' && found !== null && wanted !== null && publication !== null) {
@@ -183,14 +181,19 @@ function stateOf(verdict: ProjectLook['verdict']): SeenState {
 }
 
 /**
- * Commits what is to be written, writes it, and reads it back. So after a crash at any point it is known whose the text
- * in the tool is.
+ * Commits the intent, writes the text, and reads it back, so that after a crash at any point Gangway knows whether the
+ * text in the tool is its own.
  */
-async function write(ctx: Context, look: ProjectLook, by: SyncWish['by'], signal: AbortSignal): Promise<SyncedProject> {
+async function write(
+  ctx: Context,
+  look: ProjectLook,
+  by: SyncRequest['by'],
+  signal: AbortSignal,
+): Promise<SyncedProject> {
   const { clock } = ctx;
   const { wanted, found, publication } = look;
   const isReady = wanted !== null && found !== null && publication !== null;
-  if (!isReady) throw new AppError('internal', 'Nothing is to be written');
+  if (!isReady) throw new AppError('internal', 'There is no text to write');
   const intent = { ...toSent(publication, wanted), beforeDigest: digestOf(found), heldDigest: null };
   await commitIntent(ctx, look, intent, by);
   const known = await findGuideline(ctx, look.target);
@@ -198,7 +201,7 @@ async function write(ctx: Context, look: ProjectLook, by: SyncWish['by'], signal
   try {
     const after = await replace(ctx, look.target, wanted, signal);
     const outcome = judgeWritten(found, wanted, after);
-    if (outcome === 'untouched') throw new AppError('conflict', 'The tool took the text, and does not show it');
+    if (outcome === 'untouched') throw new AppError('conflict', 'The tool accepted the text but does not show it');
     const isCut = outcome === 'cut';
     const says = isCut ? (sayings.cut ?? null) : null;
     const settled = { beforeDigest: null, heldDigest: digestOf(after), writtenAt: toInstant(clock.now()) };
@@ -215,8 +218,8 @@ async function write(ctx: Context, look: ProjectLook, by: SyncWish['by'], signal
 async function commitIntent(
   ctx: Context,
   look: ProjectLook,
-  intent: Partial<Row<'guideline'>>,
-  by: SyncWish['by'],
+  intent: Partial<GuidelineRow>,
+  by: SyncRequest['by'],
 ): Promise<void> {
   const { target, known, publication } = look;
   const at = toInstant(ctx.clock.now());
@@ -257,21 +260,22 @@ function toLookedAt(
 }
 
 function toSynced(
-  {
-    target: { tool, project },
-    publication,
-    notes,
-    retryAfterMs,
-  }: Pick<ProjectLook, 'target' | 'publication' | 'notes'> & Partial<ProjectLook>,
+  look: Pick<ProjectLook, 'target' | 'publication' | 'notes'> & Partial<ProjectLook>,
   result: SyncedProject['result'],
   says: string | null,
 ): SyncedProject {
-  return { tool, project, publication, result, says, notes, retryAfterMs };
+  const { tool, project } = look.target;
+  return {
+    tool,
+    project,
+    publication: look.publication,
+    result,
+    says,
+    notes: look.notes,
+    retryAfterMs: look.retryAfterMs,
+  };
 }
 
-function describe(
-  named: { manualId: string | null; publicationNumber: number | null } | null | undefined,
-): string | null {
-  const { manualId = null, publicationNumber = null } = named ?? {};
-  return manualId === null ? null : `publication ${publicationNumber} of the manual ${manualId}`;
+function describe(of: Pick<GuidelineRow, keyof PublicationName> | null | undefined): string | null {
+  return of?.manualId == null ? null : `publication ${of.publicationNumber} of the manual ${of.manualId}`;
 }

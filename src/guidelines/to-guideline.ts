@@ -3,11 +3,7 @@ import { dropTrailing, stripControl } from '../lib/text.ts';
 import type { Publication } from '../sources/record-schema.ts';
 import { type CanonicalMark, type CanonicalNode, readCanonical } from './canonical-schema.ts';
 
-/**
- * The guidelines of a project: what a manual's publication says, in the few kinds of blocks that every tool shows.
- * Nothing that runs has a kind here. `to-guideline.ts` makes them, `to-html.ts` and `to-markdown.ts` write them.
- */
-
+/** Guidelines consist of the few kinds of blocks that every tool can show. None of them can run code. */
 export type Block =
   | { of: 'paragraph'; inlines: Inline[] }
   | { of: 'heading'; level: number; inlines: Inline[] }
@@ -15,7 +11,7 @@ export type Block =
   | { of: 'quote'; blocks: Block[] }
   | { of: 'code'; text: string }
   | { of: 'rule' }
-  /** The first row is the head. Every row has as many cells. */
+  /** The first row is the head. All rows have the same number of cells. */
   | { of: 'table'; rows: Inline[][][] };
 
 export type Inline = TextRun | { of: 'break' };
@@ -40,10 +36,9 @@ export interface Guideline {
 }
 
 /**
- * The guidelines that a publication becomes. Only the nodes of a list of known ones are kept. Of every other node its
- * text is kept, and a note says so. Pure.
+ * Converts a publication. Of unknown nodes only the text is kept, with a note. Pure.
  *
- * @throws AppError `invalid` for a page that cannot be read, or for a text that is too long for any tool
+ * @throws AppError `invalid` for an invalid page, or a text that is too long for any tool
  */
 export function toGuideline({ pages }: Pick<Publication, 'pages'>): Guideline {
   const notes = createLossNotes();
@@ -60,13 +55,13 @@ export function toGuideline({ pages }: Pick<Publication, 'pages'>): Guideline {
   return { blocks, notes: notes.list() };
 }
 
-/** No tool is sent more. A manual of a hundred printed pages has less. */
+/** More than a manual of a hundred printed pages. */
 export const maxChars = 500_000;
 
 export function tooLong(): AppError {
   return new AppError(
     'invalid',
-    `The publication is longer than ${maxChars} characters, and nothing of it was cut off`,
+    `The publication is longer than ${maxChars} characters, and Gangway never truncates one`,
   );
 }
 
@@ -80,19 +75,19 @@ function sum(counts: readonly number[]): number {
 
 function unreadable(title: string): AppError {
   const page = stripControl(title).slice(0, 80);
-  return new AppError('invalid', `Could not read the page "${page}" of the manual: it is not what a page is made of`);
+  return new AppError('invalid', `Could not read the page "${page}" of the manual: its content is invalid`);
 }
 
-/** The names of nodes without their separators and their case, because editors write them in several ways. */
+/** Names of nodes without separators and in lower case, because editors write them in several ways. */
 const inlineNames: ReadonlySet<string> = new Set(['text', 'hardbreak', 'image']);
 
 type ReadBlocks = (nodes: readonly CanonicalNode[]) => Block[];
 
-/** @param depth of the page, below which its own headings are */
+/** @param depth of the page; its own headings are below it */
 function createReader(notes: LossNotes, depth: number): ReadBlocks {
   const inlinesOf = createInlineReader(notes);
 
-  /** Items beside a list, and rows beside a table, are read as what is in them. */
+  /** Items outside a list and rows outside a table are read as their content. */
   const readers = new Map<string, (node: CanonicalNode) => Block[]>([
     ['doc', ({ content }) => readBlocks(content)],
     ['paragraph', ({ content }) => toParagraph(inlinesOf(content))],
@@ -141,7 +136,7 @@ function createReader(notes: LossNotes, depth: number): ReadBlocks {
   return readBlocks;
 }
 
-/** What may stand in a cell or a paragraph beside text, without a note: its text is kept as it is. */
+/** Nodes that a cell or paragraph may contain besides text. Only their text is kept, without a note. */
 const transparentNames: ReadonlySet<string> = new Set([
   ...['heading', 'listitem', 'taskitem', 'bulletlist', 'orderedlist', 'tasklist', 'tablecell', 'tableheader'],
 ]);
@@ -151,7 +146,7 @@ function createInlineReader(notes: LossNotes): (nodes: readonly CanonicalNode[])
     ['text', (node) => [toRun(node, notes)]],
     ['hardbreak', () => [{ of: 'break' }]],
     ['image', (node) => [toImageNote(node, notes)]],
-    // Two paragraphs in one cell must not become one word.
+    // The last word of a paragraph in a cell must not run into the next paragraph.
     ['paragraph', ({ content }) => [...read(content), plain(' ')]],
   ]);
 
@@ -191,7 +186,7 @@ function toRun({ text, marks }: CanonicalNode, notes: LossNotes): TextRun {
 
 const maxHrefChars = 2000;
 
-/** A name and a password in an address are how one looks like another. */
+/** Leaves out credentials, which can make one address look like another. */
 function toHref({ attrs }: CanonicalMark, notes: LossNotes): string | null {
   const url = typeof attrs['href'] === 'string' ? URL.parse(attrs['href']) : null;
   const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:';
@@ -201,21 +196,21 @@ function toHref({ attrs }: CanonicalMark, notes: LossNotes): string | null {
   return null;
 }
 
-/** Trainers see that an image is missing, and what it shows if it has a description. */
+/** Trainers see that an image is missing, and its description. */
 function toImageNote({ attrs }: CanonicalNode, notes: LossNotes): TextRun {
   notes.add('An image was left out');
   const alt = typeof attrs['alt'] === 'string' ? toLine(attrs['alt']).trim() : '';
   return plain(alt === '' ? '[Image]' : `[Image: ${alt}]`);
 }
 
-/** So many cells may be made for one that there is, where rows are short. */
+/** How many cells may be added for each existing one, to fill up short rows. */
 const maxPadding = 20;
 
 function toTable(rows: Inline[][][]): Block[] {
   const width = Math.max(0, ...rows.map((cells) => cells.length));
   if (width === 0) return [];
   if (width * rows.length > maxPadding * sum(rows.map((cells) => cells.length))) {
-    throw new AppError('invalid', 'A table of the manual has a row that is far longer than the others');
+    throw new AppError('invalid', 'A table of the manual has a row that is much longer than the others');
   }
   return [{ of: 'table', rows: rows.map((cells) => Array.from({ length: width }, (_, index) => cells[index] ?? [])) }];
 }
@@ -232,7 +227,7 @@ function toQuote(blocks: Block[]): Block[] {
   return blocks.length === 0 ? [] : [{ of: 'quote', blocks }];
 }
 
-/** Runs that look alike become one, and nothing begins or ends with a space or a break. */
+/** Joins runs of the same style, and trims spaces and breaks at both ends. */
 function tidy(inlines: readonly Inline[]): Inline[] {
   const runs: Inline[] = [];
   for (const inline of inlines) {
@@ -292,23 +287,22 @@ const maxKinds = 50;
 
 type LossNotes = ReturnType<typeof createLossNotes>;
 
-/** What a conversion left out. */
 function createLossNotes() {
   const times = new Map<string, number>();
   return {
     add(sentence: string): void {
       if (times.has(sentence) || times.size < maxKinds) times.set(sentence, (times.get(sentence) ?? 0) + 1);
     },
-    /** A sentence for each kind, in the order in which they came first. */
+    /** A sentence for each kind of loss. */
     list: () => [...times].map(([sentence, count]) => (count === 1 ? sentence : `${sentence} (${count} times)`)),
   };
 }
 
 function unknownNode({ type }: CanonicalNode): string {
-  return `${describeType('node', type)} is not known: only its text was kept`;
+  return `${describeType('node', type)} is unknown: only its text was kept`;
 }
 
-/** Types are written by strangers. */
+/** Strangers choose the types. */
 function describeType(what: string, type: string): string {
   return /^\w{1,40}$/.test(type) ? `The ${what} "${type}"` : `A ${what}`;
 }

@@ -8,16 +8,16 @@ export type GuidelineFormat = NonNullable<Capabilities['guidelines']>;
 
 interface GuidelineText {
   text: string;
-  /** What was left out, each in a sentence. */
+  /** What was left out, in sentences for operators. */
   notes: string[];
 }
 
 const writers = { html: toHtml, markdown: toMarkdown } as const;
 
 /**
- * A publication as a tool takes it. Pure.
+ * A publication in the format of a tool. Pure.
  *
- * @throws AppError `invalid` for one that cannot be read, has nothing for trainers, or is too long: it is never cut
+ * @throws AppError `invalid` for a publication that cannot be read, is blank, or is too long
  */
 export function toText(publication: Publication, format: GuidelineFormat): GuidelineText {
   const { blocks, notes } = toGuideline(publication);
@@ -28,8 +28,8 @@ export function toText(publication: Publication, format: GuidelineFormat): Guide
 }
 
 /**
- * Guidelines as HTML. Everything that comes from the manual is escaped, and only these elements are written. An
- * ampersand and brackets alone are escaped in text, so that a tool that cleans HTML leaves it as it is.
+ * Guidelines as HTML. Only these elements are written, and all text of the manual is escaped: only ampersands and angle
+ * brackets, so that a tool that sanitizes HTML does not change it.
  */
 export function toHtml(blocks: readonly Block[]): string {
   return blocks.map(toHtmlBlock).join('');
@@ -80,10 +80,10 @@ function escapeHtml(text: string): string {
 }
 
 /**
- * Guidelines as Markdown, as CommonMark and GitHub read it. What comes from the manual is escaped, so that it is
- * neither Markdown nor HTML, and so that no reader makes a link of an address in it.
+ * Guidelines as Markdown, for CommonMark and GitHub. Text of the manual is escaped, so that it is neither Markdown nor
+ * HTML, and no reader turns an address in it into a link.
  *
- * @throws AppError `invalid` for a text that is too long for any tool: each quote in a quote makes all its lines longer
+ * @throws AppError `invalid` for a text that is too long for any tool: every nested quote makes all its lines longer
  */
 export function toMarkdown(blocks: readonly Block[]): string {
   const text = blocks.map(writeBlock).join('\n\n');
@@ -127,7 +127,7 @@ function writeRow(cells: readonly Inline[][]): string {
   return `|${cells.map((cell) => ` ${writeOneLine(cell.map(withoutCode))} |`).join('')}`;
 }
 
-/** A bar in code would end the cell. */
+/** A vertical bar in code would end the cell. */
 function withoutCode(inline: Inline): Inline {
   return inline.of === 'break' ? inline : { ...inline, style: inline.style.filter((one) => one !== 'code') };
 }
@@ -141,7 +141,7 @@ function writeOneLine(inlines: readonly Inline[]): string {
   return escapeBegin(inlines.map((inline) => (inline.of === 'break' ? ' ' : writeRun(inline))).join(''));
 }
 
-/** What would begin a list, a rule or a head of a table. */
+/** Escapes what would begin a list, a rule or the head of a table. */
 function escapeBegin(line: string): string {
   return line
     .trim()
@@ -151,7 +151,7 @@ function escapeBegin(line: string): string {
 
 const signOfStyle = { bold: '**', italic: '*', strike: '~~', code: '' } as const;
 
-/** Spaces stand outside of the signs, because inside they would not be read as signs. */
+/** Spaces go outside the signs, because signs next to a space inside them mean nothing. */
 function writeRun({ text, style, href }: TextRun): string {
   const inner = text.trim();
   if (inner === '') return text;
@@ -164,13 +164,13 @@ function writeRun({ text, style, href }: TextRun): string {
   return `${before}${href === null ? written : `[${written}](<${escapeHref(href)}>)`}${after}`;
 }
 
-/** A space at both sides is not shown. */
+/** The spaces at both ends are not shown. */
 function writeCodeSpan(text: string): string {
   const fence = fenceFor(text, 1);
   return `${fence} ${text} ${fence}`;
 }
 
-/** More backticks than stand together anywhere in the text. */
+/** A longer run of backticks than any in the text. */
 function fenceFor(text: string, min: number): string {
   const runs = text.match(/`+/g) ?? [];
   return '`'.repeat(runs.reduce((longest, run) => Math.max(longest, run.length + 1), min));
@@ -185,9 +185,9 @@ function escapeText(text: string): string {
 }
 
 /**
- * It stands between angle brackets, and yet some readers take a sign in it for Markdown: so what could be one is encoded,
- * but for the brackets of a host. An ampersand is escaped only where it would begin an entity, because not every reader
- * knows entities there.
+ * Even between angle brackets, some readers take signs in an address for Markdown, so they are encoded, except the
+ * brackets of a host. An ampersand is escaped only if it would begin an entity, because not every reader decodes entities
+ * there.
  */
 function escapeHref(href: string): string {
   const { origin } = new URL(href);

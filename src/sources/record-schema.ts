@@ -3,8 +3,9 @@ import type { AddressMissing } from '../domain/evidence.ts';
 import { toEmail, toId, toInstantText, toText } from '../domain/marketplace-text.ts';
 
 /**
- * The fields of the marketplace's answers. They are tolerant: unknown words are accepted, and an optional
- * field may be missing or invalid.
+ * The records of the port, and the fields of the marketplace's answers. They are tolerant: unknown fields and words are
+ * accepted, and a record needs only its essential fields. Any other field is absent if it was missing or invalid; null,
+ * where it is allowed, means that there is none.
  */
 
 export const Id = z.unknown().transform((value, context) => {
@@ -14,7 +15,7 @@ export const Id = z.unknown().transform((value, context) => {
   return z.NEVER;
 });
 
-/** Null if it is missing or invalid. */
+/** Null if the field is missing or invalid. */
 export function optional<T>(read: (value: unknown) => T | undefined) {
   return z
     .unknown()
@@ -22,7 +23,7 @@ export function optional<T>(read: (value: unknown) => T | undefined) {
     .prefault(null);
 }
 
-/** Absent if it is missing or invalid. Null, where it is allowed, means that there is none. */
+/** Absent if the field is missing or invalid. Null, where it is allowed, means that there is none. */
 export function lenient<T extends z.ZodType>(schema: T) {
   return schema.optional().catch(undefined);
 }
@@ -32,12 +33,12 @@ const Flag = lenient(z.boolean());
 export const NullableId = lenient(Id.nullable());
 const Instant = lenient(z.unknown().transform((value) => (value === null ? null : toInstantText(value))));
 
-/** The whole secret is the key, with its `whsec_`. */
+/** The whole text is the key, including `whsec_`. */
 export const Secret = z.string().regex(/^[\x21-\x7e]{8,1000}$/);
 
 const maxUrlChars = 2048;
 
-/** Only http and https, because other links are never shown. */
+/** Only http and https, because other links must not be shown. */
 export const WebUrl = lenient(
   z
     .url({ protocol: /^https?$/i })
@@ -45,7 +46,7 @@ export const WebUrl = lenient(
     .nullable(),
 );
 
-/** A number, also if it is sent as text, as exact amounts are. */
+/** A number, or a number as text, which is how exact amounts are sent. */
 function toAmount(value: unknown): number | undefined {
   const isText = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value);
   const amount = isText ? Number(value) : value;
@@ -53,14 +54,14 @@ function toAmount(value: unknown): number | undefined {
 }
 export const Amount = optional(toAmount);
 
-/** An answer with its one record in the field `name`. */
+/** An answer with one record in the field `name`. */
 export function recordIn<T extends z.ZodType>(name: string, record: T) {
   return z.object({ [name]: record }).transform((answer) => answer[name] as z.output<T>);
 }
 
 const paging = { nextCursor: z.string().nullish().catch(null), hasMore: Flag };
 
-/** One page of a listing. Pages are assumed of every listing, although only some are documented with them. */
+/** A page of a listing. Every listing may have pages, although only some are documented with them. */
 export function pageOf<T extends z.ZodType>(name: string, record: T) {
   return z.object({ ...paging, [name]: z.array(record) }).transform(({ nextCursor, hasMore, ...rest }) => ({
     records: (rest as Record<string, unknown>)[name] as z.output<T>[],
@@ -69,24 +70,18 @@ export function pageOf<T extends z.ZodType>(name: string, record: T) {
   }));
 }
 
-/** The part that can be compared. The operations are in `paths`, by path and method. */
+/** The operations are in `paths`, by path and method. */
 export const OpenapiDocument = z.looseObject({
   paths: z.record(z.string(), z.record(z.string(), z.unknown())),
 });
 export type OpenapiDocument = z.infer<typeof OpenapiDocument>;
-
-/**
- * The records of the port. They are tolerant: unknown fields and words are accepted, and a record must only have its
- * essential fields. Another field is absent if it was missing or invalid; null, where it is allowed, means that there
- * is none.
- */
 
 const maxNameChars = 500;
 
 export const Grant = z.object({
   id: Id,
   status: z.string(),
-  /** The scopes of the grant. What a call may do depends on the scopes of the token. */
+  /** The scopes of the grant. The scopes of the token decide what a call may do. */
   scopes: lenient(Words),
   piiConsent: Flag,
   organizationId: NullableId,
@@ -94,7 +89,7 @@ export const Grant = z.object({
   token: lenient(z.object({ id: NullableId, name: lenient(z.string().max(maxNameChars)), scopes: lenient(Words) })),
 });
 export interface Grant extends z.infer<typeof Grant> {
-  /** Whether several installs may have it: each reads other jobs of one account. */
+  /** Whether several installs may have this grant, each for other jobs of one account. */
   isShared?: boolean;
 }
 
@@ -112,10 +107,9 @@ export type Link = z.infer<typeof Link>;
 
 export const Contract = z.object({
   id: Id,
-  /** `active`, `ended`, or a newer word. */
+  /** `active`, `ended`, or an unknown status. */
   status: z.string(),
   title: optional(toText),
-  /** The links that it is on. */
   projectLinkIds: z.array(Id).catch([]),
   jobId: NullableId,
   startDate: Instant,
@@ -127,12 +121,12 @@ export type Contract = z.infer<typeof Contract>;
 export const Participant = z.object({
   opentrainUserId: Id,
   displayName: optional(toText),
-  /** Null without consent, and before there is one. */
+  /** Null without consent, and until the trainer has one. */
   workEmail: optional(toEmail),
 });
 /** A trainer on a contract. */
 export interface Participant extends z.infer<typeof Participant> {
-  /** Why there is no address, if the source knows it. */
+  /** Why there is no address, if the source knows. */
   addressMissing?: AddressMissing;
 }
 
@@ -144,11 +138,11 @@ const Milestone = z.object({
   status: optional(toText),
 });
 
-/** Null is an unknown amount, and never 0. */
+/** Null means unknown, never 0. */
 export const Budget = z.object({
   contractId: Id,
   paymentType: optional(toId),
-  /** `OK`, `LOW`, `DEPLETED`, or a newer word. */
+  /** `OK`, `LOW`, `DEPLETED`, or an unknown state. */
   state: z.string(),
   fundedVolume: Amount,
   fundedAmountUsd: Amount,
@@ -167,16 +161,15 @@ export type Budget = z.infer<typeof Budget>;
 
 export const UsageAnswer = z.object({
   contractId: Id,
-  /** How many entries were taken; null if the marketplace did not say. */
+  /** How many entries were accepted; null if the marketplace did not say. */
   accepted: Amount,
-  /** The usage is stored even if this could not be read. */
+  /** Null if it is invalid: the usage is stored all the same. */
   budget: Budget.nullish()
     .catch(null)
     .transform((budget) => budget ?? null),
 });
 export type UsageAnswer = z.infer<typeof UsageAnswer>;
 
-/** A webhook endpoint. */
 export const Endpoint = z.object({
   id: Id,
   /** `ACTIVE` or `DISABLED`. */
@@ -208,36 +201,36 @@ export interface CreatedEndpoint {
   secret: string;
 }
 
-/** A payment that waits for a person at the marketplace. */
+/** A payment that a person must settle at the marketplace. */
 export interface PendingPayment {
   /** The id of its invoice. */
   id: string;
   invoiceNumber: number | null;
   amountUsd: number | null;
   createdAt: string | null;
-  /** Null if it is on no job, or if the marketplace does not say. */
+  /** Null if the payment is not for a job, or the marketplace does not say. */
   jobId: string | null;
-  /** Where a person settles it: http or https. The site of the marketplace if it names no other address. */
+  /** Where a person settles it (http or https); the marketplace's site if the marketplace names no page. */
   url: string;
 }
 
-/** An instruction manual, as it was published for trainers. It never changes. */
+/** An instruction manual as it was published for trainers. A publication never changes. */
 export interface Publication {
   manualId: string;
   publicationNumber: number;
-  /** In the order in which they are read: each before the pages below it. */
+  /** In reading order: each before the pages below it. */
   pages: PublishedPage[];
 }
 
 export interface PublishedPage {
   title: string;
-  /** 1 for a page that is below no other. */
+  /** 1 for a page at the top. */
   depth: number;
   /** The canonical JSON, not validated. */
   content: unknown;
 }
 
-/** A token of the account. Its secret is shown only when it is made. */
+/** A token of the account, without its secret. */
 export interface TokenRecord {
   id: string;
   name: string | null;

@@ -20,18 +20,17 @@ import type {
 export type { Budget, Contract, Grant, Link, Participant, UsageAnswer };
 
 /**
- * The port for sources: what tells who is hired for which project. A source is an account at the
- * marketplace, as one install uses it. Every failure but a stop is an `AppError`, and none is an empty list. No request
- * with the token of the install follows a redirect. An optional member is a capability: callers look
- * whether it is there, and never at the kind of a source.
+ * The port for sources. A source is an account at the marketplace as one install uses it: it says who is hired for which
+ * project. Every failure except a stop is an `AppError`, never an empty list. No request with the install's token follows
+ * a redirect. An optional method is a capability: callers check for it, never for the kind of the source.
  */
 
-/** The operations that evidence is read with. They change nothing. */
+/** The operations that read evidence. They change nothing. */
 export interface SourceReader {
   /**
    * The grant that the token belongs to.
    *
-   * @throws AppError `conflict`, as all operations do, if the grant is not of the install's customer
+   * @throws AppError `conflict`, as every operation does, if the grant is not of the install's customer
    */
   readGrant(signal: AbortSignal): Promise<Grant>;
   /** All links of the install. */
@@ -44,32 +43,31 @@ export interface SourceReader {
 }
 
 /**
- * All operations of a source. Calls that may be repeated are tried a few times while the marketplace is
- * `unavailable`. If one call is `rate_limited`, all wait.
+ * All operations of a source. Calls that may be repeated are retried a few times if the marketplace is `unavailable`. If
+ * one call is `rate_limited`, all wait.
  */
 export interface Source extends SourceReader, Partial<TokenCalls> {
-  /** What the token must be allowed to do. */
   readonly neededScopes: readonly NeededScope[];
-  /** What it may also be allowed to do. Only if the operator chooses the scopes of the token. */
+  /** Only if the operator chooses the scopes of the token. */
   readonly optionalScopes?: OptionalScopes;
   readonly remedies: Remedies;
-  /** Whether a contract may end without an event. Then it is read often, whatever was delivered. */
+  /** Whether a contract may end without an event, so that it has to be read often. */
   readonly hasSilentEnds: boolean;
 
   /**
-   * It may be repeated: a project is linked once, and if an earlier answer was lost, its link is found.
+   * May be repeated: if an earlier answer was lost, the link of that attempt is returned.
    *
    * @throws AppError `conflict` if the project is linked already, or if there are too many links;
    * `not_found` if the customer has no such job
    */
   createLink?(wanted: NewLink, signal: AbortSignal): Promise<Link>;
-  /** For good. @throws AppError `not_found` if there is no such link */
+  /** Cannot be undone. @throws AppError `not_found` if there is no such link */
   deleteLink?(linkId: string, signal: AbortSignal): Promise<void>;
 
   /** @throws AppError `not_found` if the contract is unknown or no longer linked */
   readBudget(contractId: string, signal: AbortSignal): Promise<Budget>;
   /**
-   * The totals replace what was reported before, so it may be repeated. All entries are taken, or none.
+   * May be repeated, because the totals replace those reported before. Either all entries are accepted, or none.
    *
    * @throws AppError `invalid` if an entry is refused, `conflict` if the contract has no trainer,
    * `not_found` if the contract is unknown or no longer linked
@@ -82,13 +80,13 @@ export interface Source extends SourceReader, Partial<TokenCalls> {
   ): Promise<UsageAnswer>;
 
   /**
-   * What each of these jobs has published for its trainers, by the id of the job. A job without a publication is not in
-   * it. Only publications are read: what is not published is never in it.
+   * What these jobs have published for their trainers, by the id of the job. Jobs without a publication are left out, and
+   * so are drafts.
    */
   readPublications?(jobIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Publication>>;
 
   /**
-   * A page of what has happened, oldest first. Types that the token may not read are not in it.
+   * A page of the feed, oldest event first. Types that the token may not read are left out.
    *
    * @param cursor of the page before; null for the first event that there is
    * @throws AppError `invalid` if the cursor is refused
@@ -96,90 +94,87 @@ export interface Source extends SourceReader, Partial<TokenCalls> {
   readUpdates?(cursor: string | null, signal: AbortSignal): Promise<UpdatesPage>;
 
   /**
-   * Ends a contract at the marketplace, or asks for it. It may be repeated: a pending approval is answered again.
+   * Ends a contract at the marketplace, or asks for its end. May be repeated: a pending approval is returned again.
    *
    * @returns the approval that a person must confirm; null if the contract has ended, now or before
-   * @throws AppError `forbidden` if the token, the account or a feature that is off does not allow it, `not_found`
+   * @throws AppError `forbidden` if the token, the account or a disabled feature does not allow it, `not_found`
    */
   endContract?(contractId: string, signal: AbortSignal): Promise<EndApproval | null>;
   /** @throws AppError `not_found` */
   readApproval?(approvalId: string, signal: AbortSignal): Promise<EndApproval>;
 
   /**
-   * The payments on the linked jobs, and on no job, that wait for a person of the account.
+   * The payments that a person of the account must settle, for the linked jobs or for no job.
    *
    * @throws AppError `unavailable` if the list is incomplete
    */
   listPendingPayments?(signal: AbortSignal): Promise<PendingPayment[]>;
 
-  /** The events to subscribe an endpoint to: all that the token may hear of. */
+  /** All event types that the token may subscribe to. */
   listEventTypes(signal: AbortSignal): Promise<readonly string[]>;
   /** All webhook endpoints of the install, or of the account, which others may use too. */
   listEndpoints(signal: AbortSignal): Promise<Endpoint[]>;
   /** @throws AppError `not_found` if there is no such endpoint */
   readEndpoint(endpointId: string, signal: AbortSignal): Promise<Endpoint>;
   /**
-   * It must not be repeated: after a failure without a `status` below 500 an endpoint may exist whose
-   * secret is lost. List the endpoints before the next attempt.
+   * Must not be repeated: after a failure without a `status` below 500, an endpoint may exist whose secret is lost. List
+   * the endpoints before the next attempt.
    *
    * @throws AppError `conflict` if there are too many endpoints
    */
   createEndpoint(wanted: NewEndpoint, signal: AbortSignal): Promise<CreatedEndpoint>;
-  /**
-   * Changes the given fields; `ACTIVE` enables it again. The secret never changes. Without it an endpoint
-   * is replaced.
-   */
+  /** Changes the given fields; `ACTIVE` enables the endpoint again. The secret never changes. */
   updateEndpoint?(endpointId: string, changes: EndpointChanges, signal: AbortSignal): Promise<Endpoint>;
-  /** Its pending deliveries are lost. @throws AppError `not_found` if there is no such endpoint */
+  /** Pending deliveries are lost. @throws AppError `not_found` if there is no such endpoint */
   deleteEndpoint(endpointId: string, signal: AbortSignal): Promise<void>;
   /**
-   * Requests all failed deliveries, or one whatever its status. They come within some five minutes.
+   * Requests all failed deliveries, or one whatever its status. They come within about five minutes.
    * @returns how many; null if the marketplace did not say
    */
   redeliver?(endpointId: string, deliveryId: string | undefined, signal: AbortSignal): Promise<number | null>;
 
-  /** Compares what the marketplace says of itself with what is relied on. No token is sent for it. */
+  /** Compares the marketplace's description of its API with what Gangway relies on. Sends no token. */
   findDeviations(signal: AbortSignal): Promise<Deviation[]>;
   /**
-   * By how much the local clock was ahead of the marketplace's (negative: behind) at the last answer, at
-   * least, to a second; undefined before the first answer.
+   * By how much, at least and to a second, the local clock was ahead of the marketplace's (negative: behind) at the last
+   * answer; undefined before the first answer.
    */
   clockDriftMs(): number | undefined;
 }
 
-/** What a source can do whose tokens can be replaced: all of it, or nothing. */
+/** A source has all of these, or none. */
 export interface TokenCalls {
-  /** All tokens of the account, without their secrets; those that expired or were revoked too. */
+  /** All tokens of the account, even those that expired or were revoked. */
   listTokens(signal: AbortSignal): Promise<TokenRecord[]>;
   /**
-   * It must not be repeated: after a failure without a `status` below 500 a token may exist whose secret is lost. Its
-   * name finds it.
+   * Must not be repeated: after a failure without a `status` below 500, a token may exist whose secret is lost. It can be
+   * found by its name.
    *
    * @throws AppError `forbidden` for a scope that the token itself lacks, `conflict` if there are too many tokens
    */
   createToken(wanted: NewToken, signal: AbortSignal): Promise<CreatedToken>;
-  /** For good, and at once. It may be repeated. @throws AppError `not_found` if the account has no such token */
+  /** Takes effect at once, and cannot be undone. May be repeated. @throws AppError `not_found` for an unknown token */
   revokeToken(tokenId: string, signal: AbortSignal): Promise<void>;
 }
 
-/** From this drift on an operator should know. Deliveries are refused from 300 s on. */
+/** A drift that an operator should know of. From 300 s on, deliveries are refused. */
 export const notableDriftMs = 60_000;
 
-/** What a caller may learn about a call besides its answer. */
+/** What a caller may want to know about a call besides its answer. */
 export interface CallNotes {
-  /** An attempt ended without a known outcome. It may still take effect, even after the next attempt. */
+  /** The outcome of an attempt is unknown. It may still take effect, even after the next attempt. */
   onUnheard?(): void;
   /** The marketplace's id of the answered request, if the answer has one. */
   onRequestId?(requestId: string): void;
 }
 
-/** What an operator can do if the marketplace refuses or does not answer. */
+/** What an operator can do. */
 export interface Remedies {
   /** The token is invalid, expired or revoked. */
   tokenRefused(install: string): string;
-  /** The token is valid, but nothing is allowed with it. */
+  /** The token is valid, but may do nothing. */
   accessRefused: string;
-  /** No answer came, or it was not the marketplace's. */
+  /** No answer came, or not the marketplace's. */
   unreachable: string;
   scopeMissing: string;
   grantInactive: string;
@@ -192,14 +187,13 @@ export interface NeededScope {
   without: string;
   /** Whether no trainer gets in without it. */
   isVital: boolean;
-  /** What is refused without it. */
   operations: readonly (keyof Source)[];
 }
 
 export interface OptionalScopes {
-  /** What each scope is for, as `only for …`. One that is missing here is not needed. */
+  /** What each scope is for, as `only for …`. Scopes that are missing here are not needed. */
   uses: ReadonlyMap<string, string>;
-  /** How to get a token without scopes that are not needed. */
+  /** How to get a token without the scopes that are not needed. */
   remedy(install: string): string;
 }
 
@@ -216,9 +210,9 @@ export interface NewLink {
 export interface ContractFilter {
   status: 'active' | 'ended';
   projectLinkId?: string;
-  /** Called after each page that is followed by another; false leaves the others unread. */
+  /** Called after each page except the last; false leaves the other pages unread. */
   wantsMore?(page: readonly Contract[]): Promise<boolean> | boolean;
-  /** What to keep of each contract, because there may be very many; everything by default. */
+  /** What to keep of each contract, because there may be many; everything by default. */
   keep?(contract: Contract): Contract;
 }
 
@@ -226,7 +220,7 @@ export interface ContractPage {
   contracts: Contract[];
   /** False if there may be more than was read. What is missing is then unseen, not absent. */
   isComplete: boolean;
-  /** Links whose contracts were refused, unlike those of others. Their contracts are unseen, not absent. */
+  /** Links whose contracts alone were refused. Their contracts are unseen, not absent. */
   unreadLinks?: UnreadLink[];
 }
 
@@ -236,7 +230,7 @@ export interface UnreadLink {
   refusal: AppError;
 }
 
-/** The total of one trainer for one day. A count that is left out keeps its stored value. */
+/** The total of a trainer on a day. A count that is left out keeps its stored value. */
 export interface UsageEntry {
   /** `2026-03-15` */
   workDate: string;
@@ -249,20 +243,20 @@ export interface UsageEntry {
 
 export interface UpdatesPage {
   updates: Update[];
-  /** Where the next page begins. */
+  /** Of the next page. */
   cursor: string | null;
-  /** Whether there is more already. */
+  /** Whether the next page has events already. */
   hasMore: boolean;
 }
 
 /** An event of the feed. */
 export interface Update {
   createdAt: string | null;
-  /** The record as JSON, as a delivery of the same event has it. */
+  /** The record as JSON, the same as in a delivery of the event. */
   body: string;
 }
 
-/** The end of a contract, which a person must confirm. */
+/** A contract's end that a person must confirm. */
 export interface EndApproval {
   id: string;
   status: 'pending' | 'confirmed' | 'declined' | 'expired';
@@ -271,12 +265,12 @@ export interface EndApproval {
   expiresAt: string | null;
 }
 
-/** A difference between the API description that the marketplace serves and what Gangway relies on. */
+/** A difference between the marketplace's description of its API and what Gangway relies on. */
 export interface Deviation {
   /** `GET /contracts: contracts[].status` */
   where: string;
   says: string;
-  /** Whether something will not work; otherwise it is unknown or only information. */
+  /** Whether something will not work. Otherwise that is unknown, or the deviation is harmless. */
   isFailure: boolean;
 }
 
@@ -285,27 +279,24 @@ export function isGranted(granted: readonly string[], scope: string): boolean {
   return granted.includes(scope) || granted.includes(scope.replace(/:read$/, ':write'));
 }
 
-/**
- * Which job leads to which project, where the marketplace holds no such links: those of the configuration, and those
- * that operators add.
- */
+/** The links from jobs to projects that Gangway stores, because the marketplace has none: configured or added by operators. */
 export interface JobLinks {
   list(): Promise<Link[]>;
-  /** @throws AppError `conflict` if the job leads to that project already */
+  /** @throws AppError `conflict` if the job is linked to that project already */
   create(wanted: NewLink): Promise<Link>;
-  /** @throws AppError `not_found`, or `conflict` if the configuration names the link */
+  /** @throws AppError `not_found`; `conflict` for a link of the configuration */
   remove(linkId: string): Promise<void>;
 }
 
-/** A link of Gangway's own: Gangway provisions its project. */
+/** A link that Gangway stores, and whose project it provisions. */
 export function toLink(id: string, jobId: string, externalProjectId: string): Link {
   return { id, jobId, externalProjectId, externalProjectName: null, provisioningMode: 'PARTNER_WEBHOOK' };
 }
 
-/** Only these links, if no database has others. @param jobs the id of a job, and a project of it */
+/** Exactly these links, without a database. */
 export function fixedLinks(jobs: Iterable<readonly [jobId: string, project: string]>): JobLinks {
   const refuse = async () => {
-    throw new AppError('unavailable', 'There is no database that holds links');
+    throw new AppError('unavailable', 'There is no database for links');
   };
   return {
     list: async () => [...jobs].map(([jobId, project]) => toLink(`${jobId} ${project}`, jobId, project)),

@@ -10,15 +10,15 @@ import type { Logger } from '../lib/logger.ts';
 import { dropTrailing } from '../lib/text.ts';
 import { findToolBinding, learnToolBinding, listToolBindings, renameToolBinding } from './tool-binding-store.ts';
 
-/** The server is asked again after this time, because another one may answer at the same address. */
+/** After this time the server is asked again, because another one may answer at the same address. */
 const believedForMs = 10 * 60_000;
 
 /**
- * Wraps an adapter so that the tool says which server it is before any look or call. In another server the known
- * members would be missing, and Gangway would add them there. Until an operator accepts the other server, or the right
- * one is back, every call fails as `unavailable` and is retried. Meanwhile no member is removed or added.
+ * Wraps an adapter so that it checks which server the tool is before any look or call. On another server, the known
+ * members would be missing, and Gangway would add them there. Until an operator accepts the other server or the right one
+ * is back, every call fails as `unavailable` and is retried, so nobody is removed or added.
  *
- * @param isDry a dry run writes nothing
+ * @param isDry whether nothing may be written
  */
 export function bindTool(ctx: Context, tool: string, adapter: Adapter, isDry = false): Adapter {
   const { config, clock, alerts } = ctx;
@@ -59,7 +59,6 @@ export async function findTwin(
   return bindings.find((one) => one.tool !== tool && configured.has(one.tool) && isSameServer(one, server))?.tool;
 }
 
-/** A message for operators that says what to do. */
 export function describeTwin(tool: string, twin: string): string {
   return (
     `Tools ${twin} and ${tool} are the same server, so one would remove the people of the other: ` +
@@ -68,7 +67,7 @@ export function describeTwin(tool: string, twin: string): string {
 }
 
 /**
- * Refuses two names of one server before anything is asked. Tools that tell an identity may share an address.
+ * Refuses two names of one server without asking the tools. Tools that have an identity may share an address.
  *
  * @throws AppError `invalid`
  */
@@ -86,12 +85,10 @@ export function refuseTwins(
   }
 }
 
-/** What the server says about itself, and its configured address. */
 export async function askServer(adapter: Adapter, location: string | null, signal: AbortSignal): Promise<Server> {
   return { identity: (await adapter.identify?.(signal)) ?? null, location };
 }
 
-/** A message for operators that says what to do. */
 export function describeOtherServer(tool: string, bound: Server, server: Server): string {
   const [was, is] =
     bound.identity !== null && server.identity !== null
@@ -103,10 +100,7 @@ export function describeOtherServer(tool: string, bound: Server, server: Server)
   );
 }
 
-/**
- * The address or path of a tool as one text. It leaves out scheme, default port, trailing slash, credentials and query.
- * It keeps host, any other port and the path.
- */
+/** The address or file of a tool. Of a URL only host, port (unless it is the default) and path, without trailing slashes. */
 export function locationOf(settings: object): string | null {
   const { url, path } = settings as { url?: unknown; path?: unknown };
   if (typeof url === 'string' && URL.canParse(url)) {
@@ -122,7 +116,7 @@ function withFirst(adapter: Adapter, verify: (signal: AbortSignal) => Promise<vo
     if (answers === 'now' || name === 'identify') return call;
     if (name === 'check') {
       return async (signal) => {
-        // If the tool does not answer, the error of its own check explains that best.
+        // If the tool does not answer, its own check explains that best.
         const findings = await call(signal);
         await verify(signal);
         return findings;
@@ -141,14 +135,14 @@ function withFirst(adapter: Adapter, verify: (signal: AbortSignal) => Promise<vo
   });
 }
 
-/** Whether two tools are one server. If both tell an identity, it decides; otherwise the address or the file does. */
+/** Compares the identities if both servers have one, otherwise the addresses or files. */
 export function isSameServer(one: Server, other: Server): boolean {
   if (one.identity !== null && other.identity !== null) return one.identity === other.identity;
   if (one.location === null || other.location === null) return false;
   return one.location === other.location || realPathOf(one.location) === realPathOf(other.location);
 }
 
-/** Follows the symbolic links of a file that need not exist yet. An address stays different from every other one. */
+/** Follows symbolic links; the file need not exist. Two different addresses stay different. */
 function realPathOf(location: string): string {
   const file = path.resolve(location);
   try {
@@ -159,8 +153,8 @@ function realPathOf(location: string): string {
 }
 
 /**
- * Gives what is stored of a tool to its new name: a tool is its server, so what is ours in it stays ours. Nothing is
- * carried to a name that was used before, nor where several names could be meant.
+ * Carries what is stored about a tool over to its new name: a tool is its server, so what is ours in it stays ours. Not
+ * to a name that was used before, nor if the new name is ambiguous.
  */
 export async function carryTools(
   ctx: Storage,
@@ -179,6 +173,6 @@ export async function carryTools(
     if (to === undefined || others.length > 0) continue;
     if (unused.filter((one) => isSameServer(one, to.server)).length > 1) continue;
     const isCarried = await inTransaction(ctx.database, (tx) => renameToolBinding(ctx, tx, from, to.tool));
-    if (isCarried) logger.warn({ from, to: to.tool }, 'A tool has a new name: its members are carried over');
+    if (isCarried) logger.warn({ from, to: to.tool }, 'A tool was renamed in the configuration; its members were kept');
   }
 }

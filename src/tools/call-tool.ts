@@ -3,8 +3,8 @@ import { AppError } from '../domain/errors.ts';
 import { createDeadline, type Deadline } from '../lib/clock.ts';
 
 /**
- * Makes one call with a time limit. When the time is up, or the engine stops, it gives up the call even if the adapter
- * ignores its signal.
+ * Makes one call with a time limit. When the time is up or Gangway stops, the call is given up even if the adapter ignores
+ * its signal.
  *
  * @throws AppError `unavailable` if it took too long
  */
@@ -30,8 +30,8 @@ export async function callTool<T>(
 }
 
 function toGivenUp(deadline: Deadline, timeoutMs: number, cause?: unknown): AppError {
-  const why = deadline.hasPassed() ? `did not answer within ${timeoutMs} ms` : 'was given up, because Gangway stops';
-  return new AppError('unavailable', `The tool ${why}`, { cause });
+  const why = deadline.hasPassed() ? `The tool did not answer within ${timeoutMs} ms` : 'Gangway is stopping';
+  return new AppError('unavailable', why, { cause });
 }
 
 export type ListMembers = NonNullable<Adapter['listMembers']>;
@@ -43,8 +43,8 @@ interface ListingLimits {
 }
 
 /**
- * All members of a group, each once. An incomplete list is refused, because members on the missing pages would look as
- * if they had left.
+ * All members of a group, each once. An incomplete list is an error, because the members on missing pages would seem to
+ * have left.
  *
  * @throws AppError if a page could not be read in time, or if there are too many members
  */
@@ -57,7 +57,7 @@ export async function readGroup(
   return await callTool(timeoutMs, signal, async (callSignal) => {
     const members = new Map<string, Member>();
     for await (const member of listMembers(groupId, callSignal)) {
-      // The call was given up. This stops an adapter that ignores the signal.
+      // Stops an adapter that ignores the signal.
       callSignal.throwIfAborted();
       members.set(member.id, member);
       if (members.size > maxMembers) {

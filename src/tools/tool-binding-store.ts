@@ -3,9 +3,7 @@ import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import type { Server } from '../domain/binding.ts';
 
-// The only SQL about which server each tool is bound to.
-
-/** Binds a tool to a server, whichever it was bound to. */
+/** Binds a tool to a server, even if it was bound to another one. */
 export async function setToolBinding(tx: Transaction, tool: string, server: Server): Promise<void> {
   await tx
     .insertInto('toolBinding')
@@ -35,7 +33,7 @@ export async function renameToolBinding(ctx: Storage, tx: Transaction, from: str
   const used = await tx.selectFrom('membership').select('id').where('tool', '=', to).limit(1).executeTakeFirst();
   if (used !== undefined) return false;
   const tables = await tx.introspection.getTables();
-  // A PostgreSQL database may have tables of other programs in other schemas.
+  // Other schemas of a PostgreSQL database may belong to other programs.
   const schema = ctx.database.dialect === 'postgres' ? await currentSchema(tx) : undefined;
   const own = tables.filter((table) => table.schema === schema && !table.isView);
   for (const { name } of own.filter(({ columns }) => columns.some((column) => column.name === 'tool'))) {
@@ -44,7 +42,7 @@ export async function renameToolBinding(ctx: Storage, tx: Transaction, from: str
   return true;
 }
 
-/** Binds a tool that is not bound yet, and adds what was unknown or has moved. */
+/** Binds a tool that is not bound yet, or updates what is known of its server. */
 export async function learnToolBinding(ctx: Storage, tool: string, server: Server): Promise<void> {
   const bound = await findToolBinding(ctx, tool);
   const learnt: Server = {

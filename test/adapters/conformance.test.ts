@@ -250,7 +250,7 @@ describe.each([...openers])('one tool with the adapter %s', (name, open) => {
       ...leftOutOfHidden(harness),
       ...(harness.giveOut === undefined ? ['shows the new owner of an id that was given out again'] : []),
       ...(harness.adapter.canonicalGroup === undefined
-        ? ['knows one form of a project id, and the same every time']
+        ? ['knows one canonical form of a project id, the same every time']
         : []),
     ];
     expect(namesOf('skipped').sort()).toEqual(left.filter((one) => run.has(one)).sort());

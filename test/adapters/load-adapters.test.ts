@@ -138,7 +138,7 @@ describe('an error of an adapter of others', () => {
     const group = await failureOf((async () => adapter.groupFor(link))());
     expect(group.message).toMatch(/^The adapter's groupFor failed: Error at /);
     expect((await failureOf(adapter.findMember('p', person, signal))).message).toBe(
-      "The adapter's findMember failed: it threw no error",
+      "The adapter's findMember failed: it threw something other than an error",
     );
     expect(await failureOf(adapter.removeMember('p', member, signal))).toMatchObject({
       code: 'forbidden',

@@ -58,7 +58,7 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
     own.write('Every sign.').publish();
     tool.clean = () => '';
     expect(await resultsOf(sync())).toEqual(['signs refused']);
-    expect(await row()).toMatchObject({ says: 'The tool took the text, and does not show it', heldDigest: null });
+    expect(await row()).toMatchObject({ says: 'The tool accepted the text but does not show it', heldDigest: null });
     tool.clean = (text) => text;
     expect(await resultsOf(sync())).toEqual(['signs written']);
   });
@@ -67,7 +67,7 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
     const { own, sync, tool, row } = await open();
     own.write('x'.repeat(500_000)).publish();
     expect(await resultsOf(sync())).toEqual(['signs refused']);
-    expect([tool.writes, (await row())?.says]).toEqual([0, expect.stringContaining('nothing of it was cut off')]);
+    expect([tool.writes, (await row())?.says]).toEqual([0, expect.stringContaining('Gangway never truncates one')]);
   });
 
   it('are not emptied by a publication without a text', async () => {

@@ -121,9 +121,9 @@ describe('guidelines from a publication', () => {
     );
     expect(html).toBe('<h1>Cars</h1><p>Mind the gap</p><p>raw</p>');
     expect(notes).toEqual([
-      'The node "callout" is not known: only its text was kept',
+      'The node "callout" is unknown: only its text was kept',
       'The mark "highlight" was left out',
-      'A node is not known: only its text was kept',
+      'A node is unknown: only its text was kept',
     ]);
   });
 
@@ -231,7 +231,7 @@ describe('a manual that is far larger than it looks', () => {
     [
       'a table with one long row and many short ones',
       () => write(page(table([Array(1000).fill('x'), ...Array(1000).fill(['x'])]))),
-      'a row that is far longer than the others',
+      'a row that is much longer than the others',
     ],
   ])('is refused: %s', (_, convert, says) => {
     expect(convert).toThrow(expect.objectContaining({ code: 'invalid', message: expect.stringContaining(says) }));

@@ -30,7 +30,7 @@ afterAll(async () => await server?.stop());
 
 const usual = { adapter: 'doccano' };
 const left =
-  'their login stays, because doccano cannot end one: they no longer see the project, but still all usernames, and any example by its id while they are in another project';
+  'their login stays, because doccano cannot end logins: they no longer see the project, but they still see all usernames, and any example by its id while they are in another project';
 
 describe(`the whole loop with doccano ${doccanoVersion}`, () => {
   it('lets trainers log in with the password that was given, and leaves what is said', async ({ skip }) => {

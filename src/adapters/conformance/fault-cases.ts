@@ -31,9 +31,9 @@ const refusals: readonly [status: number, code: string, retryAfterSeconds?: numb
 const shortMs = 60;
 /** Long enough for a request to arrive. */
 const fairMs = 1000;
-/** In so many turns of the event loop, a fake tool in this process reads a request that was sent. */
+/** Turns of the event loop in which a fake tool in this process reads a request. */
 const turnsToArrive = 20;
-/** How long after its time-out a call may end. */
+/** How late after its time-out a call may end. */
 const patienceMs = 2000;
 
 /** Faults of tools and of the network. */
@@ -52,7 +52,7 @@ export const faultCases: readonly ConformanceCase[] = [
     });
   }),
 
-  // A list that does not show these two must not be written back with another person instead of them.
+  // A list that hides these two must not be written back with only the newcomer.
   toFaultCase(
     'writes back no list of members that it has not read whole',
     async ({ adapter, firstGroup, faults, toPerson, signal, withMember, find, remove }) => {
@@ -60,20 +60,20 @@ export const faultCases: readonly ConformanceCase[] = [
       const { othersAdded: _, ...unproven } = newcomer;
       await withMember(one, async (first) => {
         await withMember(two, async (second) => {
-          // The tool has never shown a member that Gangway added, or no longer shows any of them.
+          // The tool has never shown a member that Gangway added, or shows none of them any more.
           for (const person of [unproven, { ...newcomer, othersAdded: [first.id, second.id] }]) {
             faults.hideMembers?.();
             await adapter.addMember(firstGroup, person, signal()).catch(() => null);
             faults.end();
-            assert.equal((await find(one))?.id, first.id, 'who was not shown when another was added is still in');
-            assert.equal((await find(two))?.id, second.id, 'and so is the next');
+            assert.equal((await find(one))?.id, first.id, 'a hidden member stays in when another is added');
+            assert.equal((await find(two))?.id, second.id, 'and so does the other hidden member');
           }
           const added = await find(newcomer);
           if (added !== null) await remove(added);
           faults.hideMembers?.();
           await remove(first);
           faults.end();
-          assert.equal((await find(two))?.id, second.id, 'who was not shown when another was removed is still in');
+          assert.equal((await find(two))?.id, second.id, 'a hidden member stays in when another is removed');
         });
       });
     },
@@ -125,7 +125,7 @@ export const faultCases: readonly ConformanceCase[] = [
     assert.equal(await find(swallowed), null, 'a person that the tool did not add is not found');
     const memberId = added?.id ?? null;
     assert.equal(await find({ ...swallowed, memberId }), null, 'nor by the id of the answer');
-    // The first addition, which the tool dropped, does not block the second.
+    // The addition that the tool dropped does not block the next one.
     await withMember(swallowed, async ({ id }) => assertListed(id, 1));
 
     await withMember(kept, async (member) => {
@@ -169,10 +169,7 @@ function toFaultCase(
   return toCase(name, withFaults, skip);
 }
 
-/**
- * Tries every call of the port, with the kind of request that it needs, while one person is a member and another is
- * not. None of the calls may change that.
- */
+/** Tries each call of the port while one person is a member and another is not. No call may change that. */
 async function withCalls(
   { adapter, firstGroup, toPerson, find, list, withMember }: FaultyBench,
   [presentIndex, absentIndex]: readonly [number, number],
@@ -195,7 +192,7 @@ async function withCalls(
   });
 }
 
-/** Makes a call while the tool misbehaves. The call must fail, and soon. */
+/** Makes a call while the tool misbehaves. It must fail, and soon. */
 async function failureOf(
   { faults }: FaultyBench,
   kind: RequestKind,
@@ -218,7 +215,7 @@ async function failureOf(
     return assert.fail(`${what}: it ${outcome}`);
   } finally {
     clearTimeout(timer);
-    // A request that was sent before the call ended must still meet the fault, and not be executed after it.
+    // A request that was sent before the call ended must still meet the fault.
     for (let turn = 0; turn < turnsToArrive; turn += 1) await nextTurn();
     faults.end();
   }

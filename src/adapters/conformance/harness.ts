@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import type { Adapter, Added, Member, Person } from '../adapter.ts';
 
-/** What every case uses: the tool it is run against, and calls with a time-out. */
-
 export interface ConformanceCase {
   /** A sentence about the adapter. */
   name: string;
-  /** Why it cannot be run against this adapter; null if it can. */
+  /** Why the case cannot be run against this adapter; null if it can. */
   skip?(harness: ConformanceHarness): string | null;
-  /** No other case can succeed where this one fails. */
+  /** If this case fails, no other can succeed. */
   isNeeded?: true;
   /** @throws if the adapter does not keep the contract */
   run(harness: ConformanceHarness): Promise<void>;
@@ -16,26 +14,23 @@ export interface ConformanceCase {
 
 export interface ConformanceHarness {
   adapter: Adapter;
-  /** Two groups that exist and do not have these people; only one if the tool has one. */
+  /** Two groups that exist and do not have these people, or one if the tool has only one. */
   groups: readonly [string, ...string[]];
-  /** One person for each number, the same at every call, without the tool's id. */
+  /** A person for each number, the same at every call, without the tool's id. */
   person(index: number): Person;
-  /** Whether the group of every link exists, as in a file; false if groups are made elsewhere. */
+  /** Whether every link has a group, as in a file; false if groups must be created elsewhere. */
   hasEveryGroup: boolean;
-  /** A number of people that needs several pages of the tool. Without it, pages are not tested. */
+  /** A number of people that fills several pages of the tool. Without it, pages are not tested. */
   crowd?: number;
   /** Makes a person a member without the adapter. */
   seed?(groupId: string, person: Person): Promise<void>;
-  /** Makes an account in no group, without the adapter. */
+  /** Creates an account in no group, without the adapter. */
   seedAccount?(person: Person): Promise<void>;
-  /**
-   * Gives the id of an account to another person, in the same groups, as a tool may do after it was
-   * restored from an older backup.
-   */
+  /** Gives the id of an account to another person, in the same groups, as a tool may do after it was restored. */
   giveOut?(id: string, email: string): Promise<void>;
-  /** Whether a person can still get in by their account. */
+  /** Whether a person can still log in. */
   hasAccount?(person: Person): Promise<boolean>;
-  /** Accepts an invitation by a link, if the tool does not know the person until then. */
+  /** Accepts an invitation by link, if the tool does not know the person until then. */
   accept?(person: Person, added: Added): Promise<void>;
   /** For a fake tool, which can be made to misbehave. */
   faults?: ToolFaults;
@@ -49,11 +44,11 @@ export interface ToolFaults {
   end(): void;
   /** Until `end`, the tool shows every group without members. Leave it out if your fake cannot do that. */
   hideMembers?(): void;
-  /** Texts in what the tool `answers`, which no error may quote. */
+  /** Texts in the tool's answers that no error may quote. */
   secrets: readonly string[];
 }
 
-/** `read` finds or lists, also if the adapter does it while it adds. */
+/** `read`: a request that finds or lists, even if the adapter sends it to add a member. */
 export type RequestKind = 'check' | 'read' | 'add' | 'remove';
 
 export type ToolFault =
@@ -68,7 +63,7 @@ export type ToolFault =
 
 export const aborted = AbortSignal.abort();
 
-/** @param skip says why the case cannot be run against an adapter; nothing if it can */
+/** @param skip why the case cannot be run against an adapter; false if it can */
 export function toCase(
   name: string,
   test: (bench: Bench) => Promise<void>,
@@ -79,7 +74,7 @@ export function toCase(
 
 export type Bench = ReturnType<typeof createBench>;
 
-/** The calls of the cases, to the first group by default. Each has a time-out of its own, so that none can hang. */
+/** The calls that the cases make, by default to the first group. Each has a time-out of its own, so that none can hang. */
 export function createBench(harness: ConformanceHarness) {
   const { adapter, groups, timeoutMs = 30_000 } = harness;
   const [firstGroup] = groups;
@@ -98,10 +93,7 @@ export function createBench(harness: ConformanceHarness) {
     return member;
   }
 
-  /**
-   * Removes a member that the suite added. If a removed member could never be added again, their account is
-   * ended too, so that the suite can be run again.
-   */
+  /** Removes a member that the suite added, and their account if it could never be added again, so that the suite can. */
   async function cleanUp(member: Member): Promise<void> {
     const isForGood = adapter.capabilities.keepingAccount?.readding === 'no';
     if (isForGood && adapter.removeAccount) await adapter.removeAccount(firstGroup, member, signal());
@@ -118,7 +110,7 @@ export function createBench(harness: ConformanceHarness) {
     }
   }
 
-  /** Empty if the adapter has no list. */
+  /** Empty if the adapter lists no members. */
   const list = (given = signal()) => Array.fromAsync(adapter.listMembers?.(firstGroup, given) ?? []);
 
   async function assertListed(id: string, times: number): Promise<void> {
@@ -132,7 +124,7 @@ export function createBench(harness: ConformanceHarness) {
   return { harness, adapter, groups, firstGroup, ...calls };
 }
 
-/** Ends a case that needs a member, if people can only sign up themselves. */
+/** Ends a case that needs a member, if people must sign up themselves. */
 export class NotAccepted extends Error {
-  override readonly message = 'people sign up by a link, and the suite cannot follow it here';
+  override readonly message = 'people sign up by a link, which the suite cannot follow here';
 }

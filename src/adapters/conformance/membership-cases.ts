@@ -122,7 +122,7 @@ export const membershipCases: readonly ConformanceCase[] = [
       const person = toPerson(7);
       await withMember(person, async (member) => {
         assert.equal(await find(person, there), null);
-        // They are not in that group, so this changes nothing, also in the other group.
+        // They are not in that group, so this changes nothing in either group.
         await remove(member, there);
         assert.equal((await find(person))?.id, member.id);
 
@@ -162,7 +162,8 @@ export const membershipCases: readonly ConformanceCase[] = [
         await remove(returned);
       });
     },
-    ({ adapter }) => adapter.capabilities.readding !== 'yes' && 'the adapter says that it cannot, under the same id',
+    ({ adapter }) =>
+      adapter.capabilities.readding !== 'yes' && 'the adapter says that it cannot, or not with the same id',
   ),
 
   toCase(
@@ -223,7 +224,6 @@ export const membershipCases: readonly ConformanceCase[] = [
   ),
 ];
 
-/** Lists, and groups with more people than a page of the tool holds. */
 export const listCases: readonly ConformanceCase[] = [
   toCase(
     'lists each member that it finds, once',
@@ -247,7 +247,7 @@ export const listCases: readonly ConformanceCase[] = [
         await assertListed(first.id, 1);
       });
     },
-    ({ adapter }) => adapter.listMembers === undefined && 'the adapter has no list',
+    ({ adapter }) => adapter.listMembers === undefined && 'the adapter lists no members',
   ),
 
   toCase(
@@ -275,7 +275,7 @@ export const listCases: readonly ConformanceCase[] = [
   ),
 ];
 
-/** Greater than the numbers of people in all other cases. */
+/** Above the numbers of people in all other cases. */
 const firstOfCrowd = 1000;
 
 async function findsAll(bench: Bench, count: number): Promise<void> {
@@ -291,7 +291,7 @@ async function findsAll(bench: Bench, count: number): Promise<void> {
       assert.equal((await find(person))?.id, memberId, `number ${index + 1}`);
       assert.equal((await find({ ...person, memberId }))?.id, memberId, `number ${index + 1}, by id`);
     }
-    // A removal also finds the last member of the list, and removes no other.
+    // A removal finds the last member of the list too, and removes nobody else.
     const [member, person] = [members.at(-1), people.at(-1)];
     if (member === undefined || person === undefined) return;
     await remove(member);

@@ -30,10 +30,7 @@ import {
 } from './cvat-schema.ts';
 import { hasAnalytics, readEventUsage, readJobUsage } from './cvat-usage.ts';
 
-/**
- * CVAT, self-hosted. The group is an organization, because CVAT's projects have no members. Work is
- * counted by project.
- */
+/** CVAT, self-hosted. The group is an organization, because projects have no members. Work is counted by project. */
 export function createCvatAdapter(settings: CvatSettings): Adapter {
   const cvat = createCvat(settings);
   const positions = new Map<string, Position>();
@@ -89,8 +86,7 @@ function toCapabilities({ analytics }: CvatSettings): Capabilities {
   };
 }
 
-/** The guide of a project, which every job of the project shows. A project has none until one is made. */
-
+/** Every job of a project shows its guide. */
 async function readGuide(cvat: Cvat, project: string, signal: AbortSignal): Promise<string> {
   const purpose = 'read the guide';
   const id = await findGuide(cvat, project, purpose, signal);
@@ -101,20 +97,20 @@ async function readGuide(cvat: Cvat, project: string, signal: AbortSignal): Prom
 async function writeGuide(cvat: Cvat, project: string, text: string, signal: AbortSignal): Promise<void> {
   const purpose = 'write the guide';
   const id = await findGuide(cvat, project, purpose, signal);
-  // CVAT reads this as an image of the guide, and answers 500 if it has no such image.
+  // CVAT takes such a link for an image of the guide, and answers 500 if the guide has no such image.
   const markdown = text.replaceAll('(/api/assets/', '(\\/api/assets/');
   if (id !== null) {
     await cvat.api.call({ method: 'PATCH', path: `/api/guides/${id}`, body: { markdown }, purpose, signal });
   } else if (markdown !== '') {
-    // A project has one guide. Of two calls that make it, CVAT answers one 500, and its retry changes that guide.
+    // A project has one guide. If two calls create it, CVAT answers one with 500, and the retry changes the guide.
     const path = withQuery('/api/guides', { org: cvat.settings.organization });
     await cvat.api.call({ method: 'POST', path, body: { project_id: Number(project), markdown }, purpose, signal });
   }
 }
 
 /**
- * By the list of the organization, because CVAT also answers about a project of another organization in which the
- * token may do the same.
+ * Looks only in the configured organization, because CVAT also answers about projects of other organizations that the
+ * token may change.
  *
  * @returns null for a project without a guide
  * @throws AppError `invalid` for an id that is not a number
@@ -126,21 +122,16 @@ async function findGuide(cvat: Cvat, project: string, purpose: string, signal: A
   throw new AppError('not_found', `Could not ${purpose}: the organization has no such project`);
 }
 
-/** The oldest version that the adapter was tried with, and the newest whose API was read. */
+/** The oldest version that the adapter was tried with, and the newest whose API was checked. */
 const oldest = [2, 54] as const;
 const newest = [2, 73] as const;
 
 const remedyOf = remedyFrom({
   url: '"url" must be where CVAT is opened in a browser',
   token:
-    'the token is wrong, has expired, was revoked, or was not used for half a year: make a new one in CVAT (Profile, Security), not read-only',
+    'the token is wrong, expired, revoked, or was not used for half a year: make a new one in CVAT (Profile, Security), not read-only',
 });
 
-/**
- * Checks the address, the version, and the rights of the token.
- *
- * @throws AppError with the cause and what to do about it
- */
 async function checkCvat(cvat: Cvat, signal: AbortSignal): Promise<Finding[]> {
   const { api, settings } = cvat;
   const about = { path: '/api/server/about', purpose: 'ask for the version of CVAT', answer: About, signal };
@@ -160,8 +151,8 @@ async function checkCvat(cvat: Cvat, signal: AbortSignal): Promise<Finding[]> {
 }
 
 const noAnalytics: Finding = {
-  says: 'This CVAT runs without analytics: it records no events, and no work can be read from it.',
-  action: 'Set "analytics": false, so that completed jobs are counted; or start CVAT with it.',
+  says: 'This CVAT runs without analytics: it records no events, so Gangway cannot read any work from it.',
+  action: 'Set "analytics": false to count completed jobs, or start CVAT with analytics.',
   isFailure: false,
 };
 
@@ -172,16 +163,16 @@ async function checkRole({ api, settings }: Cvat, username: string, signal: Abor
   const own = results.find(({ user, is_active }) => user?.username === username && is_active);
   if (own?.role === 'owner' || (own?.role === 'maintainer' && role !== 'maintainer')) return;
   const least = role === 'maintainer' ? 'its owner' : 'its owner or a maintainer';
-  const is = own === undefined ? 'no member of it' : `a ${own.role}`;
+  const is = own === undefined ? 'not a member' : `a ${own.role}`;
   throw new AppError(
     'forbidden',
-    `The account of the token is ${is}; in the organization "${organization}" it must be ${least}`,
+    `The account of the token is ${is} of the organization "${organization}"; it must be ${least}`,
   );
 }
 
 function remedyOfRole({ organization }: CvatSettings, { status }: AppError): string | undefined {
   if (status === 404) {
-    return `there is no organization "${organization}": its short name is in CVAT's list of organizations`;
+    return `there is no organization "${organization}": find its short name in CVAT's list of organizations`;
   }
   return status === 403 ? `the account of the token must be owner or maintainer of "${organization}"` : undefined;
 }
@@ -194,11 +185,11 @@ function findingsOfVersion(version: string): Finding[] {
     throw new AppError('invalid', `This is CVAT ${shown}: ${oldest.join('.')} or a later 2.x is needed`);
   }
   if (known[1] <= newest[1]) return [];
-  const says = `CVAT ${shown} is newer than what Gangway knows (${newest.join('.')}).`;
+  const says = `CVAT ${shown} is newer than the latest version that Gangway knows (${newest.join('.')}).`;
   return [{ says, action: 'Run "gangway adapter test" against it once.', isFailure: false }];
 }
 
-/** Two servers may have an organization with the same name, but not made at the same time. */
+/** Two servers may have an organization of the same name, but not created at the same moment. */
 async function identifyCvat({ api, settings }: Cvat, signal: AbortSignal): Promise<string | null> {
   const path = withQuery('/api/organizations', { slug: settings.organization });
   const { results } = await api.call({ path, purpose: 'read the organization', answer: Organizations, signal });
@@ -206,20 +197,19 @@ async function identifyCvat({ api, settings }: Cvat, signal: AbortSignal): Promi
   return own?.created_date ? `organization ${own.id} of ${own.created_date.slice(0, 40)}` : null;
 }
 
-/** What can be assigned, with the change that ends an assignment and the field of its project. */
+/** What can be assigned, the change that ends an assignment, and the field of the project. */
 const kinds = [
   { path: '/api/jobs', change: { assignee: null }, project: 'project_id' },
   { path: '/api/tasks', change: { assignee_id: null }, project: 'project_id' },
   { path: '/api/projects', change: { assignee_id: null }, project: 'id' },
 ] as const;
 
-/** How much one call changes or reads at most, so that it ends within its time-out. */
-const mostChanges = 20;
-const mostLookedThrough = 2000;
-/** How many changes are made at the same time. */
-const atOnce = 5;
+/** Limits of one call, so that it ends within its time-out. */
+const maxChanges = 20;
+const maxLookedThrough = 2000;
+const changesAtOnce = 5;
 
-/** How far the work has come: the kind, and the last id of it that was read. */
+/** Where the next call goes on: the kind, and the last id of that kind that was read. */
 interface Position {
   kind: number;
   afterId: number;
@@ -227,7 +217,7 @@ interface Position {
 
 interface Assignee {
   id: string;
-  /** Null if they are no longer a member, because only the list of members has the name. */
+  /** Null for a former member, because only the list of members has the name. */
   name: string | null;
   organization: string;
   /** Null for all projects. */
@@ -236,10 +226,10 @@ interface Assignee {
 }
 
 /**
- * Ends the assignments of a member, because CVAT leaves them with a removed member. They are found by the
- * member's name. Without the name, everything that is assigned is read, which takes longer.
+ * Ends the assignments of a member, which a removal leaves. They are found by the member's name; without it, everything
+ * that is assigned is read, which takes longer.
  *
- * @param positions where calls that answered `more` go on. After a restart they begin again.
+ * @param positions where calls that answered `more` go on; after a restart they begin again
  */
 async function endAssignments(
   cvat: Cvat,
@@ -265,7 +255,7 @@ async function endAssignments(
   return 'done';
 }
 
-/** @returns where the next call goes on; null if nothing of this kind is left */
+/** Null if nothing of this kind is left. */
 async function endSome(
   cvat: Cvat,
   assignee: Assignee,
@@ -277,7 +267,7 @@ async function endSome(
   const { path, change, project: field } = assignable;
   const theirs: Assigned[] = [];
   let [lookedThrough, lastId] = [0, afterId];
-  const isEnough = () => theirs.length >= mostChanges || lookedThrough >= mostLookedThrough;
+  const isEnough = () => theirs.length >= maxChanges || lookedThrough >= maxLookedThrough;
   const call = { path, ...toQuery(assignee, field), secrets: assignee.secrets, signal, afterId };
   for await (const one of listAll(cvat, AssignedPage, { ...call, purpose: 'list what is assigned to the member' })) {
     lookedThrough += 1;
@@ -286,7 +276,7 @@ async function endSome(
     if (isEnough()) break;
   }
   const ending = { method: 'PATCH', body: change, purpose: "end the member's assignments" } as const;
-  await mapAtOnce(theirs, atOnce, ({ id }) =>
+  await mapAtOnce(theirs, changesAtOnce, ({ id }) =>
     unless([404], cvat.api.call({ ...ending, path: `${path}/${id}`, secrets: assignee.secrets, signal })),
   );
   return isEnough() ? { kind, afterId: lastId } : null;
@@ -310,6 +300,6 @@ function toQuery(
 function isToEnd({ settings }: Cvat, one: Assigned, { id, project }: Assignee, field: ProjectField): boolean {
   if (String(one.assignee?.id) !== id) return false;
   if (project === null) return true;
-  // Without events, the completed jobs that are assigned to a member are the count of their work.
+  // Without events, a member's completed jobs are the count of their work, so they stay assigned.
   return String(one[field]) === project && (settings.analytics || one.state !== 'completed');
 }

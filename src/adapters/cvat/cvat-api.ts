@@ -2,7 +2,6 @@ import { AppError } from '../../domain/errors.ts';
 import { createRestClient, type RestCall, type RestClient, type Schema } from '../../lib/rest-client.ts';
 import type { CvatPage, CvatSettings } from './cvat-schema.ts';
 
-/** What every call to CVAT needs. */
 export interface Cvat {
   settings: CvatSettings;
   api: RestClient;
@@ -10,7 +9,7 @@ export interface Cvat {
 
 export interface ListCall extends Pick<RestCall<unknown>, 'path' | 'purpose' | 'secrets' | 'signal'> {
   query?: Record<string, string>;
-  /** The rules of a list in JSON Logic. An item must match all of them. */
+  /** In JSON Logic. An item must match all of them. */
   filters?: readonly Rule[];
   /** The list begins after this id. */
   afterId?: number;
@@ -36,10 +35,7 @@ export function withQuery(path: string, query: Record<string, string>): string {
   return `${path}${search && `?${search}`}`;
 }
 
-/**
- * Every page, in the order of the ids. Each page begins after the last id and not at a page number, so
- * that no item is missed or repeated if the list changes meanwhile.
- */
+/** Pages by id, not by number, so that no item is missed or repeated if the list changes meanwhile. */
 export async function* listAll<Item extends { id: number }>(
   { api }: Cvat,
   answer: Schema<CvatPage<Item>>,
@@ -49,13 +45,13 @@ export async function* listAll<Item extends { id: number }>(
   for (let number = 1; number <= maxPages; number += 1) {
     const page = withQuery(path, { ...query, ...toPageQuery(filters, lastId) });
     const { next, results } = await api.call({ ...call, path: page, answer });
-    const isGoingOn = next === null || results.length > 0;
-    if (!isGoingOn || !isInOrder(results, lastId)) throw wrongList(call, 'it is not in the order of the ids');
+    const isStuck = next !== null && results.length === 0;
+    if (isStuck || !isInOrder(results, lastId)) throw wrongList(call, 'the list is not ordered by id');
     yield* results;
     if (next === null) return;
     lastId = results.at(-1)?.id ?? lastId;
   }
-  throw wrongList(call, `it has over ${maxPages} pages`);
+  throw wrongList(call, `the list has over ${maxPages} pages`);
 }
 
 /** The items in which a field has this value. */

@@ -7,10 +7,9 @@ import { type Cvat, isExactly, type ListCall, listAll, withQuery } from './cvat-
 import { CvatInvitation, type Membership, Memberships, toOrganization, Users } from './cvat-schema.ts';
 
 /**
- * The members of an organization. CVAT shows no addresses. A person who was invited without an
- * account has their address as name until they register; all others are known by the id of their account,
- * which was in the answer to the invitation. Every user may take the address of another person as their
- * name at any time, so the name of a member who is in proves nothing.
+ * The members of an organization. CVAT shows no addresses. A person who was invited without an account has their address
+ * as name until they register. All others are known by the id of their account, which was in the answer to the
+ * invitation. Users may take anyone's address as their name, so the name of a registered member proves nothing.
  */
 
 /** A membership whose account still exists. */
@@ -28,7 +27,7 @@ export async function findCvatMember(
   return named.find(({ is_active }) => !is_active) ?? null;
 }
 
-/** Memberships cannot be searched by the id of an account, only by its name, which can change. */
+/** CVAT finds a membership only by the name of the account, which can change, so the account is read first. */
 export async function findById(
   cvat: Cvat,
   groupId: string,
@@ -47,14 +46,14 @@ export async function findById(
   return null;
 }
 
-/** `search` finds any part of a name in any case. An exact filter respects the case. */
+/** `search` finds any part of a name and ignores case. An exact filter would be case-sensitive. */
 async function findByName(cvat: Cvat, groupId: string, email: string, signal: AbortSignal): Promise<CvatMember[]> {
   const which = { query: { search: email.toLowerCase() }, secrets: [email], signal };
   const named = await Array.fromAsync(listCvatMembers(cvat, groupId, which));
   return named.filter(({ user }) => isSameAddress(user.username, email));
 }
 
-/** Whether a member who is in has this address as their name. */
+/** Whether a registered member has this address as their name. */
 async function isNameTaken(cvat: Cvat, groupId: string, email: string, signal: AbortSignal): Promise<boolean> {
   return (await findByName(cvat, groupId, email, signal)).some(({ is_active }) => is_active);
 }
@@ -70,9 +69,8 @@ export async function* listCvatMembers(
 }
 
 /**
- * Removes a member from an organization, which locks them out at once. Accounts in the server's group
- * `worker` are an exception: they open what is assigned to them without a membership
- * (`end-assignments.ts`).
+ * Removes a member from an organization, which locks them out at once. Only accounts in the server's group `worker` can
+ * still open what is assigned to them (`endAssignments`).
  */
 export async function removeMember(cvat: Cvat, groupId: string, member: Member, signal: AbortSignal): Promise<void> {
   const found = await findById(cvat, groupId, member, signal);
@@ -84,7 +82,7 @@ export async function removeMember(cvat: Cvat, groupId: string, member: Member, 
   try {
     await unless([404], cvat.api.call({ ...call, method: 'DELETE' }));
   } catch (error) {
-    // A refusal for an owner or maintainer says nothing about other members, so it is not `forbidden`.
+    // Not `forbidden`: the refusal concerns only this owner or maintainer, not other members.
     if (statusOf(error) !== 403 || !['owner', 'maintainer'].includes(role)) throw error;
     throw new AppError(
       'conflict',
@@ -99,10 +97,10 @@ export function secretsOf(email: string | null): string[] {
   return email === null ? [] : [email];
 }
 
-/** How much the clocks of CVAT and of this machine may differ. */
+/** How much the clocks of CVAT and this machine may differ. */
 const clockMarginMs = 3_600_000;
 
-/** Whether a member may have come in, or may still come in, by a call made at or after `since`. */
+/** Whether a call made at or after `since` may have let the member in, or may still do so. */
 export function isNewcomer({ is_active, joined_date, role, invitation }: CvatMember, since: string): boolean {
   if (role === 'owner') return false;
   if (!is_active) return invitation !== null;
@@ -110,7 +108,7 @@ export function isNewcomer({ is_active, joined_date, role, invitation }: CvatMem
   return Number.isNaN(joinedMs) || joinedMs >= Date.parse(since) - clockMarginMs;
 }
 
-/** Only an invited person has their address as name. The name of a member who is in proves nothing. */
+/** Only an invited person has their address as name. */
 export function toMember({ user, is_active }: CvatMember): Member {
   const isAddress = user.username.includes('@');
   return {
@@ -121,12 +119,12 @@ export function toMember({ user, is_active }: CvatMember): Member {
   };
 }
 
-/** How long an invitation is valid by default, from when it was sent. A server may be configured differently. */
+/** How long an invitation is valid by default. A server may be configured differently. */
 const expiryMs = 7 * 86_400_000;
 
 export async function inviteMember(cvat: Cvat, groupId: string, person: Person, signal: AbortSignal): Promise<Added> {
   const path = withQuery('/api/invitations', { org: toOrganization(groupId) });
-  // CVAT makes the address the name of a new account, and compares names letter by letter.
+  // The address becomes the name of a new account, and names are case-sensitive.
   const email = person.email.toLowerCase();
   const body = { email, role: cvat.settings.role };
   const call = { path, body, purpose: 'invite the member', secrets: [email, person.email], signal };
@@ -143,7 +141,7 @@ export async function inviteMember(cvat: Cvat, groupId: string, person: Person, 
   }
 }
 
-/** An account that existed before is in at once. A new one has to register first. */
+/** A person with an account is a member at once. Others must register first. */
 async function toAdded(
   cvat: Cvat,
   groupId: string,
@@ -173,13 +171,13 @@ export async function renewInvitation(
     const expiresAt = await resend(cvat, { key, email }, signal);
     return toLink(cvat, { key, email, expiresAt });
   } catch (error) {
-    // CVAT sends at most five invitations an hour again, for one account that invites.
+    // CVAT resends at most five invitations an hour for the account of the token.
     if (email === null || statusOf(error) !== 429) throw error;
     return await inviteAnew(cvat, groupId, { pending: found, email }, signal);
   }
 }
 
-/** A new invitation if CVAT does not send the old one again. The old one ends with its membership. */
+/** Replaces an invitation that CVAT does not resend. The old one ends with its membership. */
 async function inviteAnew(
   cvat: Cvat,
   groupId: string,
@@ -204,7 +202,7 @@ function toLink(
   return { kind: 'link', url: withQuery(`${url}/auth/login`, query), expiresAt };
 }
 
-/** 400 may mean that they are a member already; 500, that they became one and no mail was sent. */
+/** 400 may mean that the person is a member already; 500, that they became one but no mail was sent. */
 function mayBeThere(error: unknown): error is AppError {
   return error instanceof AppError && (error.status === 400 || error.status === 500);
 }
@@ -214,7 +212,7 @@ function toRefusal(error: AppError, isNameTaken: boolean): AppError {
   if (status === 400 && /already/.test(message)) {
     return new AppError(
       'conflict',
-      'CVAT says that this address is a member already, but not which member: remove that member in CVAT, and Gangway invites them again',
+      'CVAT says that a member has this address already, but not which member: remove that member in CVAT, and Gangway will invite them again',
       { status },
     );
   }
@@ -234,15 +232,11 @@ const nameHint =
   '. If this lasts, another account may have this address as its name: have an administrator of CVAT rename it';
 
 function nothingToRenew(found: CvatMember | null): AppError {
-  const why = found === null ? 'they are not a member' : 'they are in already, or were not invited';
+  const why = found === null ? 'the person is not a member' : 'the person has registered already, or was not invited';
   return new AppError('conflict', `Could not renew the invitation: ${why}`);
 }
 
-/**
- * Sends the invitation again.
- *
- * @returns when it expires; null if the server sends no mail, because then it never expires
- */
+/** @returns when the invitation expires; null if the server sends no mail, because then it never expires */
 async function resend(
   { api }: Cvat,
   { key, email }: { key: string; email: string | null },

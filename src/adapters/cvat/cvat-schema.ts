@@ -29,10 +29,8 @@ const Membership = z.object({
   /** Null if the account was deleted. */
   user: User.nullable(),
   is_active: z.boolean(),
-  /** When they came in. */
   joined_date: z.string().nullish(),
   role: z.string(),
-  /** The key of the invitation. */
   invitation: z.string().nullable(),
 });
 export type Membership = z.output<typeof Membership>;
@@ -43,13 +41,12 @@ export const CvatInvitation = z.object({
   user: User,
   /** Missing in older versions. */
   accepted: z.boolean().optional(),
-  /** Null if no mail was sent, because then it never expires. */
+  /** Null if no mail was sent: then it never expires. */
   expired: z.boolean().nullish(),
 });
 export type CvatInvitation = z.output<typeof CvatInvitation>;
 
 export const Export = z.object({ status: z.string(), result_url: z.string().nullish() });
-/** The plugins of the server. */
 export const Plugins = z.object({ ANALYTICS: z.boolean().optional() });
 export const AccessToken = z.object({
   read_only: z.boolean(),
@@ -82,10 +79,9 @@ const Assigned = z.object({
 });
 export type Assigned = z.output<typeof Assigned>;
 
-/** Jobs, tasks and projects, with their assignee. */
+/** Jobs, tasks or projects. */
 export const AssignedPage = pageOf(Assigned);
 const Guided = z.object({ id, guide_id: id.nullish() });
-/** Projects, with their guide. */
 export const GuidedPage = pageOf(Guided);
 export const Guide = z.object({ markdown: z.string() });
 export const StartedExport = z.object({ rq_id: z.string().min(1) });
@@ -95,15 +91,11 @@ export function toProjectId(project: string): string {
   if (isNumericId(project)) return project;
   throw new AppError(
     'invalid',
-    'The id of a CVAT project is a number: link the job to the number in the address of the project in CVAT',
+    'The id of a CVAT project is a number: link the job to the number in the URL of the project in CVAT',
   );
 }
 
-/**
- * The id of an organization for a query. An empty one would mean "outside of all organizations".
- *
- * @throws AppError `invalid` for a text that is not a short name
- */
+/** An empty name would mean "outside of all organizations". @throws AppError `invalid` for an invalid short name */
 export function toOrganization(groupId: string): string {
   if (slug.test(groupId)) return groupId;
   throw new AppError('invalid', 'The group is not the short name of a CVAT organization');

@@ -18,7 +18,7 @@ const wholeFile = { headers: { accept: '*/*' }, timeoutMs: 600_000, maxBytes };
 const firstWaitMs = 50;
 const maxWaitMs = 5000;
 
-/** The work in a project by day, from an export of its events. */
+/** The work in a project by day, from an export of CVAT's events. */
 export async function* readEventUsage(
   cvat: Cvat,
   project: string,
@@ -43,7 +43,7 @@ export async function* readEventUsage(
   yield* tallyEvents(events, { timeZone: request.timeZone, firstDay });
 }
 
-/** Without events: the number of completed jobs that are still assigned to each member. */
+/** Without events: how many completed jobs are still assigned to each member. */
 export async function* readJobUsage(
   cvat: Cvat,
   project: string,
@@ -59,10 +59,7 @@ export async function* readJobUsage(
   for (const [id, count] of tasks) yield { memberId: String(id), of: 'total', tasks: count };
 }
 
-/**
- * Observations are of whole days, so a reading of changes begins with a day. It begins one day earlier,
- * because the editor sends its events late.
- */
+/** Observations are of whole days. A reading of changes begins a day early, because the editor sends its events late. */
 function firstDayOf({ firstDay, changedSince, timeZone }: UsageRequest): string {
   if (changedSince === null) return firstDay;
   const changed = dayIn(new Date(Date.parse(changedSince) - dayMs), timeZone);
@@ -83,24 +80,24 @@ async function waitForExport(api: RestClient, id: string, signal: AbortSignal): 
   }
 }
 
-/** Whether the server records events. A server that does not say may record them. */
+/** Whether the server records events. A server that does not say is assumed to. */
 export async function hasAnalytics({ api }: Cvat, signal: AbortSignal): Promise<boolean> {
   const call = { path: '/api/server/plugins', purpose: 'ask what CVAT runs with', signal };
   const plugins = await unless([404], api.call({ ...call, answer: Plugins }));
   return plugins?.ANALYTICS !== false;
 }
 
-/** An error, and not a reading without work: missing events do not mean zero. */
+/** An error and not an empty reading, because missing events do not mean that nobody worked. */
 function noExport(isRecording: boolean): AppError {
   return new AppError(
     isRecording ? 'unavailable' : 'invalid',
-    'CVAT could not export its events. Where it runs without analytics (no ClickHouse and Vector, or CVAT_ANALYTICS=0), set "analytics": false and only completed jobs are counted',
+    'CVAT could not export its events. If it runs without analytics (no ClickHouse and Vector, or CVAT_ANALYTICS=0), set "analytics": false to count only completed jobs',
   );
 }
 
 /**
- * The path of the file below `url`, because the token is sent to no other server. The scheme is not
- * compared: behind a proxy that ends TLS, CVAT gives URLs with plain http.
+ * The path of the file below `url`, because the token is sent to no other server. The scheme is not compared, because
+ * CVAT gives http URLs behind a proxy that terminates TLS.
  */
 function toOwnPath(resultUrl: string, url: string): string {
   const own = new URL(url);
@@ -108,7 +105,7 @@ function toOwnPath(resultUrl: string, url: string): string {
   if (host !== own.host || pathname === undefined) {
     throw new AppError(
       'invalid',
-      'Could not read the events: CVAT says that they are on another server, to which the token is not sent. "url" must have the name under which CVAT knows itself',
+      'Could not read the events: CVAT says that they are on another server, to which Gangway does not send the token. "url" must have the host name that CVAT uses for itself',
     );
   }
   const base = own.pathname.replace(/\/$/, '');
@@ -116,9 +113,6 @@ function toOwnPath(resultUrl: string, url: string): string {
   return withQuery(path, Object.fromEntries(searchParams ?? []));
 }
 
-/** Counts the work of each member and day in the events of CVAT. Pure. */
-
-/** The columns that are needed. */
 const eventColumns = ['scope', 'timestamp', 'user_id', 'job_id', 'obj_name', 'obj_val', 'count', 'duration', 'payload'];
 
 const labelScopes = new Set(['create:shapes', 'create:tracks', 'create:tags']);
@@ -128,7 +122,7 @@ type Event = ReadonlyMap<string, string>;
 interface Day {
   workingMs: number;
   labels: number;
-  /** The jobs that they completed. A job that is reopened and completed again counts once. */
+  /** The completed jobs. A job that is reopened and completed again counts once. */
   jobs: Set<string>;
 }
 
@@ -155,8 +149,8 @@ async function* tallyEvents(
 }
 
 /**
- * Only `send:working_time` is time. The other events of the editor have durations too, and would count the same time
- * twice. A change of a job gives one event for each changed property.
+ * Time is counted only from `send:working_time`: other events of the editor have durations too, which would count it
+ * twice. A change of a job makes one event for each changed property.
  */
 function isCounted(event: Event): boolean {
   const scope = event.get('scope') ?? '';
@@ -174,7 +168,7 @@ function addEvent(day: Day, event: Event): void {
   else day.workingMs += workingMsOf(event);
 }
 
-/** Older servers have the duration only in the payload. */
+/** On older servers, only the payload has the duration. */
 function workingMsOf(event: Event): number {
   const duration = toCount(event.get('duration'));
   if (duration > 0) return duration;
@@ -182,22 +176,22 @@ function workingMsOf(event: Event): number {
   return toCount(workingTime);
 }
 
-/** Empty if the column does not apply. A text that is not understood is an error, and not zero. */
+/** An empty column does not apply. An invalid count is an error, not zero. */
 function toCount(text = ''): number {
   if (text === '') return 0;
   if (/^\d{1,15}(\.\d+)?$/.test(text)) return Number(text);
-  throw notUnderstood('a count');
+  throw invalidEvents('count');
 }
 
-/** `2026-03-15 09:30:00.250`, in UTC if it has no zone. A fraction of 0 is left out. */
+/** `2026-03-15 09:30:00.250`, in UTC unless a zone is given. CVAT leaves out a fraction of 0. */
 function toInstant(text: string): Date {
   const [, day, time, zone = 'Z'] =
     /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
   const at = new Date(`${day}T${time}${zone}`);
-  if (Number.isNaN(at.getTime())) throw notUnderstood('an instant');
+  if (Number.isNaN(at.getTime())) throw invalidEvents('time');
   return at;
 }
 
-function notUnderstood(what: string): AppError {
-  return new AppError('invalid', `Could not read the events: ${what} in them is invalid`);
+function invalidEvents(what: string): AppError {
+  return new AppError('invalid', `Could not read the events: they have an invalid ${what}`);
 }

@@ -24,19 +24,19 @@ const capabilities: Capabilities = {
   removal: {
     effect: 'membership_only',
     reason:
-      'their login stays, because doccano cannot end one: they no longer see the project, but still all usernames, and any example by its id while they are in another project',
+      'their login stays, because doccano cannot end logins: they no longer see the project, but they still see all usernames, and any example by its id while they are in another project',
   },
   readding: 'yes',
   exclusive: 'membership',
   invitation: 'password',
-  // Confirmed examples are counted for good, but labels only for members.
+  // Confirmed examples are counted for ever, labels only for current members.
   usage: { counts: ['tasks', 'labels'], outlivesRemoval: false },
   guidelines: 'markdown',
 };
 
 /**
- * doccano: a group is a project, and a member is an account in it. The username identifies a person. It
- * is their address in lower case, because doccano's API shows no addresses.
+ * doccano: a group is a project, a member an account in it. A person is identified by the username, which is their
+ * address in lower case, because doccano's API shows no addresses.
  */
 export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
   const api = createDoccanoApi(settings);
@@ -64,7 +64,7 @@ export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
     async addMember(groupId, person, signal): Promise<Added> {
       const role = await findRole(api, settings.role, signal);
       const found = await findAccount(api, person.email, signal);
-      // Logins cannot be deleted, so none is made for a project that does not exist.
+      // Logins cannot be deleted, so none is created for a missing project.
       if (found === null) await readProject(api, groupId, signal);
       const { user, isNew } = await (found === null
         ? createAccount(api, person, signal)
@@ -90,7 +90,6 @@ export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
     usageScopeFor: ({ externalProjectId }) => externalProjectId,
     readUsage: (scope, _request, signal) => readDoccanoUsage(api, scope, signal),
 
-    /** The guideline that the members of a project open beside an example. */
     readGuidelines: async (project, signal) => (await readProject(api, project, signal)).guideline ?? '',
 
     async writeGuidelines(project, guideline, signal) {
@@ -102,14 +101,11 @@ export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
 
 const mostProjects = 10;
 
-/**
- * Checks whether Gangway can work with doccano, and what an operator should know. It does not ask `/v1/health/`, which
- * answers 500 wherever no task worker runs.
- */
+/** Does not ask `/v1/health/`, which answers 500 if no task worker runs. */
 async function checkDoccano({ role }: DoccanoSettings, api: RestClient, signal: AbortSignal): Promise<Finding[]> {
   const me = await withRemedy(readMe(api, signal), remedyOf);
   if (!me.is_staff) {
-    const remedy = 'tick "Staff status" for it in /admin, or use another';
+    const remedy = 'tick "Staff status" for it in /admin, or use another account';
     throw new AppError('forbidden', `The account may not create logins: ${remedy}`);
   }
   await findRole(api, role, signal);
@@ -118,12 +114,12 @@ async function checkDoccano({ role }: DoccanoSettings, api: RestClient, signal: 
   return findings;
 }
 
-/** If there are more projects than are checked, it counts as one. */
+/** Assumed if there are more projects than are checked. */
 async function isAdminSomewhere(api: RestClient, signal: AbortSignal): Promise<boolean> {
   const request = { path: `/projects?limit=${mostProjects}`, purpose: 'list the projects' };
   const { count, results } = await api.call({ ...request, answer: ProjectPage, signal });
   for (const { id } of results) {
-    // An account that may list members may also add and remove them, whatever its role.
+    // An account that may list the members may also add and remove them, whatever its role.
     if ((await unless([403], listRows(api, String(id), signal))) !== null) return true;
   }
   return count > results.length;
@@ -148,9 +144,7 @@ const noProjects: Finding = {
   isFailure: true,
 };
 
-/** The counts of each person in a project. They are totals, because doccano stores no times. */
-
-/** The kinds of labels by type of project. doccano counts no labels of the other types. */
+/** The kinds of labels by type of project. In projects of other types, doccano counts no labels. */
 const labelKinds = new Map([
   ['DocumentClassification', ['category']],
   ['ImageClassification', ['category']],
@@ -158,7 +152,7 @@ const labelKinds = new Map([
   ['IntentDetectionAndSlotFilling', ['category', 'span']],
 ]);
 
-/** Everyone who has confirmed an example or is a member, also without any work. */
+/** The totals of everyone who has confirmed an example or is a member. doccano stores no times. */
 async function* readDoccanoUsage(
   api: RestClient,
   groupId: string,
@@ -170,7 +164,7 @@ async function* readDoccanoUsage(
   const { progress } = await api.call({ ...request, answer: MemberProgress, signal });
   const labels = await readLabels(api, metrics, labelKinds.get(type) ?? [], signal);
   if (labels === null) yield { of: 'gap', says: noLabels };
-  // Last, so that new members are known. Not only the members, because some have left.
+  // Read last, so that new accounts are in it. All accounts, because some people have left the project.
   const users = await api.call({ path: '/users', purpose: 'list the accounts', answer: Users, signal });
   const ids = new Map(users.map(({ id, username }) => [username, String(id)]));
   for (const { user, done } of progress) {
@@ -183,7 +177,7 @@ async function* readDoccanoUsage(
   }
 }
 
-/** By current member; null if doccano cannot count. */
+/** The number of labels by current member; null if doccano cannot count them. */
 async function readLabels(
   api: RestClient,
   metrics: string,
@@ -193,8 +187,7 @@ async function readLabels(
   const totals = new Map<string, number>();
   for (const kind of kinds) {
     const call = { path: `${metrics}/${kind}-distribution`, purpose: 'count the labels', answer: Distribution, signal };
-    // If a project has labels of a former member, doccano answers the count of labels with status 500. Waiting does
-    // not help, and the rest of the work can still be counted.
+    // doccano answers 500 for good if the project has labels of a former member. The rest of the work still counts.
     const distribution = await unless([500], api.call(call));
     if (distribution === null) return null;
     for (const [user, count] of distribution) totals.set(user, (totals.get(user) ?? 0) + count);

@@ -60,12 +60,13 @@ export function projectPath(groupId: string): string {
   throw new AppError('invalid', 'The id of a doccano project is a whole number, as in its URL');
 }
 
-/** The members of projects. The id of a member is the id of their account, the same in every project. */
-
-/** doccano's name of the role that may add and remove members. */
+/** The role that may add and remove members. */
 const adminRole = 'project_admin';
 
-/** The row of an account in a project; null if there is none. */
+/**
+ * The row of an account in a project; null if it is no member. The id of a member is the id of their account, the same
+ * in every project.
+ */
 export async function findRow(
   api: RestClient,
   groupId: string,
@@ -102,26 +103,22 @@ export async function addRow(
   try {
     await api.call({ ...request, answer: MemberRow, signal });
   } catch (error) {
-    // It answers the same for an account that is a member already and for a missing project.
+    // doccano answers 400 for a member as well as for a missing project.
     if (statusOf(error) !== 400) throw error;
     if ((await findRow(api, groupId, String(user.id), signal)) === null) throw error;
   }
 }
 
-/**
- * doccano answers 204 whether it removed anyone or not, so only a look shows it.
- *
- * @throws AppError `invalid` for Gangway's own account and for the only administrator
- */
+/** @throws AppError `invalid` for Gangway's own account and for the only administrator */
 export async function removeRow(api: RestClient, groupId: string, row: MemberRow, signal: AbortSignal): Promise<void> {
   if (row.rolename === adminRole) await refuseAdmin(api, groupId, row, signal);
   const path = `${projectPath(groupId)}/members`;
   await api.call({ method: 'DELETE', path, body: { ids: [row.id] }, purpose: 'remove the member', signal });
 }
 
-/** doccano silently keeps the caller's own account, and removes the last administrator. */
+/** doccano would silently keep the caller's own account, and remove the last administrator. */
 async function refuseAdmin(api: RestClient, groupId: string, row: MemberRow, signal: AbortSignal): Promise<void> {
-  if ((await readMe(api, signal)).id === row.user) throw keeps('it is the account that Gangway uses');
+  if ((await readMe(api, signal)).id === row.user) throw keeps('Gangway uses this account');
   const admins = (await listRows(api, groupId, signal)).filter(({ rolename }) => rolename === adminRole);
   if (admins.length <= 1) throw keeps('the project has no other administrator');
 }
@@ -140,7 +137,7 @@ export async function findRole(api: RestClient, name: string, signal: AbortSigna
   const role = roles.find((one) => one.name === name);
   if (role !== undefined) return role.id;
   const known = roles.map((one) => one.name).join(', ');
-  throw new AppError('invalid', `doccano has no role "${name}", but ${known}: see "role"`);
+  throw new AppError('invalid', `doccano has no role "${name}", only ${known}: see "role"`);
 }
 
 /** doccano shows only the username. For accounts that Gangway made it is the address. */
@@ -152,17 +149,15 @@ function keeps(why: string): AppError {
   return new AppError('invalid', `Could not remove the member: ${why}`);
 }
 
-/** The logins of doccano. It knows people only by username, which is their address here. */
-
 interface DoccanoAccount {
   user: User;
-  /** Whether it was just made for this person, so that its password was not passed on yet. */
+  /** Whether it was created for this person, who does not know the password yet. */
   isNew: boolean;
 }
 
 export async function findAccount(api: RestClient, email: string, signal: AbortSignal): Promise<User | null> {
   const username = toUsername(email);
-  // No account has a username that doccano does not accept.
+  // doccano accepts no such username, so no account has it.
   if (username === null) return null;
   const path = `/users?${new URLSearchParams({ q: username })}`;
   const request = { path, purpose: 'find the account', secrets: [username] };
@@ -178,10 +173,10 @@ export async function createAccount(api: RestClient, person: Person, signal: Abo
   const username = toUsername(email);
   if (username === null) {
     const rule = 'at most 150 letters, digits and @ . + - _';
-    throw new AppError('invalid', `The address cannot be a username of doccano: ${rule}`);
+    throw new AppError('invalid', `The address cannot be a username in doccano: ${rule}`);
   }
   if (password === undefined) {
-    throw new AppError('invalid', 'They have no account yet, and no password was given for one');
+    throw new AppError('invalid', 'The person has no account yet, and no password was given for a new one');
   }
   const request = {
     ...({ method: 'POST', path: '/users/create', purpose: 'create the account' } as const),
@@ -192,7 +187,7 @@ export async function createAccount(api: RestClient, person: Person, signal: Abo
     return { user: await api.call({ ...request, answer: User, signal }), isNew: true };
   } catch (error) {
     if (statusOf(error) !== 400) throw error;
-    // Another call may have made it first.
+    // Another call may have created it first.
     const user = await findAccount(api, username, signal);
     if (user !== null) return await recogniseAccount(api, person, user, signal);
     throw new AppError(
@@ -204,8 +199,8 @@ export async function createAccount(api: RestClient, person: Person, signal: Abo
 }
 
 /**
- * An account that was found may have been made by an earlier attempt, whose answer was lost. The given password was
- * generated for the person, so an account that it opens was made with it.
+ * An existing account may be from an earlier attempt whose answer was lost. The password was generated for this person,
+ * so an account that it opens was created with it.
  */
 export async function recogniseAccount(
   api: RestClient,

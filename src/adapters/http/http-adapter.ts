@@ -1,20 +1,21 @@
 import { AppError } from '../../domain/errors.ts';
 import { isSameAddress } from '../../lib/text.ts';
 import type { Adapter, Added, Capabilities, Member, Person } from '../adapter.ts';
-import { pick, toMember } from './answer.ts';
-import { type HttpCall, readPages, send } from './http-api.ts';
+import { toId } from '../values.ts';
+import { type HttpCall, pick, readPages, send } from './http-api.ts';
 import {
   expandText,
   type HttpSettings,
   type ListRequest,
+  type MemberSettings,
   placeholdersOf,
   type TemplateValues,
   toValues,
 } from './http-schema.ts';
 
 /**
- * Any tool with a JSON API, by requests that the settings declare (design section 7). An answer of
- * success is not enough: after an addition, the tool must show the member.
+ * Any tool with a JSON API, by requests that the settings declare. A success answer is not enough: after an addition,
+ * the tool must show the member.
  */
 export function createHttpAdapter(settings: HttpSettings): Adapter {
   const { requests } = settings;
@@ -69,7 +70,7 @@ export function createHttpAdapter(settings: HttpSettings): Adapter {
 
 async function addMember(settings: HttpSettings, groupId: string, person: Person, signal: AbortSignal): Promise<Added> {
   const { add } = settings.requests;
-  // Without such a status, the tool may add a member a second time.
+  // If the tool has no status for a member who is in already, it may add them a second time.
   const present = add.present === undefined && (await findMember(settings, groupId, person, signal));
   if (present) return present;
   const answer = await send(settings, add, {
@@ -102,10 +103,10 @@ function toCapabilities({
   const { path, query, body = null } = remove;
   const removal: Capabilities['removal'] =
     offboarding === 'locks_out' ? { effect: offboarding } : { effect: offboarding, reason: offboardingReason };
-  const reason = offboardingReason || 'their account is there and stays, and may let them in';
+  const reason = offboardingReason || 'their account stays, and may let them in';
   const removesById = placeholdersOf({ path, query, body }).includes('memberId');
   const findsById = findById !== undefined || list !== undefined;
-  // While one member is removed, another may move to a page that was read already, and be missed.
+  // A removal may move another member to a page that was read already, so that the look misses them.
   const isPaged = find === undefined && list?.pages.by !== 'none';
   return {
     removal,
@@ -117,8 +118,6 @@ function toCapabilities({
     }),
   };
 }
-
-/** Finds and lists members, by the requests that the settings declare. */
 
 async function findMember(
   settings: HttpSettings,
@@ -161,11 +160,11 @@ async function findAccount(
   signal: AbortSignal,
 ): Promise<Member | null> {
   const call = { purpose: 'find the account', values: valuesOfPerson(null, person), signal };
-  // An id alone says nothing: tools give them out again.
+  // Not by id, because tools give ids out again.
   return await pickPerson(readMembers(settings, request, call), { ...person, memberId: null });
 }
 
-/** Yields each member once: a list that changes while it is read may show one on two pages. */
+/** Yields each member once, although a list that changes while it is read may show one on two pages. */
 async function* readMembers(settings: HttpSettings, request: ListRequest, call: HttpCall): AsyncGenerator<Member> {
   const seen = new Set<string>();
   const isFinding = request !== settings.requests.list;
@@ -193,22 +192,39 @@ async function pickPerson(members: AsyncIterable<Member>, { memberId, email }: P
   return found;
 }
 
-/** @param groupId null where a request is about no group */
+/** @param groupId null for a request without a group */
 function valuesOfPerson(groupId: string | null, { trainerId, email, displayName }: Person): TemplateValues {
   return toValues({
     group: groupId,
     trainerId,
-    // So that tools that compare addresses letter by letter find the member again.
+    // So that tools with case-sensitive addresses find the member again.
     email: email.toLowerCase(),
     // Most tools refuse an empty name.
     displayName: displayName?.trim() || trainerId,
   });
 }
 
-/** A search may also answer one object, or null for no result. */
+/** A search may also answer one object, or null. */
 function toItems(items: unknown, isFinding: boolean, purpose: string): unknown[] {
   if (Array.isArray(items)) return items;
   if (isFinding && items === null) return [];
   if (isFinding && typeof items === 'object') return [items];
-  throw new AppError('invalid', `Could not ${purpose}: there is no list where "items" says`);
+  throw new AppError('invalid', `Could not ${purpose}: there is no list at "items"`);
+}
+
+/** Null for an item that is marked as gone, undefined for an item without an id. */
+export function toMember(item: unknown, settings: MemberSettings): Member | null | undefined {
+  const id = toId(pick(item, settings.id));
+  if (id === undefined) return undefined;
+  if (isMarked(item, settings.gone)) return null;
+  const email = pick(item, settings.email);
+  return {
+    id,
+    email: typeof email === 'string' && email !== '' ? email : null,
+    ...(isMarked(item, settings.invited) && { isInvited: true }),
+  };
+}
+
+function isMarked(item: unknown, mark: MemberSettings['gone']): boolean {
+  return mark?.is.some((value) => value === pick(item, mark.at)) === true;
 }

@@ -3,55 +3,6 @@ import { AppError } from '../../domain/errors.ts';
 import { pathSegment } from '../../lib/url.ts';
 import { allowHttp, credential, isTransportAllowed, plainHttp, rootUrl } from '../settings-schema.ts';
 
-/**
- * Texts with placeholders. Values are inserted once and not expanded again, because strangers chose
- * them: a value `{email}` stays as it is.
- */
-export type TemplateValues = ReadonlyMap<string, string>;
-
-export function toValues(values: Record<string, string | null | undefined>): TemplateValues {
-  return new Map(Object.entries(values).flatMap(([name, value]) => (value == null ? [] : [[name, value] as const])));
-}
-
-/** Any JSON; its strings are templates, its keys are not. */
-type JsonTemplate = string | number | boolean | null | JsonTemplate[] | { [key: string]: JsonTemplate };
-
-const pattern = /\{([A-Za-z]+)\}/g;
-
-/** The names in the braces, in order. */
-export function placeholdersOf(template: JsonTemplate): string[] {
-  if (typeof template === 'string') return [...template.matchAll(pattern)].map(([, name = '']) => name);
-  if (template === null || typeof template !== 'object') return [];
-  return Object.values(template).flatMap(placeholdersOf);
-}
-
-/** @throws AppError `invalid` for a placeholder without a value */
-export function expandText(template: string, values: TemplateValues): string {
-  return template.replace(pattern, (_, name: string) => toValue(name, values));
-}
-
-/** @throws AppError `invalid` also for a value that cannot be one segment of a path */
-export function expandPath(template: string, values: TemplateValues): string {
-  return template.replace(pattern, (_, name: string) => pathSegment(toValue(name, values)));
-}
-
-/** @throws AppError `invalid` for a placeholder without a value */
-export function expandJson(template: JsonTemplate, values: TemplateValues): JsonTemplate {
-  if (typeof template === 'string') return expandText(template, values);
-  if (template === null || typeof template !== 'object') return template;
-  if (Array.isArray(template)) return template.map((item) => expandJson(item, values));
-  const entries = Object.entries(template);
-  return Object.fromEntries(entries.map(([key, value]) => [key, expandJson(value, values)]));
-}
-
-function toValue(name: string, values: TemplateValues): string {
-  const value = values.get(name);
-  if (value !== undefined) return value;
-  throw new AppError('invalid', `The request needs {${name}}, and there is none for this member`);
-}
-
-/** The settings of a tool with the adapter `http`. The README in this folder has a whole example. */
-
 const answerPath = z
   .string()
   .regex(/^([^.{}]+(\.[^.{}]+)*)?$/, 'write keys joined by dots, such as "data.members", or "" for the whole answer');
@@ -63,14 +14,14 @@ const headerValue = z
   .check(onlyPlaceholders(['token']));
 const headers = z.record(headerName, headerValue);
 
-/** These statuses are about the request and never about a person. */
+/** These statuses concern the request, never a person. */
 const neverAboutAPerson = [401, 403, 408, 425, 429];
 const statuses = z.array(
   z
     .int()
     .min(400)
     .max(499)
-    .refine((status) => !neverAboutAPerson.includes(status), 'never says anything about a person'),
+    .refine((status) => !neverAboutAPerson.includes(status), 'is never about a person'),
 );
 
 const value = z.union([z.string(), z.number(), z.boolean(), z.null()]);
@@ -79,9 +30,9 @@ const mark = z.strictObject({ at: answerPath, is: z.array(value).min(1) });
 const queryName = z.string().min(1);
 const total = answerPath.optional();
 
-/** There is no default, because it would silently read only the first page of a tool with pages. */
+/** There is no default, because it would silently read only the first page. */
 const pagesMissing =
-  'is missing: say how the answer goes on, by "page", "offset", "cursor", "link" or "link_header", or write "none" where one answer always has all members';
+  'is missing: say how to get the next page, by "page", "offset", "cursor", "link" or "link_header", or write "none" if one answer always has all members';
 
 const PagesByKind = z.discriminatedUnion(
   'by',
@@ -100,7 +51,7 @@ export type PageSettings = z.output<typeof PageSettings>;
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** The keys that every request has. Its templates may use these placeholders. */
+/** The keys of every request. @param placeholders that its templates may use */
 function requestShape(method: (typeof methods)[number], placeholders: readonly string[]) {
   const template = z.string().check(onlyPlaceholders(placeholders));
   return {
@@ -159,12 +110,12 @@ const requests = z
   })
   .refine(
     ({ update, findById, find }) => update === undefined || findById !== undefined || find === undefined,
-    'with "update" also needs "findById", as an old address finds no account',
+    'with "update" also needs "findById", because an old address finds no account',
   )
   .refine(
     ({ removeAccount, update, findAccount }) =>
       findAccount !== undefined || (removeAccount === undefined && update === undefined),
-    'with "removeAccount" or "update" also needs "findAccount": the owner of an account must be known before it is ended or changed',
+    'with "removeAccount" or "update" also needs "findAccount", because the owner of an account must be known before it is ended or changed',
   )
   .refine(({ find, list }) => find !== undefined || list !== undefined, 'needs "find" or "list"');
 
@@ -188,7 +139,7 @@ export const HttpSettings = z
       .refine((text) => text.includes('{externalProjectId}'), 'must name {externalProjectId}')
       .default('{externalProjectId}'),
     offboarding: z.enum(['locks_out', 'membership_only'], {
-      error: 'say what a removal does: "locks_out", or "membership_only" where they still get in',
+      error: 'say what a removal does: "locks_out", or "membership_only" if a removed person can still get in',
     }),
     offboardingReason: z.string().trim().min(1).optional(),
     readding: z.enum(['yes', 'new_account', 'no']).default('yes'),
@@ -203,7 +154,7 @@ export const HttpSettings = z
   })
   .refine((tool) => tool.token !== undefined || !namesToken(tool), {
     path: ['token'],
-    error: 'is missing, and a header asks for it',
+    error: 'is missing, but a header uses it',
   });
 export type HttpSettings = z.output<typeof HttpSettings>;
 export type ListRequest = NonNullable<HttpSettings['requests']['list']>;
@@ -225,4 +176,48 @@ function onlyPlaceholders(known: readonly string[]) {
       context.addIssue(`there is no {${name}} here; there is: ${choice}`);
     }
   });
+}
+
+/** The values of placeholders. Strangers chose them, so they are inserted once and not expanded again. */
+export type TemplateValues = ReadonlyMap<string, string>;
+
+export function toValues(values: Record<string, string | null | undefined>): TemplateValues {
+  return new Map(Object.entries(values).flatMap(([name, value]) => (value == null ? [] : [[name, value] as const])));
+}
+
+/** Any JSON; its strings are templates, its keys are not. */
+type JsonTemplate = string | number | boolean | null | JsonTemplate[] | { [key: string]: JsonTemplate };
+
+const pattern = /\{([A-Za-z]+)\}/g;
+
+/** The names in braces. */
+export function placeholdersOf(template: JsonTemplate): string[] {
+  if (typeof template === 'string') return [...template.matchAll(pattern)].map(([, name = '']) => name);
+  if (template === null || typeof template !== 'object') return [];
+  return Object.values(template).flatMap(placeholdersOf);
+}
+
+/** @throws AppError `invalid` for a placeholder without a value */
+export function expandText(template: string, values: TemplateValues): string {
+  return template.replace(pattern, (_, name: string) => toValue(name, values));
+}
+
+/** @throws AppError `invalid` also for a value that cannot be one segment of a path */
+export function expandPath(template: string, values: TemplateValues): string {
+  return template.replace(pattern, (_, name: string) => pathSegment(toValue(name, values)));
+}
+
+/** @throws AppError `invalid` for a placeholder without a value */
+export function expandJson(template: JsonTemplate, values: TemplateValues): JsonTemplate {
+  if (typeof template === 'string') return expandText(template, values);
+  if (template === null || typeof template !== 'object') return template;
+  if (Array.isArray(template)) return template.map((item) => expandJson(item, values));
+  const entries = Object.entries(template);
+  return Object.fromEntries(entries.map(([key, value]) => [key, expandJson(value, values)]));
+}
+
+function toValue(name: string, values: TemplateValues): string {
+  const value = values.get(name);
+  if (value !== undefined) return value;
+  throw new AppError('invalid', `The request needs {${name}}, which this member does not have`);
 }

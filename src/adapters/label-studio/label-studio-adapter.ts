@@ -4,12 +4,15 @@ import type { Adapter, Capabilities, Finding, Member } from '../adapter.ts';
 import { remedyFrom, withRemedy } from '../tool-request.ts';
 import {
   createLabelStudio,
+  isMember,
   isPersonalToken,
   type LabelStudio,
   readInviteToken,
   readMe,
   readOrganization,
+  readWork,
   requireProject,
+  toMember,
 } from './label-studio-api.ts';
 import { Instructions, type LabelStudioSettings, Version } from './label-studio-schema.ts';
 import {
@@ -18,15 +21,12 @@ import {
   findUser,
   findUserById,
   invite,
-  isMember,
   isSignUpOpen,
   readInvitation,
   signUp,
-  toMember,
 } from './members.ts';
-import { readWork } from './work.ts';
 
-/** Label Studio, community edition. The group is the organization, whose members see every project. */
+/** Label Studio, community edition. The group is the organization: its members see every project. */
 export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter {
   const studio = createLabelStudio(settings);
   const { api, users } = studio;
@@ -104,8 +104,8 @@ async function readInstructions(api: RestClient, project: string, signal: AbortS
 }
 
 /**
- * Shows them too, before people begin. The HTML must be safe: Label Studio keeps even a `<script>`, and puts the text
- * into its pages as it is.
+ * Also has them shown before people begin. The HTML must be safe, because Label Studio puts it into its pages as it is,
+ * even a `<script>`.
  */
 async function writeInstructions(api: RestClient, project: string, html: string, signal: AbortSignal): Promise<void> {
   const body = { expert_instruction: html, show_instruction: true };
@@ -125,7 +125,7 @@ function toCapabilities({ onboarding, offboarding }: LabelStudioSettings): Capab
   const keepsAccount = offboarding === 'membership';
   return {
     removal: removals[offboarding],
-    // The API cannot begin an ended membership again.
+    // The API cannot restore a membership that has ended.
     readding: keepsAccount ? 'no' : 'new_account',
     ...(!keepsAccount && { keepingAccount: { removal: removals.membership, readding: 'no' } }),
     exclusive: 'membership',
@@ -135,14 +135,13 @@ function toCapabilities({ onboarding, offboarding }: LabelStudioSettings): Capab
   };
 }
 
-/** The first and the last version that the adapter was tried with: major and minor. */
+/** The versions that the adapter was tried with: major and minor. */
 const oldest = [1, 20] as const;
 const newest = [1, 23] as const;
 
-/** Checks whether Gangway can work with Label Studio, and what an operator should know. */
 async function checkLabelStudio(studio: LabelStudio, signal: AbortSignal): Promise<Finding[]> {
   const { settings, api } = studio;
-  // Without the token, which a server at a wrong address must not get.
+  // Without the token, because the URL may lead to another server.
   const call = { path: '/api/version', purpose: 'read its version', isAnonymous: true };
   const version = await withRemedy(api.call({ ...call, answer: Version, signal }), remedyOf(settings.token));
   const tried = judgeVersion(version);
@@ -170,7 +169,7 @@ const openSignUp: Finding = {
 };
 
 const closedForm: Finding = {
-  says: 'The sign-up form is refused although it has the right link, so no new person gets in by it',
+  says: 'Label Studio refuses the sign-up form even with the right link, so no new person can sign up',
   action: 'Behind https, start Label Studio with CSRF_TRUSTED_ORIGINS=<its public address>',
   isFailure: true,
 };
@@ -182,7 +181,7 @@ async function checkSignUp({ settings: { url }, api }: LabelStudio, signal: Abor
 
 function judgeVersion({ release, edition }: Version): Finding[] {
   if (edition !== undefined && edition !== 'Community') {
-    const says = `This is the ${edition.slice(0, 20)} edition, which Gangway was never tried with`;
+    const says = `Gangway was never tried with the ${edition.slice(0, 20)} edition`;
     const action = 'Rehearse with "gangway adapter test", or use the adapter "scim", which this edition supports';
     return [{ says, action, isFailure: false }];
   }
@@ -190,19 +189,19 @@ function judgeVersion({ release, edition }: Version): Finding[] {
   const shown = `Label Studio ${release.slice(0, 20)}`;
   const order = major - oldest[0] || minor - oldest[1];
   if (!(order >= 0)) {
-    throw new AppError('invalid', `${shown} is too old: it must be ${oldest.join('.')} or newer`);
+    throw new AppError('invalid', `${shown} is too old: ${oldest.join('.')} or newer is needed`);
   }
   const age = major - newest[0] || minor - newest[1];
   if (age === 0) return [];
   if (age > 0) {
-    const says = `${shown} is newer than ${newest.join('.')}, the last that Gangway was tried with`;
+    const says = `${shown} is newer than ${newest.join('.')}, the latest version that Gangway was tried with`;
     return [{ says, action: 'Rehearse with "gangway adapter test" before you rely on it', isFailure: false }];
   }
-  const says = `In ${shown} every member may delete every user, also the owner`;
-  return [{ says, action: `Update it to ${newest.join('.')}, where only the owner may`, isFailure: false }];
+  const says = `In ${shown} every member can delete every user, including the owner`;
+  return [{ says, action: `Update it to ${newest.join('.')}, where only the owner can`, isFailure: false }];
 }
 
-/** Label Studio also answers its version below its root, so a wrong path may be noticed only with the token. */
+/** Label Studio answers its version below its root too, so a wrong path may be noticed only with the token. */
 function remedyOf(token: string): (error: AppError) => string | undefined {
   return remedyFrom({
     url: '"url" must be the root of Label Studio, such as https://labels.example.com',

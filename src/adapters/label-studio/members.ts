@@ -1,15 +1,20 @@
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
-import { toInstantText } from '../../domain/marketplace-text.ts';
 import { maskText } from '../../lib/mask.ts';
 import { type RestClient, statusOf } from '../../lib/rest-client.ts';
 import { isSameAddress } from '../../lib/text.ts';
 import { pathSegment } from '../../lib/url.ts';
 import type { Added, Invitation, Member, Person } from '../adapter.ts';
 import { requestTool, type ToolRequest, unless } from '../tool-request.ts';
-import { type LabelStudio, readInviteToken, readMe, readOrganization, readUser } from './label-studio-api.ts';
+import {
+  isMember,
+  type LabelStudio,
+  readInviteToken,
+  readMe,
+  readOrganization,
+  readUser,
+  toMember,
+} from './label-studio-api.ts';
 import { Me, type User } from './label-studio-schema.ts';
-
-/** Finds members among the users of Label Studio, and removes them. */
 
 export async function findUser(
   { api, users }: LabelStudio,
@@ -22,8 +27,8 @@ export async function findUser(
 }
 
 /**
- * A user whose membership was ended by hand is masked, but still gets in. The membership itself does not show its end:
- * Label Studio answers 200 for it as before.
+ * A user whose membership was ended by hand is masked, but still gets in. Label Studio does not show that the membership
+ * has ended: it answers 200 as before.
  */
 export async function findUserById(api: RestClient, id: string, signal: AbortSignal): Promise<Member | null> {
   const user = isUserId(id) ? await readUser(api, id, signal) : null;
@@ -36,19 +41,9 @@ function findByAddress(users: readonly User[], email: string | null): Member | n
   return found === undefined ? null : toMember(found);
 }
 
-/** Users have numbers. An invited person has the id `invited:…` instead. */
+/** An invited person has the id `invited:…` instead. */
 function isUserId(id: string | null): id is string {
   return id !== null && /^[1-9]\d{0,15}$/.test(id);
-}
-
-/** Former members stay in every list, with the address `Deleted` or an invented one. */
-export function isMember({ id, email }: User): boolean {
-  return Boolean(email?.includes('@')) && email !== `deleted-${id}-user@example.com`;
-}
-
-export function toMember({ id, email, date_joined: joined }: User): Member {
-  const madeAt = toInstantText(joined);
-  return { id: String(id), email: email ?? null, ...(madeAt !== undefined && { madeAt }) };
 }
 
 export async function endMembership(studio: LabelStudio, member: Member, signal: AbortSignal): Promise<void> {
@@ -66,33 +61,30 @@ async function remove(
   { at, purpose }: { at: string; purpose: string },
   signal: AbortSignal,
 ): Promise<void> {
-  // A person who was invited and has come since is found by address.
+  // A person who has accepted the invitation since is found by address.
   const userId = isUserId(id) ? id : findByAddress(await studio.users.read(0, signal), email)?.id;
   if (userId === undefined) return;
   await refuseOwner(studio, userId, signal);
-  // A user who no longer exists is removed.
   const path = `${at}/${pathSegment(userId)}/`;
   await unless([404], studio.api.call({ method: 'DELETE', path, purpose, signal }));
 }
 
-/** Refuses the owner and the token's own user. Only the newest versions of Label Studio refuse most of this. */
+/** Refuses to remove the owner and the token's own user, which only the newest versions of Label Studio refuse. */
 async function refuseOwner(studio: LabelStudio, id: string, signal: AbortSignal): Promise<void> {
   const [me, shown] = [await readMe(studio.api, signal), await readOrganization(studio, signal)];
   if (shown === null) {
     const why = `Label Studio does not show organization ${studio.settings.organization}, so its owner is unknown`;
-    throw new AppError('not_found', `Could not remove the member: ${why}; see that the token may read it`);
+    throw new AppError('not_found', `Could not remove the member: ${why}; check that the token may read it`);
   }
   if (id !== String(me.id) && id !== String(shown.created_by)) return;
   throw new AppError('invalid', 'Gangway does not remove the owner of the organization or of the token');
 }
 
-/** Gets an account for a person: Gangway fills in the sign-up form, or the person does. */
-
-/** Makes an account with `person.newPassword`. */
+/** Creates an account with `person.newPassword` by the sign-up form. */
 export async function signUp(studio: LabelStudio, person: Person, signal: AbortSignal): Promise<Added> {
   const { email, newPassword } = person;
   if (newPassword === undefined) {
-    throw new AppError('invalid', 'Could not sign them up: there is no password for them');
+    throw new AppError('invalid', 'Could not sign the person up: no password was given for a new account');
   }
   const username = email.toLowerCase();
   let session: string;
@@ -100,12 +92,12 @@ export async function signUp(studio: LabelStudio, person: Person, signal: AbortS
     session = await fillIn(studio, { email: username, password: newPassword }, signal);
   } catch (error) {
     if (!isError(error, 'conflict')) throw error;
-    // Someone else signed them up in between, or they were a member before and were removed.
+    // They were signed up meanwhile, or they are a former member.
     const found = findByAddress(await studio.users.read(0, signal), email);
     if (found === null) throw endedBefore(error);
     return { ...found, account: 'found' };
   }
-  // Asked with their own session, because the list of all users is long.
+  // With their own session, because the list of all users is long.
   const me = await studio.api.call({
     path: '/api/current-user/whoami',
     purpose: 'ask who was signed up',
@@ -117,13 +109,13 @@ export async function signUp(studio: LabelStudio, person: Person, signal: AbortS
   });
   const added = findByAddress([me], email);
   if (added === null) {
-    throw new AppError('unavailable', 'Label Studio says it signed them up but shows another');
+    throw new AppError('unavailable', 'Label Studio says it signed the person up but shows another account');
   }
   const url = toPublic(studio, '/user/login/');
   return { ...added, account: 'made', invitation: { kind: 'password', url, username } };
 }
 
-/** A removal at the same time may reset the link. Then the new one is used. */
+/** A removal at the same time may reset the invite link. Then the new link is used. */
 async function fillIn({ api, settings }: LabelStudio, account: NewAccount, signal: AbortSignal): Promise<string> {
   const inviteToken = await readInviteToken(api, signal);
   try {
@@ -135,7 +127,7 @@ async function fillIn({ api, settings }: LabelStudio, account: NewAccount, signa
   }
 }
 
-/** Gives the link. Label Studio does not know the person until they follow it. */
+/** Gives the person the invite link. Label Studio does not know them until they sign up. */
 export async function invite(studio: LabelStudio, person: Person, signal: AbortSignal): Promise<Added> {
   const { memberId, email, trainerId } = person;
   const known = isUserId(memberId) ? await readUser(studio.api, memberId, signal) : null;
@@ -150,7 +142,6 @@ export async function readInvitation(studio: LabelStudio, signal: AbortSignal): 
   return { kind: 'link', url: toPublic(studio, `/user/signup/${toSearch(inviteToken)}`), expiresAt: null };
 }
 
-/** Where people open Label Studio. */
 function toPublic({ settings: { url, publicUrl = url } }: LabelStudio, path: string): string {
   return `${publicUrl}${path}`;
 }
@@ -158,7 +149,7 @@ function toPublic({ settings: { url, publicUrl = url } }: LabelStudio, path: str
 function endedBefore(cause?: unknown): AppError {
   return new AppError(
     'conflict',
-    'They were a member before and were removed, which Label Studio cannot undo over its API: delete the user (DELETE /api/users/<id>, which takes their name off their work), or clear "deleted at" of their membership under /admin',
+    'They are a former member, which the API of Label Studio cannot undo: delete the user (DELETE /api/users/<id>, which takes their name off their work), or clear "deleted at" of their membership under /admin',
     { cause },
   );
 }
@@ -167,20 +158,16 @@ function isError(error: unknown, code: ErrorCode): boolean {
   return error instanceof AppError && error.code === code;
 }
 
-/**
- * The page on which people sign up. Only this page makes accounts that can log in: an account that the
- * API makes has no password.
- */
-
 interface NewAccount {
   email: string;
   password: string;
 }
 
 /**
- * Fills in the form for a person who has no account in Label Studio.
+ * Fills in the form on which people sign up. The API creates accounts too, but without a password, so that nobody can log
+ * in to them.
  *
- * @returns their session
+ * @returns the session of the new user
  * @throws AppError `conflict` if the address has an account, `invalid` if the address or the password
  * is refused, `forbidden` if the token is no longer valid
  */
@@ -195,12 +182,12 @@ async function fillInSignUp(
   const [reasons, secrets] = [reasonsIn(submitted.page), [email, password, inviteToken]];
   const why = maskText(reasons.join(' '), secrets).slice(0, 200) || 'without a reason';
   const isKnown = reasons.some((reason) => /already exists/i.test(reason));
-  throw new AppError(isKnown ? 'conflict' : 'invalid', `Could not sign them up: Label Studio refuses: ${why}`);
+  throw new AppError(isKnown ? 'conflict' : 'invalid', `Could not sign the person up: Label Studio refused: ${why}`);
 }
 
 /**
- * Whether the form is accepted for people with this token, or for people without the link if it is
- * null. The form is sent empty, which makes no account; the page with the form is answered 200 in any case.
+ * Whether the form is accepted from people with this invite token, or without one. The form is sent empty, so it creates
+ * no account. Whether the page opens proves nothing, because it always does.
  */
 export async function isSignUpOpen(root: string, inviteToken: string | null, signal: AbortSignal): Promise<boolean> {
   return (await unless([403], submit(root, {}, inviteToken, signal))) !== null;
@@ -231,7 +218,7 @@ const asPage = { accept: 'text/html' };
 
 type Submitted = { isIn: true; session: string } | { isIn: false; page: string };
 
-/** After a sign-up Label Studio logs the user in and redirects. Otherwise it shows the form with the errors. */
+/** After a sign-up, Label Studio logs the user in and redirects. Otherwise it shows the form with the errors. */
 async function send(request: ToolRequest): Promise<Submitted> {
   let session: string | undefined;
   const onHeaders = (headers: Headers) => {
@@ -259,7 +246,7 @@ function cookieIn(headers: Headers, name: string): string | undefined {
   return undefined;
 }
 
-/** `<ul class="field_errors"><li>…</li></ul>`, and the same without a class in older pages. */
+/** `<ul class="field_errors"><li>…</li></ul>`; older pages have the class `errorlist`. */
 export function reasonsIn(page: string): string[] {
   const [, ...parts] = page.split(/<ul class="(?:field_errors|errorlist)/);
   return parts.flatMap((part) => {

@@ -25,10 +25,7 @@ const capabilities: Adapter['capabilities'] = {
   endsWithProcess: true,
 };
 
-/**
- * A JSON file as a tool (design section 7): for tools that read their members from a file, and to try
- * Gangway out. A person who is not on the list is out.
- */
+/** A JSON file, for tools that read their members from one, and to try Gangway out. */
 export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
   const change = (groupId: string, signal: AbortSignal, edit: (members: RosterMember[]) => RosterMember[]) =>
     changeRoster(file, signal, ({ groups }) => {
@@ -81,7 +78,7 @@ function toMember({ id, email }: RosterMember): Member {
   return { id, email };
 }
 
-/** Reads the roster. A missing file is an empty roster. */
+/** A missing file is an empty roster. */
 export async function readRoster(file: string, signal: AbortSignal): Promise<Roster> {
   const text = await unlessMissing(readFile(file, { encoding: 'utf8', signal })).catch((error: unknown) => {
     throw new AppError('unavailable', `The roster ${file} could not be read`, { cause: error });
@@ -90,21 +87,21 @@ export async function readRoster(file: string, signal: AbortSignal): Promise<Ros
   try {
     return Roster.parse(JSON.parse(stripBom(text)));
   } catch {
-    // The parser's error would quote the file, and with it addresses.
+    // The parser's error would quote addresses from the file.
     throw new AppError('invalid', `${file} is not a valid roster file; it was not changed`);
   }
 }
 
 /**
- * Replaces the file as a whole: a reader sees the old one or the new one, also after a crash.
+ * Replaces the whole file: a reader sees the old one or the new one, even after a crash.
  *
- * It never overwrites the change of another process, however long this process was frozen between
- * reading and writing. Each process first makes a draft, then deletes the drafts of all others, and only
- * then reads. Of two processes at the same time, one deletes the other's draft before either has read,
- * or after it has replaced the file itself; and without its draft a process replaces nothing. Another
- * program that replaces the file meanwhile is noticed by the file's inode, time and size.
+ * It never overwrites a change of another process, however long this process was frozen between reading and writing. Each
+ * process first creates a draft, then deletes the drafts of all others, and only then reads. Of two simultaneous
+ * processes, one deletes the other's draft, either before both have read or after it has replaced the file; and without
+ * its draft, a process replaces nothing. Another program that replaces the file meanwhile is noticed by the file's inode,
+ * time and size.
  *
- * @throws AppError `unavailable` if another process changed the file meanwhile: look again, then try again
+ * @throws AppError `unavailable` if the file was changed meanwhile: look again, then retry
  */
 export async function changeRoster(named: string, signal: AbortSignal, edit: (roster: Roster) => void): Promise<void> {
   await withDraft(named, async ({ file, draft, handle }) => {
@@ -125,20 +122,20 @@ export async function changeRoster(named: string, signal: AbortSignal, edit: (ro
   });
 }
 
-/** Proves that the roster could be replaced. Changes nothing. */
+/** Checks that the file could be replaced. Changes nothing. */
 export async function checkWritable(named: string): Promise<void> {
   await withDraft(named, ({ handle }) => handle.sync());
 }
 
 interface Draft {
-  /** The file to be replaced: where a symbolic link leads, so that the link stays. */
+  /** The file to be replaced. A symbolic link was followed, so that the link stays. */
   file: string;
-  /** Beside it, with its mode and owner. */
+  /** A file beside it, with the same mode and owner. */
   draft: string;
   handle: FileHandle;
 }
 
-/** No draft stays behind, because it contains addresses: it becomes the file or is deleted. */
+/** The draft has addresses, so it becomes the file or is deleted. */
 async function withDraft(named: string, use: (draft: Draft) => Promise<void>): Promise<void> {
   let draft: string | undefined;
   let handle: FileHandle | undefined;
@@ -149,7 +146,7 @@ async function withDraft(named: string, use: (draft: Draft) => Promise<void>): P
     await mkdir(path.dirname(file), { recursive: true });
     const replaced = await statOf(file);
     handle = await open(draft, 'wx', replaced === null ? 0o644 : 0o600);
-    if (replaced !== null) await takeOver(handle, replaced, file);
+    if (replaced !== null) await copyOwnerAndMode(handle, replaced, file);
     await use({ file, draft, handle });
   } catch (error) {
     if (error instanceof AppError) throw error;
@@ -160,7 +157,7 @@ async function withDraft(named: string, use: (draft: Draft) => Promise<void>): P
   }
 }
 
-/** Where a symbolic link leads, also if that file does not exist yet. */
+/** Follows a symbolic link, even to a file that does not exist yet. */
 async function targetOf(file: string): Promise<string> {
   const target = await unlessMissing(realpath(file));
   if (target !== null) return target;
@@ -168,34 +165,34 @@ async function targetOf(file: string): Promise<string> {
   return link === null ? file : await targetOf(path.resolve(await realpath(path.dirname(file)), link));
 }
 
-/** A file that is mounted by itself, as into a container, cannot be replaced (EBUSY). */
+/** A file that is mounted on its own, as into a container, cannot be replaced (EBUSY). */
 async function refuseMount(file: string): Promise<void> {
   const mounts = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
   if (!listMountPoints(mounts).includes(file)) return;
-  const why = 'cannot be replaced, because the file is mounted by itself: mount its folder instead';
+  const why = 'cannot be replaced, because the file is mounted on its own: mount its folder instead';
   throw new AppError('unavailable', `The roster ${file} ${why}`);
 }
 
-/** @param mountinfo as Linux lists mounts: a space or a backslash in a path is written in octal */
+/** @param mountinfo as Linux writes it: spaces and backslashes in paths are octal */
 export function listMountPoints(mountinfo: string): string[] {
   const escaped = mountinfo.split('\n').map((line) => line.split(' ')[4] ?? '');
   return escaped.map((point) => point.replace(/\\([0-7]{3})/g, (_, octal) => String.fromCharCode(parseInt(octal, 8))));
 }
 
 /** Readers of the file may depend on its owner and mode. */
-async function takeOver(draft: FileHandle, { uid, gid, mode }: BigIntStats, file: string): Promise<void> {
+async function copyOwnerAndMode(draft: FileHandle, { uid, gid, mode }: BigIntStats, file: string): Promise<void> {
   const made = await draft.stat({ bigint: true });
   try {
     if (made.uid !== uid || made.gid !== gid) await draft.chown(Number(uid), Number(gid));
   } catch (error) {
     const remedy = 'run Gangway as that user, or change the owner of the file';
-    const why = `cannot be replaced without a change of its owner (user ${uid}, group ${gid}): ${remedy}`;
+    const why = `cannot be replaced without changing its owner (user ${uid}, group ${gid}): ${remedy}`;
     throw new AppError('unavailable', `The roster ${file} ${why}`, { cause: error });
   }
   await draft.chmod(Number(mode) & 0o7777);
 }
 
-/** Drafts of processes that were killed, or that are changing the file at this moment. */
+/** Drafts of processes that were killed, or that are changing the file right now. */
 async function removeOtherDrafts(file: string, own: string): Promise<void> {
   const folder = path.dirname(file);
   for (const name of await readdir(folder)) {
@@ -205,7 +202,7 @@ async function removeOtherDrafts(file: string, own: string): Promise<void> {
   }
 }
 
-/** It differs for every version of the file. */
+/** Differs for every version of the file. */
 async function stampOf(file: string): Promise<string | null> {
   const stats = await statOf(file);
   return stats && `${stats.ino} ${stats.mtimeNs} ${stats.size}`;
@@ -225,7 +222,7 @@ async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** A rename is durable only after the folder is. */
+/** A rename is durable only once the folder is synced. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

@@ -3,34 +3,34 @@ import { isPathSegment } from '../../lib/url.ts';
 import type { Person } from '../adapter.ts';
 import { reworded, unless } from '../tool-request.ts';
 import {
+  type ChangeAttempt,
   entriesOf,
   type GroupEntry,
   groupSchema,
   isEntryOf,
+  listAt,
   memberIds,
-  type Resource,
-  rawMembersOf,
-  textAt,
-  toResource,
-} from './resource.ts';
-import {
-  type ChangeAttempt,
   patchWith,
   pathOf,
   putWith,
+  type Resource,
   readDialect,
   refusalOf,
   type Scim,
   type ScimCall,
   scimGet,
   scimPost,
+  textAt,
+  toResource,
   tryChanges,
 } from './scim-api.ts';
 import { readUser, search } from './users.ts';
 
-/** Groups by their exact display names, because strangers choose the names of projects; and their members. */
-
-/** With its members; null if no group has the name. */
+/**
+ * A group with its members, by its exact display name, because customers choose the names of projects.
+ *
+ * @returns null if no group has the name
+ */
 export async function findGroup(scim: Scim, name: string, signal: AbortSignal): Promise<Resource | null> {
   const knownId = scim.groupIds.get(name);
   const known = knownId === undefined ? null : await readGroup(scim, knownId, signal);
@@ -51,28 +51,26 @@ async function idOf(scim: Scim, name: string, signal: AbortSignal): Promise<stri
   for await (const group of search(scim, 'Groups', filter, { purpose: 'find the group', signal })) {
     if (isNamed(group, name)) ids.add(group.id);
   }
-  if (ids.size > 1) {
-    throw new AppError('invalid', `${ids.size} groups of the tool are called ${quote(name)}`);
-  }
+  if (ids.size > 1) throw new AppError('invalid', `${ids.size} groups of the tool are called ${quote(name)}`);
   return [...ids][0];
 }
 
-/** Sends the addition. Whether it had an effect, only a look shows. */
-export async function addGroupMember(
-  scim: Scim,
-  name: string,
-  { id, othersAdded }: { id: string; othersAdded: Person['othersAdded'] },
-  signal: AbortSignal,
-): Promise<void> {
+interface NewMember {
+  id: string;
+  othersAdded: Person['othersAdded'];
+}
+
+/** Sends the addition. Only a look proves its effect. */
+export async function addGroupMember(scim: Scim, name: string, member: NewMember, signal: AbortSignal): Promise<void> {
   const found = await findGroup(scim, name, signal);
-  const group = found ?? (await createGroup(scim, name, id, signal));
-  if (!memberIds(group).has(id)) await addToGroup(scim, group, { id, othersAdded }, signal);
+  const group = found ?? (await createGroup(scim, name, member.id, signal));
+  if (!memberIds(group).has(member.id)) await addToGroup(scim, group, member, signal);
 }
 
 /**
  * Sends the removal even if the list does not show the member.
  *
- * @returns `unproven` if the group shows no member after it, as on a server that never shows members
+ * @returns `unproven` if the group shows no members, as on a server that never shows them
  */
 export async function removeGroupMember(
   scim: Scim,
@@ -86,12 +84,12 @@ export async function removeGroupMember(
     await removeShown(scim, group, id, signal);
     return undefined;
   }
-  // Not shown is not out: the server may not show its members, or show them late.
+  // They may still be in: the server may not show its members, or show them late.
   await removeUnseen(scim, group, id, signal);
   return entriesOf(group).length > 0 ? undefined : 'unproven';
 }
 
-/** With the member in it. */
+/** Creates the group with its first member. */
 async function createGroup(scim: Scim, name: string, userId: string, signal: AbortSignal): Promise<Resource> {
   if (!scim.settings.createGroups) {
     const remedy = 'create it there, or set "createGroups": true';
@@ -103,28 +101,26 @@ async function createGroup(scim: Scim, name: string, userId: string, signal: Abo
   const group = await findGroup(scim, name, signal);
   if (group !== null) return group;
   if (answer === null) {
-    const why = `one is in the way, which may be ${quote(name)} in another case`;
+    const why = `the tool says that it exists; its name may differ from ${quote(name)} in case`;
     throw new AppError('conflict', `Could not create the group: ${why}`, { status: 409 });
   }
-  throw new AppError('unavailable', 'The tool says it made the group but does not show it');
+  throw new AppError('unavailable', 'The tool says it created the group but does not show it');
 }
 
 function isNamed(group: Resource, name: string): boolean {
   return textAt(group, 'displayName') === name;
 }
 
-/** A name for an error. It may be long and contain anything. */
+/** For an error. The name may be long and contain anything. */
 function quote(name: string): string {
   return JSON.stringify(name.slice(0, 100));
 }
-
-/** The members of a group, and the ways to change them. None may remove another member. */
 
 async function readGroup(scim: Scim, id: string, signal: AbortSignal): Promise<Resource | null> {
   const call = { purpose: 'read the group', signal };
   const group = toResource(await unless([404, 410], scimGet(scim, pathOf('Groups', id), {}, call)));
   if (group === undefined) return null;
-  return rawMembersOf(group) === undefined ? await withMembers(scim, group, call) : group;
+  return listAt(group, 'members') === undefined ? await withMembers(scim, group, call) : group;
 }
 
 /** Some servers show the members only on request (RFC 7643, "returned"). Others leave out an empty list. */
@@ -132,15 +128,14 @@ async function withMembers(scim: Scim, group: Resource, call: ScimCall): Promise
   const query = { attributes: 'displayName,members' };
   const answer = await unless([400, 404, 410, 501], scimGet(scim, pathOf('Groups', group.id), query, call));
   const shown = toResource(answer);
-  const members = shown?.id === group.id ? rawMembersOf(shown) : undefined;
+  const members = shown?.id === group.id ? listAt(shown, 'members') : undefined;
   return members === undefined ? group : { ...group, members };
 }
 
-/** Sends the addition. Whether it had an effect, only a look shows. */
 async function addToGroup(
   scim: Scim,
   group: Resource,
-  { id, othersAdded }: { id: string; othersAdded: Person['othersAdded'] },
+  { id, othersAdded }: NewMember,
   signal: AbortSignal,
 ): Promise<void> {
   const { hasPatch } = await readDialect(scim, signal);
@@ -174,7 +169,7 @@ async function removeShown(scim: Scim, group: Resource, id: string, signal: Abor
       : []),
   ];
   if (attempts.length === 0) {
-    const why = 'the group has to be written whole, and its list does not show yet what was added last';
+    const why = 'the whole group would have to be written, and its list does not show the latest additions yet';
     throw new AppError('unavailable', `Could not ${call.purpose}: ${why}`);
   }
   await tryChanges(group, {
@@ -186,7 +181,7 @@ async function removeShown(scim: Scim, group: Resource, id: string, signal: Abor
   scim.unshown.get(group.id)?.delete(id);
 }
 
-/** Removes a member that the list does not show, in the only way that cannot remove others. It may be refused. */
+/** Removes a member that the list does not show, in the only way that cannot remove others. The server may refuse it. */
 async function removeUnseen(scim: Scim, group: Resource, id: string, signal: AbortSignal): Promise<void> {
   const { hasPatch } = await readDialect(scim, signal);
   if (!hasPatch) return;
@@ -198,7 +193,7 @@ function toRemovalCall(id: string, signal: AbortSignal): ScimCall {
   return { purpose: 'remove the member', hidden: [id], signal };
 }
 
-/** Some strict servers read "remove these members" as "remove all members". */
+/** Puts back the others, because some strict servers read "remove these members" as "remove all members". */
 async function review(
   scim: Scim,
   { before, after, id }: { before: Resource; after: Resource | null; id: string },
@@ -215,7 +210,7 @@ async function review(
     read: () => readGroup(scim, after.id, call.signal),
     isDone: (current) => lostBetween(before, current, id).length === 0,
   }).catch((error: unknown) => {
-    throw lostOthers(`${lost.length} may be missing now, so run gangway reconcile`, error);
+    throw lostOthers(`${lost.length} may be missing; run gangway reconcile`, error);
   });
   throw lostOthers(`${lost.length} were put back`);
 }
@@ -234,7 +229,7 @@ function removeById(scim: Scim, id: string, call: ScimCall): ChangeAttempt {
 }
 
 function writeMembers(scim: Scim, edit: (members: unknown[]) => unknown[], call: ScimCall): ChangeAttempt {
-  const toWritten = (group: Resource) => ({ ...group, members: edit(rawMembersOf(group) ?? []) });
+  const toWritten = (group: Resource) => ({ ...group, members: edit(listAt(group, 'members') ?? []) });
   return putWith(scim, 'Groups', toWritten, call);
 }
 
@@ -243,10 +238,10 @@ function without(members: unknown[], ids: string[]): unknown[] {
 }
 
 /**
- * Whether the list of members was read whole, as far as Gangway can know: it shows one of ours, and every addition that
- * the server has accepted, of an account that exists.
+ * Whether the list of members seems complete: it shows one of ours, and every addition that the server has accepted of
+ * an account that still exists.
  *
- * @param added the account that Gangway adds now: the server may have dropped its first addition
+ * @param added the account that Gangway adds now, whose first addition the server may have dropped
  */
 async function isReadWhole(
   scim: Scim,
@@ -265,22 +260,23 @@ async function isReadWhole(
   return true;
 }
 
-/** The members that have disappeared, without the one that was to be removed. */
+/** The members that have disappeared, except the one to be removed. */
 function lostBetween(before: Resource, after: Resource | null, id: string): GroupEntry[] {
   const there = after === null ? [] : entriesOf(after).map(({ value }) => value);
   const kept = new Set([...there, id]);
   return entriesOf(before).filter(({ value }) => !kept.has(value));
 }
 
-/** Writing the group would remove all members that the server does not show. */
+/** Writing the whole group would remove all members that the server does not show. */
 function notWritten(refusal: unknown): AppError {
   const why =
-    'the group is not written whole, because its list of members does not show what Gangway added, and people who are not shown would be removed; see that the token may read the members, and let Gangway create the group ("createGroups")';
+    'Gangway does not write the whole group, because its list does not show the members that Gangway added, and writing it would remove everyone who is not shown; check that the token may read the members, and let Gangway create the group ("createGroups")';
   if (refusal instanceof AppError) return reworded(refusal, `${refusal.message}; ${why}`);
   return new AppError('invalid', `Could not add the member: ${why}`);
 }
 
 function lostOthers(outcome: string, cause?: unknown): AppError {
-  const what = 'Asked to take one out of a group, the tool took others out';
-  return new AppError('internal', `${what}: ${outcome}`, { cause });
+  return new AppError('internal', `When one member was removed from a group, the tool removed others: ${outcome}`, {
+    cause,
+  });
 }

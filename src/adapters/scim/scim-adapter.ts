@@ -3,15 +3,26 @@ import type { Adapter, Capabilities, Finding, Member } from '../adapter.ts';
 import { findingsOfExpiry, remedyFrom, unless, withRemedy } from '../tool-request.ts';
 import { claimsOf, isObject } from '../values.ts';
 import { addGroupMember, findGroup, removeGroupMember } from './groups.ts';
-import { entriesOf, groupsOf, hasAddress, isActive, memberIds, type Resource, toMember } from './resource.ts';
-import { createScim, type Dialect, refreshDialect, type Scim, scimGet } from './scim-api.ts';
+import {
+  createScim,
+  type Dialect,
+  entriesOf,
+  groupsOf,
+  hasAddress,
+  isActive,
+  memberIds,
+  type Resource,
+  refreshDialect,
+  type Scim,
+  scimGet,
+  toMember,
+} from './scim-api.ts';
 import type { ScimSettings } from './scim-schema.ts';
 import { deactivateUser, findByAddress, findUser, listAll, probe, provideUser, readUser } from './users.ts';
 
 /**
- * The adapter for any tool with SCIM 2.0 (RFC 7643 and 7644). Servers differ in what they understand, so
- * every change is requested in one way after the other, and counts only when the server shows it. It
- * never deletes an account.
+ * Any tool with SCIM 2.0 (RFC 7643 and 7644). Servers understand different requests, so each change is tried in several
+ * ways until the server shows it. Accounts are never deleted.
  */
 export function createScimAdapter(settings: ScimSettings): Adapter {
   const scim = createScim(settings);
@@ -53,7 +64,7 @@ export function createScimAdapter(settings: ScimSettings): Adapter {
 
     ...(offboarding === 'deactivate' && {
       async removeAccount(groupId: string, { id }: Member, signal: AbortSignal) {
-        // First, so that they are locked out even if the next step fails.
+        // First, to lock them out even if the next step fails.
         await deactivateUser(scim, id, signal);
         if (group !== null) await removeGroupMember(scim, groupId, id, signal);
       },
@@ -64,29 +75,28 @@ export function createScimAdapter(settings: ScimSettings): Adapter {
 }
 
 function toCapabilities({ group, offboarding }: ScimSettings): Capabilities {
-  const reason = 'their account stays active, only their membership of the group is gone';
+  const reason = 'their account stays active; only their membership of the group ends';
   return {
     removal: offboarding === 'deactivate' ? { effect: 'locks_out' } : { effect: 'membership_only', reason },
     readding: 'yes',
-    // Not every server shows who is in a group.
+    // Not every server shows the members of a group.
     ...(group !== null && { removesUnseen: true }),
     ...(offboarding === 'deactivate' && {
       keepingAccount: { removal: { effect: 'membership_only', reason }, readding: 'yes' },
     }),
-    // If a group is written as a whole, two calls at the same time would undo each other.
+    // Two calls that write the whole group at the same time would undo each other.
     exclusive: group === null ? 'membership' : 'group',
     invitation: 'none',
   };
 }
 
-/** What makes a person a member: an active account, in the group. Without groups an active account is the membership. */
-
+/** Without groups, an active account is the membership. */
 async function isMember(scim: Scim, groupId: string, user: Resource, signal: AbortSignal): Promise<boolean> {
   if (!isActive(user)) return false;
   if (scim.settings.group === null) return true;
   const group = await findGroup(scim, groupId, signal);
   if (group === null) return false;
-  // A list without anyone may be hidden. Then the account may show its groups.
+  // An empty list may be hidden. Then the account may show its groups.
   return memberIds(group).has(user.id) || (entriesOf(group).length === 0 && groupsOf(user).includes(group.id));
 }
 
@@ -101,11 +111,11 @@ async function takeMembership(
   if (hasGroups && (await removeGroupMember(scim, groupId, userId, signal)) === undefined) return undefined;
   const user = await readUser(scim, userId, signal);
   if (user === null || !isActive(user)) return undefined;
-  // An account that names its groups shows the next look whether it is still in this one.
+  // If the account names its groups, the next look sees whether it is still in this one.
   if (hasGroups) return groupsOf(user).length > 0 ? undefined : 'unproven';
   throw new AppError(
     'conflict',
-    'Without groups there is only the account to end, and Gangway does not end it: it may not have made it, or customers share the tool',
+    'Without groups, only the account itself could be ended, and Gangway may not end it: it did not create it, or customers share the tool',
   );
 }
 
@@ -120,7 +130,7 @@ async function* listMembers(scim: Scim, groupId: string, signal: AbortSignal): A
   }
 }
 
-/** From the list of all, which needs fewer calls; those that it missed because it changed, one by one. */
+/** From the list of all accounts, which needs fewer calls. Members that it lacks, because it changed, are read one by one. */
 async function* listGroup(scim: Scim, groupId: string, signal: AbortSignal): AsyncGenerator<Resource> {
   const group = await findGroup(scim, groupId, signal);
   const ids = group === null ? new Set<string>() : memberIds(group);
@@ -142,7 +152,6 @@ const remedyOf = remedyFrom({
   rights: 'the token needs the right to read and change users and groups',
 });
 
-/** Checks whether Gangway can work with the server, and what is unusual about it. Only reads. */
 async function checkServer(scim: Scim, signal: AbortSignal): Promise<Finding[]> {
   const { settings } = scim;
   const dialect = await withRemedy(tryToRead(scim, signal), remedyOf);
@@ -151,7 +160,7 @@ async function checkServer(scim: Scim, signal: AbortSignal): Promise<Finding[]> 
     await filterFinding(scim, dialect, signal),
     await groupFinding(scim, signal),
   ];
-  // Some tools give a token that says when it ends.
+  // Some tools use a JSON Web Token, which says when it expires.
   const { exp } = claimsOf(settings.token) ?? {};
   const expiry = typeof exp === 'number' ? exp * 1000 : Number.NaN;
   return [...findingsOfExpiry(expiry), ...findings.filter((finding) => finding !== null)];
@@ -167,13 +176,13 @@ async function tryToRead(scim: Scim, signal: AbortSignal): Promise<Dialect> {
 function patchFinding({ group, ifMatch }: ScimSettings, { hasPatch }: Dialect): Finding | null {
   if (hasPatch || ifMatch || group === null) return null;
   return {
-    says: 'The server has no PATCH: a group is written whole, which undoes what another hand changes in it at the same moment',
+    says: 'The server has no PATCH: Gangway writes whole groups, and may undo what another program changes at the same moment',
     action: 'Let no other program change these groups, or set "ifMatch" if the server has ETags',
     isFailure: false,
   };
 }
 
-/** No account has this address, so if one is returned, the server did not filter. */
+/** No account has this address: if the server returns one, it does not filter. */
 async function filterFinding(scim: Scim, { hasFilter }: Dialect, signal: AbortSignal): Promise<Finding | null> {
   const query = { filter: 'userName eq "nobody@gangway.invalid"', startIndex: 1, count: 1 };
   const request = scimGet(scim, '/Users', query, { purpose: 'try a filter', signal });
@@ -181,13 +190,13 @@ async function filterFinding(scim: Scim, { hasFilter }: Dialect, signal: AbortSi
   const isFiltered = !isObject(answer) || Number(answer['totalResults'] ?? 0) === 0;
   if (hasFilter && isFiltered) return null;
   return {
-    says: 'The server does not filter: to find one account, all are read, 100 at a time',
-    action: 'Ask its vendor for filters on userName, if calls are limited or accounts are many',
+    says: 'The server does not filter: to find one account, Gangway reads all of them, 100 at a time',
+    action: 'Ask its vendor for filters on userName, if calls are limited or there are many accounts',
     isFailure: false,
   };
 }
 
-/** A single group can be searched for; the groups of projects are only known with their projects. */
+/** Only a fixed group can be looked for: the groups of projects are unknown until their projects are linked. */
 async function groupFinding(scim: Scim, signal: AbortSignal): Promise<Finding | null> {
   const { group, createGroups } = scim.settings;
   if (group === null || createGroups || group.includes('{externalProjectId}')) return null;

@@ -1,25 +1,26 @@
 import { AppError } from '../../domain/errors.ts';
+import { toInstantText } from '../../domain/marketplace-text.ts';
 import { anyAnswer, createRestClient, type RestCall, type RestClient, statusOf } from '../../lib/rest-client.ts';
+import { isSameAddress } from '../../lib/text.ts';
 import { pathSegment } from '../../lib/url.ts';
+import type { Member } from '../adapter.ts';
 import { unless } from '../tool-request.ts';
-import { isObject } from '../values.ts';
-import { type Resource, textAt } from './resource.ts';
+import { isObject, toId } from '../values.ts';
 import type { ScimSettings } from './scim-schema.ts';
 
-/** SCIM over HTTP (RFC 7644), and what was learnt about the server. */
+/** SCIM over HTTP (RFC 7644), and what Gangway has learned about the server. */
 export interface Scim {
   settings: ScimSettings;
   client: RestClient;
   contentType: ScimSettings['contentType'];
-  /** As it was read last; undefined before. */
   dialect?: Dialect;
-  /** Whether its filters respect the case of a name; undefined before that was tried. */
-  mindsCase?: boolean | undefined;
+  /** Whether its filters are case-sensitive; undefined until that was tried. */
+  isCaseSensitive?: boolean | undefined;
   /** Whether it reads "remove these members" as "remove all members", as some strict servers do. */
   emptiesGroups: boolean;
   /** The last known id of each group by its name. */
   groupIds: Map<string, string>;
-  /** The additions to each group that it has accepted and not shown yet. */
+  /** By group: the members that it accepted but does not show yet. */
   unshown: Map<string, Set<string>>;
 }
 
@@ -34,7 +35,7 @@ export interface Dialect {
 export interface ScimCall {
   /** What the call tries to do: "create the account". */
   purpose: string;
-  /** Addresses, and ids that may be addresses, which an error must not quote. */
+  /** Texts that an error must not quote: addresses, and ids that may be addresses. */
   hidden?: readonly string[];
   signal: AbortSignal;
 }
@@ -43,7 +44,7 @@ export type Query = Record<string, string | number>;
 
 export type ResourceType = 'Users' | 'Groups';
 
-/** A group is read with all its members. This is enough for some hundred thousand. */
+/** A group is read with all its members. This is enough for about 100,000. */
 const maxBytes = 16 * 1024 * 1024;
 
 export function createScim(settings: ScimSettings): Scim {
@@ -81,11 +82,11 @@ async function scimChange(
   call: ScimCall,
 ): Promise<void> {
   const { id, meta } = resource;
-  const version = scim.settings.ifMatch && isObject(meta) ? textAt({ id, ...meta }, 'version') : null;
-  const headers = version === null ? {} : { 'if-match': version };
+  const { version } = scim.settings.ifMatch && isObject(meta) ? meta : {};
+  const headers: Record<string, string> = typeof version === 'string' ? { 'if-match': version } : {};
   const hidden = [...(call.hidden ?? []), id];
   try {
-    // The resource is read again anyway, and many servers answer with nothing.
+    // The answer is not needed: the resource is read again, and many servers answer with nothing.
     await send(scim, pathOf(type, id), { ...call, hidden }, { method, body, headers });
   } catch (error) {
     if (statusOf(error) !== 412) throw error;
@@ -96,24 +97,23 @@ async function scimChange(
 
 type Rest = Pick<RestCall<unknown>, 'method' | 'body' | 'headers' | 'answer'>;
 
-/** Some servers accept only one content type, and refuse another one without reading the body. */
-async function send(scim: Scim, path: string, call: ScimCall, rest: Rest): Promise<unknown> {
+/** Some servers accept only one of the content types, and refuse the other without reading the body. */
+async function send(scim: Scim, path: string, { hidden = [], ...call }: ScimCall, rest: Rest): Promise<unknown> {
+  const secrets = hidden.flatMap((text) => [text, text.toLowerCase()]);
+  const sendOnce = async () => {
+    const headers = { ...(rest.body !== undefined && { 'content-type': scim.contentType }), ...rest.headers };
+    return await scim.client.call({ ...call, ...rest, path, headers, secrets });
+  };
   try {
-    return await sendOnce(scim, path, call, rest);
+    return await sendOnce();
   } catch (error) {
     if (statusOf(error) !== 415) throw error;
     scim.contentType = scim.contentType === 'application/json' ? 'application/scim+json' : 'application/json';
-    return await sendOnce(scim, path, call, rest);
+    return await sendOnce();
   }
 }
 
-async function sendOnce(scim: Scim, path: string, { hidden = [], ...call }: ScimCall, rest: Rest): Promise<unknown> {
-  const headers = { ...(rest.body !== undefined && { 'content-type': scim.contentType }), ...rest.headers };
-  const secrets = hidden.flatMap((text) => [text, text.toLowerCase()]);
-  return await scim.client.call({ ...call, ...rest, path, headers, secrets });
-}
-
-/** Encoded by hand, because some servers do not decode the plus that `URLSearchParams` uses for a space. */
+/** Not by `URLSearchParams`, which encodes a space as a plus: some servers do not decode that. */
 function toQuery(query: Query): string {
   const pairs = Object.entries(query).map(
     ([name, value]) => `${name}=${encodeURIComponent(String(value).toWellFormed())}`,
@@ -123,15 +123,15 @@ function toQuery(query: Query): string {
 
 const mostOnPage = 100;
 
-/** As it was first read. The check reads it again, because a new version of the server may change it. */
+/** Cached. The check reads it again, because an upgrade of the server may change it. */
 export async function readDialect(scim: Scim, signal: AbortSignal): Promise<Dialect> {
   return scim.dialect ?? (await refreshDialect(scim, signal));
 }
 
-/** A feature that is not mentioned is taken as supported, because most servers have it. */
+/** A feature that is not mentioned is assumed to be supported, because most servers have it. */
 export async function refreshDialect(scim: Scim, signal: AbortSignal): Promise<Dialect> {
   const call = { purpose: 'read what the server supports', signal };
-  // Not every server has or shows it. Then the features are tried.
+  // A server may not have it, or not show it. Then the features are tried.
   const answer = await unless([400, 403, 404, 405, 501], scimGet(scim, '/ServiceProviderConfig', {}, call));
   const { filter, patch } = isObject(answer) ? answer : {};
   const { supported: hasFilter, maxResults: most } = isObject(filter) ? filter : {};
@@ -145,12 +145,12 @@ export async function refreshDialect(scim: Scim, signal: AbortSignal): Promise<D
   return scim.dialect;
 }
 
-/** One way to request a change. Servers differ in the ways they understand. */
+/** One way to request a change. Servers understand different ones. */
 export interface ChangeAttempt {
   send(current: Resource): Promise<void>;
-  /** Harmful on a server that understands an earlier way, so it is tried only if all were refused. */
+  /** Harmful on a server that understands an earlier attempt, so it is tried only if all of those were refused. */
   isRisky?: boolean;
-  /** Called with the resource before and after, if the attempt was accepted. */
+  /** Called after the server accepted the attempt. */
   review?(before: Resource, after: Resource | null): Promise<void>;
 }
 
@@ -170,7 +170,7 @@ export function patchWith(scim: Scim, type: ResourceType, operation: object, cal
   return { send: (resource) => scimChange(scim, { method: 'PATCH', type, body }, resource, call) };
 }
 
-/** Writes the whole resource, with everything else in it. */
+/** Writes the whole resource back. */
 export function putWith(
   scim: Scim,
   type: ResourceType,
@@ -180,15 +180,14 @@ export function putWith(
   return { send: (resource) => scimChange(scim, { method: 'PUT', type, body: edit(resource) }, resource, call) };
 }
 
-/** Statuses that mean: not understood or not allowed this way. Nothing was changed. */
+/** The server does not understand or allow this way. It changed nothing. */
 const refusals = [400, 404, 405, 409, 415, 422, 501];
 
 /**
- * Tries one way after the other until the server shows the change. An answer of success proves nothing,
- * because servers accept requests and then ignore them.
+ * Tries one attempt after the other until the server shows the change. A success answer proves nothing, because some
+ * servers accept requests and ignore them.
  *
- * @throws AppError the error of the first way if all were refused; `unavailable` if one was accepted
- * without an effect
+ * @throws AppError the first refusal if all attempts were refused; `unavailable` if one was accepted without an effect
  */
 export async function tryChanges(
   resource: Resource,
@@ -222,4 +221,95 @@ export async function refusalOf(sending: Promise<void>): Promise<unknown> {
     if (refusals.includes(statusOf(error) ?? 0)) return error;
     throw error;
   }
+}
+
+/** A user or a group as the server shows it (RFC 7643). All attributes are kept, so that it can be written back. */
+export interface Resource {
+  id: string;
+  [attribute: string]: unknown;
+}
+
+export const userSchema = 'urn:ietf:params:scim:schemas:core:2.0:User';
+export const groupSchema = 'urn:ietf:params:scim:schemas:core:2.0:Group';
+
+/** Undefined for anything but an object with an id. */
+export function toResource(value: unknown): Resource | undefined {
+  if (!isObject(value)) return undefined;
+  const id = toId(value['id']);
+  return id === undefined ? undefined : { ...value, id };
+}
+
+/** `active` is optional, and some servers show it as text. Without it, the account is active. */
+export function isActive(user: Resource): boolean {
+  return String(user['active']).toLowerCase() !== 'false';
+}
+
+export function hasAddress(user: Resource, email: string): boolean {
+  return [textAt(user, 'userName'), ...emailsOf(user)].some((one) => isSameAddress(one, email));
+}
+
+/** The user name, if it is an address; else the primary address. */
+export function toMember(user: Resource): Member {
+  const userName = textAt(user, 'userName');
+  const email = userName?.includes('@') ? userName : emailsOf(user)[0];
+  const { created } = isObject(user['meta']) ? user['meta'] : {};
+  const madeAt = toInstantText(created);
+  return { id: user.id, email: email ?? null, ...(madeAt !== undefined && { madeAt }) };
+}
+
+/** The primary one first. */
+function emailsOf(user: Resource): string[] {
+  const entries = entriesAt(user, 'emails');
+  const isPrimary = (entry: Record<string, unknown>) => Number(entry['primary'] === true);
+  return entries
+    .toSorted((one, other) => isPrimary(other) - isPrimary(one))
+    .map((entry) => entry['value'])
+    .filter((value): value is string => typeof value === 'string' && value.includes('@'));
+}
+
+/** What is needed to add a user or a group to a group. */
+export interface GroupEntry {
+  value: string;
+  type?: string;
+}
+
+/** Each member once. */
+export function entriesOf(group: Resource): GroupEntry[] {
+  const entries = new Map<string, GroupEntry>();
+  for (const { value: id, type } of entriesAt(group, 'members')) {
+    const value = toId(id);
+    if (value !== undefined) entries.set(value, { value, ...(typeof type === 'string' && { type }) });
+  }
+  return [...entries.values()];
+}
+
+/** The members that are users, without nested groups. */
+export function memberIds(group: Resource): Set<string> {
+  const users = entriesOf(group).filter(({ type }) => type?.toLowerCase() !== 'group');
+  return new Set(users.map(({ value }) => value));
+}
+
+/** The groups that the account itself names. Not all servers show them, so an account that names none proves nothing. */
+export function groupsOf(user: Resource): string[] {
+  return entriesAt(user, 'groups').flatMap(({ value }) => toId(value) ?? []);
+}
+
+export function isEntryOf(entry: unknown, ids: readonly string[]): boolean {
+  const id = isObject(entry) ? toId(entry['value']) : undefined;
+  return id !== undefined && ids.includes(id);
+}
+
+export function textAt(resource: Resource, attribute: string): string | null {
+  const value = resource[attribute];
+  return typeof value === 'string' ? value : null;
+}
+
+/** Undefined if the resource shows no list. */
+export function listAt(resource: Resource, attribute: string): unknown[] | undefined {
+  const value = resource[attribute];
+  return Array.isArray(value) ? value : undefined;
+}
+
+function entriesAt(resource: Resource, attribute: string): Record<string, unknown>[] {
+  return listAt(resource, attribute)?.filter(isObject) ?? [];
 }

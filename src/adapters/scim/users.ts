@@ -3,26 +3,28 @@ import { statusOf } from '../../lib/rest-client.ts';
 import type { Person } from '../adapter.ts';
 import { unless } from '../tool-request.ts';
 import { isObject } from '../values.ts';
-import { hasAddress, isActive, type Resource, textAt, toResource, userSchema } from './resource.ts';
 import {
   type ChangeAttempt,
+  hasAddress,
+  isActive,
   patchWith,
   pathOf,
   putWith,
   type Query,
+  type Resource,
   type ResourceType,
   readDialect,
   type Scim,
   type ScimCall,
   scimGet,
   scimPost,
+  textAt,
+  toResource,
   tryChanges,
+  userSchema,
 } from './scim-api.ts';
 
-/**
- * Finds accounts, makes them, and activates or deactivates them. Each answer is checked, because servers may return
- * other accounts.
- */
+/** Each answer is checked, because servers that ignore filters return other accounts too. */
 
 export interface Provided {
   user: Resource;
@@ -43,21 +45,21 @@ export async function findByAddress(scim: Scim, email: string, signal: AbortSign
     const shown = await Array.fromAsync(search(scim, 'Users', filter, call));
     const found = pickAccount(shown, email);
     if (found !== null) return found;
-    // Other accounts were returned, so the server did not filter, and these were all accounts.
+    // The server did not filter, so these were all accounts.
     if (shown.length > 0) return null;
   }
-  scim.mindsCase ??= await tryCase(scim, signal);
-  return scim.mindsCase ? pickAccount(await Array.fromAsync(listAll(scim, 'Users', call)), email) : null;
+  scim.isCaseSensitive ??= await tryCase(scim, signal);
+  return scim.isCaseSensitive ? pickAccount(await Array.fromAsync(listAll(scim, 'Users', call)), email) : null;
 }
 
-/** Found by id only if the account has their address; else found by address. */
+/** By id if that account has the person's address, else by address. */
 export async function findUser(scim: Scim, { memberId, email }: Person, signal: AbortSignal): Promise<Resource | null> {
   const known = memberId === null ? null : await readUser(scim, memberId, signal);
   const isTheirs = known !== null && hasAddress(known, email);
   return isTheirs ? known : await findByAddress(scim, email, signal);
 }
 
-/** By the RFC case does not matter, but on some servers it does. */
+/** The RFC says that case does not matter, but on some servers it does. */
 function waysToAsk(email: string): [attribute: string, value: string][] {
   const lower = email.toLowerCase();
   return [
@@ -67,21 +69,18 @@ function waysToAsk(email: string): [attribute: string, value: string][] {
   ];
 }
 
-/** The account that signs in with the address, else the one that has it. */
+/** The account that signs in with the address, else the one that has it as an email. */
 function pickAccount(shown: readonly Resource[], email: string): Resource | null {
   const alike = shown.filter((user) => hasAddress(user, email));
   const byName = alike.filter((user) => hasAddress({ ...user, emails: [] }, email));
   const candidates = new Map((byName.length > 0 ? byName : alike).map((user) => [user.id, user] as const));
-  if (candidates.size > 1) {
-    throw new AppError('invalid', `The address is that of ${candidates.size} accounts of the tool`);
-  }
+  if (candidates.size > 1) throw new AppError('invalid', `${candidates.size} accounts of the tool have the address`);
   return [...candidates.values()][0] ?? null;
 }
 
 /**
- * Whether the server's filters respect the case of a name. By the RFC they do not. If they do, a person
- * whose name has another case is not found, and would be added a second time. Asks for any account by its name with
- * the case inverted.
+ * Whether the server's filters are case-sensitive, against the RFC. Then a filter misses a person whose name is written
+ * in another case, and Gangway would add them a second time. Asks for any account by its name with the case inverted.
  *
  * @returns undefined if no account has a name with letters
  */
@@ -89,10 +88,10 @@ async function tryCase(scim: Scim, signal: AbortSignal): Promise<boolean | undef
   const call = { purpose: 'try a filter', signal };
   const anyUser = await firstUser(scim, {}, call);
   const userName = (anyUser && textAt(anyUser, 'userName')) ?? '';
-  const turned = [...userName].map(turn).join('');
-  if (turned === userName) return undefined;
-  const filter = `userName eq ${JSON.stringify(turned)}`;
-  const found = await firstUser(scim, { filter }, { ...call, hidden: [userName, turned] });
+  const inverted = [...userName].map(invertCase).join('');
+  if (inverted === userName) return undefined;
+  const filter = `userName eq ${JSON.stringify(inverted)}`;
+  const found = await firstUser(scim, { filter }, { ...call, hidden: [userName, inverted] });
   return found?.id !== anyUser?.id;
 }
 
@@ -103,13 +102,13 @@ async function firstUser(scim: Scim, filter: object, call: ScimCall): Promise<Re
   return Array.isArray(users) ? toResource(users[0]) : undefined;
 }
 
-function turn(letter: string): string {
+function invertCase(letter: string): string {
   const lower = letter.toLowerCase();
   return letter === lower ? letter.toUpperCase() : lower;
 }
 
 /**
- * The active account of a person: found, activated again, or made.
+ * The person's active account: found, activated again, or created.
  *
  * @throws AppError `conflict` for an inactive account that Gangway did not make
  */
@@ -120,13 +119,13 @@ export async function provideUser(scim: Scim, person: Person, signal: AbortSigna
   if (account === 'found' && person.isAccountOurs !== true) {
     throw new AppError(
       'conflict',
-      'Their account is deactivated, and Gangway may not have made it, so it does not activate it: activate it in the tool if it is theirs',
+      'Their account is deactivated, and Gangway activates only accounts that it created: activate it in the tool if it is theirs',
     );
   }
   return { user: (await setActive(scim, user, true, signal)) ?? user, account };
 }
 
-/** A missing account is not active. */
+/** A missing account counts as deactivated. */
 export async function deactivateUser(scim: Scim, id: string, signal: AbortSignal): Promise<void> {
   const user = await readUser(scim, id, signal);
   if (user !== null && isActive(user)) await setActive(scim, user, false, signal);
@@ -153,18 +152,18 @@ async function setActive(scim: Scim, user: Resource, active: boolean, signal: Ab
   });
 }
 
-/** Makes an account. Another one may have the external id already, for example from another customer. */
+/** Tries again without the external id, because an account of another customer may have it. */
 async function createUser(scim: Scim, person: Person, signal: AbortSignal): Promise<Provided> {
   const { externalId, ...anonymous } = toNewUser(person);
   for (const body of [{ ...anonymous, externalId }, anonymous]) {
     const created = await tryToCreate(scim, person, body, signal);
     if (created !== null) return created;
   }
-  const why = 'an account is in the way, and the tool does not show it';
+  const why = 'the tool says that the account exists, but does not show it';
   throw new AppError('conflict', `Could not create the account: ${why}`, { status: 409 });
 }
 
-/** Null if an account with another address is in the way. */
+/** Null if the tool reports a conflict with an account that has another address. */
 async function tryToCreate(scim: Scim, { email }: Person, body: object, signal: AbortSignal): Promise<Provided | null> {
   const call = { purpose: 'create the account', hidden: [email], signal };
   const answer = await unless([409], scimPost(scim, '/Users', body, call));
@@ -173,7 +172,7 @@ async function tryToCreate(scim: Scim, { email }: Person, body: object, signal: 
   const shown = await findByAddress(scim, email, signal);
   if (shown !== null) return answer === null ? toFound(shown) : { user: shown, account: 'made' };
   if (answer === null) return null;
-  throw new AppError('unavailable', 'The tool says it made the account but does not show it');
+  throw new AppError('unavailable', 'The tool says it created the account but does not show it');
 }
 
 function toFound(user: Resource): Provided {
@@ -196,8 +195,6 @@ function toNewUser({ trainerId, email, displayName }: Person) {
   };
 }
 
-/** Searches users and groups on servers that filter, that refuse filters, or that ignore them. */
-
 interface Filter {
   attribute: string;
   value: string;
@@ -219,10 +216,7 @@ export async function probe(scim: Scim, type: ResourceType, call: ScimCall): Pro
   await readScimPages(call.purpose, () => first).next();
 }
 
-/**
- * The resources with a value, and maybe others: a server that ignores filters returns everything. The
- * caller must check each.
- */
+/** The caller must check each resource, because a server that ignores filters returns everything. */
 export async function* search(
   scim: Scim,
   type: ResourceType,
@@ -234,13 +228,13 @@ export async function* search(
   const hiding = { ...call, hidden: [...(call.hidden ?? []), value] };
   const read = (startIndex: number) => scimGet(scim, `/${type}`, { filter, startIndex, count, ...also }, hiding);
   const first = hasFilter ? await toOutcome(read(1)) : 'refused';
-  // A wrong address would answer the same, and must not look like a tool without members.
+  // A wrong URL would also answer 404, and must not look like a tool without members.
   if (first === 'none') return await probe(scim, type, call);
   if (first === 'refused') return yield* isNeeded ? listAll(scim, type, call) : [];
   yield* readScimPages(call.purpose, async (startIndex) => (startIndex === 1 ? first.page : await read(startIndex)));
 }
 
-/** Some servers answer 404 if they find nothing. */
+/** Some servers answer 404 if nothing matches. */
 async function toOutcome(first: Promise<unknown>): Promise<{ page: unknown } | 'none' | 'refused'> {
   try {
     return { page: await first };
@@ -255,11 +249,10 @@ async function toOutcome(first: Promise<unknown>): Promise<{ page: unknown } | '
 const maxPages = 10_000;
 
 /**
- * Every page of a list, from `startIndex` 1. A server may return fewer than requested, and may return
- * the first page again after the end.
+ * Every page of a list. A server may return fewer resources than requested, and the first page again after the last.
  *
- * @throws AppError `invalid` for an answer that is not a list, for repeated pages, and for a list without an
- * end; `unavailable` for a list that ends before its total
+ * @throws AppError `invalid` for an answer that is not a list, for repeated pages, and for an endless list;
+ * `unavailable` for a list that ends before its total
  */
 export async function* readScimPages(
   purpose: string,
@@ -272,8 +265,7 @@ export async function* readScimPages(
     const [first] = items;
     if (first === undefined) {
       if (gathered >= total) return;
-      const where = `it ended at ${gathered} of ${total}`;
-      throw new AppError('unavailable', `Could not ${purpose}: ${where}`);
+      throw new AppError('unavailable', `Could not ${purpose}: the list ended at ${gathered} of ${total}`);
     }
     if (beginnings.has(first.id)) {
       const why = 'a page begins like one before it, so the server may not know "startIndex"';
@@ -282,7 +274,6 @@ export async function* readScimPages(
     beginnings.add(first.id);
     yield* items;
     gathered += items.length;
-    // After the last page, some servers begin again.
     if (gathered >= total) return;
   }
   throw new AppError('invalid', `Could not ${purpose}: over ${maxPages} pages`);
@@ -298,7 +289,7 @@ function toPage(answer: unknown, purpose: string): { total: number; items: Resou
   const items = Resources.map((item) => {
     const resource = toResource(item);
     if (resource !== undefined) return resource;
-    throw new AppError('invalid', `Could not ${purpose}: one in the list has no id`);
+    throw new AppError('invalid', `Could not ${purpose}: an entry of the list has no id`);
   });
   return { total: Number(total), items };
 }

@@ -5,7 +5,7 @@ import { type Call, type CallOptions, createCaller, listWhole, pathOf } from '..
 import { findDeviations } from '../http/compare-openapi.ts';
 import type { PendingPayment, TokenRecord } from '../record-schema.ts';
 import type { EndApproval, Grant, JobLinks, Link, Remedies, Source, UpdatesPage } from '../source.ts';
-import { listContracts, listParticipants, readBudget, readPublications } from './contract-calls.ts';
+import { listContracts, listParticipants, readBudget, readPublications } from './employer-reads.ts';
 import {
   Account,
   type Approval,
@@ -88,7 +88,7 @@ export function createEmployerSource({ links, ...options }: CallOptions & { link
   };
 }
 
-/** Webhooks (spec: part A section 4.9). One cannot be changed, and sends nothing again. */
+/** Spec: part A section 4.9. A webhook cannot be changed, and cannot resend. */
 function webhookCalls(call: Call) {
   return {
     async listEndpoints(signal) {
@@ -109,7 +109,7 @@ function webhookCalls(call: Call) {
   } satisfies Partial<Source>;
 }
 
-/** The end of a contract, and the approval that a person confirms (spec: part A sections 2.6 and 4.6). */
+/** Spec: part A sections 2.6 and 4.6. */
 function endCalls(call: Call) {
   return {
     async endContract(contractId, signal) {
@@ -119,7 +119,7 @@ function endCalls(call: Call) {
         const approval = await call({ ...operation, method: 'POST', isAbout, signal });
         return approval === undefined ? null : toApproval(approval);
       } catch (error) {
-        // The only possible conflict: the contract has ended.
+        // The only possible conflict is that the contract has ended.
         if (error instanceof AppError && error.code === 'conflict') return null;
         throw error;
       }
@@ -132,7 +132,7 @@ function endCalls(call: Call) {
   } satisfies Partial<Source>;
 }
 
-/** Tokens (spec: part A section 4.2). They need no scope, and no claim. */
+/** Spec: part A section 4.2. These calls need no scope, and no claimed account. */
 function tokenCalls(call: Call, clock: Clock) {
   return {
     async listTokens(signal) {
@@ -160,7 +160,7 @@ function tokenCalls(call: Call, clock: Clock) {
   } satisfies Partial<Source>;
 }
 
-/** The account is the grant. It cannot be revoked, and a refused token of it is no evidence. */
+/** The account itself, which cannot be revoked: a refused token is no evidence against it. */
 function toGrant({ actor, token, account }: Account): Grant {
   const { organizationId = null, ownerUserId = null } = account;
   return {
@@ -176,10 +176,10 @@ function toApproval({ id, status, approvalUrl: url = null, expiresAt }: Approval
   return { id, status, url, expiresAt };
 }
 
-/** Payments on the other jobs of the account belong to other installs, or to none. */
+/** Leaves out payments for other jobs of the account, which belong to other installs, or to none. */
 function toPending(payments: readonly Payment[], links: readonly Link[], site: string): PendingPayment[] {
   const jobs = new Set([null, ...links.map(({ jobId }) => jobId)]);
-  // If the account receives the payment, nobody in it has anything to do.
+  // If the account receives the payment, nobody there has anything to do.
   const toPay = payments.filter(({ viewerRole }) => viewerRole !== 'FREELANCER');
   return toPay.flatMap(({ id, amountUsd, invoiceNumber, createdAt, job, paymentUrl }) => {
     const jobId = job?.id ?? null;
@@ -188,40 +188,40 @@ function toPending(payments: readonly Payment[], links: readonly Link[], site: s
   });
 }
 
-/** As many as the marketplace gives at once. */
+/** The marketplace's maximum. */
 const updatesLimit = 200;
 
 function toUpdates(cursor: string | null, { records: events, nextCursor = null, hasMore }: UpdatePage): UpdatesPage {
-  // Never beyond the last event that came: a page that was cut off, even to nothing, may name a later cursor.
-  // Only where more follows may a page be empty because the token may not read its events.
+  // Never beyond the last event that came, because a truncated page, even an empty one, may name a later cursor.
+  // An empty page is trusted only if more follows: the token may not read its events.
   const isEmpty = events.length === 0 && hasMore !== true;
   const reached = isEmpty ? cursor : (events.at(-1)?.id ?? nextCursor ?? cursor);
   const isMore = hasMore === true || (nextCursor !== null && nextCursor !== reached);
   return {
     updates: events.map(({ createdAt, body }) => ({ createdAt, body })),
     cursor: reached,
-    // The same page again would bring nothing.
+    // The same page again would bring nothing new.
     hasMore: isMore && reached !== cursor,
   };
 }
 
-/** A token that is neither active nor expired counts as revoked, whatever newer status it has. */
+/** An unknown status means revoked. */
 function toRecord({ status, ...token }: Token, now: Date): TokenRecord {
   const { expiresAt } = token;
   const hasExpired = status === 'expired' || (expiresAt !== null && Date.parse(expiresAt) <= now.getTime());
-  const works = status === 'active' ? 'active' : 'revoked';
-  return { ...token, status: status !== 'revoked' && hasExpired ? 'expired' : works };
+  if (status !== 'revoked' && hasExpired) return { ...token, status: 'expired' };
+  return { ...token, status: status === 'active' ? 'active' : 'revoked' };
 }
 
-/** The account and its tokens are the operator's own, so they can fix it themselves. */
+/** The account and its tokens belong to the operator. */
 const remedies: Remedies = {
   tokenRefused: (install) =>
     `Make a new token in the settings of your account at the marketplace, then run gangway connect ${install} --employer (or put it into installs.${install}.token if the install is in the configuration). The old one expired or was revoked, perhaps by a rotation after the backup that the database was restored from`,
   accessRefused:
-    'Check the scopes of the token and the rights of your account at the marketplace: its message says which is missing',
+    'Check the scopes of the token and the rights of your account at the marketplace: the message says which is missing',
   unreachable: 'Check marketplace.employerBaseUrl, and that this machine can reach it',
   scopeMissing: `Make a token with ${allNeeded} in the settings of your account at the marketplace`,
   grantInactive: 'Check whether your account at the marketplace is still open',
   addressesUnshared:
-    'Give the token the scopes messages:read and participant_work_email:read. A trainer with no work email yet gets one from the marketplace after their hire',
+    'Give the token the scopes messages:read and participant_work_email:read. Trainers get a work email from the marketplace after their hire',
 };

@@ -17,8 +17,8 @@ import {
 } from '../record-schema.ts';
 
 /**
- * Every shape that is assumed of the answers to an employer's own token (spec: part A sections 2, 4.2, 4.3, 4.6 and 4.9,
- * part B section 4.2). As tolerant as the records of the port.
+ * The assumed answers of the API for employers (spec: part A sections 2, 4.2, 4.3, 4.6 and 4.9, part B section 4.2), as
+ * tolerant as the records of the port.
  */
 
 // --- Account (part A section 4.3)
@@ -74,7 +74,7 @@ export type Approval = z.infer<typeof Approval>;
 
 export const ApprovalAnswer = recordIn('approval', Approval);
 
-/** Without an approval it has ended. */
+/** Without an approval, the contract has ended. */
 export const EndAnswer = recordIn('approval', Approval.optional());
 
 // --- Payments (part A sections 2.7 and 4.7)
@@ -86,25 +86,25 @@ const Payment = z.object({
   createdAt: optional(toInstantText),
   invoiceNumber: Amount,
   job: lenient(z.object({ id: NullableId }).nullable()),
-  /** Assumed from the names of other addresses, because the specification shows none. */
+  /** The name is assumed from other URLs, because the specification shows none. */
   paymentUrl: WebUrl,
 });
 export type Payment = z.infer<typeof Payment>;
 
 export const PaymentPage = pageOf('payments', Payment);
 
-// --- The post-hire conversation (part B section 4.2). What is not there is not shared: nothing says why.
+// --- The post-hire conversation (part B section 4.2). An address that is missing is not shared, for unknown reasons.
 
 const Member = lenient(z.object({ workEmail: optional(toEmail) }));
 
-/** Assumed: a record for a member who is found, else the text `none`. */
+/** Assumed: the record of a member who is found, else the text `none`. */
 export const MemberAnswer = z
   .object({ membership: Member, member: Member })
   .transform(({ membership, member }) => membership?.workEmail ?? member?.workEmail ?? null);
 
 // --- Updates feed (part A sections 2.11 and 4.10)
 
-/** The record is kept as it came: what it means is read from the inbox. */
+/** The record is kept as it came, because the inbox interprets it. */
 const Update = z.unknown().transform((record) => {
   const { id, createdAt } = UpdateFields.parse(record);
   return { id, createdAt, body: JSON.stringify(record) };
@@ -132,7 +132,7 @@ export const WorkspacePage = pageOf('workspaces', z.object({ id: Id }));
 
 const Binding = z.object({ kind: z.string(), targetId: Id, precedence: z.number() });
 
-/** Without bindings in a list, a manual has to be read by itself. */
+/** If a list has no bindings, the manual has to be read on its own. */
 const Manual = z.object({ id: Id, bindings: lenient(z.array(Binding)) });
 export type Manual = z.infer<typeof Manual>;
 
@@ -150,7 +150,7 @@ const ManifestPage = z.object({
   revision: Count,
   parentId: NullableId,
   position: z.number().catch(0),
-  /** Which audience a page is for, if not all of its publication. */
+  /** Null if the page is for all audiences of the publication. */
   audience: optional(toId),
   checksum: optional(toId),
 });
@@ -162,7 +162,7 @@ const PageId = z
   .object({ id: lenient(Id), pageId: lenient(Id) })
   .transform(({ id, pageId }) => ({ id: id ?? pageId ?? null }));
 
-/** The specification does not name the field of its id. The canonical JSON is validated where it is converted. */
+/** The specification does not name the field of the page's id. The content is validated where it is converted. */
 export const PageAnswer = recordIn(
   'page',
   PageId.and(z.object({ revision: lenient(Count), checksum: optional(toId), content: z.unknown() })),

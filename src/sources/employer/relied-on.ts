@@ -61,8 +61,7 @@ const manifestPage: Fields = {
 
 const instructions = '/instructions/manuals/{id}';
 
-/** People get in and out without these. */
-const beside: readonly ReliedOperation[] = [
+const optional: readonly ReliedOperation[] = [
   { operation: 'POST /contracts/{id}/end', answer: {} },
   { operation: 'GET /approvals/{id}', answer: { approval } },
   { operation: 'GET /payments/pending', answer: { payments: [payment] } },
@@ -85,7 +84,6 @@ const beside: readonly ReliedOperation[] = [
   },
 ];
 
-/** What Gangway uses of the API for employers. */
 export const reliedOperations: readonly ReliedOperation[] = [
   { operation: 'GET /auth/me', answer: account },
   { operation: 'GET /tokens', answer: { tokens: [token] } },
@@ -119,10 +117,10 @@ export const reliedOperations: readonly ReliedOperation[] = [
   },
   { operation: 'GET /webhooks/{id}', answer: { webhook: reliedEndpoint } },
   { operation: 'DELETE /webhooks/{id}', answer: {} },
-  ...beside.map((one) => ({ ...one, isBeside: true })),
+  ...optional.map((one) => ({ ...one, isOptional: true })),
 ];
 
-/** What a personal token must be allowed to do, and what does not work without it (spec: part A section 5). */
+/** Spec: part A section 5. */
 export const neededScopes: readonly NeededScope[] = [
   {
     scope: 'payments:read',
@@ -156,7 +154,6 @@ export const neededScopes: readonly NeededScope[] = [
   },
 ];
 
-/** For the text of a remedy. */
 export const allNeeded = neededScopes.map(({ scope }) => scope).join(', ');
 
 export const optionalScopes: OptionalScopes = {
@@ -169,8 +166,8 @@ export const optionalScopes: OptionalScopes = {
 };
 
 /**
- * What a webhook of an account delivers, by the scope without which a subscription to it is refused (spec: part A
- * sections 4.9 and 6). Events about proposals and messages are only counted.
+ * The event types of an account, by the scope that a subscription to them needs (spec: part A sections 4.9 and 6). Events
+ * about proposals and messages are only counted.
  */
 const typesOfScope = {
   'payments:read': employerEventTypes,

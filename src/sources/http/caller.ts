@@ -7,10 +7,10 @@ import { isPathSegment, pathSegment } from '../../lib/url.ts';
 import type { CallNotes } from '../source.ts';
 
 export interface CallOptions {
-  /** Without a slash at its end, such as `https://app.opentrain.ai/api/partner/v1`. */
+  /** Without a trailing slash, such as `https://app.opentrain.ai/api/partner/v1`. */
   baseUrl: string;
   token: RestToken;
-  /** How long one request may take. */
+  /** For one request. */
   timeoutMs?: number;
   pacing?: Pacing;
   clock?: Clock;
@@ -18,26 +18,25 @@ export interface CallOptions {
 
 export interface Operation<T>
   extends Pick<RestCall<T>, 'method' | 'path' | 'body' | 'purpose' | 'isAnonymous' | 'signal'> {
-  /** Of the path. An undefined value is left out. */
+  /** Undefined values are left out. */
   query?: Record<string, string | undefined>;
   answer: Schema<T>;
-  /** Whether the answer is about what was asked for: trainers and money of one contract must not count for another. */
+  /** Whether the answer is about the requested contract: its trainers and money must not count for another. */
   isAbout?: (answer: T) => boolean;
-  /** Sent only once whatever the outcome, because a second call would make a second thing. */
+  /** Never retried, because a second call would create a second thing. */
   isSentOnce?: boolean;
   notes?: CallNotes;
   /**
-   * An attempt whose answer was lost may have taken effect. The next one is then refused with `code`, and
-   * `answer` is used instead of the refusal.
+   * For an operation that is refused with `code` if an earlier attempt, whose answer was lost, took effect: the answer in
+   * place of that refusal.
    */
   doneBefore?: { code: AppError['code']; answer: (refusal: AppError) => Promise<T> | T };
 }
 
 export type Call = <T>(operation: Operation<T>) => Promise<T>;
 
-/** Makes the calls of one install to the marketplace: paced, timed, and retried if that is harmless. */
 interface Caller {
-  /** @throws AppError as `requestJson`, and `invalid` for an answer of another shape or about something else */
+  /** @throws AppError as `requestJson`, and `invalid` for an answer of another shape or about another contract */
   call: Call;
   clockDriftMs(): number | undefined;
 }
@@ -48,6 +47,7 @@ const maxBytes = 8 * 1024 * 1024;
 const firstPauseMs = 1000;
 const longestPauseMs = 60_000;
 
+/** Makes the calls of one install to the marketplace: paced, timed, and retried if that is harmless. */
 export function createCaller(options: CallOptions): Caller {
   const { baseUrl, token, timeoutMs = usualTimeoutMs, clock = systemClock } = options;
   const client = createRestClient({ baseUrl, authorization: { scheme: 'Bearer', token }, timeoutMs, maxBytes });
@@ -65,7 +65,7 @@ export function createCaller(options: CallOptions): Caller {
       onHeaders(headers) {
         const answeredAtMs = clock.now().getTime();
         clockDriftMs = driftMsOf(headers, { sentAtMs, answeredAtMs }) ?? clockDriftMs;
-        // A request that follows, with another token, is sent after this answer.
+        // If the token was refused, the request with the next token is sent after this answer.
         sentAtMs = answeredAtMs;
       },
     });
@@ -82,7 +82,7 @@ export function createCaller(options: CallOptions): Caller {
           firstWaitMs: 500,
           maxWaitMs: 5000,
           signal,
-          // A failure that asks for a certain wait is for the durable back-off.
+          // If the marketplace says how long to wait, that is for the durable back-off.
           isWorthRetrying: ({ code, retryAfterMs }) => code === 'unavailable' && retryAfterMs === undefined,
         },
       );
@@ -98,19 +98,18 @@ function toPath<T>({ path, query = {} }: Operation<T>): string {
 }
 
 /**
- * A path with ids: each is one segment, whatever is in it.
+ * A path with ids, each of which is exactly one segment.
  *
  * @throws AppError `not_found` for an id that cannot be a segment, because nothing can have it
  */
 export function pathOf(texts: TemplateStringsArray, ...ids: string[]): string {
-  if (!ids.every(isPathSegment)) throw new AppError('not_found', 'There is nothing with such an id');
+  if (!ids.every(isPathSegment)) throw new AppError('not_found', 'No record can have this id');
   return String.raw(texts, ...ids.map(pathSegment));
 }
 
 /**
- * By how much the local clock is ahead of the `Date` header (negative: behind). The header has whole
- * seconds and the answer takes time, so this is the smallest drift that is possible. Undefined without
- * a header, and for an answer from a cache.
+ * By how much the local clock is at least ahead of the `Date` header (negative: behind): the header has whole seconds,
+ * and the answer takes time. Undefined without a header, and for an answer from a cache.
  */
 export function driftMsOf(
   headers: Headers,
@@ -139,7 +138,7 @@ function createAttempt<T>({ doneBefore, notes }: Operation<T>, send: () => Promi
   };
 }
 
-/** An answer of 429 applies to all following requests too, so it pauses them. */
+/** After a 429, all requests of the install pause. */
 function createRateLimit(pacer: Pacer): <T>(send: () => Promise<T>) => Promise<T> {
   let refusals = 0;
   return async (send) => {
@@ -148,7 +147,7 @@ function createRateLimit(pacer: Pacer): <T>(send: () => Promise<T>) => Promise<T
       refusals = 0;
       return answer;
     } catch (error) {
-      // Without a status the pacer itself refused the request.
+      // Without a status, the pacer refused the request.
       if (error instanceof AppError && error.status === 429) {
         const ceilingMs = Math.min(firstPauseMs * 2 ** refusals, longestPauseMs);
         pacer.pause(error.retryAfterMs ?? ceilingMs * (0.5 + Math.random() / 2));
@@ -159,32 +158,31 @@ function createRateLimit(pacer: Pacer): <T>(send: () => Promise<T>) => Promise<T
   };
 }
 
-/** Spreads the requests of one client over time, because the marketplace publishes no quota. */
+/** Spreads requests over time, because the marketplace publishes no quota. */
 export interface Pacer {
   /**
    * Resolves when the next request may be sent, in the order of the calls.
    *
-   * @throws AppError `rate_limited` if a pause is too long to wait in the process, `unavailable` if the
-   * signal ends the wait
+   * @throws AppError `rate_limited` if the pause is too long to wait here, `unavailable` if the signal ends the wait
    */
   admit(signal: AbortSignal): Promise<void>;
-  /** Admits no request for this long. It never shortens a longer pause. */
+  /** Admits no request for this long. Never shortens a longer pause. */
   pause(ms: number): void;
 }
 
 interface Pacing {
   requestsPerSecond: number;
-  /** How many requests may be sent at once after a silence. */
+  /** How many requests may be sent at once after an idle time. */
   burst: number;
 }
 
-/** A shorter pause is waited for. A longer one is for the durable back-off. */
+/** A longer pause is for the durable back-off. */
 const longestWaitMs = 5000;
 
 export function createPacer({ requestsPerSecond, burst }: Pacing): Pacer {
   const spacingMs = 1000 / requestsPerSecond;
   const toleranceMs = (burst - 1) * spacingMs;
-  /** Monotonic, because a corrected clock must not delay requests. */
+  /** Monotonic, so that a clock correction delays no request. */
   const now = () => performance.now();
   let isFullAt = 0;
   let pausedUntil = 0;
@@ -201,7 +199,7 @@ export function createPacer({ requestsPerSecond, burst }: Pacing): Pacer {
         const pauseMs = pausedUntil - now();
         if (pauseMs > longestWaitMs) throw toPaused(pauseMs);
         await wait(pauseMs, signal);
-        // A slot is taken after the pause, or all waiting requests would be sent at its end.
+        // The slot is taken after the pause, or all waiting requests would be sent at once.
         if (pausedUntil <= now()) await wait(takeSlot() - now(), signal);
       } while (pausedUntil > now());
     },
@@ -216,18 +214,17 @@ async function wait(ms: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (ms > 0) await sleep(ms, undefined, { signal });
   } catch (error) {
-    const message = 'Could not ask the marketplace: stopped while the request waited for its turn';
+    const message = 'Could not ask the marketplace: the request was stopped while it waited for its turn';
     throw new AppError('unavailable', message, { cause: error });
   }
 }
 
 function toPaused(pauseMs: number): AppError {
   const seconds = Math.ceil(pauseMs / 1000);
-  const message = `Could not ask the marketplace: it accepts no requests for ${seconds} s more`;
+  const message = `Could not ask the marketplace: it accepts no requests for another ${seconds} s`;
   return new AppError('rate_limited', message, { retryAfterMs: Math.ceil(pauseMs) });
 }
 
-/** One answer of a listing, with or without pages. */
 export interface ListingPage<T> {
   records: T[];
   nextCursor?: string | null | undefined;
@@ -237,13 +234,13 @@ export interface ListingPage<T> {
 export interface Listing<T> {
   /** Each record once, as it was first read. */
   records: T[];
-  /** False if there may be more than was read. What is missing is then unseen, not absent. */
+  /** False if there may be more. What is missing is then unseen, not absent. */
   isComplete: boolean;
 }
 
 interface PageOptions<T> {
   keyOf: (record: T) => string;
-  /** How many were requested. If the only page has as many, there may be more. */
+  /** The requested number of records. If the only page has as many, there may be more. */
   limit?: number;
   /** Called if another page follows; false leaves the listing incomplete. */
   wantsMore?: ((page: T[]) => Promise<boolean> | boolean) | undefined;
@@ -252,9 +249,8 @@ interface PageOptions<T> {
 const maxPages = 1000;
 
 /**
- * Follows `nextCursor` if an answer has one. A listing that changed while it was read is not complete:
- * it repeats a record or a cursor, or a page that is followed by others is smaller than the one
- * before, or an announced page is empty.
+ * Follows `nextCursor`. A listing that changed while it was read is incomplete: it repeats a record or a cursor, an
+ * announced page is empty, or a page before the last is smaller than the one before it.
  */
 export async function readPages<T>(
   readPage: (cursor: string | undefined) => Promise<ListingPage<T>>,
@@ -283,15 +279,15 @@ export async function readPages<T>(
   return { records: [...records.values()], isComplete: false };
 }
 
-/** Keeps the record that was read first. @returns whether a record was in an earlier page */
+/** @returns whether a record was on an earlier page */
 function addRecords<T>(records: Map<string, T>, page: T[], keyOf: (record: T) => string): boolean {
-  const news = page.filter((record) => !records.has(keyOf(record)));
-  for (const record of news) if (!records.has(keyOf(record))) records.set(keyOf(record), record);
-  return news.length < page.length;
+  const added = page.filter((record) => !records.has(keyOf(record)));
+  for (const record of added) if (!records.has(keyOf(record))) records.set(keyOf(record), record);
+  return added.length < page.length;
 }
 
 /**
- * A listing that is documented without pages, but may get pages later.
+ * A listing that is documented without pages, but may get some later.
  *
  * @throws AppError `unavailable` if the list is incomplete
  */
@@ -303,6 +299,6 @@ export async function listWhole<Page extends ListingPage<unknown>>(
   const readPage = (cursor: string | undefined) => call({ ...operation, query: { cursor } });
   const { records, isComplete } = await readPages(readPage, { keyOf });
   if (isComplete) return records;
-  const why = 'the list is not complete, or it changed while it was read';
+  const why = 'the list is incomplete, or changed while it was read';
   throw new AppError('unavailable', `Could not ${operation.purpose}: ${why}`);
 }

@@ -2,34 +2,31 @@ import { OpenapiDocument } from '../record-schema.ts';
 import type { Deviation } from '../source.ts';
 import type { Call } from './caller.ts';
 
-/** The part of a value that Gangway relies on: a kind of text or number, words, a list, or a record. */
+/** The part of a value that Gangway relies on: a kind of text or number, one of some words, a list, or a record. */
 export type Shape = 'text' | 'id' | 'number' | 'flag' | Set<string> | [Shape] | Fields;
 
-/**
- * A record. The `?` behind a name says: in an answer, the field is only shown or not always there; in a
- * request, it is not always sent.
- */
+/** A record. A `?` after a name: in an answer, the field may be missing or is only shown; in a request, it may be left out. */
 export interface Fields {
   [name: string]: Shape;
 }
 
 export interface ReliedOperation {
-  /** Its path is below the base address and has `{id}` for an id. */
+  /** Such as `GET /contracts/{id}`, below the base URL. */
   operation: string;
   query?: Fields;
   body?: Fields;
   answer: Fields;
-  /** Whether people get in and out without it. Then a change is only information. */
-  isBeside?: boolean;
+  /** Whether people get in and out without the operation. Then a change is only information. */
+  isOptional?: boolean;
 }
 
 export const words = (...all: string[]): Shape => new Set(all);
 
-/** Fields of one shape that are not always there. */
+/** Optional fields of one shape. */
 export const maybe = (shape: Shape, ...names: string[]): Fields =>
   Object.fromEntries(names.map((name) => [`${name}?`, shape]));
 
-// What both APIs of the marketplace answer alike.
+// The same in both APIs of the marketplace.
 
 export const contractStatus = words('active', 'ended');
 export const reliedContract: Fields = {
@@ -56,7 +53,6 @@ export const reliedBudget: Fields = {
   'consumed?': maybe('number', 'seconds', 'hours', 'labels', 'tasks'),
 };
 
-/** Compares the API description that the marketplace serves, for which no token is sent. */
 export async function findDeviations(
   call: Call,
   reliedOperations: readonly ReliedOperation[],
@@ -68,16 +64,16 @@ export async function findDeviations(
 }
 
 /**
- * Compares the API description that the marketplace serves with what Gangway relies on. Pure and
- * tolerant: additions are no deviation, one alternative that fits is enough, and what is not described
- * is reported as such. The path of the first operation tells where in the document the API begins.
+ * Compares the marketplace's description of its API with what Gangway relies on. Pure and tolerant: additions are not
+ * deviations, one fitting alternative is enough, and what is not described is reported as such. The path of the first
+ * operation shows where in the document the API begins.
  */
 export function compareOpenapi(document: OpenapiDocument, reliedOperations: readonly ReliedOperation[]): Deviation[] {
   const served = listServed(document, reliedOperations);
   return reliedOperations.flatMap((relied) => {
     const where = relied.operation;
     const operation = served.get(toKey(where));
-    const isFailure = relied.isBeside !== true;
+    const isFailure = relied.isOptional !== true;
     if (operation === undefined) return [{ where, says: 'this operation no longer exists', isFailure }];
     return compareOperation(document, relied, operation).map((deviation) => ({
       ...deviation,
@@ -106,7 +102,7 @@ function listServed(document: OpenapiDocument, [first]: readonly ReliedOperation
   );
 }
 
-/** The name of a placeholder does not matter. */
+/** Ignores the names of placeholders. */
 function toKey(operation: string): string {
   return operation.replaceAll(/\{[^{}]*\}/g, '{}').replace(/\/$/, '');
 }
@@ -115,7 +111,7 @@ interface Position {
   document: OpenapiDocument;
   /** Such as `contracts[].status`; empty for the whole answer. */
   where: string;
-  /** Whether it is part of a request. */
+  /** In a request. */
   isSent: boolean;
   /** Whether a change is only information. */
   isInformation: boolean;
@@ -139,7 +135,7 @@ function compareOperation(
   ];
 }
 
-/** Compares the parameters as if they were the fields of a record. */
+/** Compares the parameters like the fields of a record. */
 function compareQuery(query: Fields, parameters: Node[], at: Position): Deviation[] {
   const named = parameters.filter((parameter) => parameter['in'] === 'query');
   if (named.length === 0) return Object.keys(query).length === 0 ? [] : compare(query, [], at);
@@ -150,7 +146,7 @@ function compareQuery(query: Fields, parameters: Node[], at: Position): Deviatio
 
 function compareBody(body: Fields | undefined, request: Node, at: Position): Deviation[] {
   if (body !== undefined) return compare(body, schemasOf(request), at);
-  return request['required'] === true ? [toDeviation(at, 'it is required now, and none is sent')] : [];
+  return request['required'] === true ? [toDeviation(at, 'it is required now, but Gangway sends none')] : [];
 }
 
 /** The schema of a JSON body, whatever the parameters of its media type. */
@@ -159,7 +155,7 @@ function schemasOf({ content }: Node): unknown[] {
   return isNode(media) && isNode(media['schema']) ? [media['schema']] : [];
 }
 
-/** @param schemas alternatives, of which one has to fit */
+/** @param schemas alternatives, one of which must fit */
 function compare(shape: Shape, schemas: unknown[], at: Position): Deviation[] {
   const seen = new Set<Node>();
   const parts = schemas
@@ -177,12 +173,12 @@ function compare(shape: Shape, schemas: unknown[], at: Position): Deviation[] {
   const always = at.isSent && schemas.length === 1 ? partsOf(at.document, schemas[0], ['allOf']) : [];
   const unmet = new Set(valuesOf(always, 'required').filter((name) => !Object.hasOwn(shape, String(name))));
   return [
-    ...[...unmet].map((name) => toDeviation(fieldOf(at, String(name)), 'it is required now, and not always sent')),
+    ...[...unmet].map((name) => toDeviation(fieldOf(at, String(name)), 'it is required now, but not always sent')),
     ...compareFields(shape, parts, at),
   ];
 }
 
-/** The JSON types that fit. An id may also be a number, and a number may be answered as text. */
+/** The JSON types that fit. In an answer, an id may be a number, and a number may be text. */
 function typesOf(shape: Shape, isSent: boolean): string[] {
   if (shape === 'flag') return ['boolean'];
   if (shape === 'id') return isSent ? ['string'] : ['string', 'integer', 'number'];
@@ -193,7 +189,7 @@ function typesOf(shape: Shape, isSent: boolean): string[] {
 
 function compareWords(words: Set<string>, parts: Node[], at: Position): Deviation[] {
   const known = parts.flatMap((part) => ('const' in part ? [part['const']] : toList(part['enum'])));
-  // A part that names no words, and refers to no other part, allows any.
+  // A part without words or references allows any word.
   const isOpen = parts.some((part) => !['const', 'enum', ...combiners, '$ref'].some((key) => key in part));
   const gone = [...words].filter((word) => !known.includes(word));
   if (isOpen || gone.length === 0) return [];
@@ -224,7 +220,7 @@ function toUnknown({ where }: Position, says: string): Deviation {
   return { where, says, isFailure: false };
 }
 
-/** The schema and all that it refers to by `$ref` or by one of the keys. */
+/** The schema and everything it refers to by `$ref` or one of the keys. */
 function partsOf(document: OpenapiDocument, schema: unknown, keys: string[], seen = new Set<Node>()): Node[] {
   if (!isNode(schema) || seen.has(schema)) return [];
   seen.add(schema);

@@ -67,9 +67,8 @@ function linkCalls(call: Call) {
         answer: LinkAnswer,
         doneBefore: {
           code: 'conflict',
-          /** The link may exist since an attempt whose answer was lost. */
           async answer(refusal) {
-            const link = (await listLinks(signal)).find((one) => isAs(one, wanted));
+            const link = (await listLinks(signal)).find((one) => isResultOf(one, wanted));
             if (link === undefined) throw refusal;
             return link;
           },
@@ -156,7 +155,7 @@ function endpointCalls(call: Call) {
   } satisfies Partial<Source>;
 }
 
-/** If an attempt had no answer and the next finds nothing, the first has deleted it. */
+/** If an attempt had no answer and the next finds nothing, the first deleted it. */
 async function remove(call: Call, path: string, purpose: string, signal: AbortSignal): Promise<void> {
   const doneBefore = { code: 'not_found', answer: () => undefined } as const;
   await call({ method: 'DELETE', path, purpose, answer: DeletedAnswer, doneBefore, signal });
@@ -165,8 +164,8 @@ async function remove(call: Call, path: string, purpose: string, signal: AbortSi
 const toLinkPath = (linkId: string) => pathOf`/project-links/${linkId}`;
 const toEndpointPath = (endpointId: string) => pathOf`/webhook-endpoints/${endpointId}`;
 
-/** Whether the existing link may be the result of this request. */
-function isAs(link: Link, wanted: NewLink): boolean {
+/** Whether an existing link may be the result of this request. */
+function isResultOf(link: Link, wanted: NewLink): boolean {
   const { externalProjectId, jobId = null, provisioningMode = 'PARTNER_WEBHOOK' } = wanted;
   return (
     link.externalProjectId === externalProjectId &&
@@ -175,7 +174,7 @@ function isAs(link: Link, wanted: NewLink): boolean {
   );
 }
 
-/** The customer gives a platform its token and scopes, so the customer has to be asked. */
+/** A platform gets its token and scopes from the customer. */
 export const remedies: Remedies = {
   tokenRefused: (install) => `Ask the customer for a new token, then run gangway connect ${install}`,
   accessRefused:
@@ -231,7 +230,7 @@ const subscribed: Shape = [words(...platformEventTypes)];
 const endpointChanges: Fields = { 'url?': 'text', 'eventTypes?': subscribed, 'status?': endpointStatus };
 const endpoint: Fields = { ...reliedEndpoint, 'consecutiveFailures?': 'number' };
 
-/** All 15 operations. A test compares this with the calls and with what is read from the answers. */
+/** A test compares this with the requests, and with the fields that are read from the answers. */
 export const reliedOperations: readonly ReliedOperation[] = [
   { operation: 'GET /installs/current', answer: { install } },
 
@@ -269,7 +268,6 @@ export const reliedOperations: readonly ReliedOperation[] = [
   },
 ];
 
-/** What a platform token must be allowed to do, and what does not work without it. */
 export const neededScopes: readonly NeededScope[] = [
   {
     scope: 'project-links:read',

@@ -12,7 +12,7 @@ import {
   Secret,
 } from '../record-schema.ts';
 
-/** How the platform API answers with records. No other file knows it. An answer must have its records. */
+// The envelopes of the platform API's answers.
 
 export const GrantAnswer = recordIn('install', Grant);
 
@@ -29,10 +29,10 @@ export const CreatedEndpointAnswer = z
   .object({ webhookEndpoint: Endpoint, secret: Secret })
   .transform(({ webhookEndpoint: endpoint, secret }) => ({ endpoint, secret }));
 
-/** How many deliveries will be sent again. */
+/** The number of deliveries that will be sent again. */
 export const RedeliverAnswer = recordIn('requeued', Amount).prefault({});
 
-/** The deleted record is not read. The answer must say that it was deleted, or be empty (204). */
+/** The answer must confirm the deletion, or be empty (204). */
 export const DeletedAnswer = z
   .object({ deleted: z.literal(true) })
   .optional()

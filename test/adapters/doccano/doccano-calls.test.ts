@@ -162,7 +162,7 @@ it('needs a password for a person without an account', async () => {
   const withoutPassword = { trainerId, email, displayName, memberId };
   await expect(adapter.addMember(project, withoutPassword, signal)).rejects.toMatchObject({
     code: 'invalid',
-    message: 'They have no account yet, and no password was given for one',
+    message: 'The person has no account yet, and no password was given for a new one',
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { pick, toMember } from '../../../src/adapters/http/answer.ts';
+import { toMember } from '../../../src/adapters/http/http-adapter.ts';
+import { pick } from '../../../src/adapters/http/http-api.ts';
 
 const settings = {
   id: 'id',
@@ -36,9 +37,9 @@ describe('an item', () => {
     ['gone', { id: 7, removed: true }, null],
     ['without an id', { user: { email: 'a@x' } }, undefined],
     ['with an empty id', { id: '' }, undefined],
-    ['with a number that is not itself', { id: 2 ** 53 }, undefined],
-    ['that is none', 'text', undefined],
-  ])('%s is understood', (_what, item, member) => {
+    ['with an id beyond the safe integers', { id: 2 ** 53 }, undefined],
+    ['that is a text', 'text', undefined],
+  ])('%s becomes the expected member', (_what, item, member) => {
     expect(toMember(item, settings)).toEqual(member);
   });
 });

@@ -47,7 +47,7 @@ describe('the settings of the adapter http', () => {
   it.each(['find', 'findAccount', 'list'])('must say whether the answer to %s has pages', (name) => {
     const { pages: _, ...unsaid } = requests[name] as { pages: object };
     expect(() => create({ requests: { ...requests, [name]: unsaid } })).toThrow(
-      `tools.studio.requests.${name}.pages: is missing: say how the answer goes on`,
+      `tools.studio.requests.${name}.pages: is missing: say how to get the next page`,
     );
     expect(() => create(withRequest(name, { pages: 'none' }))).not.toThrow();
   });

@@ -40,7 +40,7 @@ describe('a list', () => {
     expect(requests.map(({ line }) => line.split('page=')[1])).toEqual(['0', '1', '2', '3']);
   });
 
-  it('names a member once who moved to another page meanwhile', async () => {
+  it('lists a member once who moved to another page while it was read', async () => {
     const pages = [items(1, 2), items(2, 3), []];
     const { adapter } = await openList((count) => ({ body: { data: pages[count - 1] } }), byPage);
     expect(await listAll(adapter, 'signs', signal)).toHaveLength(3);
@@ -60,9 +60,9 @@ describe('a list', () => {
       ],
       ...(['unavailable', 'ended at 1 of 2'] as const),
     ],
-    ['without its total', byTotal, [{ data: items(1) }], 'invalid', 'no number at "total"'],
+    ['without its total', byTotal, [{ data: items(1) }], 'invalid', '"total" is not a number'],
     [
-      'that goes on elsewhere',
+      'that goes on at another server',
       byLink,
       [{ data: items(1), next: 'https://evil.example/' }],
       ...(['invalid', 'on another server'] as const),
@@ -73,9 +73,9 @@ describe('a list', () => {
       [{ data: items(1), next: 'http://127.0.0.1:1/' }],
       ...(['invalid', 'on another server'] as const),
     ],
-    ['that goes on nowhere', byLink, [{ data: [], next: { a: 1 } }], 'invalid', 'is not a text'],
-    ['that is none', none, [{ data: null }], 'invalid', 'no list where "items" says'],
-    ['elsewhere', none, [{ members: [] }], 'invalid', 'no list where "items" says'],
+    ['whose next link is not a text', byLink, [{ data: [], next: { a: 1 } }], 'invalid', 'is not a text'],
+    ['that is null', none, [{ data: null }], 'invalid', 'there is no list at "items"'],
+    ['at another place', none, [{ members: [] }], 'invalid', 'there is no list at "items"'],
     ['with an entry without an id', none, [{ data: [{}] }], 'invalid', 'no id at "id"'],
   ])('%s is an error, never an end', async (_what, pages, answers, code, said) => {
     const open = () => openList((count) => ({ body: answers[Math.min(count, answers.length) - 1] }), pages);
@@ -141,7 +141,7 @@ describe('a list that is read in one answer', () => {
   }
 
   it.each(signs)('is incomplete if it has %s', async (_what, body, headers = {}) => {
-    const refused = { code: 'invalid', message: expect.stringContaining('is not all') as string };
+    const refused = { code: 'invalid', message: expect.stringContaining('the list is incomplete') as string };
     for (const pages of [none, { by: 'cursor', query: 'cursor', at: 'misspelt' }] as const) {
       const { adapter } = await open(body, headers, pages);
       await expect(listAll(adapter, 'signs', signal)).rejects.toMatchObject(refused);
@@ -155,7 +155,7 @@ describe('a list that is read in one answer', () => {
     ['no next page', { data: two, next: null, links: { next: null }, meta: { nextCursor: '' } }],
     ['no more', { data: two, has_more: false, meta: { next_page: null } }],
     ['a page before it', { data: two, previous: '/x?page=1', links: { prev: { href: '/x' } } }],
-    ['what speaks of something else', { data: two, project: { count: 9, next: 'a' }, tasks: 9 }],
+    ['fields about something else', { data: two, project: { count: 9, next: 'a' }, tasks: 9 }],
     ['a header Link to itself', { data: two }, { link: '</x>; rel="self"', 'x-total-count': '2' }],
   ])('is complete if it has %s', async (_what, body, headers = {}) => {
     const { adapter } = await open(body, headers);
@@ -163,7 +163,7 @@ describe('a list that is read in one answer', () => {
     expect(await adapter.findMember('signs', person, signal)).toBeNull();
   });
 
-  it('may be one person with more fields', async () => {
+  it('may be one person, whose fields do not describe a list', async () => {
     const body = { id: 7, user: { email: person.email }, count: 50, next: 'a' };
     const { url } = await openHttpFake((_, response) => sendJson(response, body));
     const { list: _, ...requests } = exampleSettings({ url, token: 'hunter2' }).requests;

@@ -17,7 +17,7 @@ describe('a template', () => {
 
   it('has a value for each placeholder, or is refused', () => {
     expect(() => expandText('{email}', new Map())).toThrow(
-      'The request needs {email}, and there is none for this member',
+      'The request needs {email}, which this member does not have',
     );
     expect(() => expandText('{constructor}', new Map())).toThrow('needs {constructor}');
   });

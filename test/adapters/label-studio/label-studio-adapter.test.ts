@@ -68,7 +68,7 @@ describe('an adapter', () => {
     const adapter = createLabelStudio(await openFakeLabelStudio(), { onboarding: 'sign_up' });
     const { newPassword: _, ...one } = person(1);
     const refused = adapter.addMember('1', one, signal);
-    await expect(refused).rejects.toThrow('there is no password for them');
+    await expect(refused).rejects.toThrow('no password was given for a new account');
   });
 
   it('signs a person up although a removal resets the link meanwhile', async () => {

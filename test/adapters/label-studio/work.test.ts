@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { UsageObservation } from '../../../src/adapters/adapter.ts';
-import { readWork } from '../../../src/adapters/label-studio/work.ts';
+import { readWork } from '../../../src/adapters/label-studio/label-studio-api.ts';
 import { parseAnswer, type RestClient } from '../../../src/lib/rest-client.ts';
 import { openFakeLabelStudio } from '../../support/label-studio/fake-label-studio.ts';
 import { createLabelStudio } from '../../support/label-studio/label-studio-harness.ts';

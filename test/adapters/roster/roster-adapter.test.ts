@@ -180,7 +180,7 @@ describe('the roster', () => {
     expect(statSync(roster.file)).toMatchObject({ mode: 0o100640, uid: owner });
   });
 
-  it('is refused by a check where the file is mounted by itself, which a change failed at with EBUSY', () => {
+  it('is refused by the check if the file is mounted on its own, because a change would fail with EBUSY', () => {
     const mountinfo = '812 640 8:1 /srv/people.json /data/my\\040roster.json rw,relatime - ext4 /dev/sda1 rw\n';
     expect(listMountPoints(mountinfo)).toContain('/data/my roster.json');
 
@@ -215,7 +215,7 @@ describe('the roster', () => {
       process.stderr.write('No file was mounted: unshare --map-root-user --mount is not allowed here\n');
       return;
     }
-    expect(stdout).toMatch(/my roster\.json cannot be replaced, because the file is mounted by itself/);
+    expect(stdout).toMatch(/my roster\.json cannot be replaced, because the file is mounted on its own/);
   });
 
   it('makes its folder', async () => {

@@ -71,7 +71,7 @@ describe('finding an account', () => {
     for (const userName of ['one', 'two']) tool.seed({ userName, emails: [{ value: email }] });
     await expect(scimAdapter(tool).findMember(group, person, signal)).rejects.toMatchObject({
       code: 'invalid',
-      message: 'The address is that of 2 accounts of the tool',
+      message: '2 accounts of the tool have the address',
     });
   });
 

@@ -45,7 +45,7 @@ describe('removing a member from a group', () => {
     const tool = await openGroup({ patch: ['entra'], removesAll: true });
     await expect(tool.remove()).rejects.toMatchObject({
       code: 'internal',
-      message: 'Asked to take one out of a group, the tool took others out: 3 were put back',
+      message: 'When one member was removed from a group, the tool removed others: 3 were put back',
     });
     expect(tool.members(group)).toEqual(tool.others);
     expect(await tool.adapter.findMember(group, { ...person, memberId: tool.id }, signal)).toBeNull();
@@ -68,7 +68,7 @@ describe('removing a member from a group', () => {
     await expect(tool.remove()).rejects.toMatchObject({
       code: 'internal',
       message:
-        'Asked to take one out of a group, the tool took others out: 3 may be missing now, so run gangway reconcile',
+        'When one member was removed from a group, the tool removed others: 3 may be missing; run gangway reconcile',
     });
   });
 
@@ -98,7 +98,7 @@ describe('removing a member from a group', () => {
     expect(tool.adapter.removeAccount).toBeUndefined();
     expect(tool.adapter.capabilities.removal).toEqual({
       effect: 'membership_only',
-      reason: 'their account stays active, only their membership of the group is gone',
+      reason: 'their account stays active; only their membership of the group ends',
     });
   });
 
@@ -137,7 +137,7 @@ describe('adding a member to a group', () => {
       'has another case, because it may belong to another customer',
       ['Street-Signs'],
       {},
-      'Could not create the group: one is in the way, which may be "street-signs" in another case',
+      'Could not create the group: the tool says that it exists; its name may differ from "street-signs" in case',
     ],
     ['has the same name as another', [group, group], {}, '2 groups of the tool are called "street-signs"'],
   ])('refuses a group that %s', async (_what, groups, settings, message) => {
@@ -168,7 +168,7 @@ describe('adding a member to a group', () => {
     const tool = await openGroup({ patch: [], showsMembers: 'never' });
     const newcomer = { ...person, email: 'new@opentrain.work' };
     await expect(tool.adapter.addMember(group, newcomer, signal)).rejects.toThrow(
-      'the group is not written whole, because its list of members does not show what Gangway added',
+      'Gangway does not write the whole group, because its list does not show the members that Gangway added',
     );
     expect(tool.members(group)).toEqual([...tool.others, tool.id]);
   });

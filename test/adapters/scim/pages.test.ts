@@ -40,13 +40,13 @@ describe('reading pages', () => {
   });
 
   it.each([
-    ['a list that ends early', [page(3, 'a'), page(3)], 'unavailable', 'it ended at 1 of 3'],
+    ['a list that ends early', [page(3, 'a'), page(3)], 'unavailable', 'the list ended at 1 of 3'],
     ['a page again', [page(4, 'a', 'b'), page(4, 'a', 'b')], 'invalid', 'a page begins like one before it'],
     ['an older page again', [page(9, 'a'), page(9, 'b'), page(9, 'a')], 'invalid', 'begins like one'],
     ['a page of something else', ['<html>'], 'invalid', 'the answer is not a SCIM list'],
     ['an empty answer', [undefined], 'invalid', 'the answer is not a SCIM list'],
     ['no total', [{ Resources: [] }], 'invalid', 'the answer is not a SCIM list'],
-    ['one without an id', [{ totalResults: 1, Resources: [{}] }], 'invalid', 'one in the list has no id'],
+    ['one without an id', [{ totalResults: 1, Resources: [{}] }], 'invalid', 'an entry of the list has no id'],
   ])('does not take %s for the end', async (_what, pages, code, message) => {
     await expect(readAll(...pages)).rejects.toMatchObject({
       code,

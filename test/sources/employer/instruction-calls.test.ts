@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readPublications } from '../../../src/sources/employer/contract-calls.ts';
+import { readPublications } from '../../../src/sources/employer/employer-reads.ts';
 import { createCaller } from '../../../src/sources/http/caller.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
 import { signal } from '../failure-of.ts';
@@ -87,20 +87,20 @@ it.each([
   const { read } = await open({ '/pages/top?revision=3&format=json': { page } });
   await expect(read('job_1')).rejects.toMatchObject({
     code: 'invalid',
-    message: 'Could not read a page of a publication: the answer is not the page that was published',
+    message: 'Could not read a page of a publication: the answer is not the published page',
   });
 });
 
 it.each([
-  ['another publication', { publicationNumber: 3, pages: [] }, 'it is of another publication'],
+  ['another publication', { publicationNumber: 3, pages: [] }, 'the answer is about another publication'],
   [
-    'pages below each other',
+    'pages that form a circle',
     { publicationNumber: 2, pages: [pageOf('a', { parentId: 'b' }), pageOf('b', { parentId: 'a' })] },
-    'its pages are below each other',
+    'its pages form a circle',
   ],
 ])('takes no manifest of %s', async (_, manifest, why) => {
   const path = '/manuals/first/publications/2/manifest?audience=WORKER';
   const { read } = await open({ [path]: manifest });
-  const message = `Could not read what a publication is made of: ${why}`;
+  const message = `Could not read the manifest of a publication: ${why}`;
   await expect(read('job_1')).rejects.toMatchObject({ code: 'invalid', message });
 });

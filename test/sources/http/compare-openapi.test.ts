@@ -207,7 +207,7 @@ describe('a served contract that was changed', () => {
       ({ paths }) => {
         paths['/installs/current'].get.parameters.push({ name: 'v', in: 'query', required: true });
       },
-      [failure('GET /installs/current: query.v', 'it is required now, and not always sent')],
+      [failure('GET /installs/current: query.v', 'it is required now, but not always sent')],
     ],
     [
       'a property that a request must have now',
@@ -215,7 +215,7 @@ describe('a served contract that was changed', () => {
       [
         failure(
           'POST /contracts/{id}/usage: body.entries[].externalReportId',
-          'it is required now, and not always sent',
+          'it is required now, but not always sent',
         ),
       ],
     ],
@@ -229,7 +229,7 @@ describe('a served contract that was changed', () => {
       ({ paths }) => {
         paths['/project-links/{id}'].delete.requestBody = { required: true, content: {} };
       },
-      [failure('DELETE /project-links/{id}: body', 'it is required now, and none is sent')],
+      [failure('DELETE /project-links/{id}: body', 'it is required now, but Gangway sends none')],
     ],
     [
       'an event type gone',

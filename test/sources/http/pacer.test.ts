@@ -53,7 +53,7 @@ describe('a pacer', () => {
     const refusal = (await pacer.admit(signal).catch((error: unknown) => error)) as object;
     expect(refusal).toMatchObject({
       code: 'rate_limited',
-      message: 'Could not ask the marketplace: it accepts no requests for 60 s more',
+      message: 'Could not ask the marketplace: it accepts no requests for another 60 s',
     });
     const { retryAfterMs } = refusal as { retryAfterMs: number };
     expect(retryAfterMs).toBeGreaterThan(59_000);

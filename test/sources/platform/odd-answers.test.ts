@@ -225,7 +225,7 @@ describe('a list that is documented to have no pages', () => {
       const { api } = await open(...pages);
       expect(await failureOf(run[name](api))).toMatchObject({
         code: 'unavailable',
-        message: expect.stringMatching(/: the list is not complete, or it changed while it was read$/),
+        message: expect.stringMatching(/: the list is incomplete, or changed while it was read$/),
       });
     }
   });

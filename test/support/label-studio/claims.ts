@@ -42,7 +42,7 @@ function describePeople(open: () => Promise<LabelStudioSite>): void {
     const refused = adapter.addMember(group, one, signal);
     await expect(refused).rejects.toMatchObject({
       code: 'invalid',
-      message: expect.stringMatching(/^Could not sign them up: Label Studio refuses: .*8/),
+      message: expect.stringMatching(/^Could not sign the person up: Label Studio refused: .*8/),
     });
     expect(await adapter.findMember(group, one, signal)).toBeNull();
   });

@@ -29,12 +29,12 @@ import {
   WorkspacePage,
 } from './employer-schema.ts';
 
-/** Refusals that concern one job only: it belongs to another account, or does not exist. */
+/** Refusals that concern one job: it belongs to another account, or does not exist. */
 const refusalsOfJob: ReadonlySet<AppError['code']> = new Set(['forbidden', 'not_found']);
 
 /**
- * The contracts on the linked jobs (spec: part A section 4.6). They are listed job by job, so that one job that is
- * refused leaves only its own contracts unread.
+ * The contracts on the linked jobs (spec: part A section 4.6), job by job, so that a refused job leaves only its own
+ * contracts unread.
  */
 export async function listContracts(
   call: Call,
@@ -52,13 +52,13 @@ export async function listContracts(
     if (!(listing instanceof AppError)) listings.push({ ...listing, jobId });
     else unreadLinks.push(...ofJob.map(({ id: linkId }) => ({ linkId, jobId, refusal: listing })));
   }
-  // If every job is refused, the account is, and nothing was read.
+  // If every job is refused, the account itself is.
   const [unread] = unreadLinks;
   if (unread !== undefined && listings.length === 0) throw unread.refusal;
   const contracts = new Map<string, Contract>();
   for (const { jobId, records } of listings) {
     for (const contract of records) {
-      // Should the marketplace ignore the filter, people of another job must not get into this one's project.
+      // Even if the marketplace ignores the filter, people of another job must not get into this job's project.
       const onLinks = linksOfJob.get(contract.jobId ?? jobId) ?? [];
       contracts.set(contract.id, { ...contract, projectLinkIds: onLinks.map(({ id }) => id) });
     }
@@ -66,7 +66,7 @@ export async function listContracts(
   return { contracts: [...contracts.values()], isComplete: listings.every((one) => one.isComplete), unreadLinks };
 }
 
-/** @returns the refusal, if it concerns this job only */
+/** @returns a refusal that concerns only this job, instead of throwing it */
 async function listOfJob(
   call: Call,
   jobId: string,
@@ -113,16 +113,16 @@ type WorkEmail = Pick<Participant, 'workEmail' | 'addressMissing'>;
 
 const scopesOfAddress = ['messages:read', 'participant_work_email:read'];
 
-/** What a refusal means. Any other failure fails the whole reading. */
-const reasons: ReadonlyMap<AppError['code'], AddressMissing> = new Map([
-  // The scopes were checked before, so the account is not claimed, or has no messages.
+/** Any other failure fails the whole reading. */
+const reasonOfRefusal: ReadonlyMap<AppError['code'], AddressMissing> = new Map([
+  // The token has the scopes, so the account is unclaimed, or has no messages.
   ['forbidden', 'refused'],
   ['not_found', 'no_conversation'],
 ]);
 
 /**
- * The work email is in the conversation that began with the hire, and nowhere else (spec: part B section 4.2).
- * Without it, the trainer waits: the reason says what an operator can do.
+ * Only the conversation that began with the hire has the work email (spec: part B section 4.2). Without it, the trainer
+ * waits, and the reason tells the operator what to do.
  */
 async function findWorkEmail(
   call: Call,
@@ -139,7 +139,7 @@ async function findWorkEmail(
     const workEmail = await call({ path, query, purpose, answer: MemberAnswer, signal });
     return workEmail === null ? missing('not_shared') : { workEmail };
   } catch (error) {
-    const reason = error instanceof AppError ? reasons.get(error.code) : undefined;
+    const reason = error instanceof AppError ? reasonOfRefusal.get(error.code) : undefined;
     if (reason === undefined) throw error;
     return missing(reason);
   }
@@ -151,7 +151,7 @@ function missing(addressMissing: AddressMissing): WorkEmail {
 
 const audience = 'WORKER';
 
-/** The manuals of jobs, and what they have published for trainers (spec: part B section 4.1). */
+/** What the manuals of these jobs have published for trainers (spec: part B section 4.1). */
 export async function readPublications(
   call: Call,
   jobIds: readonly string[],
@@ -171,7 +171,7 @@ export async function readPublications(
   return found;
 }
 
-/** The manuals of each job, the one that wins first. */
+/** The manuals of each job, by precedence. */
 async function manualsOfJobs(
   call: Call,
   jobIds: ReadonlySet<string>,
@@ -207,8 +207,8 @@ async function listManuals(call: Call, signal: AbortSignal): Promise<Manual[]> {
 }
 
 /**
- * What a manual has published for trainers; null if there is nothing. Pages are asked for by the revision that the
- * manifest of a publication names, and an answer that is not that revision is refused: a draft never gets out.
+ * The newest publication of a manual for trainers; null if there is none. Pages are requested by the revision in the
+ * manifest, and an answer of another revision is refused, so that no draft gets out.
  */
 async function readPublication(call: Call, manualId: string, signal: AbortSignal): Promise<Publication | null> {
   const path = `${toManualPath(manualId)}/publications`;
@@ -227,9 +227,10 @@ async function readPublishedPages(
   signal: AbortSignal,
 ): Promise<PublishedPage[]> {
   const path = `${toManualPath(manualId)}/publications/${publicationNumber}/manifest`;
-  const purpose = 'read what a publication is made of';
+  const purpose = 'read the manifest of a publication';
   const manifest = await call({ path, query: { audience }, purpose, answer: Manifest, signal });
-  if (manifest.publicationNumber !== publicationNumber) throw refusal(purpose, 'it is of another publication');
+  if (manifest.publicationNumber !== publicationNumber)
+    throw refusal(purpose, 'the answer is about another publication');
   const pages: PublishedPage[] = [];
   for (const { page, depth } of inOrder(manifest.pages.filter(isForTrainers))) {
     pages.push({ title: page.title ?? '', depth, content: await readContent(call, page, signal) });
@@ -246,7 +247,7 @@ async function readContent(call: Call, manifestPage: ManifestPage, signal: Abort
   const isContent = page.checksum === null || checksum === null || page.checksum === checksum;
   const isProven = page.revision !== undefined || (page.checksum !== null && checksum !== null);
   if (page.id === pageId && isProven && isRevision && isContent) return page.content;
-  throw refusal(purpose, 'the answer is not the page that was published');
+  throw refusal(purpose, 'the answer is not the published page');
 }
 
 function toManualPath(manualId: string): string {
@@ -257,7 +258,7 @@ function isForTrainers(page: ManifestPage): boolean {
   return page.audience === null || page.audience === audience;
 }
 
-/** Each page before the pages below it. A page whose parent is not for trainers is at the top. */
+/** Each page before the pages below it. If its parent is not for trainers, a page moves to the top. */
 function inOrder(pages: readonly ManifestPage[]): { page: ManifestPage; depth: number }[] {
   const ids = new Set(pages.map(({ pageId }) => pageId));
   const children = Map.groupBy(
@@ -273,7 +274,7 @@ function inOrder(pages: readonly ManifestPage[]): { page: ManifestPage; depth: n
   }
   visit(null, 1);
   if (ordered.length === pages.length) return ordered;
-  throw refusal('read what a publication is made of', 'its pages are below each other');
+  throw refusal('read the manifest of a publication', 'its pages form a circle');
 }
 
 function refusal(purpose: string, why: string): AppError {
