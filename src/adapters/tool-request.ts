@@ -1,7 +1,25 @@
 import { AppError } from '../domain/errors.ts';
 import { type HttpAnswer, type HttpRequest, requestJson } from '../lib/http-client.ts';
-import { type RestToken, requestLimits, statusOf } from '../lib/rest-client.ts';
+import { type RestCall, type RestClient, type RestToken, requestLimits, statusOf } from '../lib/rest-client.ts';
 import type { Finding } from './adapter.ts';
+
+/** The client of a tool during one call of the port. */
+export interface ToolClient {
+  readonly signal: AbortSignal;
+  call<T>(call: ToolCall<T>): Promise<T>;
+  download(call: ToolCall<never>): AsyncGenerator<Uint8Array>;
+}
+
+export type ToolCall<T> = Omit<RestCall<T>, 'signal'>;
+
+/** Gives every request the signal of the call. */
+export function withSignal(client: RestClient, signal: AbortSignal): ToolClient {
+  return {
+    signal,
+    call: (call) => client.call({ ...call, signal }),
+    download: (call) => client.download({ ...call, signal }),
+  };
+}
 
 type Defaults = typeof requestDefaults;
 

@@ -37,27 +37,27 @@ export function createCvatAdapter(settings: CvatSettings): Adapter {
 
   return {
     capabilities: toCapabilities(settings),
-    check: (signal) => checkCvat(cvat, signal),
-    identify: (signal) => identifyCvat(cvat, signal),
+    check: (signal) => checkCvat(cvat(signal)),
+    identify: (signal) => identifyCvat(cvat(signal)),
     groupFor: () => settings.organization,
 
     async findMember(groupId, person, signal) {
-      const found = await findCvatMember(cvat, groupId, person, signal);
+      const found = await findCvatMember(cvat(signal), groupId, person);
       return found && toMember(found);
     },
 
-    addMember: (groupId, person, signal) => inviteMember(cvat, groupId, person, signal),
-    renewInvitation: (groupId, member, signal) => renewInvitation(cvat, groupId, member, signal),
-    removeMember: (groupId, member, signal) => removeMember(cvat, groupId, member, signal),
+    addMember: (groupId, person, signal) => inviteMember(cvat(signal), groupId, person),
+    renewInvitation: (groupId, member, signal) => renewInvitation(cvat(signal), groupId, member),
+    removeMember: (groupId, member, signal) => removeMember(cvat(signal), groupId, member),
     endAssignments: (groupId, member, project, signal) =>
-      endAssignments(cvat, positions, { groupId, member, project }, signal),
+      endAssignments(cvat(signal), positions, { groupId, member, project }),
 
     async *listMembers(groupId, signal) {
-      for await (const member of listCvatMembers(cvat, groupId, { signal })) yield toMember(member);
+      for await (const member of listCvatMembers(cvat(signal), groupId)) yield toMember(member);
     },
 
     async *listNewcomers(groupId, since, signal) {
-      for await (const member of listCvatMembers(cvat, groupId, { signal })) {
+      for await (const member of listCvatMembers(cvat(signal), groupId)) {
         if (isNewcomer(member, since)) yield toMember(member);
       }
     },
@@ -65,10 +65,10 @@ export function createCvatAdapter(settings: CvatSettings): Adapter {
     usageScopeFor: (link) => link.externalProjectId,
 
     readUsage: (project, request, signal) =>
-      settings.analytics ? readEventUsage(cvat, project, request, signal) : readJobUsage(cvat, project, signal),
+      settings.analytics ? readEventUsage(cvat(signal), project, request) : readJobUsage(cvat(signal), project),
 
-    readGuidelines: (project, signal) => readGuide(cvat, project, signal),
-    writeGuidelines: (project, text, signal) => writeGuide(cvat, project, text, signal),
+    readGuidelines: (project, signal) => readGuide(cvat(signal), project),
+    writeGuidelines: (project, text, signal) => writeGuide(cvat(signal), project, text),
   };
 }
 
@@ -87,24 +87,24 @@ function toCapabilities({ analytics }: CvatSettings): Capabilities {
 }
 
 /** Every job of a project shows its guide. */
-async function readGuide(cvat: Cvat, project: string, signal: AbortSignal): Promise<string> {
+async function readGuide(cvat: Cvat, project: string): Promise<string> {
   const purpose = 'read the guide';
-  const id = await findGuide(cvat, project, purpose, signal);
+  const id = await findGuide(cvat, project, purpose);
   if (id === null) return '';
-  return (await cvat.api.call({ path: `/api/guides/${id}`, purpose, answer: Guide, signal })).markdown;
+  return (await cvat.api.call({ path: `/api/guides/${id}`, purpose, answer: Guide })).markdown;
 }
 
-async function writeGuide(cvat: Cvat, project: string, text: string, signal: AbortSignal): Promise<void> {
+async function writeGuide(cvat: Cvat, project: string, text: string): Promise<void> {
   const purpose = 'write the guide';
-  const id = await findGuide(cvat, project, purpose, signal);
+  const id = await findGuide(cvat, project, purpose);
   // CVAT takes such a link for an image of the guide, and answers 500 if the guide has no such image.
   const markdown = text.replaceAll('(/api/assets/', '(\\/api/assets/');
   if (id !== null) {
-    await cvat.api.call({ method: 'PATCH', path: `/api/guides/${id}`, body: { markdown }, purpose, signal });
+    await cvat.api.call({ method: 'PATCH', path: `/api/guides/${id}`, body: { markdown }, purpose });
   } else if (markdown !== '') {
     // A project has one guide. If two calls create it, CVAT answers one with 500, and the retry changes the guide.
     const path = withQuery('/api/guides', { org: cvat.settings.organization });
-    await cvat.api.call({ method: 'POST', path, body: { project_id: Number(project), markdown }, purpose, signal });
+    await cvat.api.call({ method: 'POST', path, body: { project_id: Number(project), markdown }, purpose });
   }
 }
 
@@ -115,9 +115,9 @@ async function writeGuide(cvat: Cvat, project: string, text: string, signal: Abo
  * @returns null for a project without a guide
  * @throws AppError `invalid` for an id that is not a number
  */
-async function findGuide(cvat: Cvat, project: string, purpose: string, signal: AbortSignal): Promise<number | null> {
+async function findGuide(cvat: Cvat, project: string, purpose: string): Promise<number | null> {
   const filters = [isExactly('id', Number(toProjectId(project)))];
-  const call = { path: '/api/projects', query: { org: cvat.settings.organization }, filters, purpose, signal };
+  const call = { path: '/api/projects', query: { org: cvat.settings.organization }, filters, purpose };
   for await (const { guide_id: guideId } of listAll(cvat, GuidedPage, call)) return guideId ?? null;
   throw new AppError('not_found', `Could not ${purpose}: the organization has no such project`);
 }
@@ -132,12 +132,12 @@ const remedyOf = remedyFrom({
     'the token is wrong, expired, revoked, or was not used for half a year: make a new one in CVAT (Profile, Security), not read-only',
 });
 
-async function checkCvat(cvat: Cvat, signal: AbortSignal): Promise<Finding[]> {
+async function checkCvat(cvat: Cvat): Promise<Finding[]> {
   const { api, settings } = cvat;
-  const about = { path: '/api/server/about', purpose: 'ask for the version of CVAT', answer: About, signal };
+  const about = { path: '/api/server/about', purpose: 'ask for the version of CVAT', answer: About };
   const { version } = await withRemedy(api.call(about), remedyOf);
   const findings = findingsOfVersion(version);
-  const self = { path: '/api/auth/access_tokens/self', purpose: 'check the token', answer: AccessToken, signal };
+  const self = { path: '/api/auth/access_tokens/self', purpose: 'check the token', answer: AccessToken };
   const token = await withRemedy(api.call(self), remedyOf);
   if (token.read_only) {
     throw new AppError(
@@ -145,8 +145,8 @@ async function checkCvat(cvat: Cvat, signal: AbortSignal): Promise<Finding[]> {
       'The token is read-only, as CVAT makes them by default: make another one without "Read only" (Profile, Security)',
     );
   }
-  await withRemedy(checkRole(cvat, token.owner.username, signal), (error) => remedyOfRole(settings, error));
-  const isCounted = !settings.analytics || (await hasAnalytics(cvat, signal));
+  await withRemedy(checkRole(cvat, token.owner.username), (error) => remedyOfRole(settings, error));
+  const isCounted = !settings.analytics || (await hasAnalytics(cvat));
   return [...findings, ...(isCounted ? [] : [noAnalytics]), ...findingsOfExpiry(Date.parse(token.expiry_date ?? ''))];
 }
 
@@ -156,10 +156,10 @@ const noAnalytics: Finding = {
   isFailure: false,
 };
 
-async function checkRole({ api, settings }: Cvat, username: string, signal: AbortSignal): Promise<void> {
+async function checkRole({ api, settings }: Cvat, username: string): Promise<void> {
   const { organization, role } = settings;
   const path = withQuery('/api/memberships', { org: organization, user: username });
-  const { results } = await api.call({ path, purpose: 'check the organization', answer: Memberships, signal });
+  const { results } = await api.call({ path, purpose: 'check the organization', answer: Memberships });
   const own = results.find(({ user, is_active }) => user?.username === username && is_active);
   if (own?.role === 'owner' || (own?.role === 'maintainer' && role !== 'maintainer')) return;
   const least = role === 'maintainer' ? 'its owner' : 'its owner or a maintainer';
@@ -190,9 +190,9 @@ function findingsOfVersion(version: string): Finding[] {
 }
 
 /** Two servers may have an organization of the same name, but not created at the same moment. */
-async function identifyCvat({ api, settings }: Cvat, signal: AbortSignal): Promise<string | null> {
+async function identifyCvat({ api, settings }: Cvat): Promise<string | null> {
   const path = withQuery('/api/organizations', { slug: settings.organization });
-  const { results } = await api.call({ path, purpose: 'read the organization', answer: Organizations, signal });
+  const { results } = await api.call({ path, purpose: 'read the organization', answer: Organizations });
   const own = results.find(({ slug }) => slug === settings.organization);
   return own?.created_date ? `organization ${own.id} of ${own.created_date.slice(0, 40)}` : null;
 }
@@ -235,16 +235,15 @@ async function endAssignments(
   cvat: Cvat,
   positions: Map<string, Position>,
   { groupId, member, project }: { groupId: string; member: Member; project: string | null },
-  signal: AbortSignal,
 ): Promise<'done' | 'more'> {
   const organization = toOrganization(groupId);
   if (project !== null && !isNumericId(project)) return 'done';
   const key = JSON.stringify([groupId, member.id, project]);
-  const name = member.name ?? (await findById(cvat, groupId, member, signal))?.user.username ?? null;
+  const name = member.name ?? (await findById(cvat, groupId, member))?.user.username ?? null;
   const secrets = [...secretsOf(name), ...secretsOf(member.email)];
   const assignee = { id: member.id, name, organization, project, secrets };
   for (let at = positions.get(key) ?? { kind: 0, afterId: 0 }; at.kind < kinds.length; ) {
-    const next = await endSome(cvat, assignee, at, signal);
+    const next = await endSome(cvat, assignee, at);
     if (next !== null) {
       positions.set(key, next);
       return 'more';
@@ -256,19 +255,14 @@ async function endAssignments(
 }
 
 /** Null if nothing of this kind is left. */
-async function endSome(
-  cvat: Cvat,
-  assignee: Assignee,
-  { kind, afterId }: Position,
-  signal: AbortSignal,
-): Promise<Position | null> {
+async function endSome(cvat: Cvat, assignee: Assignee, { kind, afterId }: Position): Promise<Position | null> {
   const assignable = kinds[kind];
   if (assignable === undefined) return null;
   const { path, change, project: field } = assignable;
   const theirs: Assigned[] = [];
   let [lookedThrough, lastId] = [0, afterId];
   const isEnough = () => theirs.length >= maxChanges || lookedThrough >= maxLookedThrough;
-  const call = { path, ...toQuery(assignee, field), secrets: assignee.secrets, signal, afterId };
+  const call = { path, ...toQuery(assignee, field), secrets: assignee.secrets, afterId };
   for await (const one of listAll(cvat, AssignedPage, { ...call, purpose: 'list what is assigned to the member' })) {
     lookedThrough += 1;
     lastId = one.id;
@@ -277,7 +271,7 @@ async function endSome(
   }
   const ending = { method: 'PATCH', body: change, purpose: "end the member's assignments" } as const;
   await mapAtOnce(theirs, changesAtOnce, ({ id }) =>
-    unless([404], cvat.api.call({ ...ending, path: `${path}/${id}`, secrets: assignee.secrets, signal })),
+    unless([404], cvat.api.call({ ...ending, path: `${path}/${id}`, secrets: assignee.secrets })),
   );
   return isEnough() ? { kind, afterId: lastId } : null;
 }

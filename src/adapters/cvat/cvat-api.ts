@@ -1,13 +1,15 @@
 import { AppError } from '../../domain/errors.ts';
-import { createRestClient, type RestCall, type RestClient, type Schema } from '../../lib/rest-client.ts';
+import { createRestClient, type Schema } from '../../lib/rest-client.ts';
+import { type ToolCall, type ToolClient, withSignal } from '../tool-request.ts';
 import type { CvatPage, CvatSettings } from './cvat-schema.ts';
 
+/** What every function needs during one call of the port. */
 export interface Cvat {
   settings: CvatSettings;
-  api: RestClient;
+  api: ToolClient;
 }
 
-export interface ListCall extends Pick<RestCall<unknown>, 'path' | 'purpose' | 'secrets' | 'signal'> {
+export interface ListCall extends Pick<ToolCall<unknown>, 'path' | 'purpose' | 'secrets'> {
   query?: Record<string, string>;
   /** In JSON Logic. An item must match all of them. */
   filters?: readonly Rule[];
@@ -20,14 +22,12 @@ type Rule = Record<string, unknown>;
 const pageSize = 100;
 const maxPages = 1000;
 
-export function createCvat(settings: CvatSettings): Cvat {
+export function createCvat(settings: CvatSettings): (signal: AbortSignal) => Cvat {
   const { url: baseUrl, token } = settings;
   // The only type that CVAT accepts: for `application/json` it answers 406.
   const headers = { accept: 'application/vnd.cvat+json' };
-  return {
-    settings,
-    api: createRestClient({ baseUrl, authorization: { scheme: 'Bearer', token }, headers }),
-  };
+  const client = createRestClient({ baseUrl, authorization: { scheme: 'Bearer', token }, headers });
+  return (signal) => ({ settings, api: withSignal(client, signal) });
 }
 
 export function withQuery(path: string, query: Record<string, string>): string {

@@ -19,49 +19,43 @@ export async function findCvatMember(
   cvat: Cvat,
   groupId: string,
   { memberId, email }: Person,
-  signal: AbortSignal,
 ): Promise<CvatMember | null> {
-  const known = memberId === null ? null : await findById(cvat, groupId, { id: memberId, email }, signal);
+  const known = memberId === null ? null : await findById(cvat, groupId, { id: memberId, email });
   if (known !== null) return known;
-  const named = await findByName(cvat, groupId, email, signal);
+  const named = await findByName(cvat, groupId, email);
   return named.find(({ is_active }) => !is_active) ?? null;
 }
 
 /** CVAT finds a membership only by the name of the account, which can change, so the account is read first. */
-export async function findById(
-  cvat: Cvat,
-  groupId: string,
-  { id, email }: Member,
-  signal: AbortSignal,
-): Promise<CvatMember | null> {
+export async function findById(cvat: Cvat, groupId: string, { id, email }: Member): Promise<CvatMember | null> {
   const org = toOrganization(groupId);
   if (!/^\d{1,15}$/.test(id)) return null;
   const filters = [isExactly('id', Number(id))];
   const secrets = secretsOf(email);
-  const call = { path: '/api/users', query: { org }, filters, purpose: 'find the account', secrets, signal };
+  const call = { path: '/api/users', query: { org }, filters, purpose: 'find the account', secrets };
   for await (const user of listAll(cvat, Users, call)) {
-    const named = listCvatMembers(cvat, groupId, { filters: [isExactly('user', user.username)], secrets, signal });
+    const named = listCvatMembers(cvat, groupId, { filters: [isExactly('user', user.username)], secrets });
     for await (const found of named) if (String(found.user.id) === id) return found;
   }
   return null;
 }
 
 /** `search` finds any part of a name and ignores case. An exact filter would be case-sensitive. */
-async function findByName(cvat: Cvat, groupId: string, email: string, signal: AbortSignal): Promise<CvatMember[]> {
-  const which = { query: { search: email.toLowerCase() }, secrets: [email], signal };
+async function findByName(cvat: Cvat, groupId: string, email: string): Promise<CvatMember[]> {
+  const which = { query: { search: email.toLowerCase() }, secrets: [email] };
   const named = await Array.fromAsync(listCvatMembers(cvat, groupId, which));
   return named.filter(({ user }) => isSameAddress(user.username, email));
 }
 
 /** Whether a registered member has this address as their name. */
-async function isNameTaken(cvat: Cvat, groupId: string, email: string, signal: AbortSignal): Promise<boolean> {
-  return (await findByName(cvat, groupId, email, signal)).some(({ is_active }) => is_active);
+async function isNameTaken(cvat: Cvat, groupId: string, email: string): Promise<boolean> {
+  return (await findByName(cvat, groupId, email)).some(({ is_active }) => is_active);
 }
 
 export async function* listCvatMembers(
   cvat: Cvat,
   groupId: string,
-  { query, ...call }: Pick<ListCall, 'query' | 'filters' | 'secrets' | 'signal'>,
+  { query, ...call }: Pick<ListCall, 'query' | 'filters' | 'secrets'> = {},
 ): AsyncGenerator<CvatMember> {
   const request = { path: '/api/memberships', purpose: 'list the members', ...call };
   const members = listAll(cvat, Memberships, { ...request, query: { org: toOrganization(groupId), ...query } });
@@ -72,13 +66,13 @@ export async function* listCvatMembers(
  * Removes a member from an organization, which locks them out at once. Only accounts in the server's group `worker` can
  * still open what is assigned to them (`endAssignments`).
  */
-export async function removeMember(cvat: Cvat, groupId: string, member: Member, signal: AbortSignal): Promise<void> {
-  const found = await findById(cvat, groupId, member, signal);
+export async function removeMember(cvat: Cvat, groupId: string, member: Member): Promise<void> {
+  const found = await findById(cvat, groupId, member);
   if (found === null) return;
   const { role, user } = found;
   const secrets = [user.username, ...secretsOf(member.email)];
   // CVAT deletes the invitation too, accepted or not.
-  const call = { path: `/api/memberships/${found.id}`, purpose: 'remove the member', secrets, signal };
+  const call = { path: `/api/memberships/${found.id}`, purpose: 'remove the member', secrets };
   try {
     await unless([404], cvat.api.call({ ...call, method: 'DELETE' }));
   } catch (error) {
@@ -122,19 +116,19 @@ export function toMember({ user, is_active }: CvatMember): Member {
 /** How long an invitation is valid by default. A server may be configured differently. */
 const expiryMs = 7 * 86_400_000;
 
-export async function inviteMember(cvat: Cvat, groupId: string, person: Person, signal: AbortSignal): Promise<Added> {
+export async function inviteMember(cvat: Cvat, groupId: string, person: Person): Promise<Added> {
   const path = withQuery('/api/invitations', { org: toOrganization(groupId) });
   // The address becomes the name of a new account, and names are case-sensitive.
   const email = person.email.toLowerCase();
   const body = { email, role: cvat.settings.role };
-  const call = { path, body, purpose: 'invite the member', secrets: [email, person.email], signal };
+  const call = { path, body, purpose: 'invite the member', secrets: [email, person.email] };
   try {
     const sent = await cvat.api.call({ ...call, method: 'POST', answer: CvatInvitation });
-    return await toAdded(cvat, groupId, { sent, email }, signal);
+    return await toAdded(cvat, groupId, { sent, email });
   } catch (error) {
     if (!mayBeThere(error)) throw error;
-    const found = await findCvatMember(cvat, groupId, person, signal);
-    if (found === null) throw toRefusal(error, await isNameTaken(cvat, groupId, email, signal));
+    const found = await findCvatMember(cvat, groupId, person);
+    if (found === null) throw toRefusal(error, await isNameTaken(cvat, groupId, email));
     const key = found.is_active ? null : found.invitation;
     // The expiry is unknown, because CVAT does not show when the invitation was sent.
     return { ...toMember(found), ...(key !== null && { invitation: toLink(cvat, { key, email, expiresAt: null }) }) };
@@ -146,34 +140,28 @@ async function toAdded(
   cvat: Cvat,
   groupId: string,
   { sent, email }: { sent: CvatInvitation; email: string },
-  signal: AbortSignal,
 ): Promise<Added> {
   const { key, user, accepted, created_date } = sent;
   const member = { id: String(user.id), email };
-  const isIn = accepted ?? (await findById(cvat, groupId, member, signal))?.is_active === true;
+  const isIn = accepted ?? (await findById(cvat, groupId, member))?.is_active === true;
   if (isIn) return member;
   const sentMs = Date.parse(created_date);
   const expiresAt = Number.isNaN(sentMs) ? null : new Date(sentMs + expiryMs).toISOString();
   return { ...member, isInvited: true, invitation: toLink(cvat, { key, email, expiresAt }) };
 }
 
-export async function renewInvitation(
-  cvat: Cvat,
-  groupId: string,
-  member: Member,
-  signal: AbortSignal,
-): Promise<Invitation> {
+export async function renewInvitation(cvat: Cvat, groupId: string, member: Member): Promise<Invitation> {
   const { email } = member;
-  const found = await findById(cvat, groupId, member, signal);
+  const found = await findById(cvat, groupId, member);
   const key = found?.invitation ?? null;
   if (found === null || key === null || found.is_active) throw nothingToRenew(found);
   try {
-    const expiresAt = await resend(cvat, { key, email }, signal);
+    const expiresAt = await resend(cvat, { key, email });
     return toLink(cvat, { key, email, expiresAt });
   } catch (error) {
     // CVAT resends at most five invitations an hour for the account of the token.
     if (email === null || statusOf(error) !== 429) throw error;
-    return await inviteAnew(cvat, groupId, { pending: found, email }, signal);
+    return await inviteAnew(cvat, groupId, { pending: found, email });
   }
 }
 
@@ -182,13 +170,12 @@ async function inviteAnew(
   cvat: Cvat,
   groupId: string,
   { pending, email }: { pending: CvatMember; email: string },
-  signal: AbortSignal,
 ): Promise<Invitation> {
   const path = `/api/memberships/${pending.id}`;
   const purpose = 'take an invitation back to renew it';
-  await cvat.api.call({ method: 'DELETE', path, purpose, secrets: [email], signal });
+  await cvat.api.call({ method: 'DELETE', path, purpose, secrets: [email] });
   const person = { trainerId: '', email, displayName: null, memberId: String(pending.user.id) };
-  const { invitation } = await inviteMember(cvat, groupId, person, signal);
+  const { invitation } = await inviteMember(cvat, groupId, person);
   if (invitation === undefined) throw nothingToRenew(pending);
   return invitation;
 }
@@ -237,13 +224,9 @@ function nothingToRenew(found: CvatMember | null): AppError {
 }
 
 /** @returns when the invitation expires; null if the server sends no mail, because then it never expires */
-async function resend(
-  { api }: Cvat,
-  { key, email }: { key: string; email: string | null },
-  signal: AbortSignal,
-): Promise<string | null> {
+async function resend({ api }: Cvat, { key, email }: { key: string; email: string | null }): Promise<string | null> {
   const path = `/api/invitations/${encodeURIComponent(key)}`;
-  const call = { path, purpose: 'renew the invitation', secrets: [key, ...secretsOf(email)], signal };
+  const call = { path, purpose: 'renew the invitation', secrets: [key, ...secretsOf(email)] };
   try {
     await api.call({ ...call, method: 'POST', path: `${path}/resend` });
     return new Date(Date.now() + expiryMs).toISOString();

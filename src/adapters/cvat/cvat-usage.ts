@@ -2,10 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../../domain/errors.ts';
 import { dayIn } from '../../lib/days.ts';
 import { readCsv } from '../../lib/read-csv.ts';
-import type { RestClient } from '../../lib/rest-client.ts';
 import { pathSegment } from '../../lib/url.ts';
 import type { UsageObservation, UsageRequest } from '../adapter.ts';
-import { unless } from '../tool-request.ts';
+import { type ToolClient, unless } from '../tool-request.ts';
 import { type Cvat, listAll, withQuery } from './cvat-api.ts';
 import { AssignedPage, Export, Plugins, StartedExport, toProjectId } from './cvat-schema.ts';
 
@@ -23,7 +22,6 @@ export async function* readEventUsage(
   cvat: Cvat,
   project: string,
   request: UsageRequest,
-  signal: AbortSignal,
 ): AsyncGenerator<UsageObservation> {
   const { api, settings } = cvat;
   const firstDay = firstDayOf(request);
@@ -33,25 +31,21 @@ export async function* readEventUsage(
     // No time zone begins a day more than 14 hours before UTC.
     from: new Date(Date.parse(`${firstDay}T00:00:00Z`) - 14 * 3_600_000).toISOString(),
   });
-  const start = { method: 'POST', path, purpose: 'export the events', signal } as const;
+  const start = { method: 'POST', path, purpose: 'export the events' } as const;
   const { rq_id } = await api.call({ ...start, answer: StartedExport });
-  const resultUrl = await waitForExport(api, rq_id, signal);
-  if (resultUrl === null) throw noExport(await hasAnalytics(cvat, signal));
+  const resultUrl = await waitForExport(api, rq_id);
+  if (resultUrl === null) throw noExport(await hasAnalytics(cvat));
   const purpose = 'read the events';
-  const bytes = api.download({ ...wholeFile, path: toOwnPath(resultUrl, settings.url), purpose, signal });
+  const bytes = api.download({ ...wholeFile, path: toOwnPath(resultUrl, settings.url), purpose });
   const events = readCsv(bytes, { purpose, columns: eventColumns, maxLineBytes });
   yield* tallyEvents(events, { timeZone: request.timeZone, firstDay });
 }
 
 /** Without events: how many completed jobs are still assigned to each member. */
-export async function* readJobUsage(
-  cvat: Cvat,
-  project: string,
-  signal: AbortSignal,
-): AsyncGenerator<UsageObservation> {
+export async function* readJobUsage(cvat: Cvat, project: string): AsyncGenerator<UsageObservation> {
   const filters = { project_id: toProjectId(project), state: 'completed', type: 'annotation' };
   const query = { org: cvat.settings.organization, ...filters };
-  const call = { path: '/api/jobs', query, purpose: 'list the completed jobs', signal };
+  const call = { path: '/api/jobs', query, purpose: 'list the completed jobs' };
   const tasks = new Map<number, number>();
   for await (const { assignee } of listAll(cvat, AssignedPage, call)) {
     if (assignee !== null) tasks.set(assignee.id, (tasks.get(assignee.id) ?? 0) + 1);
@@ -67,22 +61,22 @@ function firstDayOf({ firstDay, changedSince, timeZone }: UsageRequest): string 
 }
 
 /** @returns the URL of the file; null if the export failed or has no file */
-async function waitForExport(api: RestClient, id: string, signal: AbortSignal): Promise<string | null> {
+async function waitForExport(api: ToolClient, id: string): Promise<string | null> {
   const path = `/api/requests/${pathSegment(id)}`;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, maxWaitMs)) {
-    const call = { path, purpose: 'wait for the export of the events', signal };
+    const call = { path, purpose: 'wait for the export of the events' };
     const { status, result_url } = await api.call({ ...call, answer: Export });
     if (status === 'finished' && result_url) return result_url;
     if (status === 'finished' || status === 'failed') return null;
-    await wait(waitMs, undefined, { signal }).catch(() => {
+    await wait(waitMs, undefined, { signal: api.signal }).catch(() => {
       throw new AppError('unavailable', `Could not ${call.purpose}: it took too long`);
     });
   }
 }
 
 /** Whether the server records events. A server that does not say is assumed to. */
-export async function hasAnalytics({ api }: Cvat, signal: AbortSignal): Promise<boolean> {
-  const call = { path: '/api/server/plugins', purpose: 'ask what CVAT runs with', signal };
+export async function hasAnalytics({ api }: Cvat): Promise<boolean> {
+  const call = { path: '/api/server/plugins', purpose: 'ask what CVAT runs with' };
   const plugins = await unless([404], api.call({ ...call, answer: Plugins }));
   return plugins?.ANALYTICS !== false;
 }

@@ -1,12 +1,11 @@
 import { AppError } from '../../domain/errors.ts';
-import type { RestClient } from '../../lib/rest-client.ts';
-import type { Adapter, Added, Capabilities, Finding, UsageNote, UsageObservation } from '../adapter.ts';
-import { remedyFrom, unless, withRemedy } from '../tool-request.ts';
+import type { Adapter, Added, Capabilities, Finding, Person, UsageNote, UsageObservation } from '../adapter.ts';
+import { remedyFrom, type ToolClient, unless, withRemedy, withSignal } from '../tool-request.ts';
 import { isNumericId } from '../values.ts';
 import {
   addRow,
   createAccount,
-  createDoccanoApi,
+  createDoccanoClient,
   findAccount,
   findRole,
   findRow,
@@ -39,88 +38,95 @@ const capabilities: Capabilities = {
  * address in lower case, because doccano's API shows no addresses.
  */
 export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
-  const api = createDoccanoApi(settings);
+  const client = createDoccanoClient(settings);
+  const apiFor = (signal: AbortSignal) => withSignal(client, signal);
 
   return {
     capabilities,
-    check: (signal) => checkDoccano(settings, api, signal),
+    check: (signal) => checkDoccano(settings, apiFor(signal)),
     groupFor: ({ externalProjectId }) => externalProjectId,
     canonicalGroup: (externalProjectId) => (isNumericId(externalProjectId) ? externalProjectId : null),
 
     async findMember(groupId, { memberId, email }, signal) {
-      const known = memberId === null ? null : await findRow(api, groupId, memberId, signal);
+      const api = apiFor(signal);
+      const known = memberId === null ? null : await findRow(api, groupId, memberId);
       if (known !== null) return toMember(known);
-      const user = await findAccount(api, email, signal);
+      const user = await findAccount(api, email);
       if (user === null || String(user.id) === memberId) return null;
-      const row = await findRow(api, groupId, String(user.id), signal);
+      const row = await findRow(api, groupId, String(user.id));
       return row && toMember(row);
     },
 
     async findAccount({ email }, signal) {
-      const user = await findAccount(api, email, signal);
+      const user = await findAccount(apiFor(signal), email);
       return user && { id: String(user.id), email: user.username };
     },
 
-    async addMember(groupId, person, signal): Promise<Added> {
-      const role = await findRole(api, settings.role, signal);
-      const found = await findAccount(api, person.email, signal);
-      // Logins cannot be deleted, so none is created for a missing project.
-      if (found === null) await readProject(api, groupId, signal);
-      const { user, isNew } = await (found === null
-        ? createAccount(api, person, signal)
-        : recogniseAccount(api, person, found, signal));
-      await addRow(api, groupId, { user, role }, signal);
-      const { id, username } = user;
-      return {
-        id: String(id),
-        email: username,
-        ...(isNew && { invitation: { kind: 'password', url: `${settings.url}/auth`, username } }),
-      };
-    },
+    addMember: (groupId, person, signal) => addMember(settings, apiFor(signal), groupId, person),
 
     async removeMember(groupId, { id }, signal) {
-      const row = await findRow(api, groupId, id, signal);
-      if (row !== null) await removeRow(api, groupId, row, signal);
+      const row = await findRow(apiFor(signal), groupId, id);
+      if (row !== null) await removeRow(apiFor(signal), groupId, row);
     },
 
     async *listMembers(groupId, signal) {
-      yield* (await listRows(api, groupId, signal)).map(toMember);
+      yield* (await listRows(apiFor(signal), groupId)).map(toMember);
     },
 
     usageScopeFor: ({ externalProjectId }) => externalProjectId,
-    readUsage: (scope, _request, signal) => readDoccanoUsage(api, scope, signal),
+    readUsage: (scope, _request, signal) => readDoccanoUsage(apiFor(signal), scope),
 
-    readGuidelines: async (project, signal) => (await readProject(api, project, signal)).guideline ?? '',
+    readGuidelines: async (project, signal) => (await readProject(apiFor(signal), project)).guideline ?? '',
 
     async writeGuidelines(project, guideline, signal) {
       const path = projectPath(project);
-      await api.call({ method: 'PATCH', path, body: { guideline }, purpose: 'write the guideline', signal });
+      await apiFor(signal).call({ method: 'PATCH', path, body: { guideline }, purpose: 'write the guideline' });
     },
+  };
+}
+
+async function addMember(
+  { url, role: roleName }: DoccanoSettings,
+  api: ToolClient,
+  groupId: string,
+  person: Person,
+): Promise<Added> {
+  const role = await findRole(api, roleName);
+  const found = await findAccount(api, person.email);
+  // Logins cannot be deleted, so none is created for a missing project.
+  if (found === null) await readProject(api, groupId);
+  const { user, isNew } = await (found === null ? createAccount(api, person) : recogniseAccount(api, person, found));
+  await addRow(api, groupId, { user, role });
+  const { id, username } = user;
+  return {
+    id: String(id),
+    email: username,
+    ...(isNew && { invitation: { kind: 'password', url: `${url}/auth`, username } }),
   };
 }
 
 const mostProjects = 10;
 
 /** Does not ask `/v1/health/`, which answers 500 if no task worker runs. */
-async function checkDoccano({ role }: DoccanoSettings, api: RestClient, signal: AbortSignal): Promise<Finding[]> {
-  const me = await withRemedy(readMe(api, signal), remedyOf);
+async function checkDoccano({ role }: DoccanoSettings, api: ToolClient): Promise<Finding[]> {
+  const me = await withRemedy(readMe(api), remedyOf);
   if (!me.is_staff) {
     const remedy = 'tick "Staff status" for it in /admin, or use another account';
     throw new AppError('forbidden', `The account may not create logins: ${remedy}`);
   }
-  await findRole(api, role, signal);
+  await findRole(api, role);
   const findings = [nothingAssigned];
-  if (!me.is_superuser && !(await isAdminSomewhere(api, signal))) findings.push(noProjects);
+  if (!me.is_superuser && !(await isAdminSomewhere(api))) findings.push(noProjects);
   return findings;
 }
 
 /** Assumed if there are more projects than are checked. */
-async function isAdminSomewhere(api: RestClient, signal: AbortSignal): Promise<boolean> {
+async function isAdminSomewhere(api: ToolClient): Promise<boolean> {
   const request = { path: `/projects?limit=${mostProjects}`, purpose: 'list the projects' };
-  const { count, results } = await api.call({ ...request, answer: ProjectPage, signal });
+  const { count, results } = await api.call({ ...request, answer: ProjectPage });
   for (const { id } of results) {
     // An account that may list the members may also add and remove them, whatever its role.
-    if ((await unless([403], listRows(api, String(id), signal))) !== null) return true;
+    if ((await unless([403], listRows(api, String(id)))) !== null) return true;
   }
   return count > results.length;
 }
@@ -153,19 +159,15 @@ const labelKinds = new Map([
 ]);
 
 /** The totals of everyone who has confirmed an example or is a member. doccano stores no times. */
-async function* readDoccanoUsage(
-  api: RestClient,
-  groupId: string,
-  signal: AbortSignal,
-): AsyncGenerator<UsageObservation | UsageNote> {
-  const { project_type: type } = await readProject(api, groupId, signal);
+async function* readDoccanoUsage(api: ToolClient, groupId: string): AsyncGenerator<UsageObservation | UsageNote> {
+  const { project_type: type } = await readProject(api, groupId);
   const metrics = `${projectPath(groupId)}/metrics`;
   const request = { path: `${metrics}/member-progress`, purpose: 'read the progress' };
-  const { progress } = await api.call({ ...request, answer: MemberProgress, signal });
-  const labels = await readLabels(api, metrics, labelKinds.get(type) ?? [], signal);
+  const { progress } = await api.call({ ...request, answer: MemberProgress });
+  const labels = await readLabels(api, metrics, labelKinds.get(type) ?? []);
   if (labels === null) yield { of: 'gap', says: noLabels };
   // Read last, so that new accounts are in it. All accounts, because some people have left the project.
-  const users = await api.call({ path: '/users', purpose: 'list the accounts', answer: Users, signal });
+  const users = await api.call({ path: '/users', purpose: 'list the accounts', answer: Users });
   const ids = new Map(users.map(({ id, username }) => [username, String(id)]));
   for (const { user, done } of progress) {
     const memberId = ids.get(user);
@@ -179,14 +181,13 @@ async function* readDoccanoUsage(
 
 /** The number of labels by current member; null if doccano cannot count them. */
 async function readLabels(
-  api: RestClient,
+  api: ToolClient,
   metrics: string,
   kinds: readonly string[],
-  signal: AbortSignal,
 ): Promise<Map<string, number> | null> {
   const totals = new Map<string, number>();
   for (const kind of kinds) {
-    const call = { path: `${metrics}/${kind}-distribution`, purpose: 'count the labels', answer: Distribution, signal };
+    const call = { path: `${metrics}/${kind}-distribution`, purpose: 'count the labels', answer: Distribution };
     // doccano answers 500 for good if the project has labels of a former member. The rest of the work still counts.
     const distribution = await unless([500], api.call(call));
     if (distribution === null) return null;

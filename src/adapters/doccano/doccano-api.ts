@@ -2,7 +2,7 @@ import { AppError } from '../../domain/errors.ts';
 import { createRestClient, type RestClient, statusOf } from '../../lib/rest-client.ts';
 import { isSameAddress } from '../../lib/text.ts';
 import type { Member, Person } from '../adapter.ts';
-import { createLogin, unless } from '../tool-request.ts';
+import { createLogin, type ToolClient, unless, withSignal } from '../tool-request.ts';
 import { isNumericId } from '../values.ts';
 import {
   type DoccanoSettings,
@@ -17,24 +17,24 @@ import {
 } from './doccano-schema.ts';
 
 /** The paths are those after `/v1`. No cookie is kept, because with a session doccano asks for a CSRF token. */
-export function createDoccanoApi({ url, credentials }: DoccanoSettings): RestClient {
+export function createDoccanoClient({ url, credentials }: DoccanoSettings): RestClient {
   const baseUrl = `${url}/v1`;
   if ('token' in credentials) {
     return createRestClient({ baseUrl, authorization: { scheme: 'Token', token: credentials.token, refusals: [] } });
   }
   const token = createLogin(async (signal) => {
-    const key = await logIn(api, credentials, signal);
+    const key = await logIn(withSignal(client, signal), credentials);
     if (key !== null) return { token: key };
     const why = 'doccano refuses the username or the password (400)';
     throw new AppError('unauthenticated', `Could not log in: ${why}`, { status: 400 });
   });
-  const api: RestClient = createRestClient({
+  const client: RestClient = createRestClient({
     baseUrl,
     // An expired token is refused with 403, like an account without the right.
     authorization: { scheme: 'Token', token, refusals: [401, 403] },
     secrets: [credentials.password],
   });
-  return api;
+  return client;
 }
 
 interface LoginName {
@@ -47,10 +47,10 @@ interface LoginName {
  *
  * @returns null if doccano refuses the username or the password
  */
-async function logIn(api: RestClient, { username, password }: LoginName, signal: AbortSignal): Promise<string | null> {
+async function logIn(api: ToolClient, { username, password }: LoginName): Promise<string | null> {
   const request = { method: 'POST', path: '/auth/login/', purpose: 'log in', isAnonymous: true } as const;
   const [body, secrets] = [{ username, password }, [username, password]];
-  const login = await unless([400], api.call({ ...request, body, secrets, answer: Login, signal }));
+  const login = await unless([400], api.call({ ...request, body, secrets, answer: Login }));
   return login === null ? null : login.key;
 }
 
@@ -67,64 +67,58 @@ const adminRole = 'project_admin';
  * The row of an account in a project; null if it is no member. The id of a member is the id of their account, the same
  * in every project.
  */
-export async function findRow(
-  api: RestClient,
-  groupId: string,
-  memberId: string,
-  signal: AbortSignal,
-): Promise<MemberRow | null> {
+export async function findRow(api: ToolClient, groupId: string, memberId: string): Promise<MemberRow | null> {
   const path = `${projectPath(groupId)}/members?user=${memberId}`;
   if (!isNumericId(memberId)) return null;
   // For an account that no longer exists, doccano answers 400.
-  const rows = await unless([400], api.call({ path, purpose: 'find the member', answer: MemberRows, signal }));
+  const rows = await unless([400], api.call({ path, purpose: 'find the member', answer: MemberRows }));
   return rows?.find(({ user }) => String(user) === memberId) ?? null;
 }
 
 /** A superuser gets an empty list for a project that does not exist. */
-export async function listRows(api: RestClient, groupId: string, signal: AbortSignal): Promise<MemberRow[]> {
+export async function listRows(api: ToolClient, groupId: string): Promise<MemberRow[]> {
   const path = `${projectPath(groupId)}/members`;
-  return await api.call({ path, purpose: 'list the members', answer: MemberRows, signal });
+  return await api.call({ path, purpose: 'list the members', answer: MemberRows });
 }
 
 /** @throws AppError `not_found` if there is no such project */
-export async function readProject(api: RestClient, groupId: string, signal: AbortSignal) {
-  return await api.call({ path: projectPath(groupId), purpose: 'read the project', answer: Project, signal });
+export async function readProject(api: ToolClient, groupId: string) {
+  return await api.call({ path: projectPath(groupId), purpose: 'read the project', answer: Project });
 }
 
 /** An account that is a member already stays as it is. */
 export async function addRow(
-  api: RestClient,
+  api: ToolClient,
   groupId: string,
   { user, role }: { user: User; role: number },
-  signal: AbortSignal,
 ): Promise<void> {
   const path = `${projectPath(groupId)}/members`;
   const request = { method: 'POST', path, body: { user: user.id, role }, purpose: 'add the member' } as const;
   try {
-    await api.call({ ...request, answer: MemberRow, signal });
+    await api.call({ ...request, answer: MemberRow });
   } catch (error) {
     // doccano answers 400 for a member as well as for a missing project.
     if (statusOf(error) !== 400) throw error;
-    if ((await findRow(api, groupId, String(user.id), signal)) === null) throw error;
+    if ((await findRow(api, groupId, String(user.id))) === null) throw error;
   }
 }
 
 /** @throws AppError `invalid` for Gangway's own account and for the only administrator */
-export async function removeRow(api: RestClient, groupId: string, row: MemberRow, signal: AbortSignal): Promise<void> {
-  if (row.rolename === adminRole) await refuseAdmin(api, groupId, row, signal);
+export async function removeRow(api: ToolClient, groupId: string, row: MemberRow): Promise<void> {
+  if (row.rolename === adminRole) await refuseAdmin(api, groupId, row);
   const path = `${projectPath(groupId)}/members`;
-  await api.call({ method: 'DELETE', path, body: { ids: [row.id] }, purpose: 'remove the member', signal });
+  await api.call({ method: 'DELETE', path, body: { ids: [row.id] }, purpose: 'remove the member' });
 }
 
 /** doccano would silently keep the caller's own account, and remove the last administrator. */
-async function refuseAdmin(api: RestClient, groupId: string, row: MemberRow, signal: AbortSignal): Promise<void> {
-  if ((await readMe(api, signal)).id === row.user) throw keeps('Gangway uses this account');
-  const admins = (await listRows(api, groupId, signal)).filter(({ rolename }) => rolename === adminRole);
+async function refuseAdmin(api: ToolClient, groupId: string, row: MemberRow): Promise<void> {
+  if ((await readMe(api)).id === row.user) throw keeps('Gangway uses this account');
+  const admins = (await listRows(api, groupId)).filter(({ rolename }) => rolename === adminRole);
   if (admins.length <= 1) throw keeps('the project has no other administrator');
 }
 
-export async function readMe(api: RestClient, signal: AbortSignal): Promise<Me> {
-  return await api.call({ path: '/me', purpose: 'read the own account', answer: Me, signal });
+export async function readMe(api: ToolClient): Promise<Me> {
+  return await api.call({ path: '/me', purpose: 'read the own account', answer: Me });
 }
 
 /**
@@ -132,8 +126,8 @@ export async function readMe(api: RestClient, signal: AbortSignal): Promise<Me> 
  *
  * @throws AppError `invalid` if there is no role with this name
  */
-export async function findRole(api: RestClient, name: string, signal: AbortSignal): Promise<number> {
-  const roles = await api.call({ path: '/roles', purpose: 'read the roles', answer: Roles, signal });
+export async function findRole(api: ToolClient, name: string): Promise<number> {
+  const roles = await api.call({ path: '/roles', purpose: 'read the roles', answer: Roles });
   const role = roles.find((one) => one.name === name);
   if (role !== undefined) return role.id;
   const known = roles.map((one) => one.name).join(', ');
@@ -155,20 +149,20 @@ interface DoccanoAccount {
   isNew: boolean;
 }
 
-export async function findAccount(api: RestClient, email: string, signal: AbortSignal): Promise<User | null> {
+export async function findAccount(api: ToolClient, email: string): Promise<User | null> {
   const username = toUsername(email);
   // doccano accepts no such username, so no account has it.
   if (username === null) return null;
   const path = `/users?${new URLSearchParams({ q: username })}`;
   const request = { path, purpose: 'find the account', secrets: [username] };
-  const users = await api.call({ ...request, answer: Users, signal });
+  const users = await api.call({ ...request, answer: Users });
   // doccano searches by any part of a name, and two accounts may differ only in case.
   const alike = users.filter((user) => isSameAddress(user.username, username));
   return alike.find((user) => user.username === username) ?? alike[0] ?? null;
 }
 
 /** @throws AppError `invalid` for an address or a password that doccano does not take */
-export async function createAccount(api: RestClient, person: Person, signal: AbortSignal): Promise<DoccanoAccount> {
+export async function createAccount(api: ToolClient, person: Person): Promise<DoccanoAccount> {
   const { email, newPassword: password } = person;
   const username = toUsername(email);
   if (username === null) {
@@ -184,12 +178,12 @@ export async function createAccount(api: RestClient, person: Person, signal: Abo
     secrets: [username, password],
   };
   try {
-    return { user: await api.call({ ...request, answer: User, signal }), isNew: true };
+    return { user: await api.call({ ...request, answer: User }), isNew: true };
   } catch (error) {
     if (statusOf(error) !== 400) throw error;
     // Another call may have created it first.
-    const user = await findAccount(api, username, signal);
-    if (user !== null) return await recogniseAccount(api, person, user, signal);
+    const user = await findAccount(api, username);
+    if (user !== null) return await recogniseAccount(api, person, user);
     throw new AppError(
       'invalid',
       'doccano refuses the new account (400): the password is too short, too common or too like the username, or the server has rules of its own',
@@ -203,13 +197,12 @@ export async function createAccount(api: RestClient, person: Person, signal: Abo
  * so an account that it opens was created with it.
  */
 export async function recogniseAccount(
-  api: RestClient,
+  api: ToolClient,
   { memberId, newPassword: password }: Person,
   user: User,
-  signal: AbortSignal,
 ): Promise<DoccanoAccount> {
   if (memberId !== null || password === undefined) return { user, isNew: false };
-  return { user, isNew: (await logIn(api, { username: user.username, password }, signal)) !== null };
+  return { user, isNew: (await logIn(api, { username: user.username, password })) !== null };
 }
 
 function toUsername(email: string): string | null {

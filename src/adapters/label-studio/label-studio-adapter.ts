@@ -1,7 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
-import type { RestClient } from '../../lib/rest-client.ts';
 import type { Adapter, Capabilities, Finding, Member } from '../adapter.ts';
-import { remedyFrom, withRemedy } from '../tool-request.ts';
+import { remedyFrom, type ToolClient, withRemedy } from '../tool-request.ts';
 import {
   createLabelStudio,
   isMember,
@@ -29,77 +28,67 @@ import {
 /** Label Studio, community edition. The group is the organization: its members see every project. */
 export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter {
   const studio = createLabelStudio(settings);
-  const { api, users } = studio;
   const { onboarding, offboarding, organization } = settings;
 
-  function refuseOthers(groupId: string): void {
-    if (groupId === organization) return;
+  function openGroup(groupId: string, signal: AbortSignal): LabelStudio {
+    if (groupId === organization) return studio(signal);
     throw new AppError('invalid', `Only organization ${organization} is configured`);
   }
 
   return {
     capabilities: toCapabilities(settings),
 
-    check: (signal) => checkLabelStudio(studio, signal),
+    check: (signal) => checkLabelStudio(studio(signal)),
 
     async identify(signal) {
-      const { created_at: madeAt } = (await readOrganization(studio, signal)) ?? {};
+      const { created_at: madeAt } = (await readOrganization(studio(signal))) ?? {};
       return madeAt ? `organization ${organization} of ${madeAt.slice(0, 40)}` : null;
     },
 
     groupFor: () => organization,
 
-    async findMember(groupId, person, signal) {
-      refuseOthers(groupId);
-      return await findUser(studio, person, signal);
-    },
+    findMember: async (groupId, person, signal) => await findUser(openGroup(groupId, signal), person),
 
     async addMember(groupId, person, signal) {
-      refuseOthers(groupId);
-      const found = await findUser(studio, person, signal);
+      const group = openGroup(groupId, signal);
+      const found = await findUser(group, person);
       if (found !== null) return { ...found, account: 'found' };
-      return await (onboarding === 'sign_up' ? signUp : invite)(studio, person, signal);
+      return await (onboarding === 'sign_up' ? signUp : invite)(group, person);
     },
 
-    async removeMember(groupId, member, signal) {
-      refuseOthers(groupId);
-      await endMembership(studio, member, signal);
-    },
+    removeMember: async (groupId, member, signal) => await endMembership(openGroup(groupId, signal), member),
 
     ...(offboarding === 'delete_user' && {
-      findAccountById: (id: string, signal: AbortSignal) => findUserById(api, id, signal),
+      findAccountById: (id: string, signal: AbortSignal) => findUserById(studio(signal).api, id),
 
-      async removeAccount(groupId: string, member: Member, signal: AbortSignal) {
-        refuseOthers(groupId);
-        await deleteUser(studio, member, signal);
-      },
+      removeAccount: async (groupId: string, member: Member, signal: AbortSignal) =>
+        await deleteUser(openGroup(groupId, signal), member),
     }),
 
     async *listMembers(groupId, signal) {
-      refuseOthers(groupId);
-      yield* (await users.read(0, signal)).filter(isMember).map(toMember);
+      yield* (await openGroup(groupId, signal).readUsers(0)).filter(isMember).map(toMember);
     },
 
     usageScopeFor: ({ externalProjectId }) => externalProjectId,
 
-    readUsage: (scope, request, signal) => readWork(api, scope, request, signal),
+    readUsage: (scope, request, signal) => readWork(studio(signal).api, scope, request),
 
-    readGuidelines: (project, signal) => readInstructions(api, project, signal),
-    writeGuidelines: (project, html, signal) => writeInstructions(api, project, html, signal),
+    readGuidelines: (project, signal) => readInstructions(studio(signal).api, project),
+    writeGuidelines: (project, html, signal) => writeInstructions(studio(signal).api, project, html),
 
     // Also needed with `sign_up`, because every member can read the link.
     resetInvitations: (_groupId, signal) =>
-      api.call({ method: 'POST', path: '/api/invite/reset-token', purpose: 'reset the invite link', signal }),
+      studio(signal).api.call({ method: 'POST', path: '/api/invite/reset-token', purpose: 'reset the invite link' }),
 
     ...(onboarding === 'invite_link' && {
-      renewInvitation: (_groupId, _member, signal) => readInvitation(studio, signal),
+      renewInvitation: (_groupId, _member, signal) => readInvitation(studio(signal)),
     }),
   };
 }
 
-async function readInstructions(api: RestClient, project: string, signal: AbortSignal): Promise<string> {
+async function readInstructions(api: ToolClient, project: string): Promise<string> {
   const path = `/api/projects/${requireProject(project)}/`;
-  const call = { path, purpose: 'read the instructions', signal };
+  const call = { path, purpose: 'read the instructions' };
   return (await api.call({ ...call, answer: Instructions })).expert_instruction ?? '';
 }
 
@@ -107,10 +96,10 @@ async function readInstructions(api: RestClient, project: string, signal: AbortS
  * Also has them shown before people begin. The HTML must be safe, because Label Studio puts it into its pages as it is,
  * even a `<script>`.
  */
-async function writeInstructions(api: RestClient, project: string, html: string, signal: AbortSignal): Promise<void> {
+async function writeInstructions(api: ToolClient, project: string, html: string): Promise<void> {
   const body = { expert_instruction: html, show_instruction: true };
   const path = `/api/projects/${requireProject(project)}/`;
-  await api.call({ method: 'PATCH', path, body, purpose: 'write the instructions', signal });
+  await api.call({ method: 'PATCH', path, body, purpose: 'write the instructions' });
 }
 
 const removals = {
@@ -139,21 +128,21 @@ function toCapabilities({ onboarding, offboarding }: LabelStudioSettings): Capab
 const oldest = [1, 20] as const;
 const newest = [1, 23] as const;
 
-async function checkLabelStudio(studio: LabelStudio, signal: AbortSignal): Promise<Finding[]> {
+async function checkLabelStudio(studio: LabelStudio): Promise<Finding[]> {
   const { settings, api } = studio;
   // Without the token, because the URL may lead to another server.
   const call = { path: '/api/version', purpose: 'read its version', isAnonymous: true };
-  const version = await withRemedy(api.call({ ...call, answer: Version, signal }), remedyOf(settings.token));
+  const version = await withRemedy(api.call({ ...call, answer: Version }), remedyOf(settings.token));
   const tried = judgeVersion(version);
-  const me = await withRemedy(readMe(api, signal), remedyOf(settings.token));
+  const me = await withRemedy(readMe(api), remedyOf(settings.token));
   if (me.active_organization !== Number(settings.organization)) {
     throw new AppError(
       'invalid',
       `The token's user is in organization ${me.active_organization}, not ${settings.organization}: set "organization", or switch it in Label Studio`,
     );
   }
-  const organization = await readOrganization(studio, signal);
-  return [...tried, ...(organization?.created_by === me.id ? [] : [weakToken]), ...(await checkSignUp(studio, signal))];
+  const organization = await readOrganization(studio);
+  return [...tried, ...(organization?.created_by === me.id ? [] : [weakToken]), ...(await checkSignUp(studio))];
 }
 
 const weakToken: Finding = {
@@ -174,9 +163,9 @@ const closedForm: Finding = {
   isFailure: true,
 };
 
-async function checkSignUp({ settings: { url }, api }: LabelStudio, signal: AbortSignal): Promise<Finding[]> {
-  if (!(await isSignUpOpen(url, await readInviteToken(api, signal), signal))) return [closedForm];
-  return (await isSignUpOpen(url, null, signal)) ? [openSignUp] : [];
+async function checkSignUp(studio: LabelStudio): Promise<Finding[]> {
+  if (!(await isSignUpOpen(studio, await readInviteToken(studio.api)))) return [closedForm];
+  return (await isSignUpOpen(studio, null)) ? [openSignUp] : [];
 }
 
 function judgeVersion({ release, edition }: Version): Finding[] {

@@ -1,10 +1,10 @@
 import { AppError } from '../../domain/errors.ts';
 import { toInstantText } from '../../domain/marketplace-text.ts';
 import { createRestClient, type RestClient } from '../../lib/rest-client.ts';
-import { type SharedReading, shareReading } from '../../lib/share-reading.ts';
+import { shareReading } from '../../lib/share-reading.ts';
 import { pathSegment } from '../../lib/url.ts';
 import type { Member, UsageNote, UsageObservation, UsageRequest } from '../adapter.ts';
-import { createLogin, type LoggedIn, unless } from '../tool-request.ts';
+import { createLogin, type LoggedIn, type ToolClient, unless, withSignal } from '../tool-request.ts';
 import { claimsOf, isNumericId } from '../values.ts';
 import {
   AccessToken,
@@ -18,56 +18,58 @@ import {
   Users,
 } from './label-studio-schema.ts';
 
+/** What every function needs during one call of the port. */
 export interface LabelStudio {
   settings: LabelStudioSettings;
-  api: RestClient;
-  /** The list of all users. Looks share it, because Label Studio cannot search by address. */
-  users: SharedReading<readonly User[]>;
+  api: ToolClient;
+  /** All users, from a list that several calls share, because Label Studio cannot search by address. */
+  readUsers(maxAgeMs: number): Promise<readonly User[]>;
 }
 
 /** Label Studio decides the size of a list of users or tasks. */
 const maxBytes = 64 * 1024 * 1024;
 const maxPages = 10_000;
 
-export function createLabelStudio(settings: LabelStudioSettings): LabelStudio {
+export function createLabelStudio(settings: LabelStudioSettings): (signal: AbortSignal) => LabelStudio {
   const { url, token } = settings;
-  const api: RestClient = createRestClient({
+  const client: RestClient = createRestClient({
     baseUrl: url,
     authorization: isPersonalToken(token)
-      ? { scheme: 'Bearer', token: createLogin((signal) => exchangeToken(api, token, signal)) }
+      ? { scheme: 'Bearer', token: createLogin((signal) => exchangeToken(withSignal(client, signal), token)) }
       : { scheme: 'Token', token },
     secrets: [token],
     maxBytes,
   });
-  const users = shareReading((signal) => Array.fromAsync(listUsers(api, signal)));
-  return { settings, api, users };
+  const users = shareReading((signal) => Array.fromAsync(listUsers(withSignal(client, signal))));
+  return (signal) => ({
+    settings,
+    api: withSignal(client, signal),
+    readUsers: (maxAgeMs) => users.read(maxAgeMs, signal),
+  });
 }
 
-export async function readMe(api: RestClient, signal: AbortSignal): Promise<Me> {
+export async function readMe(api: ToolClient): Promise<Me> {
   const path = '/api/current-user/whoami';
-  return await api.call({ path, purpose: 'ask whose token it is', answer: Me, signal });
+  return await api.call({ path, purpose: 'ask whose token it is', answer: Me });
 }
 
 /** The configured organization; null if there is none with this id. */
-export async function readOrganization(
-  { settings, api }: LabelStudio,
-  signal: AbortSignal,
-): Promise<Organization | null> {
+export async function readOrganization({ settings, api }: LabelStudio): Promise<Organization | null> {
   const path = `/api/organizations/${pathSegment(settings.organization)}`;
-  return await unless([404], api.call({ path, purpose: 'read the organization', answer: Organization, signal }));
+  return await unless([404], api.call({ path, purpose: 'read the organization', answer: Organization }));
 }
 
 /** Null for a user who was never in the organization. A former member is masked. */
-export async function readUser(api: RestClient, id: string, signal: AbortSignal): Promise<User | null> {
+export async function readUser(api: ToolClient, id: string): Promise<User | null> {
   const path = `/api/users/${pathSegment(id)}/`;
-  return await unless([404], api.call({ path, purpose: 'read the user', answer: User, signal }));
+  return await unless([404], api.call({ path, purpose: 'read the user', answer: User }));
 }
 
 /** All members of the organization, and all former members, who are masked. */
-export async function* listUsers(api: RestClient, signal: AbortSignal): AsyncGenerator<User> {
+export async function* listUsers(api: ToolClient): AsyncGenerator<User> {
   for (let page = 1; page <= maxPages; page += 1) {
     const path = page === 1 ? '/api/users/' : `/api/users/?page=${page}`;
-    const { users, hasMore } = await api.call({ path, purpose: 'list the users', answer: Users, signal });
+    const { users, hasMore } = await api.call({ path, purpose: 'list the users', answer: Users });
     yield* users;
     if (!hasMore) return;
   }
@@ -75,8 +77,8 @@ export async function* listUsers(api: RestClient, signal: AbortSignal): AsyncGen
 }
 
 /** The token of the one invite link for everyone. */
-export async function readInviteToken(api: RestClient, signal: AbortSignal): Promise<string> {
-  return (await api.call({ path: '/api/invite', purpose: 'read the invite link', answer: Invite, signal })).token;
+export async function readInviteToken(api: ToolClient): Promise<string> {
+  return (await api.call({ path: '/api/invite', purpose: 'read the invite link', answer: Invite })).token;
 }
 
 /** @throws AppError `invalid` for an id that is not a number */
@@ -96,7 +98,7 @@ export function isPersonalToken(token: string): boolean {
   return claimsOf(token) !== undefined;
 }
 
-async function exchangeToken(api: RestClient, token: string, signal: AbortSignal): Promise<LoggedIn> {
+async function exchangeToken(api: ToolClient, token: string): Promise<LoggedIn> {
   const { access } = await api.call({
     method: 'POST',
     path: '/api/token/refresh/',
@@ -104,7 +106,6 @@ async function exchangeToken(api: RestClient, token: string, signal: AbortSignal
     body: { refresh: token },
     isAnonymous: true,
     answer: AccessToken,
-    signal,
   });
   // Its lifetime, not its expiry, because the clocks of the two machines may differ.
   const { exp, iat } = claimsOf(access) ?? {};
@@ -139,14 +140,13 @@ const slackMs = 60_000;
  * @throws AppError `invalid` for an id that is not a number, `not_found` for a project that does not exist
  */
 export async function* readWork(
-  api: RestClient,
+  api: ToolClient,
   project: string,
   request: UsageRequest,
-  signal: AbortSignal,
 ): AsyncGenerator<UsageObservation | UsageNote> {
   requireProject(project);
-  const addressOf = createAddressBook(api, signal);
-  for await (const { id, annotations } of readTasks(api, project, sinceOf(request), signal)) {
+  const addressOf = createAddressBook(api);
+  for await (const { id, annotations } of readTasks(api, project, sinceOf(request))) {
     yield { of: 'task', taskId: String(id), isWhole: true };
     for (const annotation of annotations) {
       const observation = toObservation(String(id), annotation);
@@ -156,11 +156,11 @@ export async function* readWork(
 }
 
 /** Tasks have only the ids of people. For an unknown id, the list of users is read again, because they may be new. */
-function createAddressBook(api: RestClient, signal: AbortSignal) {
+function createAddressBook(api: ToolClient) {
   const known = new Map<string, string | null>();
   return async (memberId: string): Promise<string | null> => {
     if (!known.has(memberId)) {
-      for await (const user of listUsers(api, signal)) {
+      for await (const user of listUsers(api)) {
         const { id, email } = toMember(user);
         known.set(id, isMember(user) ? email : null);
       }
@@ -172,15 +172,14 @@ function createAddressBook(api: RestClient, signal: AbortSignal) {
 }
 
 async function* readTasks(
-  api: RestClient,
+  api: ToolClient,
   project: string,
   updatedSince: string,
-  signal: AbortSignal,
 ): AsyncGenerator<TaskPage['tasks'][number]> {
   let afterId = 0;
   for (;;) {
     const path = `/api/tasks/?${toSearch(project, afterId, updatedSince)}`;
-    const { tasks, total } = await api.call({ path, purpose: 'read the work', answer: TaskPage, signal });
+    const { tasks, total } = await api.call({ path, purpose: 'read the work', answer: TaskPage });
     yield* tasks;
     // `total` is the number of tasks after `afterId`, including this page.
     if (total <= tasks.length) return;

@@ -1,10 +1,10 @@
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import { maskText } from '../../lib/mask.ts';
-import { type RestClient, statusOf } from '../../lib/rest-client.ts';
+import { statusOf } from '../../lib/rest-client.ts';
 import { isSameAddress } from '../../lib/text.ts';
 import { pathSegment } from '../../lib/url.ts';
 import type { Added, Invitation, Member, Person } from '../adapter.ts';
-import { requestTool, type ToolRequest, unless } from '../tool-request.ts';
+import { requestTool, type ToolClient, unless } from '../tool-request.ts';
 import {
   isMember,
   type LabelStudio,
@@ -17,21 +17,20 @@ import {
 import { Me, type User } from './label-studio-schema.ts';
 
 export async function findUser(
-  { api, users }: LabelStudio,
+  { api, readUsers }: LabelStudio,
   { memberId, email, maxListAgeMs = 0 }: Person,
-  signal: AbortSignal,
 ): Promise<Member | null> {
-  const known = isUserId(memberId) ? await readUser(api, memberId, signal) : null;
+  const known = isUserId(memberId) ? await readUser(api, memberId) : null;
   if (known !== null && isMember(known)) return toMember(known);
-  return findByAddress(await users.read(maxListAgeMs, signal), email);
+  return findByAddress(await readUsers(maxListAgeMs), email);
 }
 
 /**
  * A user whose membership was ended by hand is masked, but still gets in. Label Studio does not show that the membership
  * has ended: it answers 200 as before.
  */
-export async function findUserById(api: RestClient, id: string, signal: AbortSignal): Promise<Member | null> {
-  const user = isUserId(id) ? await readUser(api, id, signal) : null;
+export async function findUserById(api: ToolClient, id: string): Promise<Member | null> {
+  const user = isUserId(id) ? await readUser(api, id) : null;
   if (user === null) return null;
   return isMember(user) ? toMember(user) : { ...toMember(user), email: null };
 }
@@ -46,32 +45,31 @@ function isUserId(id: string | null): id is string {
   return id !== null && /^[1-9]\d{0,15}$/.test(id);
 }
 
-export async function endMembership(studio: LabelStudio, member: Member, signal: AbortSignal): Promise<void> {
+export async function endMembership(studio: LabelStudio, member: Member): Promise<void> {
   const members = `/api/organizations/${pathSegment(studio.settings.organization)}/memberships`;
-  await remove(studio, member, { at: members, purpose: 'end the membership' }, signal);
+  await remove(studio, member, { at: members, purpose: 'end the membership' });
 }
 
-export async function deleteUser(studio: LabelStudio, member: Member, signal: AbortSignal): Promise<void> {
-  await remove(studio, member, { at: '/api/users', purpose: 'delete the user' }, signal);
+export async function deleteUser(studio: LabelStudio, member: Member): Promise<void> {
+  await remove(studio, member, { at: '/api/users', purpose: 'delete the user' });
 }
 
 async function remove(
   studio: LabelStudio,
   { id, email }: Member,
   { at, purpose }: { at: string; purpose: string },
-  signal: AbortSignal,
 ): Promise<void> {
   // A person who has accepted the invitation since is found by address.
-  const userId = isUserId(id) ? id : findByAddress(await studio.users.read(0, signal), email)?.id;
+  const userId = isUserId(id) ? id : findByAddress(await studio.readUsers(0), email)?.id;
   if (userId === undefined) return;
-  await refuseOwner(studio, userId, signal);
+  await refuseOwner(studio, userId);
   const path = `${at}/${pathSegment(userId)}/`;
-  await unless([404], studio.api.call({ method: 'DELETE', path, purpose, signal }));
+  await unless([404], studio.api.call({ method: 'DELETE', path, purpose }));
 }
 
 /** Refuses to remove the owner and the token's own user, which only the newest versions of Label Studio refuse. */
-async function refuseOwner(studio: LabelStudio, id: string, signal: AbortSignal): Promise<void> {
-  const [me, shown] = [await readMe(studio.api, signal), await readOrganization(studio, signal)];
+async function refuseOwner(studio: LabelStudio, id: string): Promise<void> {
+  const [me, shown] = [await readMe(studio.api), await readOrganization(studio)];
   if (shown === null) {
     const why = `Label Studio does not show organization ${studio.settings.organization}, so its owner is unknown`;
     throw new AppError('not_found', `Could not remove the member: ${why}; check that the token may read it`);
@@ -81,7 +79,7 @@ async function refuseOwner(studio: LabelStudio, id: string, signal: AbortSignal)
 }
 
 /** Creates an account with `person.newPassword` by the sign-up form. */
-export async function signUp(studio: LabelStudio, person: Person, signal: AbortSignal): Promise<Added> {
+export async function signUp(studio: LabelStudio, person: Person): Promise<Added> {
   const { email, newPassword } = person;
   if (newPassword === undefined) {
     throw new AppError('invalid', 'Could not sign the person up: no password was given for a new account');
@@ -89,11 +87,11 @@ export async function signUp(studio: LabelStudio, person: Person, signal: AbortS
   const username = email.toLowerCase();
   let session: string;
   try {
-    session = await fillIn(studio, { email: username, password: newPassword }, signal);
+    session = await fillIn(studio, { email: username, password: newPassword });
   } catch (error) {
     if (!isError(error, 'conflict')) throw error;
     // They were signed up meanwhile, or they are a former member.
-    const found = findByAddress(await studio.users.read(0, signal), email);
+    const found = findByAddress(await studio.readUsers(0), email);
     if (found === null) throw endedBefore(error);
     return { ...found, account: 'found' };
   }
@@ -105,7 +103,6 @@ export async function signUp(studio: LabelStudio, person: Person, signal: AbortS
     isAnonymous: true,
     secrets: [session],
     answer: Me,
-    signal,
   });
   const added = findByAddress([me], email);
   if (added === null) {
@@ -116,29 +113,29 @@ export async function signUp(studio: LabelStudio, person: Person, signal: AbortS
 }
 
 /** A removal at the same time may reset the invite link. Then the new link is used. */
-async function fillIn({ api, settings }: LabelStudio, account: NewAccount, signal: AbortSignal): Promise<string> {
-  const inviteToken = await readInviteToken(api, signal);
+async function fillIn(studio: LabelStudio, account: NewAccount): Promise<string> {
+  const inviteToken = await readInviteToken(studio.api);
   try {
-    return await fillInSignUp(settings.url, account, inviteToken, signal);
+    return await fillInWith(studio, account, inviteToken);
   } catch (error) {
-    const newToken = isError(error, 'forbidden') ? await readInviteToken(api, signal) : inviteToken;
+    const newToken = isError(error, 'forbidden') ? await readInviteToken(studio.api) : inviteToken;
     if (newToken === inviteToken) throw error;
-    return await fillInSignUp(settings.url, account, newToken, signal);
+    return await fillInWith(studio, account, newToken);
   }
 }
 
 /** Gives the person the invite link. Label Studio does not know them until they sign up. */
-export async function invite(studio: LabelStudio, person: Person, signal: AbortSignal): Promise<Added> {
+export async function invite(studio: LabelStudio, person: Person): Promise<Added> {
   const { memberId, email, trainerId } = person;
-  const known = isUserId(memberId) ? await readUser(studio.api, memberId, signal) : null;
+  const known = isUserId(memberId) ? await readUser(studio.api, memberId) : null;
   // Their account still has the address, so they could not sign up by the link.
   if (known !== null) throw endedBefore();
-  const invitation = await readInvitation(studio, signal);
+  const invitation = await readInvitation(studio);
   return { id: `invited:${trainerId}`, email, isInvited: true, isUnlisted: true, invitation };
 }
 
-export async function readInvitation(studio: LabelStudio, signal: AbortSignal): Promise<Invitation> {
-  const inviteToken = await readInviteToken(studio.api, signal);
+export async function readInvitation(studio: LabelStudio): Promise<Invitation> {
+  const inviteToken = await readInviteToken(studio.api);
   return { kind: 'link', url: toPublic(studio, `/user/signup/${toSearch(inviteToken)}`), expiresAt: null };
 }
 
@@ -171,13 +168,8 @@ interface NewAccount {
  * @throws AppError `conflict` if the address has an account, `invalid` if the address or the password
  * is refused, `forbidden` if the token is no longer valid
  */
-async function fillInSignUp(
-  root: string,
-  { email, password }: NewAccount,
-  inviteToken: string,
-  signal: AbortSignal,
-): Promise<string> {
-  const submitted = await submit(root, { email, password }, inviteToken, signal);
+async function fillInWith(studio: LabelStudio, { email, password }: NewAccount, inviteToken: string): Promise<string> {
+  const submitted = await submit(studio, { email, password }, inviteToken);
   if (submitted.isIn) return submitted.session;
   const [reasons, secrets] = [reasonsIn(submitted.page), [email, password, inviteToken]];
   const why = maskText(reasons.join(' '), secrets).slice(0, 200) || 'without a reason';
@@ -189,49 +181,44 @@ async function fillInSignUp(
  * Whether the form is accepted from people with this invite token, or without one. The form is sent empty, so it creates
  * no account. Whether the page opens proves nothing, because it always does.
  */
-export async function isSignUpOpen(root: string, inviteToken: string | null, signal: AbortSignal): Promise<boolean> {
-  return (await unless([403], submit(root, {}, inviteToken, signal))) !== null;
+export async function isSignUpOpen(studio: LabelStudio, inviteToken: string | null): Promise<boolean> {
+  return (await unless([403], submit(studio, {}, inviteToken))) !== null;
 }
-
-async function submit(
-  root: string,
-  fields: Readonly<Record<string, string>>,
-  inviteToken: string | null,
-  signal: AbortSignal,
-): Promise<Submitted> {
-  const url = `${root}/user/signup/${inviteToken === null ? '' : toSearch(inviteToken)}`;
-  const request = { url, signal, isAnswerText: true };
-  const page = await requestTool({ ...request, headers: asPage, purpose: 'open the sign-up page' });
-  const csrf = cookieIn(page.headers, 'csrftoken') ?? '';
-  return await send({
-    ...request,
-    method: 'POST',
-    purpose: 'sign them up',
-    // Over https, Django requires the address of the page with the form.
-    headers: { ...asPage, referer: url, cookie: `csrftoken=${csrf}` },
-    form: { ...fields, csrfmiddlewaretoken: csrf },
-    secrets: [...Object.values(fields), inviteToken ?? '', csrf],
-  });
-}
-
-const asPage = { accept: 'text/html' };
 
 type Submitted = { isIn: true; session: string } | { isIn: false; page: string };
 
 /** After a sign-up, Label Studio logs the user in and redirects. Otherwise it shows the form with the errors. */
-async function send(request: ToolRequest): Promise<Submitted> {
+async function submit(
+  { settings, api: { signal } }: LabelStudio,
+  fields: Readonly<Record<string, string>>,
+  inviteToken: string | null,
+): Promise<Submitted> {
+  const url = `${settings.url}/user/signup/${inviteToken === null ? '' : toSearch(inviteToken)}`;
+  const request = { url, signal, isAnswerText: true };
+  const page = await requestTool({ ...request, headers: asPage, purpose: 'open the sign-up page' });
+  const csrf = cookieIn(page.headers, 'csrftoken') ?? '';
   let session: string | undefined;
-  const onHeaders = (headers: Headers) => {
-    session = cookieIn(headers, 'sessionid');
-  };
   try {
-    const { body } = await requestTool({ ...request, onHeaders });
+    const { body } = await requestTool({
+      ...request,
+      method: 'POST',
+      purpose: 'sign the person up',
+      // Over https, Django requires the address of the page with the form.
+      headers: { ...asPage, referer: url, cookie: `csrftoken=${csrf}` },
+      form: { ...fields, csrfmiddlewaretoken: csrf },
+      secrets: [...Object.values(fields), inviteToken ?? '', csrf],
+      onHeaders(headers) {
+        session = cookieIn(headers, 'sessionid');
+      },
+    });
     return { isIn: false, page: String(body) };
   } catch (error) {
     if (statusOf(error) === 302 && session !== undefined) return { isIn: true, session };
     throw error;
   }
 }
+
+const asPage = { accept: 'text/html' };
 
 function toSearch(inviteToken: string): string {
   return `?token=${encodeURIComponent(inviteToken)}`;

@@ -31,24 +31,24 @@ import { readUser, search } from './users.ts';
  *
  * @returns null if no group has the name
  */
-export async function findGroup(scim: Scim, name: string, signal: AbortSignal): Promise<Resource | null> {
-  const knownId = scim.groupIds.get(name);
-  const known = knownId === undefined ? null : await readGroup(scim, knownId, signal);
+export async function findGroup(scim: Scim, name: string): Promise<Resource | null> {
+  const knownId = scim.server.groupIds.get(name);
+  const known = knownId === undefined ? null : await readGroup(scim, knownId);
   if (known !== null && isNamed(known, name)) return known;
-  const id = await idOf(scim, name, signal);
+  const id = await idOf(scim, name);
   if (id === undefined && !isPathSegment(name)) return null;
   // Some servers know groups only by their names.
-  const group = await readGroup(scim, id ?? name, signal);
+  const group = await readGroup(scim, id ?? name);
   if (group === null || !isNamed(group, name)) return null;
-  scim.groupIds.set(name, group.id);
+  scim.server.groupIds.set(name, group.id);
   return group;
 }
 
-async function idOf(scim: Scim, name: string, signal: AbortSignal): Promise<string | undefined> {
+async function idOf(scim: Scim, name: string): Promise<string | undefined> {
   const also = { excludedAttributes: 'members' };
   const filter = { attribute: 'displayName', value: name, isNeeded: true, also };
   const ids = new Set<string>();
-  for await (const group of search(scim, 'Groups', filter, { purpose: 'find the group', signal })) {
+  for await (const group of search(scim, 'Groups', filter, { purpose: 'find the group' })) {
     if (isNamed(group, name)) ids.add(group.id);
   }
   if (ids.size > 1) throw new AppError('invalid', `${ids.size} groups of the tool are called ${quote(name)}`);
@@ -61,10 +61,10 @@ interface NewMember {
 }
 
 /** Sends the addition. Only a look proves its effect. */
-export async function addGroupMember(scim: Scim, name: string, member: NewMember, signal: AbortSignal): Promise<void> {
-  const found = await findGroup(scim, name, signal);
-  const group = found ?? (await createGroup(scim, name, member.id, signal));
-  if (!memberIds(group).has(member.id)) await addToGroup(scim, group, member, signal);
+export async function addGroupMember(scim: Scim, name: string, member: NewMember): Promise<void> {
+  const found = await findGroup(scim, name);
+  const group = found ?? (await createGroup(scim, name, member.id));
+  if (!memberIds(group).has(member.id)) await addToGroup(scim, group, member);
 }
 
 /**
@@ -72,33 +72,28 @@ export async function addGroupMember(scim: Scim, name: string, member: NewMember
  *
  * @returns `unproven` if the group shows no members, as on a server that never shows them
  */
-export async function removeGroupMember(
-  scim: Scim,
-  name: string,
-  id: string,
-  signal: AbortSignal,
-): Promise<'unproven' | undefined> {
-  const group = await findGroup(scim, name, signal);
+export async function removeGroupMember(scim: Scim, name: string, id: string): Promise<'unproven' | undefined> {
+  const group = await findGroup(scim, name);
   if (group === null) return undefined;
   if (memberIds(group).has(id)) {
-    await removeShown(scim, group, id, signal);
+    await removeShown(scim, group, id);
     return undefined;
   }
   // They may still be in: the server may not show its members, or show them late.
-  await removeUnseen(scim, group, id, signal);
+  await removeUnseen(scim, group, id);
   return entriesOf(group).length > 0 ? undefined : 'unproven';
 }
 
 /** Creates the group with its first member. */
-async function createGroup(scim: Scim, name: string, userId: string, signal: AbortSignal): Promise<Resource> {
+async function createGroup(scim: Scim, name: string, userId: string): Promise<Resource> {
   if (!scim.settings.createGroups) {
     const remedy = 'create it there, or set "createGroups": true';
     throw new AppError('invalid', `The tool has no group ${quote(name)}: ${remedy}`);
   }
-  const call = { purpose: 'create the group', hidden: [userId], signal };
+  const call = { purpose: 'create the group', hidden: [userId] };
   const body = { schemas: [groupSchema], displayName: name, members: [{ value: userId }] };
   const answer = await unless([409], scimPost(scim, '/Groups', body, call));
-  const group = await findGroup(scim, name, signal);
+  const group = await findGroup(scim, name);
   if (group !== null) return group;
   if (answer === null) {
     const why = `the tool says that it exists; its name may differ from ${quote(name)} in case`;
@@ -116,8 +111,8 @@ function quote(name: string): string {
   return JSON.stringify(name.slice(0, 100));
 }
 
-async function readGroup(scim: Scim, id: string, signal: AbortSignal): Promise<Resource | null> {
-  const call = { purpose: 'read the group', signal };
+async function readGroup(scim: Scim, id: string): Promise<Resource | null> {
+  const call = { purpose: 'read the group' };
   const group = toResource(await unless([404, 410], scimGet(scim, pathOf('Groups', id), {}, call)));
   if (group === undefined) return null;
   return listAt(group, 'members') === undefined ? await withMembers(scim, group, call) : group;
@@ -132,30 +127,25 @@ async function withMembers(scim: Scim, group: Resource, call: ScimCall): Promise
   return members === undefined ? group : { ...group, members };
 }
 
-async function addToGroup(
-  scim: Scim,
-  group: Resource,
-  { id, othersAdded }: NewMember,
-  signal: AbortSignal,
-): Promise<void> {
-  const { hasPatch } = await readDialect(scim, signal);
-  const call = { purpose: 'add the member', hidden: [id], signal };
+async function addToGroup(scim: Scim, group: Resource, { id, othersAdded }: NewMember): Promise<void> {
+  const { hasPatch } = await readDialect(scim);
+  const call = { purpose: 'add the member', hidden: [id] };
   const entries = [{ value: id }];
   const refusal = hasPatch ? await refusalOf(add(scim, entries, call).send(group)) : null;
   if (refusal !== undefined) {
-    if (!(await isReadWhole(scim, group, { ours: othersAdded, added: id }, signal))) throw notWritten(refusal);
+    if (!(await isReadWhole(scim, group, { ours: othersAdded, added: id }))) throw notWritten(refusal);
     await addWhole(scim, entries, call).send(group);
   }
-  const after = await readGroup(scim, group.id, signal);
+  const after = await readGroup(scim, group.id);
   const shown = after === null ? new Set<string>() : memberIds(after);
-  const accepted = [...(scim.unshown.get(group.id) ?? []), id];
-  scim.unshown.set(group.id, new Set(accepted.filter((one) => !shown.has(one))));
+  const accepted = [...(scim.server.unshown.get(group.id) ?? []), id];
+  scim.server.unshown.set(group.id, new Set(accepted.filter((one) => !shown.has(one))));
 }
 
 /** Removes a member that the list shows. */
-async function removeShown(scim: Scim, group: Resource, id: string, signal: AbortSignal): Promise<void> {
-  const { hasPatch } = await readDialect(scim, signal);
-  const call = toRemovalCall(id, signal);
+async function removeShown(scim: Scim, group: Resource, id: string): Promise<void> {
+  const { hasPatch } = await readDialect(scim);
+  const call = toRemovalCall(id);
   const asEntra: ChangeAttempt = {
     ...patchWith(scim, 'Groups', { op: 'remove', path: 'members', value: [{ value: id }] }, call),
     isRisky: true,
@@ -163,8 +153,8 @@ async function removeShown(scim: Scim, group: Resource, id: string, signal: Abor
   };
   const attempts = [
     ...(hasPatch ? [removeById(scim, id, call)] : []),
-    ...(hasPatch && !scim.emptiesGroups ? [asEntra] : []),
-    ...((await isReadWhole(scim, group, { ours: [id] }, signal))
+    ...(hasPatch && !scim.server.emptiesGroups ? [asEntra] : []),
+    ...((await isReadWhole(scim, group, { ours: [id] }))
       ? [writeMembers(scim, (members) => without(members, [id]), call)]
       : []),
   ];
@@ -175,22 +165,22 @@ async function removeShown(scim: Scim, group: Resource, id: string, signal: Abor
   await tryChanges(group, {
     did: 'removed the member',
     attempts,
-    read: () => readGroup(scim, group.id, signal),
+    read: () => readGroup(scim, group.id),
     isDone: (current) => current === null || !memberIds(current).has(id),
   });
-  scim.unshown.get(group.id)?.delete(id);
+  scim.server.unshown.get(group.id)?.delete(id);
 }
 
 /** Removes a member that the list does not show, in the only way that cannot remove others. The server may refuse it. */
-async function removeUnseen(scim: Scim, group: Resource, id: string, signal: AbortSignal): Promise<void> {
-  const { hasPatch } = await readDialect(scim, signal);
+async function removeUnseen(scim: Scim, group: Resource, id: string): Promise<void> {
+  const { hasPatch } = await readDialect(scim);
   if (!hasPatch) return;
-  const refusal = await refusalOf(removeById(scim, id, toRemovalCall(id, signal)).send(group));
-  if (refusal === undefined) scim.unshown.get(group.id)?.delete(id);
+  const refusal = await refusalOf(removeById(scim, id, toRemovalCall(id)).send(group));
+  if (refusal === undefined) scim.server.unshown.get(group.id)?.delete(id);
 }
 
-function toRemovalCall(id: string, signal: AbortSignal): ScimCall {
-  return { purpose: 'remove the member', hidden: [id], signal };
+function toRemovalCall(id: string): ScimCall {
+  return { purpose: 'remove the member', hidden: [id] };
 }
 
 /** Puts back the others, because some strict servers read "remove these members" as "remove all members". */
@@ -201,13 +191,13 @@ async function review(
 ): Promise<void> {
   const lost = lostBetween(before, after, id);
   if (after === null || lost.length === 0) return;
-  scim.emptiesGroups = true;
+  scim.server.emptiesGroups = true;
   const hidden = lost.map(({ value }) => value);
   const back = { ...call, hidden, purpose: 'put the others back into the group' };
   await tryChanges(after, {
     did: 'put them back',
     attempts: [add(scim, lost, back), addWhole(scim, lost, back)],
-    read: () => readGroup(scim, after.id, call.signal),
+    read: () => readGroup(scim, after.id),
     isDone: (current) => lostBetween(before, current, id).length === 0,
   }).catch((error: unknown) => {
     throw lostOthers(`${lost.length} may be missing; run gangway reconcile`, error);
@@ -247,15 +237,14 @@ async function isReadWhole(
   scim: Scim,
   group: Resource,
   { ours, added }: { ours: Person['othersAdded']; added?: string },
-  signal: AbortSignal,
 ): Promise<boolean> {
   if (ours === undefined) return false;
   const shown = memberIds(group);
   if (ours.length > 0 && !ours.some((id) => shown.has(id))) return false;
-  for (const id of scim.unshown.get(group.id) ?? []) {
+  for (const id of scim.server.unshown.get(group.id) ?? []) {
     if (id === added || shown.has(id)) continue;
-    if ((await readUser(scim, id, signal)) !== null) return false;
-    scim.unshown.get(group.id)?.delete(id);
+    if ((await readUser(scim, id)) !== null) return false;
+    scim.server.unshown.get(group.id)?.delete(id);
   }
   return true;
 }

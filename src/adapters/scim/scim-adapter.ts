@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import type { Adapter, Capabilities, Finding, Member } from '../adapter.ts';
+import type { Adapter, Capabilities, Finding, Member, Person } from '../adapter.ts';
 import { findingsOfExpiry, remedyFrom, unless, withRemedy } from '../tool-request.ts';
 import { claimsOf, isObject } from '../values.ts';
 import { addGroupMember, findGroup, removeGroupMember } from './groups.ts';
@@ -25,53 +25,56 @@ import { deactivateUser, findByAddress, findUser, listAll, probe, provideUser, r
  * ways until the server shows it. Accounts are never deleted.
  */
 export function createScimAdapter(settings: ScimSettings): Adapter {
-  const scim = createScim(settings);
+  const scimFor = createScim(settings);
   const { group, offboarding } = settings;
 
   return {
     capabilities: toCapabilities(settings),
-    check: (signal) => checkServer(scim, signal),
+    check: (signal) => checkServer(scimFor(signal)),
 
     groupFor: ({ externalProjectId }) => group?.replaceAll('{externalProjectId}', () => externalProjectId) ?? 'users',
 
-    async findMember(groupId, { memberId, email }, signal) {
-      const known = memberId === null ? null : await readUser(scim, memberId, signal);
-      if (known !== null && (await isMember(scim, groupId, known, signal))) return toMember(known);
-      if (known !== null && hasAddress(known, email)) return null;
-      const found = await findByAddress(scim, email, signal);
-      const isIn = found !== null && (await isMember(scim, groupId, found, signal));
-      return isIn ? toMember(found) : null;
-    },
+    findMember: (groupId, person, signal) => findMember(scimFor(signal), groupId, person),
 
     async addMember(groupId, person, signal) {
-      const { user, account } = await provideUser(scim, person, signal);
+      const scim = scimFor(signal);
+      const { user, account } = await provideUser(scim, person);
       const added = { id: user.id, othersAdded: person.othersAdded };
-      if (group !== null) await addGroupMember(scim, groupId, added, signal);
+      if (group !== null) await addGroupMember(scim, groupId, added);
       return { ...toMember(user), account };
     },
 
     async findAccount(person, signal) {
-      const user = await findUser(scim, person, signal);
+      const user = await findUser(scimFor(signal), person);
       return user && toMember(user);
     },
 
-    removeMember: (groupId, { id }, signal) => takeMembership(scim, groupId, id, signal),
+    removeMember: (groupId, { id }, signal) => takeMembership(scimFor(signal), groupId, id),
 
     async findAccountById(id, signal) {
-      const user = await readUser(scim, id, signal);
+      const user = await readUser(scimFor(signal), id);
       return user !== null && isActive(user) ? toMember(user) : null;
     },
 
     ...(offboarding === 'deactivate' && {
       async removeAccount(groupId: string, { id }: Member, signal: AbortSignal) {
         // First, to lock them out even if the next step fails.
-        await deactivateUser(scim, id, signal);
-        if (group !== null) await removeGroupMember(scim, groupId, id, signal);
+        await deactivateUser(scimFor(signal), id);
+        if (group !== null) await removeGroupMember(scimFor(signal), groupId, id);
       },
     }),
 
-    listMembers: (groupId, signal) => listMembers(scim, groupId, signal),
+    listMembers: (groupId, signal) => listMembers(scimFor(signal), groupId),
   };
+}
+
+async function findMember(scim: Scim, groupId: string, { memberId, email }: Person): Promise<Member | null> {
+  const known = memberId === null ? null : await readUser(scim, memberId);
+  if (known !== null && (await isMember(scim, groupId, known))) return toMember(known);
+  if (known !== null && hasAddress(known, email)) return null;
+  const found = await findByAddress(scim, email);
+  const isIn = found !== null && (await isMember(scim, groupId, found));
+  return isIn ? toMember(found) : null;
 }
 
 function toCapabilities({ group, offboarding }: ScimSettings): Capabilities {
@@ -91,25 +94,20 @@ function toCapabilities({ group, offboarding }: ScimSettings): Capabilities {
 }
 
 /** Without groups, an active account is the membership. */
-async function isMember(scim: Scim, groupId: string, user: Resource, signal: AbortSignal): Promise<boolean> {
+async function isMember(scim: Scim, groupId: string, user: Resource): Promise<boolean> {
   if (!isActive(user)) return false;
   if (scim.settings.group === null) return true;
-  const group = await findGroup(scim, groupId, signal);
+  const group = await findGroup(scim, groupId);
   if (group === null) return false;
   // An empty list may be hidden. Then the account may show its groups.
   return memberIds(group).has(user.id) || (entriesOf(group).length === 0 && groupsOf(user).includes(group.id));
 }
 
 /** @returns `unproven` if nothing in the tool shows who is in the group */
-async function takeMembership(
-  scim: Scim,
-  groupId: string,
-  userId: string,
-  signal: AbortSignal,
-): Promise<'unproven' | undefined> {
+async function takeMembership(scim: Scim, groupId: string, userId: string): Promise<'unproven' | undefined> {
   const hasGroups = scim.settings.group !== null;
-  if (hasGroups && (await removeGroupMember(scim, groupId, userId, signal)) === undefined) return undefined;
-  const user = await readUser(scim, userId, signal);
+  if (hasGroups && (await removeGroupMember(scim, groupId, userId)) === undefined) return undefined;
+  const user = await readUser(scim, userId);
   if (user === null || !isActive(user)) return undefined;
   // If the account names its groups, the next look sees whether it is still in this one.
   if (hasGroups) return groupsOf(user).length > 0 ? undefined : 'unproven';
@@ -120,9 +118,9 @@ async function takeMembership(
 }
 
 /** Each once. */
-async function* listMembers(scim: Scim, groupId: string, signal: AbortSignal): AsyncGenerator<Member> {
+async function* listMembers(scim: Scim, groupId: string): AsyncGenerator<Member> {
   const seen = new Set<string>();
-  const users = scim.settings.group === null ? listUsers(scim, signal) : listGroup(scim, groupId, signal);
+  const users = scim.settings.group === null ? listUsers(scim) : listGroup(scim, groupId);
   for await (const user of users) {
     if (seen.has(user.id) || !isActive(user)) continue;
     seen.add(user.id);
@@ -131,19 +129,19 @@ async function* listMembers(scim: Scim, groupId: string, signal: AbortSignal): A
 }
 
 /** From the list of all accounts, which needs fewer calls. Members that it lacks, because it changed, are read one by one. */
-async function* listGroup(scim: Scim, groupId: string, signal: AbortSignal): AsyncGenerator<Resource> {
-  const group = await findGroup(scim, groupId, signal);
+async function* listGroup(scim: Scim, groupId: string): AsyncGenerator<Resource> {
+  const group = await findGroup(scim, groupId);
   const ids = group === null ? new Set<string>() : memberIds(group);
   if (ids.size === 0) return;
-  for await (const user of listUsers(scim, signal)) if (ids.delete(user.id)) yield user;
+  for await (const user of listUsers(scim)) if (ids.delete(user.id)) yield user;
   for (const id of ids) {
-    const user = await readUser(scim, id, signal);
+    const user = await readUser(scim, id);
     if (user !== null) yield user;
   }
 }
 
-function listUsers(scim: Scim, signal: AbortSignal): AsyncGenerator<Resource> {
-  return listAll(scim, 'Users', { purpose: 'list the accounts', signal });
+function listUsers(scim: Scim): AsyncGenerator<Resource> {
+  return listAll(scim, 'Users', { purpose: 'list the accounts' });
 }
 
 const remedyOf = remedyFrom({
@@ -152,24 +150,20 @@ const remedyOf = remedyFrom({
   rights: 'the token needs the right to read and change users and groups',
 });
 
-async function checkServer(scim: Scim, signal: AbortSignal): Promise<Finding[]> {
+async function checkServer(scim: Scim): Promise<Finding[]> {
   const { settings } = scim;
-  const dialect = await withRemedy(tryToRead(scim, signal), remedyOf);
-  const findings = [
-    patchFinding(settings, dialect),
-    await filterFinding(scim, dialect, signal),
-    await groupFinding(scim, signal),
-  ];
+  const dialect = await withRemedy(tryToRead(scim), remedyOf);
+  const findings = [patchFinding(settings, dialect), await filterFinding(scim, dialect), await groupFinding(scim)];
   // Some tools use a JSON Web Token, which says when it expires.
   const { exp } = claimsOf(settings.token) ?? {};
   const expiry = typeof exp === 'number' ? exp * 1000 : Number.NaN;
   return [...findingsOfExpiry(expiry), ...findings.filter((finding) => finding !== null)];
 }
 
-async function tryToRead(scim: Scim, signal: AbortSignal): Promise<Dialect> {
-  const dialect = await refreshDialect(scim, signal);
-  await probe(scim, 'Users', { purpose: 'list the accounts', signal });
-  if (scim.settings.group !== null) await probe(scim, 'Groups', { purpose: 'list the groups', signal });
+async function tryToRead(scim: Scim): Promise<Dialect> {
+  const dialect = await refreshDialect(scim);
+  await probe(scim, 'Users', { purpose: 'list the accounts' });
+  if (scim.settings.group !== null) await probe(scim, 'Groups', { purpose: 'list the groups' });
   return dialect;
 }
 
@@ -183,9 +177,9 @@ function patchFinding({ group, ifMatch }: ScimSettings, { hasPatch }: Dialect): 
 }
 
 /** No account has this address: if the server returns one, it does not filter. */
-async function filterFinding(scim: Scim, { hasFilter }: Dialect, signal: AbortSignal): Promise<Finding | null> {
+async function filterFinding(scim: Scim, { hasFilter }: Dialect): Promise<Finding | null> {
   const query = { filter: 'userName eq "nobody@gangway.invalid"', startIndex: 1, count: 1 };
-  const request = scimGet(scim, '/Users', query, { purpose: 'try a filter', signal });
+  const request = scimGet(scim, '/Users', query, { purpose: 'try a filter' });
   const answer = await unless([400, 404, 501], request);
   const isFiltered = !isObject(answer) || Number(answer['totalResults'] ?? 0) === 0;
   if (hasFilter && isFiltered) return null;
@@ -197,10 +191,10 @@ async function filterFinding(scim: Scim, { hasFilter }: Dialect, signal: AbortSi
 }
 
 /** Only a fixed group can be looked for: the groups of projects are unknown until their projects are linked. */
-async function groupFinding(scim: Scim, signal: AbortSignal): Promise<Finding | null> {
+async function groupFinding(scim: Scim): Promise<Finding | null> {
   const { group, createGroups } = scim.settings;
   if (group === null || createGroups || group.includes('{externalProjectId}')) return null;
-  if ((await findGroup(scim, group, signal)) !== null) return null;
+  if ((await findGroup(scim, group)) !== null) return null;
   return {
     says: `The tool has no group ${JSON.stringify(group)}`,
     action: 'Create it there, or set "createGroups": true',

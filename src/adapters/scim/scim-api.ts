@@ -1,17 +1,22 @@
 import { AppError } from '../../domain/errors.ts';
 import { toInstantText } from '../../domain/marketplace-text.ts';
-import { anyAnswer, createRestClient, type RestCall, type RestClient, statusOf } from '../../lib/rest-client.ts';
+import { anyAnswer, createRestClient, statusOf } from '../../lib/rest-client.ts';
 import { isSameAddress } from '../../lib/text.ts';
 import { pathSegment } from '../../lib/url.ts';
 import type { Member } from '../adapter.ts';
-import { unless } from '../tool-request.ts';
+import { type ToolCall, type ToolClient, unless, withSignal } from '../tool-request.ts';
 import { isObject, toId } from '../values.ts';
 import type { ScimSettings } from './scim-schema.ts';
 
-/** SCIM over HTTP (RFC 7644), and what Gangway has learned about the server. */
+/** SCIM over HTTP (RFC 7644), during one call of the port. */
 export interface Scim {
   settings: ScimSettings;
-  client: RestClient;
+  api: ToolClient;
+  server: Server;
+}
+
+/** What Gangway has learned about the server. */
+interface Server {
   contentType: ScimSettings['contentType'];
   dialect?: Dialect;
   /** Whether its filters are case-sensitive; undefined until that was tried. */
@@ -37,7 +42,6 @@ export interface ScimCall {
   purpose: string;
   /** Texts that an error must not quote: addresses, and ids that may be addresses. */
   hidden?: readonly string[];
-  signal: AbortSignal;
 }
 
 export type Query = Record<string, string | number>;
@@ -47,7 +51,7 @@ export type ResourceType = 'Users' | 'Groups';
 /** A group is read with all its members. This is enough for about 100,000. */
 const maxBytes = 16 * 1024 * 1024;
 
-export function createScim(settings: ScimSettings): Scim {
+export function createScim(settings: ScimSettings): (signal: AbortSignal) => Scim {
   const { url, token, contentType } = settings;
   const client = createRestClient({
     baseUrl: url,
@@ -55,7 +59,8 @@ export function createScim(settings: ScimSettings): Scim {
     headers: { accept: 'application/scim+json, application/json' },
     maxBytes,
   });
-  return { settings, client, contentType, emptiesGroups: false, groupIds: new Map(), unshown: new Map() };
+  const server: Server = { contentType, emptiesGroups: false, groupIds: new Map(), unshown: new Map() };
+  return (signal) => ({ settings, api: withSignal(client, signal), server });
 }
 
 export function pathOf(type: ResourceType, id: string): string {
@@ -95,20 +100,21 @@ async function scimChange(
   }
 }
 
-type Rest = Pick<RestCall<unknown>, 'method' | 'body' | 'headers' | 'answer'>;
+type Rest = Pick<ToolCall<unknown>, 'method' | 'body' | 'headers' | 'answer'>;
 
 /** Some servers accept only one of the content types, and refuse the other without reading the body. */
 async function send(scim: Scim, path: string, { hidden = [], ...call }: ScimCall, rest: Rest): Promise<unknown> {
   const secrets = hidden.flatMap((text) => [text, text.toLowerCase()]);
   const sendOnce = async () => {
-    const headers = { ...(rest.body !== undefined && { 'content-type': scim.contentType }), ...rest.headers };
-    return await scim.client.call({ ...call, ...rest, path, headers, secrets });
+    const headers = { ...(rest.body !== undefined && { 'content-type': scim.server.contentType }), ...rest.headers };
+    return await scim.api.call({ ...call, ...rest, path, headers, secrets });
   };
   try {
     return await sendOnce();
   } catch (error) {
     if (statusOf(error) !== 415) throw error;
-    scim.contentType = scim.contentType === 'application/json' ? 'application/scim+json' : 'application/json';
+    scim.server.contentType =
+      scim.server.contentType === 'application/json' ? 'application/scim+json' : 'application/json';
     return await sendOnce();
   }
 }
@@ -124,25 +130,25 @@ function toQuery(query: Query): string {
 const mostOnPage = 100;
 
 /** Cached. The check reads it again, because an upgrade of the server may change it. */
-export async function readDialect(scim: Scim, signal: AbortSignal): Promise<Dialect> {
-  return scim.dialect ?? (await refreshDialect(scim, signal));
+export async function readDialect(scim: Scim): Promise<Dialect> {
+  return scim.server.dialect ?? (await refreshDialect(scim));
 }
 
 /** A feature that is not mentioned is assumed to be supported, because most servers have it. */
-export async function refreshDialect(scim: Scim, signal: AbortSignal): Promise<Dialect> {
-  const call = { purpose: 'read what the server supports', signal };
+export async function refreshDialect(scim: Scim): Promise<Dialect> {
+  const call = { purpose: 'read what the server supports' };
   // A server may not have it, or not show it. Then the features are tried.
   const answer = await unless([400, 403, 404, 405, 501], scimGet(scim, '/ServiceProviderConfig', {}, call));
   const { filter, patch } = isObject(answer) ? answer : {};
   const { supported: hasFilter, maxResults: most } = isObject(filter) ? filter : {};
   const { supported: hasPatch } = isObject(patch) ? patch : {};
   const hasLimit = typeof most === 'number' && Number.isSafeInteger(most) && most > 0;
-  scim.dialect = {
+  scim.server.dialect = {
     hasPatch: hasPatch !== false,
     hasFilter: hasFilter !== false,
     pageSize: hasLimit ? Math.min(most, mostOnPage) : mostOnPage,
   };
-  return scim.dialect;
+  return scim.server.dialect;
 }
 
 /** One way to request a change. Servers understand different ones. */

@@ -31,15 +31,15 @@ export interface Provided {
   account: 'made' | 'found';
 }
 
-export async function readUser(scim: Scim, id: string, signal: AbortSignal): Promise<Resource | null> {
-  const call = { purpose: 'read the account', hidden: [id], signal };
+export async function readUser(scim: Scim, id: string): Promise<Resource | null> {
+  const call = { purpose: 'read the account', hidden: [id] };
   const user = toResource(await unless([404, 410], scimGet(scim, pathOf('Users', id), {}, call)));
   return user?.id === id ? user : null;
 }
 
 /** @throws AppError `invalid` if several accounts have the address */
-export async function findByAddress(scim: Scim, email: string, signal: AbortSignal): Promise<Resource | null> {
-  const call = { purpose: 'find the account', hidden: [email], signal };
+export async function findByAddress(scim: Scim, email: string): Promise<Resource | null> {
+  const call = { purpose: 'find the account', hidden: [email] };
   for (const [attribute, value] of waysToAsk(email)) {
     const filter = { attribute, value, isNeeded: attribute === 'userName' };
     const shown = await Array.fromAsync(search(scim, 'Users', filter, call));
@@ -48,15 +48,15 @@ export async function findByAddress(scim: Scim, email: string, signal: AbortSign
     // The server did not filter, so these were all accounts.
     if (shown.length > 0) return null;
   }
-  scim.isCaseSensitive ??= await tryCase(scim, signal);
-  return scim.isCaseSensitive ? pickAccount(await Array.fromAsync(listAll(scim, 'Users', call)), email) : null;
+  scim.server.isCaseSensitive ??= await tryCase(scim);
+  return scim.server.isCaseSensitive ? pickAccount(await Array.fromAsync(listAll(scim, 'Users', call)), email) : null;
 }
 
 /** By id if that account has the person's address, else by address. */
-export async function findUser(scim: Scim, { memberId, email }: Person, signal: AbortSignal): Promise<Resource | null> {
-  const known = memberId === null ? null : await readUser(scim, memberId, signal);
+export async function findUser(scim: Scim, { memberId, email }: Person): Promise<Resource | null> {
+  const known = memberId === null ? null : await readUser(scim, memberId);
   const isTheirs = known !== null && hasAddress(known, email);
-  return isTheirs ? known : await findByAddress(scim, email, signal);
+  return isTheirs ? known : await findByAddress(scim, email);
 }
 
 /** The RFC says that case does not matter, but on some servers it does. */
@@ -84,8 +84,8 @@ function pickAccount(shown: readonly Resource[], email: string): Resource | null
  *
  * @returns undefined if no account has a name with letters
  */
-async function tryCase(scim: Scim, signal: AbortSignal): Promise<boolean | undefined> {
-  const call = { purpose: 'try a filter', signal };
+async function tryCase(scim: Scim): Promise<boolean | undefined> {
+  const call = { purpose: 'try a filter' };
   const anyUser = await firstUser(scim, {}, call);
   const userName = (anyUser && textAt(anyUser, 'userName')) ?? '';
   const inverted = [...userName].map(invertCase).join('');
@@ -112,9 +112,9 @@ function invertCase(letter: string): string {
  *
  * @throws AppError `conflict` for an inactive account that Gangway did not make
  */
-export async function provideUser(scim: Scim, person: Person, signal: AbortSignal): Promise<Provided> {
-  const found = await findUser(scim, person, signal);
-  const { user, account } = found === null ? await createUser(scim, person, signal) : toFound(found);
+export async function provideUser(scim: Scim, person: Person): Promise<Provided> {
+  const found = await findUser(scim, person);
+  const { user, account } = found === null ? await createUser(scim, person) : toFound(found);
   if (isActive(user)) return { user, account };
   if (account === 'found' && person.isAccountOurs !== true) {
     throw new AppError(
@@ -122,19 +122,19 @@ export async function provideUser(scim: Scim, person: Person, signal: AbortSigna
       'Their account is deactivated, and Gangway activates only accounts that it created: activate it in the tool if it is theirs',
     );
   }
-  return { user: (await setActive(scim, user, true, signal)) ?? user, account };
+  return { user: (await setActive(scim, user, true)) ?? user, account };
 }
 
 /** A missing account counts as deactivated. */
-export async function deactivateUser(scim: Scim, id: string, signal: AbortSignal): Promise<void> {
-  const user = await readUser(scim, id, signal);
-  if (user !== null && isActive(user)) await setActive(scim, user, false, signal);
+export async function deactivateUser(scim: Scim, id: string): Promise<void> {
+  const user = await readUser(scim, id);
+  if (user !== null && isActive(user)) await setActive(scim, user, false);
 }
 
-async function setActive(scim: Scim, user: Resource, active: boolean, signal: AbortSignal) {
+async function setActive(scim: Scim, user: Resource, active: boolean) {
   const verb = active ? 'activate' : 'deactivate';
-  const { hasPatch } = await readDialect(scim, signal);
-  const call = { purpose: `${verb} the account`, signal };
+  const { hasPatch } = await readDialect(scim);
+  const call = { purpose: `${verb} the account` };
   const patch = (operation: object) => patchWith(scim, 'Users', operation, call);
   const put = putWith(scim, 'Users', (resource) => ({ ...resource, active }), call);
   // As in the RFC; as Okta does it; the whole user; and as Entra did before it followed the RFC.
@@ -147,16 +147,16 @@ async function setActive(scim: Scim, user: Resource, active: boolean, signal: Ab
   return await tryChanges(user, {
     did: `${verb}d the account`,
     attempts: hasPatch ? attempts : [put],
-    read: () => readUser(scim, user.id, signal),
+    read: () => readUser(scim, user.id),
     isDone: (current) => (current !== null && isActive(current)) === active,
   });
 }
 
 /** Tries again without the external id, because an account of another customer may have it. */
-async function createUser(scim: Scim, person: Person, signal: AbortSignal): Promise<Provided> {
+async function createUser(scim: Scim, person: Person): Promise<Provided> {
   const { externalId, ...anonymous } = toNewUser(person);
   for (const body of [{ ...anonymous, externalId }, anonymous]) {
-    const created = await tryToCreate(scim, person, body, signal);
+    const created = await tryToCreate(scim, person, body);
     if (created !== null) return created;
   }
   const why = 'the tool says that the account exists, but does not show it';
@@ -164,12 +164,12 @@ async function createUser(scim: Scim, person: Person, signal: AbortSignal): Prom
 }
 
 /** Null if the tool reports a conflict with an account that has another address. */
-async function tryToCreate(scim: Scim, { email }: Person, body: object, signal: AbortSignal): Promise<Provided | null> {
-  const call = { purpose: 'create the account', hidden: [email], signal };
+async function tryToCreate(scim: Scim, { email }: Person, body: object): Promise<Provided | null> {
+  const call = { purpose: 'create the account', hidden: [email] };
   const answer = await unless([409], scimPost(scim, '/Users', body, call));
   const created = toResource(answer);
   if (created !== undefined && hasAddress(created, email)) return { user: created, account: 'made' };
-  const shown = await findByAddress(scim, email, signal);
+  const shown = await findByAddress(scim, email);
   if (shown !== null) return answer === null ? toFound(shown) : { user: shown, account: 'made' };
   if (answer === null) return null;
   throw new AppError('unavailable', 'The tool says it created the account but does not show it');
@@ -206,7 +206,7 @@ interface Filter {
 
 /** All resources, page by page. */
 export async function* listAll(scim: Scim, type: ResourceType, call: ScimCall): AsyncGenerator<Resource> {
-  const { pageSize: count } = await readDialect(scim, call.signal);
+  const { pageSize: count } = await readDialect(scim);
   yield* readScimPages(call.purpose, (startIndex) => scimGet(scim, `/${type}`, { startIndex, count }, call));
 }
 
@@ -223,7 +223,7 @@ export async function* search(
   { attribute, value, isNeeded, also }: Filter,
   call: ScimCall,
 ): AsyncGenerator<Resource> {
-  const { hasFilter, pageSize: count } = await readDialect(scim, call.signal);
+  const { hasFilter, pageSize: count } = await readDialect(scim);
   const filter = `${attribute} eq ${JSON.stringify(value)}`;
   const hiding = { ...call, hidden: [...(call.hidden ?? []), value] };
   const read = (startIndex: number) => scimGet(scim, `/${type}`, { filter, startIndex, count, ...also }, hiding);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { UsageObservation } from '../../../src/adapters/adapter.ts';
 import { readWork } from '../../../src/adapters/label-studio/label-studio-api.ts';
-import { parseAnswer, type RestClient } from '../../../src/lib/rest-client.ts';
+import type { ToolClient } from '../../../src/adapters/tool-request.ts';
+import { parseAnswer } from '../../../src/lib/rest-client.ts';
 import { openFakeLabelStudio } from '../../support/label-studio/fake-label-studio.ts';
 import { createLabelStudio } from '../../support/label-studio/label-studio-harness.ts';
 import { collectWork } from '../../support/read-work.ts';
@@ -43,9 +44,9 @@ async function readPages(
     asked.push(filters.items.map(({ value }) => value));
     return left.shift();
   }
-  const call: RestClient['call'] = async ({ path, answer, purpose }) =>
+  const call: ToolClient['call'] = async ({ path, answer, purpose }) =>
     parseAnswer(answer ?? never(), answerTo(new URL(path, 'http://fake')), purpose);
-  const reading = readWork({ call, download: never }, '8', { ...request, changedSince }, signal);
+  const reading = readWork({ signal, call, download: never }, '8', { ...request, changedSince });
   return (await collectWork(reading)).work;
 }
 
