@@ -2,7 +2,7 @@ import { AppError } from '../../domain/errors.ts';
 import { isSameAddress } from '../../lib/text.ts';
 import type { Adapter, Added, Capabilities, Member, Person } from '../adapter.ts';
 import { toId } from '../values.ts';
-import { type HttpCall, pick, readPages, send } from './http-api.ts';
+import { type HttpCall, type HttpTool, pick, readPages, send } from './http-api.ts';
 import {
   expandText,
   type HttpSettings,
@@ -18,72 +18,77 @@ import {
  * the tool must show the member.
  */
 export function createHttpAdapter(settings: HttpSettings): Adapter {
-  const { requests } = settings;
-  const { findAccount: account, list, removeAccount, update } = requests;
-
-  async function removeMember(groupId: string, member: Member, signal: AbortSignal): Promise<void> {
-    const values = valuesOfMember(groupId, member);
-    const call = { purpose: 'remove the member', values, signal, isAnswerIgnored: true };
-    await send(settings, requests.remove, { ...call, expected: requests.remove.absent });
-  }
+  const { check, findAccount: account, list, remove, removeAccount, update } = settings.requests;
 
   return {
     capabilities: toCapabilities(settings),
 
     async check(signal) {
-      const call = { purpose: 'check the tool', values: toValues({}), signal, isAnswerIgnored: true };
-      await send(settings, requests.check, call);
+      await send({ settings, signal }, check, {
+        purpose: 'check the tool',
+        values: toValues({}),
+        isAnswerIgnored: true,
+      });
       return [];
     },
 
     groupFor: ({ externalProjectId }) => expandText(settings.group, toValues({ externalProjectId })),
-    findMember: (groupId, person, signal) => findMember(settings, groupId, person, signal),
-    addMember: (groupId, person, signal) => addMember(settings, groupId, person, signal),
-    removeMember,
+    findMember: (groupId, person, signal) => findMember({ settings, signal }, groupId, person),
+    addMember: (groupId, person, signal) => addMember({ settings, signal }, groupId, person),
+    removeMember: (groupId, member, signal) =>
+      sendRemoval({ settings, signal }, remove, 'remove the member', groupId, member),
 
     ...(account !== undefined && {
-      findAccount: (person: Person, signal: AbortSignal) => findAccount(settings, account, person, signal),
+      findAccount: (person: Person, signal: AbortSignal) => findAccount({ settings, signal }, account, person),
     }),
 
     ...(removeAccount !== undefined && {
       async removeAccount(groupId: string, member: Member, signal: AbortSignal) {
-        await removeMember(groupId, member, signal);
-        const values = valuesOfMember(groupId, member);
-        const call = { purpose: 'end the login', values, signal, isAnswerIgnored: true };
-        await send(settings, removeAccount, { ...call, expected: removeAccount.absent });
+        await sendRemoval({ settings, signal }, remove, 'remove the member', groupId, member);
+        await sendRemoval({ settings, signal }, removeAccount, 'end the login', groupId, member);
       },
     }),
 
     ...(update !== undefined && {
       async updateEmail(groupId: string, { id }: Member, email: string, signal: AbortSignal) {
         const values = valuesOfMember(groupId, { id, email });
-        await send(settings, update, { purpose: 'change the address', values, signal, isAnswerIgnored: true });
+        await send({ settings, signal }, update, { purpose: 'change the address', values, isAnswerIgnored: true });
       },
     }),
 
     ...(list !== undefined && {
       listMembers: (groupId: string, signal: AbortSignal) =>
-        readMembers(settings, list, { purpose: 'list the members', values: toValues({ group: groupId }), signal }),
+        readMembers({ settings, signal }, list, { purpose: 'list the members', values: toValues({ group: groupId }) }),
     }),
   };
 }
 
-async function addMember(settings: HttpSettings, groupId: string, person: Person, signal: AbortSignal): Promise<Added> {
-  const { add } = settings.requests;
+async function sendRemoval(
+  tool: HttpTool,
+  request: HttpSettings['requests']['remove'],
+  purpose: string,
+  groupId: string,
+  member: Member,
+): Promise<void> {
+  const values = valuesOfMember(groupId, member);
+  await send(tool, request, { purpose, values, expected: request.absent, isAnswerIgnored: true });
+}
+
+async function addMember(tool: HttpTool, groupId: string, person: Person): Promise<Added> {
+  const { add } = tool.settings.requests;
   // If the tool has no status for a member who is in already, it may add them a second time.
-  const present = add.present === undefined && (await findMember(settings, groupId, person, signal));
+  const present = add.present === undefined && (await findMember(tool, groupId, person));
   if (present) return present;
-  const answer = await send(settings, add, {
+  const answer = await send(tool, add, {
     purpose: 'add the member',
     values: valuesOfPerson(groupId, person),
-    signal,
     expected: add.present,
     isAnswerIgnored: add.item === undefined,
   });
   const item = add.item === undefined ? undefined : pick(answer.body, add.item);
-  const added = toMember(item, settings.member);
+  const added = toMember(item, tool.settings.member);
   if (added && isSameAddress(added.email, person.email)) return added;
-  const found = await findMember(settings, groupId, person, signal);
+  const found = await findMember(tool, groupId, person);
   if (found !== null) return found;
   throw new AppError('unavailable', 'The tool says it added the member but does not show them');
 }
@@ -119,60 +124,45 @@ function toCapabilities({
   };
 }
 
-async function findMember(
-  settings: HttpSettings,
-  groupId: string,
-  person: Person,
-  signal: AbortSignal,
-): Promise<Member | null> {
-  const { findById, find, list } = settings.requests;
+async function findMember(tool: HttpTool, groupId: string, person: Person): Promise<Member | null> {
+  const { findById, find, list } = tool.settings.requests;
   const { memberId } = person;
-  const known = memberId === null ? null : await findMemberById(settings, groupId, memberId, signal);
+  const known = memberId === null ? null : await findMemberById(tool, groupId, memberId);
   const request = find ?? list;
   if (known !== null || request === undefined) return known;
-  const call = { purpose: 'find the member', values: valuesOfPerson(groupId, person), signal };
-  const found = await pickPerson(readMembers(settings, request, call), person);
+  const call = { purpose: 'find the member', values: valuesOfPerson(groupId, person) };
+  const found = await pickPerson(readMembers(tool, request, call), person);
   // Without `findById`, only the list shows a member whose address has changed.
   const isListAsked = memberId !== null && findById === undefined && find !== undefined;
   if (found !== null || !isListAsked || list === undefined) return found;
-  return await pickPerson(readMembers(settings, list, call), person);
+  return await pickPerson(readMembers(tool, list, call), person);
 }
 
-async function findMemberById(
-  settings: HttpSettings,
-  groupId: string,
-  memberId: string,
-  signal: AbortSignal,
-): Promise<Member | null> {
-  const { findById } = settings.requests;
+async function findMemberById(tool: HttpTool, groupId: string, memberId: string): Promise<Member | null> {
+  const { findById } = tool.settings.requests;
   if (findById === undefined) return null;
   const values = toValues({ group: groupId, memberId });
-  const call = { purpose: 'find the member', values, signal, expected: findById.absent };
-  const answer = await send(settings, findById, call);
-  const member = toMember(pick(answer.body, findById.item), settings.member);
+  const call = { purpose: 'find the member', values, expected: findById.absent };
+  const answer = await send(tool, findById, call);
+  const member = toMember(pick(answer.body, findById.item), tool.settings.member);
   return member?.id === memberId ? member : null;
 }
 
-async function findAccount(
-  settings: HttpSettings,
-  request: ListRequest,
-  person: Person,
-  signal: AbortSignal,
-): Promise<Member | null> {
-  const call = { purpose: 'find the account', values: valuesOfPerson(null, person), signal };
+async function findAccount(tool: HttpTool, request: ListRequest, person: Person): Promise<Member | null> {
+  const call = { purpose: 'find the account', values: valuesOfPerson(null, person) };
   // Not by id, because tools give ids out again.
-  return await pickPerson(readMembers(settings, request, call), { ...person, memberId: null });
+  return await pickPerson(readMembers(tool, request, call), { ...person, memberId: null });
 }
 
 /** Yields each member once, although a list that changes while it is read may show one on two pages. */
-async function* readMembers(settings: HttpSettings, request: ListRequest, call: HttpCall): AsyncGenerator<Member> {
+async function* readMembers(tool: HttpTool, request: ListRequest, call: HttpCall): AsyncGenerator<Member> {
   const seen = new Set<string>();
-  const isFinding = request !== settings.requests.list;
+  const isFinding = request !== tool.settings.requests.list;
   const itemsOf = (body: unknown) => toItems(pick(body, request.items), isFinding, call.purpose);
-  for await (const item of readPages(settings, request, call, itemsOf)) {
-    const member = toMember(item, settings.member);
+  for await (const item of readPages(tool, request, call, itemsOf)) {
+    const member = toMember(item, tool.settings.member);
     if (member === undefined) {
-      throw new AppError('invalid', `Could not ${call.purpose}: an item has no id at "${settings.member.id}"`);
+      throw new AppError('invalid', `Could not ${call.purpose}: an item has no id at "${tool.settings.member.id}"`);
     }
     if (member === null || seen.has(member.id)) continue;
     seen.add(member.id);

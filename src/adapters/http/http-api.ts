@@ -12,6 +12,12 @@ import {
   type TemplateValues,
 } from './http-schema.ts';
 
+/** The tool during one call of the port. */
+export interface HttpTool {
+  settings: HttpSettings;
+  signal: AbortSignal;
+}
+
 type DeclaredRequest = Pick<ListRequest, 'method' | 'path' | 'query' | 'headers' | 'body'>;
 
 export interface HttpCall {
@@ -21,7 +27,6 @@ export interface HttpCall {
   /** Statuses that are answers, not errors. */
   expected?: readonly number[] | undefined;
   isAnswerIgnored?: boolean;
-  signal: AbortSignal;
 }
 
 const maxPages = 1000;
@@ -31,7 +36,7 @@ const maxPages = 1000;
  * @throws AppError as `requestJson` does, and `invalid` for a value that a template cannot take
  */
 export async function send(
-  settings: HttpSettings,
+  { settings, signal }: HttpTool,
   request: DeclaredRequest,
   { values, ...call }: HttpCall,
   url = toUrl(settings, request, values),
@@ -43,6 +48,7 @@ export async function send(
   }
   return await requestTool({
     ...call,
+    signal,
     method: request.method,
     url,
     headers: Object.fromEntries(headers),
@@ -53,7 +59,7 @@ export async function send(
 
 /** The items of all pages. A status in `absent` means no items. */
 export async function* readPages<Item>(
-  settings: HttpSettings,
+  tool: HttpTool,
   request: ListRequest,
   call: HttpCall,
   itemsOf: (body: unknown) => Item[],
@@ -62,10 +68,10 @@ export async function* readPages<Item>(
   let gathered = 0;
   let before = '[]';
   for (let index = 0; index < maxPages; index += 1) {
-    const url = toUrl(settings, request, call.values, next);
+    const url = toUrl(tool.settings, request, call.values, next);
     // Only the first page may say that the group does not exist. Any later missing page is an error.
     const expected = index === 0 ? request.absent : [];
-    const answer = await send(settings, request, { ...call, expected }, url);
+    const answer = await send(tool, request, { ...call, expected }, url);
     if (expected.includes(answer.status)) return;
     const items = itemsOf(answer.body);
     const text = JSON.stringify(items);
