@@ -8,30 +8,29 @@ import type { RecordSchema, RequestSchema } from './platform-request-schema.ts';
 
 export type Operation = `${'GET' | 'POST' | 'PATCH' | 'DELETE'} /${string}`;
 
-/** One operation of an API, as it is served and as `openapi.json` describes it. */
+/** An operation as it is served, and as `openapi.json` describes it. */
 export interface ApiRoute<Caller extends ApiCaller> {
   /** Such as `GET /contracts/{id}/budget`, below the base address. */
   operation: Operation;
-  /** One of these is needed; any valid token is enough without. */
+  /** One of these is needed. Without scopes, any valid token is enough. */
   scopes?: readonly string[];
   query?: RecordSchema;
   body?: RequestSchema<unknown>;
-  /** Without it the body is required, where there is one. */
+  /** Otherwise a body is required if the operation has one. */
   isBodyOptional?: true;
   answer: RecordSchema;
-  /** The answer of a list in a marketplace with cursors. Without cursors its query has no `cursor`. */
+  /** The answer of a list in a marketplace with cursors. Without cursors, the query has no `cursor`. */
   page?: RecordSchema;
-  /** The answer where a person must confirm it first, which is sent with 202. */
+  /** The answer if a person must confirm first, which is sent with 202. */
   accepted?: RecordSchema;
   /** 200 by default. */
   status?: 201;
-  /** The statuses of refusals that neither its path nor its schemas say. */
+  /** Refusals that follow neither from the path nor from the schemas. */
   refusals?: readonly number[];
   /** @throws AppError */
   run(call: ApiCall & Caller): object;
 }
 
-/** Whose token it is. */
 export interface ApiCaller {
   /** The install or the account. */
   ownerId: string;
@@ -65,7 +64,6 @@ export interface Api<Caller extends ApiCaller, Route extends ApiRoute<Caller>> {
   routes: readonly Route[];
   /** @throws AppError if the token is not valid, or not enough for this route */
   admit(marketplace: Marketplace, authorization: string | undefined, route: Route): Caller;
-  /** What `/openapi.json` answers. */
   describe(hasCursors: boolean): object;
 }
 
@@ -80,7 +78,7 @@ export function createApiRouter<Caller extends ApiCaller, Route extends ApiRoute
     response.json(describe(options.cursors === true));
   });
   for (const route of routes) {
-    /** This comes before the body is read: a caller without the right to call learns nothing about the body. */
+    /** Before the body is read, so that a caller without the right learns nothing about the body. */
     const meet: RequestHandler = async ({ headers }, response, next) => {
       const caller = admit(marketplace, headers.authorization, route);
       const target = dice.nameCall(caller.ownerId, route.operation);
@@ -106,11 +104,11 @@ export function splitOperation(operation: Operation): { method: 'get' | 'post' |
   return { method: method.toLowerCase() as 'get', path };
 }
 
-/** The id to quote to support. Errors have it in their body too. */
+/** The id to quote to support, which is also in the body of errors. */
 const nameRequest: RequestHandler = (_request, response, next) => {
   response.setHeader(requestIdHeader, `req_${randomUUID()}`);
   next();
 };
 
-/** Every body is read as JSON, whatever its type. */
+/** Every body is read as JSON, whatever its content type. */
 const readJson: RequestHandler = express.json({ type: () => true, strict: false, limit: '1mb' });

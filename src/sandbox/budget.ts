@@ -28,7 +28,7 @@ export function budgetOf(contract: SandboxContract): Budget {
   };
 }
 
-/** The thresholds that this usage reached, without those that were announced since the last funding. */
+/** The thresholds that this usage reached, except those announced since the last funding. */
 export function planWarnings(before: Budget, after: Budget, contract: SandboxContract): BudgetWarning[] {
   return thresholds
     .filter(

@@ -8,7 +8,7 @@ import type { Milestone } from './platform-answer-schema.ts';
 import { raiseContractEvents, raiseMilestoneEvents } from './raise-events.ts';
 import { accountOf, findIn, type Job, type SandboxContract, type SandboxState, type Trainer } from './sandbox-state.ts';
 
-/** What employers do: they offer a job, hire, fund, replace a trainer and end a contract. */
+/** Employers offer a job, hire, fund, replace a trainer and end a contract. */
 
 export type HiredContract = ReturnType<typeof hire>;
 
@@ -23,7 +23,7 @@ export function createJob({ state, ids }: Marketplace, wanted: NewJob): Job {
   return { ...job };
 }
 
-/** @throws AppError `not_found` where neither is named, or there is none such */
+/** @throws AppError `not_found` if neither is given, or it does not exist */
 function employerOf(state: SandboxState, { accountId, installId = '' }: NewJob): string {
   if (accountId !== undefined) return findIn(state.accounts, 'account', accountId).id;
   return findIn(state.installs, 'install', installId).organizationId;
@@ -60,17 +60,17 @@ export function hire(marketplace: Marketplace, wanted: Hire) {
 
 export function endContract(marketplace: Marketplace, contractId: string, wanted: End = {}) {
   const contract = findIn(marketplace.state.contracts, 'contract', contractId);
-  if (contract.status === 'ended') throw new AppError('conflict', 'The contract ended already');
+  if (contract.status === 'ended') throw new AppError('conflict', 'The contract has already ended');
   contract.status = 'ended';
   contract.endDate = wanted.endDate ?? toInstant(marketplace.clock.now());
   raiseContractEvents(marketplace, 'contract.ended', contract);
   return { contractId, status: contract.status };
 }
 
-/** Sends the event of an end that did not happen. The API still lists the contract as active. */
+/** Sends an event about an end that did not happen. The API still lists the contract as active. */
 export function raiseMistakenEnd(marketplace: Marketplace, contractId: string) {
   const contract = findIn(marketplace.state.contracts, 'contract', contractId);
-  if (contract.status === 'ended') throw new AppError('conflict', 'The contract did end');
+  if (contract.status === 'ended') throw new AppError('conflict', 'The contract has ended');
   const endDate = toInstant(marketplace.clock.now());
   raiseContractEvents(marketplace, 'contract.ended', { ...contract, status: 'ended', endDate });
   return { contractId, status: contract.status };
@@ -97,7 +97,7 @@ export function fundMilestone(marketplace: Marketplace, contractId: string, want
   return { contractId, milestone: { ...milestone } };
 }
 
-/** No event says this. Only the list of participants shows it. */
+/** There is no event about this: only the list of participants shows it. */
 export function replaceParticipant(marketplace: Marketplace, contractId: string, { leaves, joins }: Replacement) {
   const { participants } = findIn(marketplace.state.contracts, 'contract', contractId);
   const index = participants.findIndex((trainer) => trainer.opentrainUserId === leaves);

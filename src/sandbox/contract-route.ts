@@ -56,7 +56,7 @@ function listContracts(call: PlatformCall) {
   return { contracts, nextCursor: hasMore ? toCursor(page.at(-1)) : null };
 }
 
-/** Newest first. A link of another install gives none. */
+/** Newest first; none for a link of another install. */
 function findContracts({ marketplace, install }: PlatformCall, linkId?: string): SandboxContract[] {
   const links = linksOfInstall(marketplace.state, install).filter(({ id }) => linkId === undefined || id === linkId);
   const jobIds = new Set(links.map(({ jobId }) => jobId));
@@ -71,7 +71,7 @@ function firstAfter(contracts: SandboxContract[], cursor: string | undefined): n
   if (cursor === undefined) return 0;
   const lastId = Buffer.from(cursor, 'base64url').toString();
   const last = contracts.findIndex(({ id }) => id === lastId);
-  if (last === -1) throw new AppError('invalid', 'cursor: not one that this listing returned');
+  if (last === -1) throw new AppError('invalid', 'cursor: this listing did not return it');
   return last + 1;
 }
 
@@ -85,7 +85,7 @@ function listParticipants(call: PlatformCall) {
 
 type UsageEntry = UsageReport['entries'][number];
 
-/** Stores all entries or none: every entry is checked before the first is stored. */
+/** Checks every entry before it stores the first, so that either all are stored or none. */
 function reportUsage(call: PlatformCall) {
   const { marketplace, body } = call;
   const contract = findLinkedContract(call);
@@ -114,7 +114,7 @@ function toUsageKey(contract: SandboxContract, entry: UsageEntry, now: string): 
   return `${worker} ${workDate}`;
 }
 
-/** Totals replace what was stored. A field that is left out keeps its value. */
+/** Totals replace the stored ones. A field that is left out keeps its value. */
 function storeTotals(contract: SandboxContract, key: string, entry: UsageEntry): void {
   const stored = contract.usage.get(key);
   const totals: WorkTotals = {

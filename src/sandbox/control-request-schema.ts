@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { audiences, bindingKinds, employerEventTypes, employerScopes } from './employer/employer-answer-schema.ts';
 import { paymentTypes, provisioningModes, scopes } from './platform-answer-schema.ts';
 
-/** The requests of the controls. Unknown keys are refused, because they are typing errors. */
+/** The requests of the controls. Unknown keys are refused, because they are typos. */
 
 const Scopes = z.array(z.enum(scopes));
 
@@ -23,7 +23,7 @@ export const NewAccount = z.strictObject({
   organizationId: z.string().min(1).optional(),
   /** The scopes of its token; all by default. */
   scopes: z.array(z.enum(employerScopes)).optional(),
-  /** It is by default. */
+  /** True by default. */
   isClaimed: z.boolean().optional(),
   /** Such as `public_api_webhooks`; all are on by default. */
   featuresOff: z.array(z.string()).optional(),
@@ -96,7 +96,7 @@ export type Relink = z.input<typeof Relink>;
 export const WorkEmail = z.strictObject({
   /** Null if the managed address does not exist yet. */
   workEmail: z.email().nullable().optional(),
-  /** Whether employers see it; they do by default. */
+  /** Whether employers see it; true by default. */
   isShared: z.boolean().optional(),
 });
 export type WorkEmail = z.input<typeof WorkEmail>;
@@ -109,7 +109,6 @@ export const FeedNews = z.strictObject({
 });
 export type FeedNews = z.input<typeof FeedNews>;
 
-/** What becomes of an approval. */
 export const Resolve = z
   .strictObject({ status: z.enum(['confirmed', 'declined', 'expired']) })
   .transform(({ status }) => status);
@@ -117,14 +116,14 @@ export const Resolve = z
 export const Bill = z.strictObject({
   /** 200 by default. */
   amountUsd: z.number().nonnegative().optional(),
-  /** It waits to be funded by default. */
+  /** Waits to be funded by default. */
   status: z.enum(['PENDING_FUNDING', 'PENDING_PAYOUT']).optional(),
   /** None by default, as the specification shows none. */
   paymentUrl: z.string().optional(),
 });
 export type Bill = z.input<typeof Bill>;
 
-/** What becomes of a payment; it is paid by default. */
+/** Paid by default. */
 export const Settle = z.strictObject({ outcome: z.enum(['paid', 'cancelled']).optional() });
 export type Settle = z.input<typeof Settle>;
 
@@ -134,7 +133,7 @@ const NewPage = z.strictObject({
   content: z.unknown().optional(),
   /** That of the manual by default. */
   audience: z.enum(audiences).optional(),
-  /** Which of the earlier pages it is below, from 0; none by default. */
+  /** The number of the earlier page that is its parent, from 0; none by default. */
   parent: z.int().min(0).optional(),
 });
 
@@ -152,7 +151,7 @@ export const NewManual = z.strictObject({
 });
 export type NewManual = z.input<typeof NewManual>;
 
-/** All that a manual is bound to from now on. */
+/** Replaces all bindings of a manual. */
 export const NewBindings = z.strictObject({ bindings: z.array(NewBinding) });
 export type NewBindings = z.input<typeof NewBindings>;
 

@@ -16,8 +16,8 @@ import { findIn } from './sandbox-state.ts';
 import { takeDeliverySnapshots, takeSnapshot } from './snapshot.ts';
 
 /**
- * What customers and employers do at the marketplace, and how its time is moved. Each control is a method of the
- * sandbox, and a POST below `/sandbox` that answers what the method returns.
+ * What customers and employers do at the marketplace, and its clock. Each control is a method of the sandbox, and a POST
+ * below `/sandbox` that answers what the method returns.
  */
 const controls = {
   createInstall: control('/installs', installs.createInstall, wants.NewInstall),
@@ -54,7 +54,7 @@ const controls = {
   idle: control('/idle', idle),
 };
 
-/** Gets the id in its path, where there is one, and what is wanted. */
+/** Gets the id in its path, if there is one, and the body. */
 type Act<Wanted> =
   | ((marketplace: Marketplace, id: string, wanted: Wanted) => object)
   | ((marketplace: Marketplace, wanted: Wanted) => object);
@@ -63,7 +63,6 @@ function control<Wanted, Does extends Act<Wanted>>(path: string, act: Does, sche
   return { path, act, schema: schema ?? wants.Nothing };
 }
 
-/** What a POST to the path of a control answers. @throws AppError */
 async function answerControl(
   marketplace: Marketplace,
   { path, act, schema }: { path: string; act: (...all: never[]) => object; schema: RequestSchema<unknown> },
@@ -75,13 +74,13 @@ async function answerControl(
   return await (path.includes(':id') ? run(marketplace, id, wanted) : run(marketplace, wanted));
 }
 
-/** Without the marketplace, which the sandbox gives it. What is waited for returns nothing in process. */
+/** Without the marketplace argument. A control that waits returns nothing in process. */
 type Method<Does> = Does extends (marketplace: Marketplace, ...wanted: infer Wanted) => infer Done
   ? (...wanted: Wanted) => Done extends Promise<unknown> ? Promise<void> : Done
   : never;
 
 export type Control = { [Name in keyof typeof controls]: Method<(typeof controls)[Name]['act']> } & {
-  /** Replaces the faults of one install or of all; without `faults` nothing goes wrong any more. */
+  /** Replaces the faults of one install or of all; without `faults`, ends them. */
   setFaults: Method<typeof setFaults>;
   snapshot: Method<typeof takeSnapshot>;
   listDeliveries: Method<typeof takeDeliverySnapshots>;
@@ -107,8 +106,7 @@ export interface FaultsInForce {
 }
 
 /**
- * Replaces what was set before, for one install, for one employer's account, or for all. Without `wanted` nothing goes
- * wrong any more.
+ * Replaces the faults of one install, one employer's account, or all. Without `wanted`, ends them.
  */
 function setFaults(
   { state, dice }: Marketplace,
@@ -122,7 +120,7 @@ function setFaults(
   return { installId: installId ?? null, faults };
 }
 
-/** A fault of an unknown operation would never happen, and nothing would say why. */
+/** A fault of an unknown operation would never happen, without an explanation. */
 function requireOperations(faults: Faults): void {
   const known: string[] = [...new Set([...platformRoutes, ...employerRoutes].map(({ operation }) => operation))];
   const all: [string, Fault | undefined][] = Object.entries(faults);
@@ -134,7 +132,7 @@ function requireOperations(faults: Faults): void {
   }
 }
 
-/** The controls by HTTP. They need no token, so they answer only programs on this machine. */
+/** The controls over HTTP. They need no token, so only programs on this machine may use them. */
 export function createControlRouter(marketplace: Marketplace): Router {
   const router = express.Router();
   router.use(refuseRemote, express.json({ type: () => true }));
@@ -159,7 +157,7 @@ export function createControlRouter(marketplace: Marketplace): Router {
   return router;
 }
 
-/** The sandbox may listen to the network. A page in a browser is refused too: it may be from anywhere. */
+/** The sandbox may listen on the network. Pages in a browser are refused too, because they may come from anywhere. */
 const refuseRemote: RequestHandler = (request, _response, next) => {
   if (!isLoopback(request) || request.headers.origin !== undefined) {
     throw new AppError('forbidden', 'The controls answer only programs on this machine');

@@ -8,8 +8,6 @@ import {
   type SandboxState,
 } from './sandbox-state.ts';
 
-/** How attempts and changes of status change a delivery and its endpoint. */
-
 const minuteMs = 60_000;
 
 /** Four waits between five attempts. */
@@ -21,8 +19,8 @@ export const redeliveryWaitMs = 5 * minuteMs;
 const maxConsecutiveFailures = 10;
 
 /**
- * A platform's endpoint counts every failed attempt, an employer's only deliveries whose attempts are used up. They are
- * counted over all its deliveries, until an attempt succeeds.
+ * A platform's endpoint counts every failed attempt; an employer's counts deliveries whose attempts are all used up. The
+ * count runs over all deliveries of the endpoint until an attempt succeeds.
  */
 export function settleAttempt(state: SandboxState, delivery: Delivery, attempt: Attempt, nowMs: number): void {
   delivery.attempts.push(attempt);
@@ -105,7 +103,7 @@ function closePending(state: SandboxState, endpoint: SandboxEndpoint, status: 'F
   }
 }
 
-/** It keeps its id and body, and has five attempts again. */
+/** Keeps the id and body, and allows five attempts again. */
 export function reopen(delivery: Delivery): void {
   delivery.status = 'PENDING';
   delivery.failures = 0;

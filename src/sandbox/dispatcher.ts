@@ -5,9 +5,9 @@ import type { Marketplace } from './marketplace.ts';
 import type { Delivery, SandboxEndpoint } from './sandbox-state.ts';
 import { sendDelivery, signDelivery } from './send-delivery.ts';
 
-/** Makes each attempt when it is due, from the start of the sandbox to its stop. */
+/** Makes each attempt when it is due, while the sandbox runs. */
 
-/** The greatest number of connections to one receiver at once. */
+/** The most simultaneous connections to one receiver. */
 const maxAttemptsPerEndpoint = 32;
 
 export function startDelivering(marketplace: Marketplace): void {
@@ -15,7 +15,7 @@ export function startDelivering(marketplace: Marketplace): void {
   wake(marketplace);
 }
 
-/** Ends the attempts in flight. They do not count, and are due again after the next start. */
+/** Ends the attempts in flight. They are not counted, and are due again after the next start. */
 export async function stopDelivering(marketplace: Marketplace): Promise<void> {
   marketplace.running?.abort();
   marketplace.running = undefined;
@@ -30,14 +30,14 @@ export function queueDelivery(marketplace: Marketplace, delivery: Delivery, wait
   wake(marketplace);
 }
 
-/** Starts what is due; to be called after an endpoint was enabled. */
+/** Starts due deliveries. Call it after an endpoint was enabled. */
 export function wake(marketplace: Marketplace): void {
   const { running, timeline, inFlight } = marketplace;
   marketplace.cancelTimer();
   if (running === undefined) return;
   for (const delivery of listDue(marketplace)) inFlight.set(delivery, attempt(marketplace, delivery, running.signal));
   const nextMs = nextDueAtMs(marketplace);
-  // A due delivery that still waits is behind attempts in flight, and their end calls this again.
+  // A due delivery that still waits is behind attempts in flight, which call this again when they end.
   if (nextMs !== undefined && nextMs > timeline.nowMs()) {
     marketplace.cancelTimer = timeline.wakeAt(nextMs, () => wake(marketplace));
   }

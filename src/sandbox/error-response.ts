@@ -24,7 +24,7 @@ const platformCodes: Partial<Record<ErrorCode, string>> = {
 
 export const requestIdHeader = 'x-request-id';
 
-/** Answers each failure with the error body of the platform API. Express knows it by its four parameters. */
+/** Answers each failure with the error body of the platform API. Express recognises it by its four parameters. */
 export const answerError: ErrorRequestHandler = (thrown, _request, response: Response, _next) => {
   const error = isRefusedByExpress(thrown) ? toUnreadable(thrown) : toAppError(thrown);
   const code = platformCodes[error.code];

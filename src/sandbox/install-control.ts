@@ -6,7 +6,7 @@ import { scopes } from './platform-answer-schema.ts';
 import { raiseRevokedEvent } from './raise-events.ts';
 import { findIn, type SandboxInstall } from './sandbox-state.ts';
 
-/** What customers do with an install: they connect, give consent, disconnect and connect again. */
+/** Customers connect an install, give consent, disconnect and reconnect. */
 
 export type Reconnection = ReturnType<typeof reconnect>;
 
@@ -33,7 +33,7 @@ export function createInstall({ state, ids, clock }: Marketplace, wanted: NewIns
   return { installId: install.id, organizationId: install.organizationId, token: value };
 }
 
-/** Work addresses appear or disappear with it. No event says this. */
+/** Work addresses appear or disappear, without an event. */
 export function setPiiConsent({ state }: Marketplace, installId: string, piiConsent: boolean) {
   findIn(state.installs, 'install', installId).piiConsent = piiConsent;
   return { installId, piiConsent };
@@ -42,13 +42,13 @@ export function setPiiConsent({ state }: Marketplace, installId: string, piiCons
 /** The customer disconnects. From then on calls with the token are answered 403. */
 export function revokeInstall(marketplace: Marketplace, installId: string) {
   const install = findIn(marketplace.state.installs, 'install', installId);
-  if (install.status === 'REVOKED') throw new AppError('conflict', 'The install is revoked already');
+  if (install.status === 'REVOKED') throw new AppError('conflict', 'The install is already revoked');
   install.status = 'REVOKED';
   raiseRevokedEvent(marketplace, install);
   return { installId, status: install.status };
 }
 
-/** The install stays ACTIVE, but calls with its token are answered 401. No event says this. */
+/** The install stays ACTIVE, but calls with its token are answered 401, without an event. */
 export function revokeToken({ state }: Marketplace, installId: string) {
   findIn(state.installs, 'install', installId).token.isRevoked = true;
   return { installId, token: 'revoked' };

@@ -7,7 +7,7 @@ import type { HeaderPrefix } from './send-delivery.ts';
 export interface MarketplaceOptions {
   /** The same seed gives the same ids, tokens and secrets, and the same faults. */
   seed?: string;
-  /** How much faster than real time the timeline moves; at 0 only `advance` moves it. */
+  /** How much faster than real time the timeline moves. At 0, only `advance` moves it. */
   timeScale?: number;
   /** For timestamps and signatures. */
   clock?: Clock;
@@ -23,7 +23,6 @@ export interface MarketplaceOptions {
   endpointsPerInstall?: number;
 }
 
-/** What the operations of the APIs and the controls share. */
 export interface Marketplace {
   options: MarketplaceOptions;
   state: SandboxState;
@@ -31,7 +30,7 @@ export interface Marketplace {
   clock: Clock;
   dice: FaultDice;
   timeline: ReturnType<typeof createTimeline>;
-  /** The deliveries that are not settled. */
+  /** The unsettled deliveries. */
   open: Set<Delivery>;
   /** The attempts that have no outcome yet. */
   inFlight: Map<Delivery, Promise<void>>;
@@ -58,8 +57,8 @@ export function createMarketplace(options: MarketplaceOptions): Marketplace {
 }
 
 /**
- * Above 2^53, and the tenth id after it has one digit more. A client that compares event ids as numbers
- * or as text gets their order wrong.
+ * Above 2^53, and the tenth id after it has one more digit, so that a client that orders event ids as numbers or as text
+ * gets their order wrong.
  */
 const firstEventId = 9_999_999_999_999_990n;
 
@@ -84,13 +83,12 @@ function createIds(seed: string) {
   };
 }
 
-/** The longest wait of setTimeout. For a later time `wake` is called early, and has to wait again. */
+/** The longest wait of setTimeout. For a later time, `wake` is called early and must wait again. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
- * The time on which the marketplace waits before its next attempt. It runs `scale` times as fast as
- * real time, and can be moved forward; at scale 0 it only moves so. Time-outs, signatures and timestamps
- * use real time.
+ * The clock of the waits between attempts. It runs `scale` times as fast as real time and can be moved forward; at scale
+ * 0, it moves only then. Time-outs, signatures and timestamps use real time.
  */
 function createTimeline(scale: number) {
   const startedAtMs = performance.now();
@@ -103,7 +101,7 @@ function createTimeline(scale: number) {
     moveTo(atMs: number): void {
       movedMs += Math.max(0, atMs - nowMs());
     },
-    /** Calls `wake` once at `atMs` or earlier, never at scale 0. @returns how to cancel */
+    /** Calls `wake` once, at `atMs` or earlier; never at scale 0. @returns a function that cancels it */
     wakeAt(atMs: number, wake: () => void): () => void {
       if (scale === 0) return () => {};
       const delayMs = Math.ceil(Math.max(0, atMs - nowMs()) / scale);

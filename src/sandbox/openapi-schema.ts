@@ -2,8 +2,6 @@ import { z } from 'zod';
 import { components } from './platform-answer-schema.ts';
 import type { RequestSchema } from './platform-request-schema.ts';
 
-/** How `openapi.json` describes requests and answers: by their schemas. */
-
 /** JSON Schema. */
 export type Described = Record<string, unknown>;
 
@@ -14,7 +12,7 @@ export interface Parameter {
   schema: Described;
 }
 
-/** @param named gets the components that the description refers to */
+/** @param named receives the components that the description refers to */
 export function describeSchema(schema: RequestSchema<unknown>, named: Described, io: 'input' | 'output' = 'input') {
   const made = z.toJSONSchema(schema, { io, metadata: components, override: leaveOut });
   const { $schema: _, $defs, ...described } = JSON.parse(JSON.stringify(made), toReference) as Described;
@@ -22,7 +20,7 @@ export function describeSchema(schema: RequestSchema<unknown>, named: Described,
   return described;
 }
 
-/** What is read as a number is described as one, although it is sent as text. */
+/** A text that is read as a number is described as a number. */
 export function describeQuery(schema: RequestSchema<unknown>): Parameter[] {
   const { required = [] } = describeSchema(schema, {}) as { required?: string[] };
   const { properties } = describeSchema(schema, {}, 'output') as { properties: Record<string, Described> };
@@ -38,7 +36,7 @@ function toReference(key: string, value: unknown): unknown {
   return key === '$ref' ? String(value).replace('#/$defs/', '#/components/schemas/') : value;
 }
 
-/** The pattern of a date, which its format says, and the bounds that every integer has in JavaScript. */
+/** Omits the pattern of a date, which its format implies, and the bounds that every integer has in JavaScript. */
 function leaveOut({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;

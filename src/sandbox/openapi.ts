@@ -29,7 +29,7 @@ const itself = {
   responses: { 200: { description: 'OK', content: { 'application/json': { schema: { type: 'object' } } } } },
 };
 
-/** @param token its security scheme, where scopes and refusals are described too */
+/** @param token the security scheme, which describes scopes and refusals too */
 function describeApi(
   title: string,
   url: string,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The answers of the platform API, as its `openapi.json` describes them. Nothing is cut from an answer by them. */
+/** The answers of the platform API, as its `openapi.json` describes them. They strip nothing from an answer. */
 
 export const scopes = [
   'project-links:read',

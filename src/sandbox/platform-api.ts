@@ -14,7 +14,7 @@ const installRoute: PlatformRoute = {
   run: ({ install }) => ({ install: toPublicInstall(install) }),
 };
 
-/** The fifteen operations that need a token. */
+/** The operations that need a token. */
 export const platformRoutes: readonly PlatformRoute[] = [
   installRoute,
   ...projectLinkRoutes,
@@ -22,7 +22,7 @@ export const platformRoutes: readonly PlatformRoute[] = [
   ...webhookEndpointRoutes,
 ];
 
-/** @throws AppError `unauthenticated` if the token is not valid, `forbidden` if its install or its scopes are not */
+/** @throws AppError `unauthenticated` for an invalid token, `forbidden` for a revoked install or a missing scope */
 export function admitInstall(
   { state }: Marketplace,
   authorization: string | undefined,

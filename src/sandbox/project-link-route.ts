@@ -9,7 +9,7 @@ import { toPublicLink } from './public-shapes.ts';
 import { raiseLinkEvent } from './raise-events.ts';
 import { findIn, linksOfInstall, type SandboxInstall, type SandboxLink, type SandboxState } from './sandbox-state.ts';
 
-/** How links are created and deleted, by the platform API and by the controls. */
+/** Creates and deletes links, for the platform API and the controls. */
 
 const one = (link: SandboxLink) => ({ projectLink: toPublicLink(link) });
 
@@ -75,7 +75,7 @@ function createLink(marketplace: Marketplace, install: SandboxInstall, wanted: N
   return link;
 }
 
-/** @param replaced the link that will be deleted first, so it does not count */
+/** @param replaced the link that will be deleted first, so it is not counted */
 function requireLinkable(
   { state, options }: Marketplace,
   install: SandboxInstall,
@@ -87,7 +87,7 @@ function requireLinkable(
   requireRoom(others, externalProjectId, options.linksPerInstall ?? 500);
 }
 
-/** Its contracts disappear from the list with it. Their trainers stay hired. */
+/** Its contracts disappear from the list. Their trainers stay hired. */
 function deleteLink(marketplace: Marketplace, install: SandboxInstall, link: SandboxLink): void {
   marketplace.state.links.delete(link.id);
   raiseLinkEvent(marketplace, 'project_link.removed', install, link);
@@ -99,7 +99,7 @@ export function removeLiveLink(marketplace: Marketplace, linkId: string) {
   return { projectLink: { ...link }, deleted: true };
 }
 
-/** A link cannot be changed, so it is deleted and another is created. */
+/** A link cannot be changed, so it is deleted and a new one is created. */
 export function replaceLiveLink(marketplace: Marketplace, linkId: string, changes: Relink = {}) {
   const { link: replaced, install } = findLiveLink(marketplace, linkId);
   const wanted = {
@@ -108,7 +108,7 @@ export function replaceLiveLink(marketplace: Marketplace, linkId: string, change
     externalProjectId: changes.externalProjectId ?? replaced.externalProjectId,
     provisioningMode: changes.provisioningMode ?? replaced.provisioningMode,
   };
-  // This comes before the deletion, so that a refused request changes nothing.
+  // Before the deletion, so that a refused request changes nothing.
   requireLinkable(marketplace, install, wanted, replaced);
   deleteLink(marketplace, install, replaced);
   return { projectLink: { ...createLink(marketplace, install, wanted) } };

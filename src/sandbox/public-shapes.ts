@@ -8,8 +8,6 @@ import {
   type Trainer,
 } from './sandbox-state.ts';
 
-/** The records of the marketplace as platforms see them, in answers and in events. */
-
 export function toPublicInstall({ token, ...install }: SandboxInstall) {
   return {
     ...install,
@@ -39,7 +37,7 @@ export function toListedContract(state: SandboxState, install: SandboxInstall, c
   return { ...toPublicContract(contract), projectLinkIds: links.map(({ id }) => id) };
 }
 
-/** Without the scope, the consent or an address, `workEmail` is absent. It is never null. */
+/** Without the scope, the consent or an address, `workEmail` is absent, never null. */
 export function toParticipant(install: SandboxInstall, { workEmail, ...trainer }: Trainer) {
   const mayShow = install.piiConsent && install.token.scopes.includes('participants:email');
   return mayShow && workEmail !== null ? { ...trainer, workEmail } : trainer;

@@ -14,9 +14,7 @@ import {
   type SandboxLink,
 } from './sandbox-state.ts';
 
-/** Which installs get which event, and what is in it. */
-
-/** One per link of the job. It names the first trainer; the list of participants has the others. */
+/** One event per link of the job. It names the first trainer; the list of participants has the others. */
 export function raiseContractEvents(
   marketplace: Marketplace,
   type: 'contract.started' | 'contract.ended',
@@ -34,7 +32,7 @@ export function raiseContractEvents(
   raiseEvents(marketplace, { type, resourceId: contract.id, jobId: contract.job.id }, occurrences);
 }
 
-/** One per install with a link of the job, because these events name no link. */
+/** One event per install with a link of the job, because these events name no link. */
 export function raiseMilestoneEvents(
   marketplace: Marketplace,
   type: 'milestone.funded' | 'milestone.budget_low' | 'milestone.budget_depleted',
@@ -69,7 +67,7 @@ interface Subject {
   jobId: string | null;
 }
 
-/** Something that happened, as the event for one install says it. */
+/** The event for one install. */
 interface Occurrence {
   install: SandboxInstall;
   data: Record<string, unknown>;
@@ -106,8 +104,8 @@ function pick(data: Record<string, unknown>, name: string, keys: string[]) {
 }
 
 /**
- * Queues an event for each active endpoint of an install, or of an employer's account, that is subscribed to it. An
- * endpoint that is disabled now, or is created later, never gets it.
+ * Queues an event for each subscribed, active endpoint of an install or an employer's account. An endpoint that is
+ * disabled now, or created later, never gets it.
  */
 export function deliverEvent(
   marketplace: Marketplace,

@@ -12,13 +12,13 @@ import type {
   WebhookEndpoint,
 } from './platform-answer-schema.ts';
 
-/** All that the marketplace knows, as plain records. Maps keep the order of creation. */
+/** Everything the marketplace knows. Maps keep the order of creation. */
 
 export interface SandboxInstall extends Omit<Install, 'partnerApp' | 'token'> {
   token: Install['token'] & { value: string; isRevoked: boolean };
 }
 
-/** It belongs to the employer, so it can be linked again after a reconnect. */
+/** A job belongs to the employer, so it can be linked again after a reconnect. */
 export interface Job {
   id: string;
   organizationId: string;
@@ -54,11 +54,11 @@ export interface SandboxContract extends Omit<Contract, 'jobId' | 'projectLinkId
   warned: Set<BudgetWarning>;
 }
 
-/** It receives what happens to an install or to an employer's account. */
+/** Receives the events of an install or an employer's account. */
 export interface SandboxEndpoint extends Omit<WebhookEndpoint, 'eventTypes'> {
   /** The id of the install or of the account. */
   installId: string;
-  /** Which of the two APIs it was made with: they sign alike, and give up differently. */
+  /** Which API it was created with. Both sign alike, but give up differently. */
   audience: 'platform' | 'employer';
   eventTypes: (SandboxEventType | EmployerEventType)[];
   secret: string;
@@ -69,7 +69,7 @@ export interface Attempt {
   /** Null if the receiver did not answer. */
   httpStatus: number | null;
   error: string | null;
-  /** Whether the body that was sent is not the one that was signed. */
+  /** Whether the sent body differs from the signed one. */
   isCorrupted: boolean;
 }
 
@@ -84,11 +84,11 @@ export interface Delivery {
   /** `LOST`: a fault prevented the marketplace from sending it. */
   status: 'PENDING' | 'DELIVERED' | 'FAILED' | 'DISCARDED' | 'LOST';
   attempts: Attempt[];
-  /** Failed attempts since it was queued or queued again. */
+  /** Failed attempts since it was last queued. */
   failures: number;
   /** On the sandbox's timeline, in milliseconds. */
   dueAtMs: number;
-  /** How long after its delivery a fault sends it again; null if none does. */
+  /** How long after its delivery a fault resends it; null if none does. */
   repeatAfterMs: number | null;
 }
 
@@ -105,7 +105,7 @@ export function createSandboxState() {
     contracts: new Map<string, SandboxContract>(),
     endpoints: new Map<string, SandboxEndpoint>(),
     deliveries: new Map<string, Delivery>(),
-    /** The trainers who share their work address with no employer. Platforms have the consent of an install. */
+    /** Trainers who share their work address with no employer. For platforms, the consent of the install decides. */
     unsharedWorkEmails: new Set<string>(),
   };
 }
@@ -117,7 +117,7 @@ export function findIn<T>(records: ReadonlyMap<string, T>, kind: string, id: str
   return found;
 }
 
-/** The account of the employer who offers the job of a contract, where they have one. */
+/** The account of the employer who offers the contract's job, if there is one. */
 export function accountOf(state: SandboxState, { job }: SandboxContract): SandboxAccount | undefined {
   return state.accounts.get(job.organizationId);
 }
@@ -126,7 +126,7 @@ export function linksOfInstall(state: SandboxState, install: SandboxInstall): Sa
   return [...state.links.values()].filter(({ installId }) => installId === install.id);
 }
 
-/** The links of a job whose install is ACTIVE. They get the events about it. */
+/** The links of a job whose install is ACTIVE, which get the events about the job. */
 export function liveLinksOfJob(state: SandboxState, job: Job): { link: SandboxLink; install: SandboxInstall }[] {
   return [...state.links.values()].flatMap((link) => {
     const install = state.installs.get(link.installId);

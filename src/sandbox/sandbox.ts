@@ -1,8 +1,7 @@
 /**
- * The sandbox is the simulated marketplace: the platform API and the API for employers, their deliveries with
- * their real waits on a clock that can be moved, and controls for what customers and employers do. Its
- * state is in memory. It never imports the bridge that is tried against it, so that both cannot make the
- * same mistake.
+ * The simulated marketplace: the platform API and the API for employers, their deliveries with real waits on a clock that
+ * can be moved, and controls for what customers and employers do. Its state is in memory. It never imports the bridge, so
+ * that both cannot make the same mistake.
  */
 import express, { type Express, type RequestHandler } from 'express';
 import { AppError } from '../domain/errors.ts';
@@ -22,7 +21,7 @@ const employerPath = '/api/public/v1';
 
 export interface SandboxOptions extends MarketplaceOptions {
   host?: string;
-  /** 0, the default, takes a free port. */
+  /** By default a free port. */
   port?: number;
   /** The faults of all installs until `setFaults` is called. */
   faults?: WantedFaults;
@@ -30,14 +29,14 @@ export interface SandboxOptions extends MarketplaceOptions {
 
 interface SandboxAddress {
   url: string;
-  /** The base address of the platform API. */
+  /** The base URL of the platform API. */
   baseUrl: string;
-  /** The base address of the API for employers. */
+  /** The base URL of the API for employers. */
   employerBaseUrl: string;
 }
 
 export interface Sandbox extends Control {
-  /** After a stop it listens on the same port again, and goes on with the pending deliveries. */
+  /** After a stop, it listens on the same port again and continues the pending deliveries. */
   start(): Promise<SandboxAddress>;
   stop(): Promise<void>;
 }

@@ -4,15 +4,12 @@ import { request as requestHttps } from 'node:https';
 import type { Clock } from '../lib/clock.ts';
 import type { Delivery } from './sandbox-state.ts';
 
-/** How one attempt of a delivery is signed and sent. */
-
 export type HeaderPrefix = 'X-OpenTrain-' | 'X-Service-';
 
-/** The HTTP request of one attempt. */
 export interface DeliveryRequest {
   url: string;
   headers: Record<string, string>;
-  /** Bytes if it is not the body that was signed. */
+  /** Bytes if it differs from the signed body. */
   body: string | Buffer;
 }
 
@@ -21,7 +18,7 @@ const userAgents = {
   employer: 'OpenTrain-Webhooks/1.0',
 };
 
-/** Each attempt is signed anew, because a receiver refuses a timestamp older than five minutes. */
+/** Every attempt has a new signature, because a receiver refuses a timestamp older than five minutes. */
 export function signDelivery(
   { id, type, body, endpoint }: Delivery,
   prefix: HeaderPrefix,
@@ -44,10 +41,10 @@ export function signDelivery(
 
 type SendOutcome = { httpStatus: number } | { error: string };
 
-/** Only the status of the answer counts. The body is read up to here and not used. */
+/** Only the status of the answer matters. The body is read up to this size and ignored. */
 const maxAnswerBytes = 64 * 1024;
 
-/** Sends one attempt to its receiver. Each has its own connection, and no redirect is followed. */
+/** Sends one attempt to its receiver. Each attempt has its own connection, and follows no redirect. */
 export async function sendDelivery(
   request: DeliveryRequest,
   timeoutMs: number,
@@ -65,7 +62,7 @@ export async function sendDelivery(
 async function exchange({ url, headers, body }: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome> {
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const open = url.startsWith('https:') ? requestHttps : requestHttp;
-    // On a kept connection an attempt would fail by chance, because the receiver may close it.
+    // On a kept-alive connection, an attempt could fail because the receiver closes it.
     const outgoing = open(url, { method: 'POST', headers, agent: false, signal });
     outgoing.on('response', resolve).on('error', reject).end(body);
   });

@@ -28,7 +28,7 @@ export function takeSnapshot({ state, dice }: Marketplace) {
   });
 }
 
-/** Its jobs and contracts are in the lists of all: they have its id as their organization. */
+/** Its jobs and contracts are in the lists of all jobs and contracts, with its id as their organization. */
 function toPublicAccount(account: SandboxAccount) {
   const { id, ownerUserId, isClaimed, featuresOff, approvals, payments } = account;
   const tokens = account.tokens.map((token) => ({ ...toRecord(account, token), refused: token.refused }));

@@ -101,7 +101,7 @@ function redeliver(call: PlatformCall) {
   const endpoint = findEndpoint(call);
   const { deliveryId } = parseRequest(Redeliver, body ?? {});
   const deliveries = deliveriesOfEndpoint(marketplace.state, endpoint).filter(({ id, status }) =>
-    // A lost event was never sent, so it cannot be sent again.
+    // A lost event was never sent, so it cannot be resent.
     deliveryId === undefined ? status === 'FAILED' : id === deliveryId && status !== 'LOST',
   );
   if (deliveryId !== undefined && deliveries.length === 0) {

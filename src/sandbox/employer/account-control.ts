@@ -8,8 +8,6 @@ import type { Approval, PendingPayment, PersonalToken, SandboxAccount } from './
 import { employerScopes } from './employer-answer-schema.ts';
 import { raiseFeed } from './raise-feed.ts';
 
-/** What people do with an employer's account at the marketplace itself. */
-
 /** The personal token is shown only here. */
 export type CreatedAccount = ReturnType<typeof createAccount>;
 
@@ -26,7 +24,7 @@ export function createAccount(marketplace: Marketplace, wanted: NewAccount = {})
     feed: [],
     manuals: [],
   };
-  if (state.accounts.has(account.id)) throw new AppError('conflict', 'The organization has an account already');
+  if (state.accounts.has(account.id)) throw new AppError('conflict', 'The organization already has an account');
   state.accounts.set(account.id, account);
   const { value } = addToken(marketplace, account, { scopes: wanted.scopes ?? [...employerScopes] });
   return { accountId: account.id, ownerUserId: account.ownerUserId, token: value };
@@ -52,7 +50,7 @@ export function addToken(
   return token;
 }
 
-/** All tokens of the account stop working. No event says this. */
+/** All tokens of the account stop working, without an event. */
 export function revokeAccountTokens({ state, clock }: Marketplace, accountId: string) {
   const { tokens } = findIn(state.accounts, 'account', accountId);
   for (const token of tokens) token.revokedAt ??= toInstant(clock.now());
@@ -61,7 +59,7 @@ export function revokeAccountTokens({ state, clock }: Marketplace, accountId: st
 
 const approvalLifeMs = 72 * 3_600_000;
 
-/** What is past its time expires when it is looked at next (spec: part A section 3). */
+/** An overdue approval expires when it is next read (spec: part A section 3). */
 export function expireApprovals(marketplace: Marketplace, account: SandboxAccount): void {
   const now = toInstant(marketplace.clock.now());
   for (const { id, status, expiresAt } of account.approvals) {
@@ -69,7 +67,7 @@ export function expireApprovals(marketplace: Marketplace, account: SandboxAccoun
   }
 }
 
-/** A contract with a funded milestone is ended by a person: the approval says where. */
+/** A person must end a contract with a funded milestone, at the address in the approval. */
 export function requestEnd(
   marketplace: Marketplace,
   account: SandboxAccount,
@@ -94,7 +92,7 @@ export function requestEnd(
 
 export type Resolution = Exclude<Approval['status'], 'pending'>;
 
-/** A person confirms or declines it, or it expires. Each of these has the same event. */
+/** A person confirms or declines the approval, or it expires. The event is the same for all. */
 export function resolveApproval(marketplace: Marketplace, approvalId: string, status: Resolution) {
   const { state, clock } = marketplace;
   const found = [...state.accounts.values()].flatMap((account) =>
@@ -112,7 +110,7 @@ export function resolveApproval(marketplace: Marketplace, approvalId: string, st
   return data;
 }
 
-/** What a trainer decides, and when the marketplace has made the address. No event says either. */
+/** Whether a trainer shares the address, and when the marketplace has created it. There are no events about this. */
 export function setWorkEmail({ state }: Marketplace, trainerId: string, { workEmail, isShared }: WorkEmail) {
   const trainer = findIn(state.trainers, 'trainer', trainerId);
   if (workEmail !== undefined) trainer.workEmail = workEmail;
@@ -121,13 +119,13 @@ export function setWorkEmail({ state }: Marketplace, trainerId: string, { workEm
   return { trainerId };
 }
 
-/** An event about what the sandbox itself does not hold: proposals, messages and invoices. */
+/** An event about proposals, messages or invoices, which the sandbox does not store. */
 export function raiseNews(marketplace: Marketplace, accountId: string, { type, jobId = null, ...subject }: FeedNews) {
   raiseFeed(marketplace, findIn(marketplace.state.accounts, 'account', accountId), type, { ...subject, jobId });
   return { accountId, type };
 }
 
-/** The event says that an invoice is pending; how much, and where it is paid, only the list shows. */
+/** The event says that an invoice is pending. Only the list shows the amount and where to pay. */
 export function billContract(marketplace: Marketplace, contractId: string, wanted: Bill = {}): PendingPayment {
   const { state, ids, clock } = marketplace;
   const contract = state.contracts.get(contractId);
@@ -151,12 +149,13 @@ export function billContract(marketplace: Marketplace, contractId: string, wante
   return { ...payment };
 }
 
-/** A person pays it, which funds a milestone where it was for funding; or it is cancelled, and no event says that. */
+/** A person pays the invoice, which may fund a milestone; or it is cancelled, without an event. */
 export function settlePayment(marketplace: Marketplace, paymentId: string, { outcome = 'paid' }: Settle = {}) {
   const accounts = [...marketplace.state.accounts.values()];
   const account = accounts.find(({ payments }) => payments.some(({ id }) => id === paymentId));
   const payment = account?.payments.find(({ id }) => id === paymentId);
-  if (account === undefined || payment === undefined) throw new AppError('not_found', `No payment ${paymentId} waits`);
+  if (account === undefined || payment === undefined)
+    throw new AppError('not_found', `No pending payment ${paymentId}`);
   account.payments = account.payments.filter((one) => one !== payment);
   const { status, contractId, amountUsd } = payment;
   if (outcome === 'paid' && status === 'PENDING_FUNDING') fundMilestone(marketplace, contractId, { amountUsd });

@@ -1,6 +1,6 @@
 import type { ApprovalRecord, Audience, Binding, FeedEvent, TokenRecord } from './employer-answer-schema.ts';
 
-/** An employer's own account, as its personal tokens see it (spec: part A). Plain records. */
+/** An employer's own account, as its personal tokens see it (spec: part A). */
 
 export interface PersonalToken extends Omit<TokenRecord, 'preview' | 'status' | 'organizationId'> {
   value: string;
@@ -13,7 +13,7 @@ export interface Approval extends Pick<ApprovalRecord, 'id' | 'status' | 'create
   jobId: string;
 }
 
-/** An invoice that waits for a person (spec: part A section 2.7). It is gone when it is settled. */
+/** An unsettled invoice, which a person must pay (spec: part A section 2.7). */
 export interface PendingPayment {
   id: string;
   status: 'PENDING_FUNDING' | 'PENDING_PAYOUT';
@@ -21,16 +21,16 @@ export interface PendingPayment {
   amountUsd: number;
   createdAt: string;
   invoiceNumber: number;
-  /** Assumed: where it is paid; the specification shows no such field. */
+  /** Where it is paid. Assumed, because the specification shows no such field. */
   paymentUrl?: string;
 }
 
 export interface SandboxAccount {
-  /** The id of its organization: its jobs and contracts have it. */
+  /** The id of the organization, which its jobs and contracts have too. */
   id: string;
   ownerUserId: string;
   isClaimed: boolean;
-  /** Features that are off for it, such as `public_api_webhooks`. */
+  /** Disabled features, such as `public_api_webhooks`. */
   featuresOff: Set<string>;
   tokens: PersonalToken[];
   approvals: Approval[];
@@ -42,7 +42,7 @@ export interface SandboxAccount {
 
 export interface ManualPage {
   id: string;
-  /** Null for a page that is below no other. */
+  /** Null for a page at the top. */
   parentId: string | null;
   /** Among the pages with the same parent, from 0. */
   position: number;
@@ -57,14 +57,14 @@ export interface PageRevision {
   content: unknown;
 }
 
-/** It never changes. */
+/** A publication never changes. */
 export interface Publication {
   publicationNumber: number;
   revisionNumber: number;
   audiences: Audience[];
   note: string | null;
   createdAt: string;
-  /** Which revision of which page it has. */
+  /** The revisions of its pages. */
   pages: { page: ManualPage; revision: number }[];
 }
 

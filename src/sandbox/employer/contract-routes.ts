@@ -28,7 +28,7 @@ import {
   toPage,
 } from './employer-route.ts';
 
-/** Jobs, contracts, their end, who is on them, and what must be paid (spec: part A, part B section 4.2). */
+/** Jobs, contracts, trainers and payments (spec: part A, part B section 4.2). */
 export const contractRoutes: readonly EmployerRoute[] = [
   { operation: 'GET /jobs/mine', scopes: ['jobs:read'], query: PageQuery, answer: Jobs, run: listJobs },
   {
@@ -61,7 +61,7 @@ export const contractRoutes: readonly EmployerRoute[] = [
   },
 ];
 
-/** Newest first. Their shape is assumed: the specification does not show it. */
+/** Newest first. The shape is assumed, because the specification does not show it. */
 function listJobs(call: EmployerCall) {
   const { marketplace, account } = call;
   const jobs = [...marketplace.state.jobs.values()].filter(({ organizationId }) => organizationId === account.id);
@@ -69,7 +69,7 @@ function listJobs(call: EmployerCall) {
   return { jobs: items.map(({ id, title, paymentType }) => ({ id, title, paymentType, status: 'OPEN' })), nextCursor };
 }
 
-/** With cursors only where the marketplace is made to have them. */
+/** With cursors only if the marketplace is configured to have them. */
 const pageSize = 50;
 
 function listContracts(call: EmployerCall) {
@@ -126,7 +126,7 @@ function toEntry(contract: SandboxContract) {
   };
 }
 
-/** Work is never submitted here, so none awaits an approval. */
+/** No work is ever submitted here, so none awaits approval. */
 function toMilestone(milestone: Milestone, index: number) {
   const unknown = { description: null, dueDate: null, invoiceId: null };
   return { ...milestone, ...unknown, milestoneNumber: index + 1, pendingApproval: false, needsReview: false };
@@ -137,13 +137,13 @@ function end(call: EmployerCall) {
   const contract = findContract(call, call.id);
   const { id: contractId, job } = contract;
   if (contract.status === 'ended') {
-    throw new Refusal('conflict', 'The contract ended already', { reason: 'contract_ended' });
+    throw new Refusal('conflict', 'The contract has already ended', { reason: 'contract_ended' });
   }
   if (contract.milestones.some(({ status }) => status === 'ACTIVE_FUNDED')) {
     const approval = requestEnd(marketplace, account, { contractId, jobId: job.id });
     return { approval: toRecord(approval), message: 'A person must confirm the end.' };
   }
-  // No event says this: only the list of contracts shows it.
+  // Without an event: only the list of contracts shows it.
   endContract(marketplace, contractId);
   return { ok: true, contractId, status: 'ended' };
 }
@@ -166,7 +166,7 @@ function toRecord(approval: Approval) {
   };
 }
 
-/** Invoices that wait for a person, newest first (spec: part A sections 2.7 and 4.7). */
+/** Unsettled invoices, newest first (spec: part A sections 2.7 and 4.7). */
 function listPayments({ marketplace: { state }, account }: EmployerCall) {
   const payments = account.payments.map(({ contractId, ...payment }) => {
     const job = state.contracts.get(contractId)?.job;
@@ -193,6 +193,6 @@ function readMember(call: EmployerCall) {
   const { opentrainUserId: userId, displayName, workEmail } = trainer;
   const isAsked = includeWorkEmail === true && isGranted(call.token.scopes, 'participant_work_email:read');
   const mayShow = isAsked && !state.unsharedWorkEmails.has(userId);
-  // Assumed: null is an address that is shared and does not exist yet.
+  // Assumed: null means that the address is shared but does not exist yet.
   return { membership: { userId, contractId, displayName, role: 'FREELANCER', ...(mayShow && { workEmail }) } };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Budget, paymentTypes } from '../platform-answer-schema.ts';
 
-/** The answers of the employers' API, as its `openapi.json` describes them. Nothing is cut from an answer by them. */
+/** The answers of the employers' API, as its `openapi.json` describes them. They strip nothing from an answer. */
 
 export const employerScopes = [
   'jobs:read',
@@ -17,7 +17,7 @@ export const employerScopes = [
 ] as const;
 export type EmployerScope = (typeof employerScopes)[number];
 
-/** The scope that each event needs, in the feed and for a webhook (spec: part A section 6). */
+/** The scope that each event type needs, in the feed and for a webhook (spec: part A section 6). */
 export const scopeOfEvent = {
   'contract.created': 'payments:read',
   'milestone.status_changed': 'payments:read',
@@ -31,7 +31,6 @@ export const scopeOfEvent = {
 export type EmployerEventType = keyof typeof scopeOfEvent;
 export const employerEventTypes = Object.keys(scopeOfEvent) as EmployerEventType[];
 
-/** Of the instruction manuals (spec: part B section 2.1). */
 export const audiences = ['ADMIN', 'CONTRIBUTOR', 'REVIEWER', 'WORKER'] as const;
 export type Audience = (typeof audiences)[number];
 
@@ -175,14 +174,14 @@ const FeedEvent = z.object({
   jobId: NullableText,
   data: AnyRecord,
 });
-/** An event of the feed, as its webhook deliveries have it too. */
+/** An event of the feed, the same as in webhook deliveries. */
 export type FeedEvent = z.infer<typeof FeedEvent>;
 export const Updates = z.object({ events: z.array(FeedEvent), ...paged, hasMore: z.boolean() });
 
 export const Workspaces = z.object({ workspaces: z.array(z.object({ id: Text, name: Text })), ...paged });
 
 const Binding = z.object({ kind: z.enum(bindingKinds), targetId: Text, precedence: z.number() });
-/** Among manuals that are bound alike, the lower precedence wins. */
+/** Among manuals with the same binding, the lower precedence wins. */
 export type Binding = z.infer<typeof Binding>;
 
 const Manual = z.object({

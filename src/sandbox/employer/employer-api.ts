@@ -10,7 +10,7 @@ import { instructionRoutes } from './instruction-routes.ts';
 import { isValid, tokenRoutes } from './token-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
-/** All that need a personal token. */
+/** The operations that need a personal token. */
 export const employerRoutes: readonly EmployerRoute[] = [
   ...tokenRoutes,
   ...contractRoutes,

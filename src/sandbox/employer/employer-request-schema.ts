@@ -4,9 +4,9 @@ import { audiences, employerEventTypes } from './employer-answer-schema.ts';
 
 /** The requests of the employers' API (spec: part A section 4, part B section 4.1). Unknown keys are ignored. */
 
-const ListCursor = z.string().regex(/^\d+$/, 'not one that this listing returned');
+const ListCursor = z.string().regex(/^\d+$/, 'this listing did not return it');
 
-/** Assumed: the sizes of pages are not documented. */
+/** Assumed, because the sizes of pages are not documented. */
 export const PageQuery = z.object({
   cursor: ListCursor.default('0').transform(Number).pipe(z.int()),
   limit: WholeNumber.pipe(z.int().min(1).max(100)).default(25),

@@ -13,7 +13,7 @@ export interface EmployerCaller extends ApiCaller {
 export type EmployerCall = ApiCall & EmployerCaller;
 
 export interface EmployerRoute extends ApiRoute<EmployerCaller> {
-  /** What must be on for the account. */
+  /** The feature that the account needs. */
   feature?: string;
   /** Whether a person must have claimed the account. */
   needsClaim?: true;
@@ -25,7 +25,7 @@ export function findContract({ marketplace: { state }, account }: EmployerCall, 
   throw new Refusal('not_found', 'There is no such contract', { resource: 'contracts', contractId });
 }
 
-/** @throws Refusal `invalid` that names the field, with what this field may be if `supported` says it */
+/** @throws Refusal `invalid` that names the field, and its allowed values if they are in `supported` */
 export function parseFields<T>(schema: RequestSchema<T>, input: unknown, supported: Record<string, object> = {}): T {
   const result = schema.safeParse(input);
   if (result.success) return result.data;

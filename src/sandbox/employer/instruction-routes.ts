@@ -9,7 +9,7 @@ const scopes = ['instructions:read'];
 
 /**
  * The read side of instructions (spec: part B section 4.1). An account has one workspace. Assumed: the names of the
- * lists, the manifest, and the record of a page; a page answers its canonical JSON alone, whatever format is asked for.
+ * lists, the manifest, and the record of a page. A page is always answered as canonical JSON, whatever format is requested.
  */
 export const instructionRoutes: readonly EmployerRoute[] = [
   { operation: 'GET /instructions/workspaces', scopes, query: PageQuery, answer: Workspaces, run: listWorkspaces },
@@ -110,7 +110,7 @@ function checksumOf({ title, content }: PageRevision): string {
     .digest('hex');
 }
 
-/** What is another account's does not exist either. */
+/** Manuals of other accounts do not exist for the caller. */
 function refuse(resource: string, details: Record<string, unknown>): never {
   throw new Refusal('not_found', `There is nothing like this among the ${resource}`, { resource, ...details });
 }

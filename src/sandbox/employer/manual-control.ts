@@ -6,7 +6,7 @@ import { parseRequest } from '../platform-request-schema.ts';
 import { findIn } from '../sandbox-state.ts';
 import type { Manual, ManualPage } from './account.ts';
 
-/** What people do with the manuals of their account: they write, edit and publish. No event says any of it. */
+/** People write, edit and publish the manuals of their account. There are no events about this. */
 
 export function createManual({ state, ids }: Marketplace, accountId: string, wanted: NewManual) {
   const { title, audience, bindings, pages: wantedPages } = parseRequest(NewManual, wanted);
@@ -27,7 +27,7 @@ export function createManual({ state, ids }: Marketplace, accountId: string, wan
   return { manualId: manual.id, pageIds: pages.map(({ id }) => id) };
 }
 
-/** Only the draft changes. What is published stays as it is. */
+/** Only the draft changes, not what is published. */
 export function editPage({ state }: Marketplace, pageId: string, changes: PageEdit) {
   const manuals = [...state.accounts.values()].flatMap((account) => account.manuals);
   const manual = manuals.find(({ pages }) => pages.some(({ id }) => id === pageId));
@@ -41,7 +41,7 @@ export function editPage({ state }: Marketplace, pageId: string, changes: PageEd
   return { pageId, revision: page.revisions.length };
 }
 
-/** Freezes the pages as they are, for these audiences. */
+/** Freezes the present pages for these audiences. */
 export function publishManual({ state, clock }: Marketplace, manualId: string, wanted: NewPublication = {}) {
   const { audiences, note } = parseRequest(NewPublication, wanted);
   const manual = findManual(state, manualId);
@@ -64,7 +64,7 @@ export function bindManual({ state }: Marketplace, manualId: string, wanted: New
   return { manualId };
 }
 
-/** From then on the API does not have it, nor what it has published (spec: part B section 3). */
+/** From then on, the API has neither the manual nor its publications (spec: part B section 3). */
 export function archiveManual({ state }: Marketplace, manualId: string) {
   const archived = findManual(state, manualId);
   for (const account of state.accounts.values()) account.manuals = account.manuals.filter((one) => one !== archived);

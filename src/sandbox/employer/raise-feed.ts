@@ -21,7 +21,7 @@ export function raiseFeed(
   deliverEvent(marketplace, account, event, JSON.stringify(event));
 }
 
-/** Where the employer has an account. */
+/** If the employer has an account. */
 export function raiseMilestoneNews(marketplace: Marketplace, contract: SandboxContract, milestone: Milestone): void {
   const account = accountOf(marketplace.state, contract);
   if (account === undefined) return;
@@ -34,7 +34,7 @@ export function raiseMilestoneNews(marketplace: Marketplace, contract: SandboxCo
   });
 }
 
-/** Where the employer has an account. @param before the budget before the change that may have changed its state */
+/** If the employer has an account. @param before the budget before the change that may have changed its state */
 export function raiseBudgetNews(marketplace: Marketplace, contract: SandboxContract, before: Budget): void {
   const account = accountOf(marketplace.state, contract);
   const { paymentType, fundedVolume, consumedVolume, remainingVolume, consumedFraction, state } = budgetOf(contract);

@@ -14,7 +14,7 @@ import {
 import { NewToken } from './employer-request-schema.ts';
 import { type EmployerCall, type EmployerRoute, parseFields } from './employer-route.ts';
 
-/** Tokens and the account (spec: part A sections 4.2 and 4.3). They need no scope, and no claim. */
+/** Tokens and the account (spec: part A sections 4.2 and 4.3). They need no scope and no claimed account. */
 export const tokenRoutes: readonly EmployerRoute[] = [
   { operation: 'GET /auth/me', answer: CurrentAccount, run: readAccount },
   { operation: 'GET /tokens', answer: Tokens, run: listTokens },
@@ -90,7 +90,7 @@ export function isValid({ revokedAt, expiresAt }: PersonalToken, now: string): b
   return revokedAt === null && (expiresAt === null || Date.parse(expiresAt) > Date.parse(now));
 }
 
-/** One that has expired stays `active`, as there is no other word for it. */
+/** An expired token stays `active`, because there is no other status for it. */
 export function toRecord(account: SandboxAccount, { value, refused: _, ...token }: PersonalToken) {
   return {
     ...token,

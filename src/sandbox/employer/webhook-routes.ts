@@ -76,12 +76,12 @@ function findWebhook({ marketplace, account, id }: EmployerCall): SandboxEndpoin
   throw new Refusal('not_found', 'There is no such webhook', { resource: 'webhooks', webhookId: id });
 }
 
-/** How often deliveries failed is not said. */
+/** Without the number of failed deliveries. */
 function toRecord({ id, url, eventTypes, status, createdAt, disabledAt, disabledReason }: SandboxEndpoint) {
   return { id, url, eventTypes, status, createdAt, disabledAt, disabledReason };
 }
 
-/** Types that the token may not read are left out, and nothing says so. */
+/** Types that the token may not read are left out silently. */
 function listUpdates({ account, token, query }: EmployerCall) {
   const { cursor, limit } = parseFields(UpdatesQuery, query);
   const found = account.feed
@@ -91,7 +91,7 @@ function listUpdates({ account, token, query }: EmployerCall) {
   return { events, nextCursor: events.at(-1)?.id ?? cursor ?? null, hasMore: found.length > limit };
 }
 
-/** Searched by halves, as a feed may be long. */
+/** A binary search, because a feed may be long. */
 function firstAfter(feed: readonly FeedEvent[], cursor = '0'): number {
   let [low, high] = [0, feed.length];
   while (low < high) {

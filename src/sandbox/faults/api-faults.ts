@@ -10,7 +10,7 @@ export async function meetCall(dice: FaultDice, call: FaultTarget, response: Res
   refuse(dice, call, response);
 }
 
-/** This runs after the operation, so the call has taken effect even if its answer is spoiled. */
+/** This runs after the operation, so the call has taken effect even if its answer is broken. */
 export function sendAnswer(
   dice: FaultDice,
   call: FaultTarget,

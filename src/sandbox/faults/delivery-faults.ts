@@ -5,16 +5,16 @@ import type { FaultDice, FaultTarget } from './fault-dice.ts';
 
 /** The faults of deliveries. */
 
-/** The specification says "a few minutes". An event waits no longer, even if no other follows. */
+/** The specification says "a few minutes". An event waits no longer, even if no other event follows. */
 const maxHoldMs = 3 * 60_000;
 
-/** So long that the repeat of one event may come after a later event. */
+/** Long enough for the repeat of an event to come after a later event. */
 const maxRepeatWaitMs = 2 * 60_000;
 
-/** Only one event per endpoint waits for the next at a time; if all waited, their order would not change. */
+/** At most one event per endpoint waits for the next: if all waited, their order would not change. */
 const held = new WeakMap<SandboxEndpoint, Delivery>();
 
-/** Whether a new event is lost, or after which wait it is sent. */
+/** Whether a new event is lost, or how long it waits. */
 export function planSending(dice: FaultDice, delivery: Delivery): { isLost: true } | { isLost: false; waitMs: number } {
   const target = toTarget(delivery);
   if (dice.strike('lose', target) !== undefined) return { isLost: true };
@@ -33,7 +33,7 @@ function planWait(dice: FaultDice, delivery: Delivery, target: FaultTarget): num
   return maxHoldMs;
 }
 
-/** The request as it is sent, which may differ from what was signed. */
+/** The request as it is sent, which may differ from the signed one. */
 export function distort(
   dice: FaultDice,
   delivery: Delivery,
@@ -45,7 +45,7 @@ export function distort(
   return { request: { ...request, body }, isCorrupted: true };
 }
 
-/** Frees the delivery that waited for this attempt, and plans the repeat of this one. */
+/** Releases the delivery that waited for this attempt, and schedules the repeat of this one. */
 export function followAttempt(delivery: Delivery, nowMs: number): void {
   const waiting = held.get(delivery.endpoint);
   if (waiting !== undefined && delivery.number > waiting.number) {

@@ -3,7 +3,7 @@ import type { Fault, Faults } from './faults-schema.ts';
 
 export type FaultKind = keyof Faults;
 
-/** What a fault may happen to: a delivery, an attempt or a call. */
+/** A delivery, an attempt or a call. */
 export interface FaultTarget {
   installId: string;
   /** Unique for the install, such as `delivery 3`. */
@@ -17,8 +17,8 @@ export type FaultRecord = Omit<FaultTarget, 'name'> & { fault: FaultKind };
 export type FaultDice = ReturnType<typeof createFaultDice>;
 
 /**
- * Decides which faults happen. Each throw depends only on the seed, the install, the name of the target
- * and the purpose, so neither another install nor the order of answers changes it.
+ * Decides which faults happen. Each throw depends only on the seed, the install, the name of the target and the
+ * purpose, not on other installs or the order of answers.
  */
 export function createFaultDice(seed: string) {
   let allInstalls: Faults = {};
@@ -33,7 +33,7 @@ export function createFaultDice(seed: string) {
     return createHash('sha256').update(text).digest().readUIntBE(0, 6) / 2 ** 48;
   }
 
-  /** Counts the targets of one sort of an install. @returns the next number, from 1 */
+  /** Numbers the targets of a kind in an install, from 1. */
   function countNext(installId: string, sort: string): number {
     const count = (things.get(`${installId} ${sort}`) ?? 0) + 1;
     things.set(`${installId} ${sort}`, count);
@@ -57,7 +57,7 @@ export function createFaultDice(seed: string) {
     faultsInForce: () => ({ allInstalls, installs: Object.fromEntries(ofInstalls) }),
     /** The faults that happened, oldest first. */
     listHappened: () => happened,
-    /** A call of an operation, which is named by its number. */
+    /** A call of an operation, named by its number. */
     nameCall: (installId: string, operation: string): FaultTarget => ({
       installId,
       name: `${operation} ${countNext(installId, operation)}`,

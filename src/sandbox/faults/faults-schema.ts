@@ -1,16 +1,15 @@
 import { z } from 'zod';
 
 /**
- * Which faults happen, and how often. A bare number is a probability. Unknown keys are refused, because
- * they are typing errors.
+ * Which faults happen, and how often. A bare number is a probability. Unknown keys are refused, because they are typos.
  */
 
 const probability = z.number().min(0).max(1);
-/** The greatest number of times per install since it was set; unlimited by default. */
+/** The most times per install since the fault was set; unlimited by default. */
 const times = z.int().min(1).optional();
 /** Only these, such as `GET /contracts`; all by default. */
 const operations = z.array(z.string()).min(1).optional();
-/** A day at most, because timers cannot wait for much longer. */
+/** At most a day, because timers cannot wait much longer. */
 const ms = z.number().min(0).max(86_400_000);
 
 const DeliveryFault = z.strictObject({ probability, times });
@@ -30,26 +29,26 @@ export const Faults = z.strictObject({
   lose: orProbability(DeliveryFault),
   /** It is sent again after it was delivered. */
   repeat: orProbability(DeliveryFault),
-  /** It waits until the next event was attempted, or for a few minutes. */
+  /** It waits until the next event was attempted, but only for a few minutes. */
   reorder: orProbability(DeliveryFault),
   /** It is sent later, by up to `ms` of the timeline. */
   delay: Delay.optional(),
   /** One byte of the sent body differs from the signed body. */
   corrupt: orProbability(DeliveryFault),
 
-  /** The call is answered 429 with Retry-After, and has no effect. */
+  /** The call has no effect and is answered 429 with Retry-After. */
   rateLimited: orProbability(RateLimit),
-  /** The call is answered 500 or 503, and has no effect. */
+  /** The call has no effect and is answered 500 or 503. */
   serverError: orProbability(ApiFault),
-  /** The call is answered 401 although the token is valid, and has no effect. */
+  /** The call has no effect and is answered 401, although the token is valid. */
   unauthenticated: orProbability(ApiFault),
-  /** The call is answered 403 although the install is ACTIVE, and has no effect. */
+  /** The call has no effect and is answered 403, although the install is ACTIVE. */
   forbidden: orProbability(ApiFault),
   /** The call takes `ms` of real time longer. */
   slow: Slowness.optional(),
-  /** The call takes effect, and the answer is a web page. */
+  /** The call takes effect, but the answer is a web page. */
   notJson: orProbability(ApiFault),
-  /** The call takes effect, and the connection ends in the middle of the answer. */
+  /** The call takes effect, but the connection ends in the middle of the answer. */
   cutOff: orProbability(ApiFault),
   /** A list is empty although there are entries. */
   empty: orProbability(ApiFault),
@@ -63,13 +62,13 @@ export interface Fault {
   operations?: string[] | undefined;
 }
 export type Faults = z.output<typeof Faults>;
-/** As it is requested, which may have bare numbers. */
+/** As a request has them: with bare numbers too. */
 export type WantedFaults = z.input<typeof Faults>;
 
 export const SetFaults = z.strictObject({
-  /** All installs by default, also those that are created later. */
+  /** All installs by default, including those that are created later. */
   installId: z.string().optional(),
-  /** None by default: nothing goes wrong any more. */
+  /** None by default, which ends all faults. */
   faults: Faults.optional(),
 });
 
@@ -78,7 +77,7 @@ function orProbability<T extends z.ZodType<Fault, Fault>>(fault: T) {
   return z.union([alone, fault], { error: explain }).optional();
 }
 
-/** Explains the errors of the branch that was probably meant: the record for an object, else the number. */
+/** Explains the errors of the branch that was probably meant: a record for an object, else a number. */
 function explain({ input, errors }: { input?: unknown; errors?: unknown }): string {
   const isObject = typeof input === 'object' && input !== null;
   const branch = Array.isArray(errors) ? errors[isObject ? 1 : 0] : [];
