@@ -233,7 +233,7 @@ describe.each(builtInAdapters.filter(() => isThorough))('the adapter %s', (name)
 });
 
 describe.each([...openers])('one tool with the adapter %s', (name, open) => {
-  it('runs every case that it can, keeps the contract, and has no members afterwards', async () => {
+  it('runs every case that it can, passes, and leaves no members behind', async () => {
     const harness = await open();
     const before = await listGroups(harness);
     const cases = (isThorough ? undefined : casesAtDesk.get(name)) ?? conformanceCases;
@@ -419,7 +419,7 @@ describe('the suite', () => {
     expect(await findFailure({ ...harness, adapter })).toBeDefined();
   });
 
-  it('notices an adapter that changes accounts and cannot say who made them', async () => {
+  it('fails an adapter that changes accounts but cannot say who created them', async () => {
     const { faults: _, ...harness } = await openEndingLogins();
     const { findAccount: __, ...adapter } = harness.adapter;
     const results = await Array.fromAsync(runConformance({ ...harness, adapter }));
@@ -433,7 +433,7 @@ describe('the suite', () => {
     expect(await findFailure(harnessOf(adapter))).toBeDefined();
   });
 
-  it('notices an adapter that writes back a list that it has not read whole', async () => {
+  it('fails an adapter that writes back an incomplete list', async () => {
     const harness = await openers.get('scim, as at Label Studio')?.();
     if (harness === undefined) throw new Error('no such opener');
     const { addMember } = harness.adapter;

@@ -48,7 +48,7 @@ const openers: [string, string, () => Promise<Opened>][] = [
 ];
 
 describe.each(openers)('guidelines in %s', (_, format, open) => {
-  it('are in the format that it says, and those of one project alone are replaced', async () => {
+  it('are in the stated format, and are replaced in one project only', async () => {
     const { adapter, projects } = await open();
     expect(adapter.capabilities.guidelines).toBe(format);
     expect(await adapter.readGuidelines?.(projects[0], signal)).toBe('');
@@ -68,13 +68,13 @@ describe.each(openers)('guidelines in %s', (_, format, open) => {
     });
   });
 
-  it('of a project that is gone are not found', async () => {
+  it('of a missing project are not found', async () => {
     const { adapter } = await open();
     await expect(adapter.readGuidelines?.('999', signal)).rejects.toMatchObject({ code: 'not_found' });
   });
 });
 
-it('show themselves before people begin, in Label Studio', async () => {
+it('are shown before people begin, in Label Studio', async () => {
   const fake = await openFakeLabelStudio();
   const adapter = createLabelStudio(fake, { token: await fake.personalToken() });
   const { id } = fake.work.addProject('signs');

@@ -49,14 +49,14 @@ async function failureOf(call: Promise<unknown>): Promise<AppError> {
   return error as AppError;
 }
 
-it('says what is wrong with the settings of a built-in adapter in our words', async () => {
+it("describes faults in the settings of a built-in adapter in Gangway's words", async () => {
   const settings = { url: 'https://cvat.example.com', token, organization: 'signs', role: 'boss', concurrent: 3 };
   const says =
     'tools.studio.role: must be one of: worker, supervisor, maintainer; tools.studio: unknown key: concurrent';
   await expect(load('cvat', settings)).rejects.toThrow(says);
 });
 
-describe('adapters of others', () => {
+describe('custom adapters', () => {
   it('are loaded for every tool, besides the built-in adapters', async () => {
     const { tools } = Config.parse({
       tools: {
@@ -118,7 +118,7 @@ describe('adapters of others', () => {
   });
 });
 
-describe('an error of an adapter of others', () => {
+describe('an error of a custom adapter', () => {
   const leak = "throw new Error(kit.settings.token + ' amara@opentrain.work')";
 
   it('says only where it was thrown, unless it is an error of the kit', async () => {
@@ -154,7 +154,7 @@ describe('an error of an adapter of others', () => {
   });
 });
 
-describe('an answer of an adapter of others', () => {
+describe('an answer of a custom adapter', () => {
   it.each([
     ['async findMember() {},', 'findMember answered no member'],
     ["async findMember() { return { id: 7, email: 'a@b' }; },", 'findMember answered a member whose id is not a text'],
@@ -203,7 +203,7 @@ describe('the kit', () => {
     expect(error.message).toBe('Could not look: answered 400: … and …');
   });
 
-  it('sends nothing in the clear to another machine, unless allowed', async () => {
+  it('sends nothing over plain http to another machine, unless allowed', async () => {
     const file = writeAdapter(
       `async check(signal) { await kit.request({ url: kit.settings.url, signal, purpose: 'look' }); },`,
     );

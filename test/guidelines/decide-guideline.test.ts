@@ -48,7 +48,7 @@ describe('what becomes of a project', () => {
     expect(decideGuideline({ ...compared, overwrites: true })).toBe(overwritten);
   });
 
-  it('is said where the tool has cut what it was given', () => {
+  it('is reported if the tool truncated the text', () => {
     const known = { ...written(wanted, { number: 2 }), heldDigest: digestOf('<p>new') };
     expect(decideGuideline({ known, publication, wanted, found: '<p>new', overwrites: false })).toBe('cut');
   });
@@ -63,7 +63,7 @@ it.each([
   expect(judgeWritten(before, wanted, after)).toBe(outcome);
 });
 
-it('several manuals for one project claim it for none, and of one the newest publication counts', () => {
+it('several manuals for a project dispute it, and of one manual the newest publication wins', () => {
   const [one, two, other] = [
     { manualId: 'm', publicationNumber: 1 },
     { manualId: 'm', publicationNumber: 2 },

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 const [everyMs, hourMs] = [15 * 60_000, 60 * 60_000];
 
 describeAnyDatabase('manuals on a schedule', (openDatabase) => {
-  it('are read by one of two instances, only for installs that want it, and again when they are due', async () => {
+  it('are read by one of two instances, only for installs that have them enabled, and again when they are due', async () => {
     const { world, read, start, untilRead } = await open();
     (await world.join('own', 'signs')).write('Every sign.').publish();
     await world.join('other', 'lamps');
@@ -24,7 +24,7 @@ describeAnyDatabase('manuals on a schedule', (openDatabase) => {
     expect([read('own'), world.tool.writes]).toEqual([2, 1]);
   });
 
-  it('that cannot be read are tried again, later than usual, and hold up no other install', async () => {
+  it('that cannot be read are retried later than usual, and hold up no other install', async () => {
     const { world, read, start, untilRead, rows } = await open();
     const { accountId } = await world.join('own', 'signs');
     (await world.join('other', 'lamps')).write('Every lamp.').publish();

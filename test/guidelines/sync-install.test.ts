@@ -31,7 +31,7 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
     expect([tool.texts.get('signs'), tool.writes]).toEqual([htmlOf('Every sign.'), 1]);
   });
 
-  it('are known again however the tool cleans them', async () => {
+  it('are recognised however the tool cleans them', async () => {
     const { own, sync, tool } = await open();
     tool.clean = (text) => `${text.replaceAll(/<\/?h1>/g, '').replace('<p>', '<p dir="ltr">')}\n`;
     const manual = own.write('Every sign.');
@@ -44,7 +44,7 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
     expect(tool.texts.get('signs')).toBe('Signs<p dir="ltr">Every whole sign.</p>\n');
   });
 
-  it('that the tool cuts are reported, and not written again and again', async () => {
+  it('that the tool truncates are reported, and not written again and again', async () => {
     const { own, sync, tool, row } = await open();
     tool.clean = (text) => text.slice(0, 22);
     own.write('Every sign.').publish();
@@ -53,7 +53,7 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
     expect([tool.writes, (await row())?.says]).toEqual([1, expect.stringContaining('other words')]);
   });
 
-  it('that the tool takes and does not show are tried again', async () => {
+  it('that the tool accepts but does not show are retried', async () => {
     const { own, sync, tool, row } = await open();
     own.write('Every sign.').publish();
     tool.clean = () => '';
@@ -63,7 +63,7 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
     expect(await resultsOf(sync())).toEqual(['signs written']);
   });
 
-  it('that are longer than any tool takes are reported, and nothing of them is written', async () => {
+  it('that are too long for any tool are reported, and not written at all', async () => {
     const { own, sync, tool, row } = await open();
     own.write('x'.repeat(500_000)).publish();
     expect(await resultsOf(sync())).toEqual(['signs refused']);
@@ -99,7 +99,7 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
     expect(await resultsOf(sync())).toEqual(['signs shown']);
   });
 
-  it('stay where nothing is published any more: archived, bound to nothing, or unlinked', async () => {
+  it('stay if nothing is published any more: archived, unbound, or unlinked', async () => {
     const { sandbox, own, sync, tool } = await open();
     const [one, other] = [own.write('Every sign.'), own.write('No sign.', 7)];
     one.publish();
@@ -114,7 +114,7 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
     expect(tool.texts.get('signs')).toBe(htmlOf('No sign.'));
   });
 
-  it('that were edited are of no concern once nothing is published for the project', async () => {
+  it('that were edited are no longer reported once nothing is published for the project', async () => {
     const { sandbox, own, sync, tool, row } = await open();
     const manual = own.write('Every sign.');
     manual.publish();
@@ -129,7 +129,7 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
     expect(await resultsOf(sync())).toEqual(['signs edited']);
   });
 
-  it('are written by none of two jobs or installs that have different manuals', async () => {
+  it('are not written if two jobs or installs have different manuals', async () => {
     const world = await open();
     const { own, sync, tool, row } = world;
     const manual = own.write('Every sign.');
@@ -152,7 +152,7 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
     expect((await row())?.says).toContain('Several manuals claim the project: ');
   });
 
-  it('wait while it cannot be read what another install has for the same project', async () => {
+  it("wait while another install's publication for the same project cannot be read", async () => {
     const world = await open();
     const { own, sync, tool } = world;
     own.write('Every sign.').publish();
@@ -180,7 +180,7 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
     expect(tool.texts.get('signs')).toBe(htmlOf('Every whole sign.'));
   });
 
-  it('are tried again after a tool was down, and other projects are not held up for good', async () => {
+  it('are retried after a tool was down, without holding up other projects for ever', async () => {
     const { own, sync, tool } = await open();
     own.write('Every sign.').publish();
     own.writeFor(await own.link('lamps'), 'Every lamp.').publish();
@@ -196,7 +196,7 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
     expect(tool.texts.get('signs')).toBe(htmlOf('Every sign.'));
   });
 
-  it('that the tool refuses are reported with what it said', async () => {
+  it('that the tool refuses are reported with its message', async () => {
     const { own, sync, tool, row, ctx } = await open();
     own.write('Every sign.').publish();
     tool.before = (call) => {
@@ -220,7 +220,7 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
     expect(await resultsOf(sync())).toEqual(['signs shown']);
   });
 
-  it('are known as ours wherever the process was killed, and whatever was lost on the way', async () => {
+  it("are recognised as Gangway's wherever the process was killed, and whatever was lost", async () => {
     const world = await open();
     const { own, sync, tool, clock, ctx, row } = world;
     tool.clean = (text) => `${text.replaceAll(/<\/?h1>/g, '')} `;
@@ -244,7 +244,7 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
     expect(await resultsOf(sync())).toEqual(['signs edited']);
   });
 
-  it('are known as ours where the first text was written, and the answer was lost', async () => {
+  it("are recognised as Gangway's if the answer to the first write was lost", async () => {
     const { own, sync, tool, clock, row } = await open();
     own.write('Every sign.').publish();
     tool.afterWrite = () => {

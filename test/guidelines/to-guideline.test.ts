@@ -19,7 +19,7 @@ function write(...pages: PublishedPage[]) {
 }
 
 describe('guidelines from a publication', () => {
-  it('have what the manual says, as HTML and as Markdown', () => {
+  it('have the content of the manual, as HTML and as Markdown', () => {
     const { html, markdown, notes } = write(
       page(
         { type: 'heading', attrs: { level: 1 }, content: [t('What counts')] },
@@ -79,7 +79,7 @@ describe('guidelines from a publication', () => {
     expect(notes).toEqual([]);
   });
 
-  it('lead to the address that stands in the manual, whatever signs it has', () => {
+  it('link to the address in the manual, whatever characters it has', () => {
     const { markdown } = write(page(p(t('**here**', { type: 'bold' }, linkTo('http://a.example/?)*=~~[x](y)')))));
     const [link, ...others] = shownByMarkdown(markdown).querySelectorAll('a');
     expect([link?.getAttribute('href'), link?.textContent, others]).toEqual([
@@ -89,7 +89,7 @@ describe('guidelines from a publication', () => {
     ]);
   });
 
-  it('have nothing for what is empty: a title, a quote, a list', () => {
+  it('leave out empty titles, quotes and lists', () => {
     const empty = ['blockquote', 'bulletList', 'heading'].map((type) => ({ type, content: [] }));
     const { html, markdown } = write({ title: ' ', depth: 1, content: doc(p(t('Every car')), ...empty) });
     expect([html, markdown]).toEqual(['<p>Every car</p>', 'Every car']);
@@ -103,7 +103,7 @@ describe('guidelines from a publication', () => {
     expect(shownByMarkdown(markdown).querySelectorAll('a, em, code, del, li')).toEqual([]);
   });
 
-  it('say where an image was, and keep none', () => {
+  it('say where an image was, but keep none', () => {
     const { html, markdown, notes } = write(
       page({ type: 'image', attrs: { src: 'https://example.com/a.png', alt: 'a car' } }, p({ type: 'image' })),
     );
@@ -112,7 +112,7 @@ describe('guidelines from a publication', () => {
     expect(notes).toEqual(['An image was left out (2 times)']);
   });
 
-  it('keep the text of what is not known, with a note', () => {
+  it('keep the text of unknown nodes, with a note', () => {
     const { html, notes } = write(
       page(
         { type: 'callout', content: [p(t('Mind the '), t('gap', { type: 'highlight' }))] },
@@ -145,13 +145,13 @@ describe('guidelines from a publication', () => {
     ['a tree that is too deep', Array.from({ length: 61 }).reduce<unknown>((inner) => doc(inner), t('x'))],
     ['a tree that is too large', doc(...Array.from({ length: 20_001 }, () => t('x')))],
     ['a node without a type', doc({ content: [] })],
-  ])('are none for %s', (_, content) => {
+  ])('cannot be made from %s', (_, content) => {
     expect(() => toGuideline({ pages: [{ title: 'Cars', depth: 1, content }] })).toThrow(
       /the page "Cars" of the manual/,
     );
   });
 
-  it('have nothing that runs, and no address but the http and https ones of the manual, whatever it says', () => {
+  it('contain no code, and only the http and https addresses of the manual, whatever it says', () => {
     let read = 0;
     fc.assert(
       fc.property(fc.array(hostilePage, { minLength: 1, maxLength: 2 }), (pages) => {
@@ -169,7 +169,7 @@ describe('guidelines from a publication', () => {
     expect(read).toBeGreaterThan(tries(1000));
   });
 
-  it('begin and end with what is seen, as tools cut off the rest, whatever the manual says', () => {
+  it('begin and end with visible text, because tools trim the rest, whatever the manual says', () => {
     fc.assert(
       fc.property(readablePages, (pages) => {
         const { html, markdown } = write(...pages);
@@ -214,7 +214,7 @@ function table(rows: string[][]) {
   return { type: 'table', content };
 }
 
-describe('a manual that is far larger than it looks', () => {
+describe('a manual that is much larger than it looks', () => {
   const lines = '\n'.repeat(499_000);
 
   it.each<[string, () => unknown, string]>([
@@ -237,7 +237,7 @@ describe('a manual that is far larger than it looks', () => {
     expect(convert).toThrow(expect.objectContaining({ code: 'invalid', message: expect.stringContaining(says) }));
   });
 
-  it('was refused with a full stack for its many code signs', () => {
+  it('is written although its many backticks once overflowed the stack', () => {
     const { markdown } = write(page({ type: 'codeBlock', content: [t('` '.repeat(200_000))] }));
     expect(markdown).toContain('\n```\n` ` ');
   });

@@ -33,7 +33,7 @@ describe('a call', () => {
   it.each([
     [{ rateLimited: 1 }, '1'],
     [{ rateLimited: { probability: 1, retryAfterSeconds: 120 } }, '120'],
-  ])('that is limited by %o is answered that it must wait %s s', async (faults, seconds) => {
+  ])('that is limited by %o must wait %s s', async (faults, seconds) => {
     const world = await openFaulty(faults);
     expect((await fetchContracts(world)).headers.get('retry-after')).toBe(seconds);
   });
@@ -216,14 +216,14 @@ describe('faults', () => {
     ],
     [{ lose: 0.1 }, 400, /"lose"/],
     [{ installId: 'ins_unknown', faults: {} }, 404, /ins_unknown/],
-  ])('that make no sense are refused, and change nothing: %j', async (body, status, message) => {
+  ])('that are invalid are refused, and change nothing: %j', async (body, status, message) => {
     const { url, sandbox } = await openWorld({ faults: { forbidden: 1 } });
     const answer = await request('POST', `${url}/sandbox/faults`, { body });
     expect([answer.status, answer.body.error]).toEqual([status, expect.stringMatching(message)]);
     expect(sandbox.snapshot().faults.allInstalls).toEqual({ forbidden: { probability: 1 } });
   });
 
-  it('that make no sense are refused in process, too', async () => {
+  it('that are invalid are refused in process, too', async () => {
     const { sandbox } = await openWorld();
     expect(() => sandbox.setFaults(undefined, { lose: Number.NaN })).toThrow(/lose/);
     expect(() => sandbox.setFaults('ins_unknown', {})).toThrow(/ins_unknown/);

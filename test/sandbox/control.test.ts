@@ -4,7 +4,7 @@ import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { answerWith, minuteMs, openReceiver, openWorld, request } from './sandbox-harness.ts';
 
 describe('the controls', () => {
-  it('do by HTTP what the methods do in process', async () => {
+  it('do over HTTP what the methods do in process', async () => {
     const { sandbox, url } = await openWorld();
     const control = (path: string, body: object = {}) => request('POST', `${url}/sandbox${path}`, { body });
 

@@ -145,7 +145,7 @@ describe('a delivery', () => {
     ]);
   });
 
-  it('is done although the answer is far longer than the part that is read', async () => {
+  it('succeeds although the answer is much longer than the part that is read', async () => {
     const world = await openDelivering();
     world.receiver.respond = (response) => {
       response.writeHead(200).write('x'.repeat(1024 * 1024));
@@ -154,7 +154,7 @@ describe('a delivery', () => {
     expect(deliveries(world)).toMatchObject([{ status: 'DELIVERED' }]);
   });
 
-  it('waits a minute in a second where time is scaled by 60', async () => {
+  it('waits a minute in a second if time is scaled by 60', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const world = await openDelivering({ timeScale: 60 });
@@ -186,7 +186,7 @@ describe('a delivery', () => {
 });
 
 describe('an endpoint', () => {
-  it('is disabled by ten failed attempts in a row, and what it still waits for has FAILED', async () => {
+  it('is disabled by ten failed attempts in a row, and its pending deliveries are FAILED', async () => {
     const world = await openDelivering();
     world.receiver.respond = answerWith(500);
     await world.hire(9);

@@ -89,7 +89,7 @@ it('answers an end that a person must confirm as it is described', async () => {
   expect(() => strictly('post', '/contracts/{id}/end', 202).parse(asked)).not.toThrow();
 });
 
-it('describes all that is relied on', async () => {
+it('describes everything that Gangway relies on', async () => {
   const { world } = await openReady();
   expect(compareOpenapi(OpenapiDocument.parse(await serve(world)), reliedOperations)).toEqual([]);
 });

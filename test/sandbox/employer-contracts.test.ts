@@ -24,7 +24,7 @@ describe("an employer's contracts", () => {
     expect(Object.keys(body)).toEqual(['contracts']);
   });
 
-  it('come in pages where the marketplace has cursors', async () => {
+  it('come in pages if the marketplace has cursors', async () => {
     const { sandbox, jobId, api } = await openAccount({}, { cursors: true });
     const hired = Array.from({ length: 51 }, () => sandbox.hire({ jobId }).contractId).reverse();
     const { body: page } = await api('GET', '/contracts');
@@ -57,8 +57,8 @@ describe("an employer's contracts", () => {
   });
 });
 
-describe('the work email of who is hired', () => {
-  it('is told with its scope and consent; an address that is yet to come is null', async () => {
+describe('the work email of a hired trainer', () => {
+  it('is shown with the scope and consent, and null until there is an address', async () => {
     const world = await openAccount();
     const { contractId, trainers } = world.sandbox.hire({ jobId: world.jobId });
     const { opentrainUserId: trainer = '', workEmail } = trainers[0] ?? {};
@@ -76,7 +76,7 @@ describe('the work email of who is hired', () => {
     expect(await member(world, contractId, '&includeWorkEmail=true', body.token)).not.toHaveProperty('workEmail');
   });
 
-  it('needs a claimed account and a conversation of its own', async () => {
+  it('needs a claimed account and its own conversation', async () => {
     const { sandbox, jobId, api } = await openAccount();
     const { contractId } = sandbox.hire({ jobId });
     const { body } = await api('GET', `/contracts/${contractId}`);
@@ -93,7 +93,7 @@ describe('the work email of who is hired', () => {
 });
 
 describe('the end of a contract', () => {
-  it('comes at once where no milestone is funded, once, and no event says it', async () => {
+  it('comes at once, and without an event, if no milestone is funded', async () => {
     const { sandbox, jobId, api } = await openAccount();
     const { contractId } = sandbox.hire({ jobId });
     expect((await api('POST', `/contracts/${contractId}/end`)).body).toEqual({ ok: true, contractId, status: 'ended' });
@@ -103,7 +103,7 @@ describe('the end of a contract', () => {
     expect(await feed(api)).toEqual(['contract.created']);
   });
 
-  it('waits for a person who confirms it where a milestone is funded', async () => {
+  it("waits for a person's confirmation if a milestone is funded", async () => {
     const world = await openFunded();
     const { sandbox, api, contractId } = world;
     const asked = await api('POST', `/contracts/${contractId}/end`);
@@ -128,7 +128,7 @@ describe('the end of a contract', () => {
     expect(() => sandbox.resolveApproval(id, 'declined')).toThrow('confirmed');
   });
 
-  it('does not come where it is declined, or nobody looks for three days; both have the event of a confirmed one', async () => {
+  it('does not come if it is declined or nobody acts for three days; the event is the same as for a confirmed one', async () => {
     const world = await openFunded();
     const { sandbox, api, contractId } = world;
     const declined = await api('POST', `/contracts/${contractId}/end`);
@@ -143,7 +143,7 @@ describe('the end of a contract', () => {
     expect(said.map(({ data }: { data: { status: string } }) => data.status)).toEqual(['declined', 'expired']);
   });
 
-  it('is shown to its own account alone', async () => {
+  it('is shown only to its own account', async () => {
     const { sandbox, api, contractId } = await openFunded();
     const { body } = await api('POST', `/contracts/${contractId}/end`);
     const { token } = sandbox.createAccount();

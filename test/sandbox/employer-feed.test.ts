@@ -7,7 +7,7 @@ const minuteMs = 60_000;
 const allRetriesMs = 156 * minuteMs;
 
 describe("an employer's webhook", () => {
-  it('gets what happens after it was made, as the feed has it, and signed', async () => {
+  it('gets what happens after it was created, as in the feed, and signed', async () => {
     const { sandbox, jobId, api } = await openAccount();
     const receiver = await openReceiver();
     sandbox.hire({ jobId });
@@ -99,7 +99,7 @@ describe("an employer's webhook", () => {
 });
 
 describe('the feed of updates', () => {
-  it('is read page by page from a cursor, oldest first, and gives the cursor back at its end', async () => {
+  it('is read page by page from a cursor, oldest first, and returns the same cursor at the end', async () => {
     const { sandbox, jobId, api } = await openAccount();
     const hired = Array.from({ length: 25 }, () => sandbox.hire({ jobId }).contractId);
     const read: string[] = [];
@@ -126,7 +126,7 @@ describe('the feed of updates', () => {
     expect(rest).toEqual([events[11]]);
   });
 
-  it('leaves out what the token may not read, and says nothing of it', async () => {
+  it('silently leaves out what the token may not read', async () => {
     const { sandbox, accountId, jobId, api } = await openAccount();
     const message = { conversationId: 'dm_1', messageId: 'msg_1' };
     sandbox.raiseNews(accountId, { type: 'message.received', resourceId: 'msg_1', data: message });
@@ -153,7 +153,7 @@ describe('the feed of updates', () => {
     expect(await api('GET', `/updates?${query}`)).toMatchObject({ status: 400, body: { details: { field } } });
   });
 
-  it('tells what becomes of milestones and of a budget', async () => {
+  it('reports changes of milestones and budgets', async () => {
     const { sandbox, url, accountId, jobId, api } = await openAccount();
     const { token } = sandbox.createInstall({ organizationId: accountId });
     const { contractId } = sandbox.hire({ jobId });
@@ -178,8 +178,8 @@ describe('the feed of updates', () => {
   });
 });
 
-describe('what waits for money', () => {
-  it('is listed newest first with its event, and gone when it is paid', async () => {
+describe('pending payments', () => {
+  it('are listed newest first with an event, and gone when they are paid', async () => {
     const { sandbox, jobId, api } = await openAccount();
     const { contractId } = sandbox.hire({ jobId });
     const [first, second] = [sandbox.billContract(contractId), sandbox.billContract(contractId, { amountUsd: 7 })];
@@ -198,8 +198,8 @@ describe('what waits for money', () => {
   });
 });
 
-describe('what goes wrong', () => {
-  it('loses doorbells and repeats them, and the feed has each event once', async () => {
+describe('faults', () => {
+  it('loses and repeats deliveries, while the feed has each event once', async () => {
     const { sandbox, accountId, jobId, api } = await openAccount();
     const receiver = await openReceiver();
     await subscribe(api, receiver.url);
@@ -211,7 +211,7 @@ describe('what goes wrong', () => {
     expect(events.map(({ resourceId }: { resourceId: string }) => resourceId)).toEqual(hired);
   });
 
-  it('cuts a page off, refuses with 429 and fails with 5xx, and nothing is lost by it', async () => {
+  it('truncates pages, answers 429 and 5xx, and loses nothing', async () => {
     const { sandbox, accountId, jobId, api } = await openAccount();
     sandbox.hire({ jobId });
     const operations = ['GET /updates'];

@@ -73,7 +73,7 @@ describe('the instructions of an account', () => {
     expect(await titles(world, manualId, 2, '?audience=WORKER')).toEqual(['For all']);
   });
 
-  it('are bound anew, and gone once they are archived', async () => {
+  it('can be bound anew, and are gone once they are archived', async () => {
     const { sandbox, accountId, api } = await openAccount();
     const { manualId } = sandbox.createManual(accountId, { pages: [{ title: 'Cars' }] });
     sandbox.publishManual(manualId);

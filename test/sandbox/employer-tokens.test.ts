@@ -3,7 +3,7 @@ import { openAccount } from './account-harness.ts';
 import { request } from './sandbox-harness.ts';
 
 describe('the account of a token', () => {
-  it('is told with the scopes that the token has', async () => {
+  it('is shown with the scopes of the token', async () => {
     const { api, accountId } = await openAccount({ scopes: ['payments:read'] });
     const { status, body } = await api('GET', '/auth/me');
     expect(status).toBe(200);
@@ -14,7 +14,7 @@ describe('the account of a token', () => {
     });
   });
 
-  it('is told to nobody without a live token, in the envelope of every error', async () => {
+  it('is not shown without a live token, and the error has the usual envelope', async () => {
     const { api, sandbox, accountId } = await openAccount();
     for (const token of ['ot_pat_unknown', 'ot_ptk_of_a_platform', 'nonsense']) {
       const { status, body } = await api('GET', '/auth/me', { token });
@@ -81,7 +81,7 @@ describe('a personal token', () => {
     expect(sandbox.snapshot().accounts[0]?.tokens.map(({ refused }) => refused)).toEqual([0, 1, 2]);
   });
 
-  it('never has a scope that its maker lacks; to write includes to read', async () => {
+  it('never has a scope that its creator lacks; write includes read', async () => {
     const { api } = await openAccount({ scopes: ['jobs:write', 'payments:read'] });
     expect((await api('POST', '/tokens', { body: { scopes: ['jobs:read'] } })).status).toBe(201);
     const { status, body } = await api('POST', '/tokens', { body: { scopes: ['payments:read', 'payments:write'] } });
@@ -118,7 +118,7 @@ describe('a personal token', () => {
     expect((await api('POST', '/tokens')).status).toBe(201);
   });
 
-  it('of another account is not even there', async () => {
+  it('of another account does not exist', async () => {
     const { api, sandbox } = await openAccount();
     const { body: me } = await api('GET', '/auth/me');
     const other = sandbox.createAccount();
@@ -152,7 +152,7 @@ describe('a call is let through by scope, feature and claim', () => {
     expect(hook).toMatchObject({ status: 403, body: { details: { featureKey: 'public_api_webhooks' } } });
   });
 
-  it('says where an account is claimed, and reads all the same', async () => {
+  it('says where to claim an account, but reads without a claim', async () => {
     const { api } = await openAccount({ isClaimed: false });
     const { status, body } = await api('POST', '/contracts/ctr_1/end');
     expect([status, body.details]).toEqual([
@@ -162,7 +162,7 @@ describe('a call is let through by scope, feature and claim', () => {
     expect((await api('GET', '/contracts')).status).toBe(200);
   });
 
-  it('takes accounts and their news from programs on this machine', async () => {
+  it('accepts accounts and their events from programs on this machine', async () => {
     const { url, accountId, api } = await openAccount();
     const made = await request('POST', `${url}/sandbox/accounts`, { body: { isClaimed: false } });
     expect((await api('GET', '/auth/me', { token: made.body.token })).status).toBe(200);

@@ -125,7 +125,7 @@ describe('what is relied on', () => {
       ofEmployer,
       (baseUrl) => createEmployerSource({ baseUrl, token: 'ot_pat_none', links: fixedLinks([[id, 'signs']]) }),
     ],
-  ])('of %s is what is called, and all that may be sent', async (_, reliedOperations, open) => {
+  ])('of %s names the requests that are sent, with all their fields', async (_, reliedOperations, open) => {
     const relied = reliedOperations.map(({ operation, query, body }) => [
       operation,
       { query: namesOf(query), body: namesOf(body) },
@@ -140,7 +140,7 @@ describe('what is relied on', () => {
     ['a trainer', Participant, 'GET /contracts/{id}/participants', 'participants.'],
     ['a budget', Budget, 'GET /contracts/{id}/budget', ''],
     ['an endpoint', Endpoint, 'GET /webhook-endpoints', 'webhookEndpoints.'],
-  ])('of %s is what is read of it', (_name, schema, operation, before) => {
+  ])('of %s names the fields that are read', (_name, schema, operation, before) => {
     const names = namesOf(ofPlatform.find((one) => one.operation === operation)?.answer);
     const own = names.filter((name) => name.startsWith(before)).map((name) => name.slice(before.length));
     expect(own.filter((name) => !name.includes('.'))).toEqual(Object.keys(schema.shape).sort());

@@ -30,7 +30,7 @@ export function describeSource(
       source = site.connect();
     });
 
-    it('has the capabilities that are claimed, and no other', () => {
+    it('has exactly the claimed capabilities', () => {
       expect(allCapabilities.filter((one) => source[one] !== undefined)).toEqual(capabilities);
       const bound = bindSource(source, async () => undefined);
       expect(Object.keys(bound).sort()).toEqual(Object.keys(source).sort());
@@ -71,7 +71,7 @@ export function describeSource(
       }
     });
 
-    it('keeps of a contract what it is asked to keep', async () => {
+    it('keeps the requested part of a contract', async () => {
       site.hire('ada');
       const keep = (one: Contract): Contract => ({ ...one, title: 'kept' });
       expect((await source.listContracts({ status: 'active', keep }, signal)).contracts).toMatchObject([
@@ -93,7 +93,7 @@ export function describeSource(
       expect(await source.readBudget(contractId, signal)).toMatchObject({ contractId, state: 'OK' });
     });
 
-    it('knows nothing of a contract that is not there', async () => {
+    it('does not find an unknown contract', async () => {
       for (const id of ['con_unknown', '../webhooks?x=#']) {
         expect(await failureOf(source.listParticipants(id, signal))).toMatchObject({ code: 'not_found' });
         expect(await failureOf(source.readBudget(id, signal))).toMatchObject({ code: 'not_found' });
@@ -241,7 +241,7 @@ export function describeSource(
       },
     );
 
-    it('finds that the marketplace offers what is relied on, and how far its clock is off', async () => {
+    it('finds no deviation at the marketplace, and measures its clock', async () => {
       expect(source.clockDriftMs()).toBeUndefined();
       expect(await source.findDeviations(signal)).toEqual([]);
       expect(source.clockDriftMs()).toEqual(expect.any(Number));

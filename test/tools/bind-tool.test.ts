@@ -25,7 +25,7 @@ function createContext(database: Database, urls: Record<string, string | undefin
 const person = { trainerId: 't1', email: 't1@opentrain.work', displayName: null, memberId: null };
 
 describeAnyDatabase('a tool that is another server than before', (openDatabase) => {
-  it('is shown no guidelines, and asked for nothing but which one it is', async () => {
+  it('gets no guidelines, and is asked only for its identity', async () => {
     const calls: string[] = [];
     let identity = 'org 1';
     const adapter: Adapter = {
@@ -57,7 +57,7 @@ describeAnyDatabase('two names of one server', (openDatabase) => {
   it.each([
     ['by the identity that it tells', 'org 1', 'org 1', ['https://one.example', 'https://two.example']],
     ['by its address, where it tells no identity', null, null, ['https://one.example', 'https://one.example']],
-  ])('are refused %s: the contract of one customer took out the person of another', async (_, first, second, at) => {
+  ])('are refused %s: a contract of one customer removed the person of another', async (_, first, second, at) => {
     const ctx = createContext(await openDatabase(), { one: at[0], two: at[1] });
     const tool = createMemoryTool();
     const named = (identity: string | null) => ({ ...tool.adapter, identify: async () => identity });
@@ -71,7 +71,7 @@ describeAnyDatabase('two names of one server', (openDatabase) => {
     expect(tool.calls).toEqual([]);
   });
 
-  it('are two servers where each tells another identity at one address', async () => {
+  it('are two servers if each has another identity at one address', async () => {
     const ctx = createContext(await openDatabase(), { one: 'https://saas.example', two: 'https://saas.example' });
     for (const [tool, identity] of [
       ['one', 'org 1'],

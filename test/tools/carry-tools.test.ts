@@ -46,7 +46,7 @@ describeEachDatabase('what is ours in a tool that has a new name', (openFresh) =
     ['two new names have the address', { atelier: 'https://tool.example', loft: 'https://tool.example' }, []],
     ['two old names had the address', { atelier: 'https://tool.example' }, ['loft']],
     ['the old name is still configured', { studio: 'https://tool.example', atelier: 'https://tool.example' }, []],
-  ])('stays with the old name where %s', async (_, tools, olds) => {
+  ])('stays with the old name if %s', async (_, tools, olds) => {
     const { engine, carry, names } = await openOne();
     for (const tool of olds) await learnToolBinding(engine, tool, { identity: null, location: 'tool.example' });
     await carry(tools);

@@ -34,7 +34,7 @@ it('gives every member once, however often a tool lists it', async () => {
   expect(members.map(({ id }) => id)).toEqual(['a', 'b', '__proto__']);
 });
 
-it('asks the group that was meant, with a signal that ends', async () => {
+it('asks for the given group, with a signal that times out', async () => {
   const signals: AbortSignal[] = [];
   async function* list(group: string, signal: AbortSignal): AsyncGenerator<Member> {
     signals.push(signal);
@@ -44,14 +44,14 @@ it('asks the group that was meant, with a signal that ends', async () => {
   expect(signals).toHaveLength(1);
 });
 
-it('takes more members than there may be for no list at all', async () => {
+it('refuses a list with too many members', async () => {
   const { list, given, isLeft } = listing(1_000_000);
   await expect(readGroup(list, 'signs', limits, never)).rejects.toMatchObject({ code: 'invalid' });
   expect(given()).toBe(11);
   expect(isLeft()).toBe(true);
 });
 
-it('gives up a tool that takes too long, and does not go on when it answers after all', async () => {
+it('gives up a tool that takes too long, and ignores its late answer', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { list, given, isLeft } = listing(3, () => promise);
   const read = readGroup(list, 'signs', { ...limits, timeoutMs: 20 }, never);

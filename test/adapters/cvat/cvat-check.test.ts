@@ -39,7 +39,7 @@ const faults: [string, CvatFakeOptions, object, { code: string; says: RegExp }][
   ],
 ];
 
-it('is identified by the time at which its organization was made', async () => {
+it('is identified by the time at which its organization was created', async () => {
   const madeAt = ['2026-03-15T12:00:00.000Z', '2026-03-16T12:00:00.000Z', '2026-03-15T12:00:00.000Z'];
   const identities = madeAt.map(async (at) => {
     const { settings } = await openCvatFake({ now: () => new Date(at) });
@@ -75,7 +75,7 @@ describe('the check', () => {
     await expect(check({ expiry: inDays(30) })).resolves.toEqual([]);
   });
 
-  it('says that the server records no events, if they are to be read', async () => {
+  it('says that the server records no events, if Gangway should read them', async () => {
     const [found, ...more] = await check({ hasAnalytics: false });
     expect([found?.isFailure, more]).toEqual([false, []]);
     expect(found?.says).toContain('without analytics');
@@ -123,7 +123,7 @@ describe('the settings', () => {
     expect(() => createAdapter('studio', 'cvat', { ...right, ...wrong })).toThrow(says);
   });
 
-  it('make one group of all projects, and a work scope of each', () => {
+  it('make one group for all projects, and a work scope for each', () => {
     const adapter = createAdapter('studio', 'cvat', right);
     const link = { externalProjectId: '7', externalProjectName: null };
     expect(adapter.groupFor(link)).toBe('lab');

@@ -12,7 +12,7 @@ async function open(options: CvatFakeOptions = {}) {
   return { ...tool, adapter: createAdapter('studio', 'cvat', tool.settings), project };
 }
 
-it('makes one guide for a project and changes it afterwards, in the organization that is configured', async () => {
+it('creates one guide for a project and changes it afterwards, in the configured organization', async () => {
   const { adapter, project, requests, state } = await open();
   await adapter.writeGuidelines?.(String(project), '', signal);
   expect(state.guides).toEqual([]);
@@ -36,7 +36,7 @@ it('neither reads nor writes the guide of a project in another organization, whi
   expect(state.guides).toMatchObject([{ markdown: 'theirs' }]);
 });
 
-it('changes the guide that a call without an answer, or another one, has made meanwhile', async () => {
+it('changes the guide that another call, or one without an answer, has created meanwhile', async () => {
   const spoil: CvatFakeOptions['spoil'] = (line, answer) => {
     return line.startsWith('POST /api/guides') ? brokenDown : answer;
   };
@@ -53,7 +53,7 @@ it('is refused with a token that is read-only', async () => {
   await expect(refused).rejects.toMatchObject({ code: 'forbidden', status: 403 });
 });
 
-it('deletes the images of a guide that it replaces, as CVAT does, and is not stopped by what looks like one', async () => {
+it('deletes the images of the replaced guide, as CVAT does, and accepts a text that looks like one', async () => {
   const { adapter, project, state } = await open();
   const uuid = '0d6c2f4e-8a57-4a5e-9a31-6f0a4b1e2c3d';
   const guide = state.addGuide(project, `![](/api/assets/${uuid})`, [uuid]);

@@ -45,7 +45,7 @@ describe('an invitation', () => {
     expect(lines().map((line) => line.split('?')[0])).toEqual(['POST /api/invitations', 'GET /api/memberships']);
   });
 
-  it('is the same one if it is repeated after such a 500 and refused', async () => {
+  it('is the same one if the repeated call is refused', async () => {
     const { adapter, state } = await openCvat({ hasMail: false });
     state.invite(org, 'amara@opentrain.work', 'worker');
     const count = state.memberships.length;
@@ -55,7 +55,7 @@ describe('an invitation', () => {
     expect(await adapter.findMember(org, person, signal)).toMatchObject({ id: added.id });
   });
 
-  it('is an error to be tried again if CVAT answers 500 and adds no member', async () => {
+  it('is an error to retry if CVAT answers 500 and adds no member', async () => {
     const { adapter, tool } = await openCvat();
     tool.faults.begin('add', { does: 'answers', status: 500 });
     await expect(adapter.addMember(org, person, signal)).rejects.toMatchObject({
@@ -88,7 +88,7 @@ describe('an invitation', () => {
     expect(again.id).toBe(id);
   });
 
-  it('of an older server does not show whether it was accepted, so the membership is read', async () => {
+  it('of an older server does not say whether it was accepted, so the membership is read', async () => {
     const { adapter } = await openCvat({ tellsAccepted: false });
     expect(await adapter.addMember(org, person, signal)).toMatchObject({ isInvited: true });
     const other = await openCvat({ ...realName, tellsAccepted: false });
@@ -153,7 +153,7 @@ describe('an invitation that is renewed', () => {
 });
 
 describe('a name that is an address', () => {
-  it('proves nothing for a member who is in: they are not taken for the owner of the address', async () => {
+  it('proves nothing for a registered member, who is not taken for the owner of the address', async () => {
     const { adapter, state } = await openCvat(realName);
     const colleague = await adapter.addMember(org, person, signal);
     const other = { ...person, trainerId: 'cmu2', email: 'zoe@opentrain.work' };
@@ -211,7 +211,7 @@ describe('a search', () => {
     expect(lines()).toEqual([]);
   });
 
-  it('in an organization that is gone is an error, not an empty result', async () => {
+  it('in a missing organization is an error, not an empty result', async () => {
     const { adapter } = await openCvat();
     const refused = { code: 'not_found' };
     await expect(adapter.findMember('gone', person, signal)).rejects.toMatchObject(refused);
@@ -232,7 +232,7 @@ describe('the list', () => {
     ]);
   });
 
-  it('misses no member and repeats none while people come and go', async () => {
+  it('misses and repeats no member while people come and go', async () => {
     const { adapter, state } = await openCvat({
       spoil: (_line, answer) => {
         state.memberships.splice(1, 1);
@@ -253,7 +253,7 @@ describe('the list', () => {
     expect(ids).toEqual(expect.arrayContaining(stayed.map(({ id }) => String(id))));
   });
 
-  it('that does not continue is an error, and does not run for ever', async () => {
+  it('that does not advance is an error, not an endless loop', async () => {
     const { adapter, state } = await openCvat({
       spoil: (_line, answer) => ({ ...answer, body: { ...Object(answer.body), next: 'again' } }),
     });

@@ -114,7 +114,7 @@ describe('what was assigned to a member', () => {
 });
 
 describe('a removal', () => {
-  it('refused for this member only says so, and is no fault of the token', async () => {
+  it('that is refused for this member says so, and is not a fault of the token', async () => {
     const tool = await openCvatFake({ ownRole: 'maintainer', nameOf: () => 'amara_n' });
     const adapter = createAdapter('studio', 'cvat', tool.settings);
     const member = await adapter.addMember(org, person, signal);

@@ -99,7 +99,7 @@ describeAnyDatabase('an invitation of CVAT with an unknown outcome', (openFresh)
     };
   };
 
-  it('does not let a person count as out who may be in under another name', async () => {
+  it('does not take a person for out who may be in under another name', async () => {
     const { end, options } = losesAnswers();
     const { cvat, incident, account, isIn, membership } = await openStage(openFresh, options);
     await incident.event('contract.started', amara);
@@ -142,7 +142,7 @@ describeAnyDatabase('an invitation of CVAT with an unknown outcome', (openFresh)
     expect(await membership('cmu1')).toMatchObject({ state: 'removed', failure: null });
   });
 
-  it('is proven to have let no person in if all people who came since are known', async () => {
+  it('is known to have let nobody in if everyone who came since is known', async () => {
     const { end, options } = losesAnswers();
     const { cvat, incident, membership, account } = await openStage(openFresh, options);
     const early = cvat.state.createUser('early', 'early@lab.example', true);
@@ -160,7 +160,7 @@ describeAnyDatabase('an invitation of CVAT with an unknown outcome', (openFresh)
     expect(await membership('cmu2')).toMatchObject({ state: 'active' });
   });
 
-  it('is held as well if it is not accepted yet, because there is no mail', async () => {
+  it('is held too if it is not accepted yet, because there is no mail', async () => {
     const options = { ...withAccounts, mustConfirm: true, hasMail: false };
     const { cvat, incident, isIn, account, membership } = await openStage(openFresh, options);
     await incident.event('contract.started', amara);
@@ -216,7 +216,7 @@ describeAnyDatabase('the jobs of a member of CVAT whose contract ends', (openFre
 
   const listed = () => stage.cvat.state.jobsListedTo(stage.account(amara.workEmail)).length;
 
-  it('let no removed member in, and are all taken away before they count as out', async () => {
+  it('give no removed member access, and are all ended before the member is taken for out', async () => {
     assign(100);
     const order: string[] = [];
     await stage.incident.event('contract.ended', amara);
@@ -229,7 +229,7 @@ describeAnyDatabase('the jobs of a member of CVAT whose contract ends', (openFre
     expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed' });
   });
 
-  it('are taken away by the id alone after an interruption', async () => {
+  it('are ended by the id alone after an interruption', async () => {
     assign(3);
     isBroken = true;
     await stage.incident.event('contract.ended', amara);
@@ -243,7 +243,7 @@ describeAnyDatabase('the jobs of a member of CVAT whose contract ends', (openFre
     expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed', failure: null });
   });
 
-  it('are taken away after a restart, also if only a name was known', async () => {
+  it('are ended after a restart, even if only a name was known', async () => {
     assign(3);
     const { engine } = stage.incident;
     await stage.incident.take('contract.ended', amara);
@@ -275,7 +275,7 @@ describeAnyDatabase('the jobs of a member of CVAT whose contract ends', (openFre
     expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed' });
   });
 
-  it('are taken away if another hand has removed the member', async () => {
+  it('are ended if somebody else has removed the member', async () => {
     assign(2);
     const membership = stage.cvat.state.membershipOf(org, stage.account(amara.workEmail));
     stage.cvat.state.remove(membership?.id ?? 0);
@@ -335,7 +335,7 @@ describeAnyDatabase('a member who leaves one project of an organization for anot
     expect(left()).toEqual([8, 9]);
   });
 
-  it('keeps all jobs if it is only known that a link is gone', async () => {
+  it('keeps all jobs if only the loss of a link is known', async () => {
     await stage.incident.event('project_link.removed', { link: 'cml7', project: '7' });
     await stage.incident.pass(hours);
     expect(left()).toEqual([7, 7, 8, 9]);
@@ -376,7 +376,7 @@ describeAnyDatabase('invitations of CVAT that are renewed', (openFresh) => {
     stage = await openStage(openFresh);
   });
 
-  it('are valid again for all people, although CVAT sends only five again in an hour', async () => {
+  it('are renewed for everyone, although CVAT resends only five in an hour', async () => {
     const { cvat, incident } = stage;
     const { engine } = incident;
     const people = Array.from({ length: 8 }, (_, number) => ({

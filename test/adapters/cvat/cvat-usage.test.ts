@@ -35,7 +35,7 @@ function daysOf(observations: UsageObservation[]): unknown[] {
 }
 
 describe('the work in events', () => {
-  it('is summed up for each person and day, in the time zone that was asked for', async () => {
+  it('is summed up for each person and day, in the requested time zone', async () => {
     const { read } = await openCvat([
       worked('2026-03-02 22:30:00', 60_000),
       worked('2026-03-02 23:30:00.250000', 30_400),
@@ -54,7 +54,7 @@ describe('the work in events', () => {
     ]);
   });
 
-  it('takes time only from the working time, and not from the events of the editor', async () => {
+  it("counts only the working time, not the durations of the editor's events", async () => {
     const { read } = await openCvat([
       worked('2026-03-02 10:00:00', 5000),
       event('draw:object', '2026-03-02 10:00:00', { duration: '4000' }),
@@ -94,7 +94,7 @@ describe('the work in events', () => {
     expect(daysOf(await read())).toEqual([['5', 'day', '2026-03-02', 0, 0, 2]]);
   });
 
-  it('is of one project, of people, and of the requested days', async () => {
+  it('has only the project, people, and the requested days', async () => {
     const { read, tool } = await openCvat([
       worked('2026-02-28 23:59:59', 1000),
       worked('2026-03-02 10:00:00', 2000),
@@ -106,7 +106,7 @@ describe('the work in events', () => {
     expect(tool.requests[0]?.line).toMatch(/^POST \/api\/events\/export\?/);
   });
 
-  it('begins with the first day in its time zone, which in the far east is a day earlier in UTC', async () => {
+  it('begins with the first day in the time zone, which in the far east is a day earlier in UTC', async () => {
     const { read } = await openCvat([worked('2026-02-28 10:59:59', 1000), worked('2026-02-28 11:00:00', 2000)]);
     expect(daysOf(await read({ timeZone: 'Pacific/Auckland' }))).toEqual([['5', 'day', '2026-03-01', 2, 0, 0]]);
   });
@@ -133,7 +133,7 @@ describe('the work in events', () => {
 });
 
 describe('an export of events', () => {
-  it('that fails, as without analytics, is an error and not a day without work', async () => {
+  it('that fails, as without analytics, is an error, not a day without work', async () => {
     const { read } = await openCvat([], { hasAnalytics: false });
     await expect(read()).rejects.toMatchObject({
       // Trying again is of no use.
@@ -146,7 +146,7 @@ describe('an export of events', () => {
     await expect(readOnce()).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('is requested by its whole id, and again until it is ready', async () => {
+  it('is polled by its whole id until it is ready', async () => {
     const { read, tool } = await openCvat([]);
     expect(await read()).toEqual([]);
     const id = encodeURIComponent('action=export&target=events&id=0/1&user_id=1');

@@ -64,7 +64,7 @@ describe('the requests of the adapter doccano', () => {
     expect(fake.requests).toEqual([]);
   });
 
-  it('never carry a cookie, though every login sets some', async () => {
+  it('never carry a cookie, although every login sets some', async () => {
     const { fake, adapter, project } = await openProject();
     const added = await adapter.addMember(project, person, signal);
     fake.endToken(fake.admin.username);
@@ -75,7 +75,7 @@ describe('the requests of the adapter doccano', () => {
     expect(requests.filter(({ headers }) => headers.cookie !== undefined)).toEqual([]);
   });
 
-  it('are none for a project whose id is not a number in its normal form', async () => {
+  it('are not sent for a project whose id is not a canonical number', async () => {
     const { adapter, lines } = await openProject();
     const known = { ...person, memberId: '101' };
     const invalid = { code: 'invalid', message: expect.stringContaining('whole number') as string };
@@ -95,7 +95,7 @@ describe('the requests of the adapter doccano', () => {
     expect(lines()).toEqual(['GET /roles', 'GET /users']);
   });
 
-  it('are none for an id that doccano cannot have', async () => {
+  it('are not sent for an id that doccano cannot have', async () => {
     const { adapter, project, lines } = await openProject();
     await adapter.removeMember(project, { id: 'invited:cmu1', email: null }, signal);
     expect(lines()).toEqual([]);
@@ -103,7 +103,7 @@ describe('the requests of the adapter doccano', () => {
 });
 
 describe('an account whose creation was not answered', () => {
-  it('is used by the next try, which gives its password', async () => {
+  it('is used by the next attempt, which returns its password', async () => {
     const { fake, adapter, project } = await openProject();
     fake.loseNextAnswer('POST /users/create');
     const soon = AbortSignal.timeout(300);
@@ -116,7 +116,7 @@ describe('an account whose creation was not answered', () => {
     expect(await actAs(fake, { username, password })).toMatchObject({ id: Number(added.id) });
   });
 
-  it('is used without its password if the password is another one', async () => {
+  it('is used without a password if its password is another one', async () => {
     const { admin, adapter, project } = await openProject();
     await createUser(admin, { username: person.email, password: 'Kq7-vLx2-mZ' });
     expect(await adapter.addMember(project, person, signal)).not.toHaveProperty('invitation');
@@ -135,7 +135,7 @@ it('makes one account for a person who is added to two projects at the same time
   }
 });
 
-it('finds a member by address if their id leads to no account any more', async () => {
+it('finds a member by address if their id has no account any more', async () => {
   const { adapter, project } = await openProject();
   const { id } = await adapter.addMember(project, person, signal);
   const outdated = { ...person, memberId: '99999' };

@@ -52,7 +52,7 @@ describe('the login of the adapter doccano', () => {
     await expect(adapter.check(signal)).rejects.toMatchObject({ code: 'forbidden', status: 403 });
   });
 
-  it('is not waited for by a call that was given up', async () => {
+  it('does not hold up a call that was given up', async () => {
     const { fake, adapter } = await openLogins();
     fake.loseNextAnswer('POST /auth/login/');
     await expect(adapter.check(AbortSignal.timeout(100))).rejects.toMatchObject({

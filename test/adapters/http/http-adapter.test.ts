@@ -109,7 +109,7 @@ describe('the adapter http', () => {
     expect(await adapter.findMember('signs', gone, signal)).toBeNull();
   });
 
-  it('does not believe an addition that names another person', async () => {
+  it('does not trust an addition whose answer names another person', async () => {
     const { url, requests } = await openHttpFake(({ method }, response) => {
       const item = { id: 7, user: { email: 'other@x.example' } };
       sendJson(response, { data: method === 'POST' ? item : [], meta: { total: 0 } });

@@ -81,7 +81,7 @@ describe('the settings of the adapter http', () => {
     ['http://tool.example.com', true],
     ['http://localhost.example.com', true],
     ['http://127.0.0.1.example.com', true],
-  ])('let the token travel in the clear to %s only if allowed (%s)', (url, isAsked) => {
+  ])('let the token be sent over plain http to %s only if allowed (%s)', (url, isAsked) => {
     if (isAsked) expect(() => create({ url })).toThrow('tools.studio.url: is plain http');
     else expect(() => create({ url })).not.toThrow();
     expect(() => create({ url, allowHttp: true })).not.toThrow();

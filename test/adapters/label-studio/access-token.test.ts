@@ -44,7 +44,7 @@ describe('a personal access token', () => {
     expect(exchanges()).toBe(2);
   });
 
-  it('that is revoked fails each call after a second try', async () => {
+  it('that is revoked fails each call after one retry', async () => {
     const { fake, token, find, exchanges } = await open();
     await find();
     fake.tokens.endAccess();

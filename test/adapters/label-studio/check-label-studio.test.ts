@@ -14,7 +14,7 @@ async function openWith(change: (settings: FakeLabelStudio['settings']) => void)
   return fake;
 }
 
-it('is identified by the time at which its organization was made', async () => {
+it('is identified by the time at which its organization was created', async () => {
   const fake = await openFakeLabelStudio();
   const identity = await createLabelStudio(fake).identify?.(signal);
   expect(identity).toMatch(/^organization 1 of \d{4}-\S+Z$/);
@@ -57,7 +57,7 @@ describe('a check of another server than Label Studio', () => {
     await expect(check({ url })).rejects.toThrow('answered 301; "url" must be the address that it redirects to');
   });
 
-  it('reports encryption that fails', async () => {
+  it('reports a failed TLS handshake', async () => {
     const { url } = await openHttpFake((_, response) => void response.end());
     const encrypted = check({ url: url.replace('http:', 'https:') });
     await expect(encrypted).rejects.toThrow(/SSL.*does not speak TLS/);
@@ -98,7 +98,7 @@ describe('a check of a Label Studio', () => {
     await expect(other).rejects.toThrow('is in organization 1, not 7: set "organization"');
   });
 
-  it('says if every person may sign up', async () => {
+  it('reports that everyone may sign up', async () => {
     const fake = await openWith((settings) => {
       settings.isSignUpOpen = true;
     });
@@ -111,7 +111,7 @@ describe('a check of a Label Studio', () => {
     ]);
   });
 
-  it('says if no person may sign up because a proxy breaks the form', async () => {
+  it('reports that nobody can sign up because a proxy breaks the form', async () => {
     const fake = await openWith((settings) => {
       settings.isFormRefused = true;
     });
@@ -120,7 +120,7 @@ describe('a check of a Label Studio', () => {
     expect(finding?.says).toContain('refused although it has the right link');
   });
 
-  it('makes no account, and changes nothing', async () => {
+  it('creates no account, and changes nothing', async () => {
     const fake = await openFakeLabelStudio();
     await check(fake);
     expect(fake.requests.filter((line) => !line.startsWith('GET '))).toEqual([

@@ -56,7 +56,7 @@ describe('an adapter', () => {
     }
   });
 
-  it('deletes no one where the organization is not shown, because its owner is unknown', async () => {
+  it('deletes nobody if the organization is not shown, because its owner is unknown', async () => {
     const adapter = createLabelStudio(await openFakeLabelStudio(), { onboarding: 'sign_up', organization: 2 });
     const added = await adapter.addMember('2', { ...person(1), newPassword: 'correct-horse-battery' }, signal);
     const removing = adapter.removeAccount?.('2', added, signal);

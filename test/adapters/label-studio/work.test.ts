@@ -90,7 +90,7 @@ describe('an annotation', () => {
     expect(await observationsOf(given)).toMatchObject([expected]);
   });
 
-  it('that was imported has unknown seconds, which is not zero', async () => {
+  it('that was imported has unknown seconds, not zero', async () => {
     const [observation] = await observationsOf({ lead_time: null });
     expect(observation).not.toHaveProperty('seconds');
   });
@@ -116,7 +116,7 @@ describe('a reading', () => {
   it.each([
     ['a page without the tasks that are to come', [{ tasks: [], total: 4 }]],
     ['the same page again', [1, 2].map(() => ({ tasks: [task(3)], total: 4 }))],
-  ])('does not take %s for the end', async (_what, pages) => {
+  ])('does not take %s for the end of the list', async (_what, pages) => {
     await expect(readPages(pages)).rejects.toMatchObject({ code: 'unavailable' });
   });
 

@@ -43,7 +43,7 @@ function openRoster(text?: string) {
 }
 
 describe('the roster', () => {
-  it('removes the drafts of killed processes, and of processes that write now', async () => {
+  it('removes the drafts of killed processes, and of processes that are writing', async () => {
     const roster = openRoster('{"groups": {}}');
     writeFileSync(`${roster.file}.left.tmp`, 'half a ro');
     writeFileSync(path.join(path.dirname(roster.file), 'other.json.left.tmp'), 'of another file');
@@ -96,7 +96,7 @@ describe('the roster', () => {
     expect(roster.files()).toEqual(['roster.json']);
   });
 
-  it('is written as it is documented', async () => {
+  it('is written in the documented format', async () => {
     const roster = openRoster();
     await roster.add('street-signs', 'cmu1');
     await roster.add('street-signs', 'cmu2', null);
@@ -151,13 +151,13 @@ describe('the roster', () => {
     expect(Object.getPrototypeOf({})).toBe(Object.prototype);
   });
 
-  it('keeps its members where an editor has saved it with a byte order mark', async () => {
+  it('keeps its members after an editor saved it with a byte order mark', async () => {
     const roster = openRoster('\ufeff{"groups": {"signs": []}, "note": "ours"}');
     await roster.add('signs', 'cmu1');
     expect(roster.read()).toMatchObject({ groups: { signs: [{ id: 'cmu1' }] }, note: 'ours' });
   });
 
-  it('is written where its symbolic link leads, which was replaced by a file while the real one stayed empty', async () => {
+  it('is written through its symbolic link, which an older version replaced by a file', async () => {
     const real = path.join(createFolder(), 'members.json');
     const roster = openRoster();
     symlinkSync(real, roster.file);
@@ -170,7 +170,7 @@ describe('the roster', () => {
     expect(readdirSync(path.dirname(real))).toEqual(['members.json']);
   });
 
-  it('keeps its mode and owner: 0640 became 0644, which showed the addresses to all', async () => {
+  it('keeps its mode and owner: 0640 once became 0644, which showed the addresses to everyone', async () => {
     const roster = openRoster('{"groups": {}}');
     // Only root can give a file away.
     const owner = process.getuid?.() === 0 ? 12_345 : statSync(roster.file).uid;
@@ -218,7 +218,7 @@ describe('the roster', () => {
     expect(stdout).toMatch(/my roster\.json cannot be replaced, because the file is mounted on its own/);
   });
 
-  it('makes its folder', async () => {
+  it('creates its folder', async () => {
     const file = path.join(createFolder(), 'new', 'deep', 'roster.json');
     await createRosterAdapter({ path: file }).addMember('p', person('cmu1'), signal);
     expect(existsSync(file)).toBe(true);
@@ -239,7 +239,7 @@ describe('the roster', () => {
     expect(roster.files()).toEqual(['roster.json']);
   });
 
-  it('is left alone by a check', async () => {
+  it('is not changed by a check', async () => {
     const roster = openRoster('{ "groups": {} }');
     await roster.adapter.check(signal);
     expect(roster.text()).toBe('{ "groups": {} }');
@@ -251,7 +251,7 @@ describe('the roster', () => {
   });
 });
 
-describe('a file that is no roster', () => {
+describe('a file that is not a roster', () => {
   const members = (member: object) => JSON.stringify({ groups: { signs: [member] } });
 
   it.each([
@@ -285,7 +285,7 @@ describe('a file that is no roster', () => {
   });
 });
 
-describe('an address in a roster that is no JSON', () => {
+describe('an address in a roster that is not JSON', () => {
   it('is not in the error', async () => {
     const { adapter } = openRoster('ao@opentrain.work');
     const error = await adapter.check(signal).catch((thrown: unknown) => thrown);

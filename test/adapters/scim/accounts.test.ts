@@ -49,7 +49,7 @@ describe('finding an account', () => {
     expect(tool.users()).toHaveLength(1);
   });
 
-  it('finds an address in another case if filters respect the case', async () => {
+  it('finds an address in another case if filters are case-sensitive', async () => {
     const tool = await openScimTool({ filter: 'case_exact', pageSize: 1 }, [group]);
     tool.seed({ userName: 'stranger@x.example' });
     const id = tool.seed({ userName: 'Amara@OpenTrain.work' }, group);
@@ -75,7 +75,7 @@ describe('finding an account', () => {
     });
   });
 
-  it('takes 404 for no result', async () => {
+  it('takes 404 for an empty result', async () => {
     const tool = await openScimTool({ absentIs404: true, idIsName: true }, [group]);
     tool.seed({ userName: 'owner@x.example' });
     expect(await scimAdapter(tool).findMember(group, person, signal)).toBeNull();
@@ -97,7 +97,7 @@ describe('finding an account', () => {
     expect(lines(tool, 'GET')).toContain('GET /Users/a"b\\c/d?e+f@opentrain.work');
   });
 
-  it('does not find a member whose account is inactive, also if that is a text', async () => {
+  it('does not find a member whose account is inactive, even if that is written as text', async () => {
     const tool = await openScimTool({ textBooleans: true }, [group]);
     tool.seed({ userName: email, active: false }, group);
     expect(await scimAdapter(tool).findMember(group, person, signal)).toBeNull();
@@ -111,7 +111,7 @@ describe('finding an account', () => {
 });
 
 describe('providing an account', () => {
-  it('gives it a name, an address in lower case, and an id of ours', async () => {
+  it('gives it a name, an address in lower case, and an external id', async () => {
     const tool = await openScimTool({}, [group]);
     await scimAdapter(tool).addMember(group, { ...person, email: 'Amara@OpenTrain.work' }, signal);
     expect(tool.users()).toEqual([
@@ -190,7 +190,7 @@ describe('providing an account', () => {
     expect(tool.members(group)).toEqual([again.id]);
   });
 
-  it('says so where no way to deactivate comes to anything', async () => {
+  it('says so if no way to deactivate has an effect', async () => {
     const tool = await openScimTool({ patch: [], nods: true, putIsRefused: true }, [group]);
     const id = tool.seed({ userName: email }, group);
     const ending = scimAdapter(tool).removeAccount?.(group, { id, email }, signal);

@@ -55,7 +55,7 @@ it.each([
   expect({ found, added, removed }).toEqual(expected);
 });
 
-it('finds out once after each start what the server supports, and where the group is', async () => {
+it('asks only once after a start what the server supports and which group it is', async () => {
   const { count, add } = await open({});
   const [first, second] = [await count(() => add(0)), await count(() => add(1))];
   expect(first - second).toBe(4);

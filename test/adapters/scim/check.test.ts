@@ -11,13 +11,13 @@ const { signal } = new AbortController();
 const token = 'hunter2-hunter2';
 
 describe('checking a server', () => {
-  it('finds no fault at a real one, and changes nothing', async () => {
+  it('reports nothing about a real server, and changes nothing', async () => {
     const tool = await openScimmy();
     expect(await scimAdapter(tool).check(signal)).toEqual([]);
     expect(tool.requests.every(({ line }) => line.startsWith('GET '))).toBe(true);
   });
 
-  it('needs no description of the server', async () => {
+  it("works without the server's description of itself", async () => {
     const tool = await openScimTool({ config: null });
     expect(await scimAdapter(tool).check(signal)).toEqual([]);
   });
@@ -47,7 +47,7 @@ describe('checking a server', () => {
     ['a web page', '<!doctype html><html><body>Sign in</body></html>'],
     ['another API', '[{"id": 1}]'],
     ['nothing', ''],
-  ])('says that %s is no SCIM', async (_what, text) => {
+  ])('says that %s is not SCIM', async (_what, text) => {
     const fake = await openHttpFake((_, response) => response.end(text));
     await expect(scimAdapter({ url: fake.url, token }).check(signal)).rejects.toMatchObject({
       code: 'invalid',
@@ -104,14 +104,14 @@ describe('checking a server', () => {
     });
   });
 
-  it('says that groups are written whole, unless "ifMatch" is set', async () => {
+  it('says that whole groups are written, unless "ifMatch" is set', async () => {
     const tool = await openScimTool({ config: { patch: { supported: false } } });
     const [finding] = await scimAdapter(tool).check(signal);
     expect(finding).toMatchObject({ isFailure: false, says: expect.stringContaining('no PATCH') });
     expect(await scimAdapter(tool, { ifMatch: true }).check(signal)).toEqual([]);
   });
 
-  it('says that the one group is missing', async () => {
+  it('says that the fixed group is missing', async () => {
     const tool = await openScimTool({}, ['Annotators']);
     const settings = { group: 'Trainers', createGroups: false };
     const [finding] = await scimAdapter(tool, settings).check(signal);

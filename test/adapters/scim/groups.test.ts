@@ -72,7 +72,7 @@ describe('removing a member from a group', () => {
     });
   });
 
-  it('removes a member who is in it twice', async () => {
+  it('removes a member whom the group lists twice', async () => {
     const tool = await openGroup({ keepsDuplicates: true });
     tool.seedMember(group, tool.id);
     await tool.remove();
@@ -147,7 +147,7 @@ describe('adding a member to a group', () => {
     expect(groups.flatMap((name) => tool.members(name))).toEqual([]);
   });
 
-  it('finds a group that was deleted and made again', async () => {
+  it('finds a group that was deleted and created again', async () => {
     const tool = await openScimTool({}, [group]);
     const adapter = scimAdapter(tool);
     await adapter.addMember(group, person, signal);
@@ -173,7 +173,7 @@ describe('adding a member to a group', () => {
     expect(tool.members(group)).toEqual([...tool.others, tool.id]);
   });
 
-  it('counts only when the group shows it, and is asked for once', async () => {
+  it('is trusted only once the group shows it, and is requested only once', async () => {
     const tool = await openScimTool({ addsNoMember: true }, [group]);
     const adapter = scimAdapter(tool);
     const { id } = await adapter.addMember(group, person, signal);
@@ -210,7 +210,7 @@ describe('writing', () => {
     ]);
   });
 
-  it('names the version if the settings say so, and tries again if the group has changed', async () => {
+  it('names the version if the settings say so, and fails for a retry if the group has changed', async () => {
     const tool = await openScimTool({ hasVersions: true, patch: [] }, [group]);
     const adapter = scimAdapter(tool, { ifMatch: true });
     const { id } = await adapter.addMember(group, { ...person, othersAdded: [] }, signal);

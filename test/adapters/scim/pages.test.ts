@@ -47,7 +47,7 @@ describe('reading pages', () => {
     ['an empty answer', [undefined], 'invalid', 'the answer is not a SCIM list'],
     ['no total', [{ Resources: [] }], 'invalid', 'the answer is not a SCIM list'],
     ['one without an id', [{ totalResults: 1, Resources: [{}] }], 'invalid', 'an entry of the list has no id'],
-  ])('does not take %s for the end', async (_what, pages, code, message) => {
+  ])('does not take %s for the end of the list', async (_what, pages, code, message) => {
     await expect(readAll(...pages)).rejects.toMatchObject({
       code,
       message: expect.stringContaining(message),
@@ -107,7 +107,7 @@ describe('listing the members', () => {
     expect(await idsOf()).toEqual(ids);
   });
 
-  it('finds no member if the group is missing, and proves that it is', async () => {
+  it('finds no member if the group is missing, after checking that the list can be read', async () => {
     const tool = await openScimTool({ absentIs404: true }, ['another']);
     expect(await listAll(scimAdapter(tool), group, signal)).toEqual([]);
     const lost = scimAdapter({ ...tool, url: `${tool.url}/wrong` });

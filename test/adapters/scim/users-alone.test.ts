@@ -67,7 +67,7 @@ describe('at a real server', () => {
     ]);
   });
 
-  it('uses an account that a filter misses because it respects the case', async () => {
+  it('finds an account that a case-sensitive filter misses', async () => {
     const tool = await openScimmy(['street-signs']);
     const id = tool.seed({ userName: 'AMARA@opentrain.work', active: false });
     const ours = { ...person, isAccountOurs: true };

@@ -57,7 +57,7 @@ it('is the account that the token belongs to, and may be several installs', asyn
   });
 });
 
-it('is its owner where there is no organization', async () => {
+it('is its owner if there is no organization', async () => {
   const alone = { ...account, account: { kind: 'employer', organizationId: null, ownerUserId: 'usr_9' } };
   const { source } = await open({ '/auth/me': alone });
   expect(await source.readGrant(signal)).toMatchObject({ id: 'usr_9', organizationId: null });
@@ -81,7 +81,7 @@ it('lists the contracts job by job, each on all links of its job', async () => {
   expect(asked().at(-1)).toBe(`GET ${ofLamps}`);
 });
 
-it('puts a contract of another job on no link of the job that was asked for', async () => {
+it('puts a contract of another job on no link of the requested job', async () => {
   const elsewhere = { ...contract, id: 'con_3', jobId: 'job_unlinked' };
   const everything = { contracts: [contract, elsewhere] };
   const { source } = await open({ [ofSigns]: everything, [ofLamps]: everything });
@@ -105,14 +105,14 @@ it.each([403, 404])('leaves the links of a job that answers %d unread, and reads
   ]);
 });
 
-it('has read nothing where every job is refused, or one cannot be asked', async () => {
+it('fails if every job is refused, or one cannot be asked', async () => {
   const refused = await open({ [ofSigns]: [403, {}], [ofLamps]: [403, {}] });
   expect(await failureOf(refused.source.listContracts({ status: 'active' }, signal))).toMatchObject({ status: 403 });
   const revoked = await open({ [ofSigns]: { contracts: [contract] }, [ofLamps]: [401, {}] });
   expect(await failureOf(revoked.source.listContracts({ status: 'active' }, signal))).toMatchObject({ status: 401 });
 });
 
-it('follows a cursor if one appears, and a list that says more without one is not whole', async () => {
+it('follows a cursor if there is one, and takes a list with more but no cursor for incomplete', async () => {
   const { source } = await open({
     [ofSigns]: { contracts: [contract], nextCursor: 'c2' },
     [`${ofSigns}&cursor=c2`]: { contracts: [{ ...contract, id: 'con_9' }] },
@@ -150,7 +150,7 @@ it.each([
   expect(await source.listParticipants('con_1', signal)).toMatchObject([{ workEmail: null, addressMissing }]);
 });
 
-it('asks for no address that it may not read, and for none without a conversation', async () => {
+it('requests no address without the scope or a conversation', async () => {
   const withoutScope = { ...account, token: { ...account.token, scopes: ['payments:read', 'messages:read'] } };
   const dm = { contract: { ...contract, jobDmConversationId: 'dm_1' } };
   const unscoped = await open({ '/auth/me': withoutScope, [detail]: dm });
@@ -161,13 +161,13 @@ it('asks for no address that it may not read, and for none without a conversatio
   expect([unscoped.asked(), silent.asked()]).toEqual([['GET /auth/me', `GET ${detail}`], [`GET ${detail}`]]);
 });
 
-it('fails where the address cannot be asked for, so that it is asked for again', async () => {
+it('fails if the address cannot be requested, so that it is retried', async () => {
   const dm = { contract: { ...contract, jobDmConversationId: 'dm_1' } };
   const { source } = await open({ [detail]: dm, [member]: [401, {}] });
   expect(await failureOf(source.listParticipants('con_1', signal))).toMatchObject({ code: 'unauthenticated' });
 });
 
-it('knows nobody on a contract that names nobody', async () => {
+it('lists nobody on a contract that names nobody', async () => {
   const { source } = await open({ [detail]: { contract: { ...contract, freelancer: null } } });
   expect(await source.listParticipants('con_1', signal)).toEqual([]);
 });
@@ -206,7 +206,7 @@ it.each([
   ['data:text/html,pay', 'site'],
   [7, 'site'],
   [undefined, 'site'],
-])('shows where a payment is paid only by http or https, else the site of the marketplace: %s', async (at, shown) => {
+])('links a payment only over http or https, else to the site of the marketplace: %s', async (at, shown) => {
   const { source } = await open({ '/payments/pending': { payments: [{ ...payment, paymentUrl: at }] } });
   const [{ url = '', ...found } = { url: '' }] = (await source.listPendingPayments?.(signal)) ?? [];
   expect(found).toEqual({ id: 'inv_1', amountUsd: 12.5, invoiceNumber: null, createdAt: null, jobId: 'job_signs' });
@@ -214,7 +214,7 @@ it.each([
   else expect(url).toBe(shown);
 });
 
-it('lists what waits for money on its own jobs and on none, and that the account is not the one who gets', async () => {
+it('lists pending payments for its own jobs or no job, if the account has to pay', async () => {
   const payments = [
     payment,
     { ...payment, id: 'of_no_job', job: { id: null } },
@@ -232,7 +232,7 @@ it.each([
   [{ payments: [{ ...payment, id: null }] }, 'invalid'],
   [{}, 'invalid'],
   [[403, { error: 'no scope' }], 'forbidden'],
-])('has no half list of what waits for money: %j', async (answer, code) => {
+])('refuses an incomplete list of pending payments: %j', async (answer, code) => {
   const { source } = await open({ '/payments/pending': answer });
   expect(await failureOf(source.listPendingPayments?.(signal))).toMatchObject({ code });
 });

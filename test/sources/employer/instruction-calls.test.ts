@@ -49,7 +49,7 @@ async function open(changes: Record<string, unknown> = {}) {
   return { read, asked: () => fake.requests.map(({ line }) => line) };
 }
 
-it('reads the last publication for trainers of the manual that comes first, page by page', async () => {
+it('reads the newest publication for trainers of the manual with the first precedence, page by page', async () => {
   const { read, asked } = await open();
   const found = await read('job_1', 'job_2');
   expect([...found]).toEqual([
@@ -83,7 +83,7 @@ it.each([
   ['another content', { id: 'top', revision: 3, checksum: 'c2', content: content('draft') }],
   ['another page', { id: 'below', revision: 3, content: content('draft') }],
   ['no sign of which revision it is', { id: 'top', content: content('draft') }],
-])('takes no page that was not published: %s', async (_, page) => {
+])('refuses a page that was not published: %s', async (_, page) => {
   const { read } = await open({ '/pages/top?revision=3&format=json': { page } });
   await expect(read('job_1')).rejects.toMatchObject({
     code: 'invalid',
@@ -98,7 +98,7 @@ it.each([
     { publicationNumber: 2, pages: [pageOf('a', { parentId: 'b' }), pageOf('b', { parentId: 'a' })] },
     'its pages form a circle',
   ],
-])('takes no manifest of %s', async (_, manifest, why) => {
+])('refuses a manifest of %s', async (_, manifest, why) => {
   const path = '/manuals/first/publications/2/manifest?audience=WORKER';
   const { read } = await open({ [path]: manifest });
   const message = `Could not read the manifest of a publication: ${why}`;

@@ -13,7 +13,7 @@ async function read(answer: unknown, cursor: string | null = '4') {
   return { ...page, asked: fake.requests.map(({ line }) => line) };
 }
 
-it('asks for the largest page after the cursor, and at first for the first one', async () => {
+it('requests the largest page after the cursor, or the first page', async () => {
   const answer = { events: [], nextCursor: null, hasMore: false };
   expect((await read(answer)).asked).toEqual(['GET /updates?limit=200&cursor=4']);
   expect((await read(answer, null)).asked).toEqual(['GET /updates?limit=200']);
@@ -29,11 +29,11 @@ it.each([
   ['a page that was cut off', { events: [event('5')], nextCursor: '9', hasMore: false }, '5', true],
   ['the same page again', { events: [event('4')], nextCursor: '4', hasMore: true }, '4', false],
   ['an event without an id', { events: [event(null)], nextCursor: '8', hasMore: false }, '8', false],
-])('knows where to go on after %s', async (_, answer, cursor, hasMore) => {
+])('knows the next cursor after %s', async (_, answer, cursor, hasMore) => {
   expect(await read(answer)).toMatchObject({ cursor, hasMore });
 });
 
-it('keeps each record as it came, whatever it is', async () => {
+it('keeps each record as it came, whatever it contains', async () => {
   const odd = { zebra: 1, ...event('5'), newer: { b: 1, a: [null] } };
   const { updates } = await read({ events: [odd, 'text', { createdAt: 'yesterday' }], nextCursor: '5' });
   expect(updates).toEqual([

@@ -102,7 +102,7 @@ describe('a call', () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
-  it('gives up on an answer that does not come', async () => {
+  it('gives up if no answer comes', async () => {
     const fake = await openHttpFake(() => undefined);
     const api = createPlatformSource({ baseUrl: fake.url, token, pacing, timeoutMs: 30 });
     await expect(api.listLinks(signal)).rejects.toMatchObject({
@@ -137,7 +137,7 @@ describe('a call', () => {
 });
 
 describe('an answer of 429', () => {
-  it('pauses all calls of the install for the time that it names, and of no other install', async () => {
+  it('pauses all calls of the install for the stated time, and of no other install', async () => {
     const answeredAt: number[] = [];
     const tokens: (string | undefined)[] = [];
     const { api, url } = await open((request, response, count) => {
@@ -167,7 +167,7 @@ describe('an answer of 429', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('without a wait causes a pause all the same', async () => {
+  it('without a stated time causes a pause too', async () => {
     const answeredAt: number[] = [];
     const { api } = await open((_, response, count) => {
       answeredAt.push(performance.now());
@@ -197,7 +197,7 @@ describe('a token that may be replaced', () => {
     expect(sent()).toEqual(['Bearer old', 'Bearer new']);
   });
 
-  it('is asked for again once where it is refused, and only another one is tried', async () => {
+  it('is asked for once more if it is refused, and only another one is tried', async () => {
     const { baseUrl, sent } = await open('old');
     const next = ['old', 'new'];
     const replaced = createPlatformSource({ baseUrl, token: async () => next.shift() ?? '', pacing });
@@ -223,7 +223,7 @@ it('sends no more requests than its pace allows', async () => {
 });
 
 describe('the clock', () => {
-  it('is compared with every answer, also with a refusal, and not without an answer', async () => {
+  it('is compared with every answer, even a refusal', async () => {
     const clock = createFakeClock('2026-03-15T12:02:00.000Z');
     const date = 'Sun, 15 Mar 2026 12:00:00 GMT';
     const answers = [

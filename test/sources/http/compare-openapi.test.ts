@@ -44,7 +44,7 @@ describe('a served contract that fits', () => {
     expect(deviations).toEqual([]);
   });
 
-  it('has none if the same is described in another way', () => {
+  it('has no deviation if the same is described in another way', () => {
     const deviations = changed((document, schemas) => {
       const { paths } = document;
       const { Contract, Participant, Budget, ProjectLink } = schemas;
@@ -85,7 +85,7 @@ describe('a served contract that fits', () => {
 });
 
 describe('a served contract that says little', () => {
-  it('warns of what is not described, and has no failure', async () => {
+  it('warns of what is not described, without a failure', async () => {
     const market = await openSecondMarketplace({ clock: createFakeClock() });
     onTestFinished(() => market.stop());
     const api = createPlatformSource({ baseUrl: market.baseUrl, token: 'ot_ptk_none' });

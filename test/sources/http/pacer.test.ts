@@ -27,7 +27,7 @@ describe('a pacer', () => {
     expect(await admitAll(slow, 3)).toHaveLength(3);
   });
 
-  it('has no burst again before it was silent for as long', async () => {
+  it('allows another burst only after an idle time', async () => {
     const pacer = createPacer({ requestsPerSecond: 20, burst: 3 });
     const beganAt = performance.now();
     await admitAll(pacer, 3);
@@ -36,7 +36,7 @@ describe('a pacer', () => {
     expect(performance.now() - beganAt).toBeGreaterThanOrEqual(148);
   });
 
-  it('admits no request in a pause, and not all of them at its end', async () => {
+  it('admits no request in a pause, and spreads them after it', async () => {
     const pacer = createPacer({ requestsPerSecond: 20, burst: 2 });
     await admitAll(pacer, 2);
     const waiting = admitAll(pacer, 4);

@@ -22,7 +22,7 @@ async function read(...pages: PageSaid[]) {
 }
 
 describe('a listing', () => {
-  it('without pages is complete where it has fewer records than were asked for', async () => {
+  it('without pages is complete if it has fewer records than requested', async () => {
     expect(await read([''])).toMatchObject({ ids: '', isComplete: true });
     expect(await read(['ab'])).toMatchObject({ ids: 'ab', isComplete: true });
     expect(await read(['ab', null])).toMatchObject({ ids: 'ab', isComplete: true });
@@ -33,7 +33,7 @@ describe('a listing', () => {
     ['abc', null],
     ['abc', ''],
     ['abcd', undefined],
-  ])('that is one full page, %s with the cursor %j, may be cut off', async (ids, nextCursor) => {
+  ])('that is one full page, %s with the cursor %j, may be truncated', async (ids, nextCursor) => {
     expect(await read([ids, nextCursor])).toMatchObject({ ids, isComplete: false });
   });
 
@@ -51,7 +51,7 @@ describe('a listing', () => {
     expect(await read(['ab', 'x'], ['cd', 'y'], ['e'])).toMatchObject({ isComplete: true });
   });
 
-  it('is not complete where a page repeats a record, which is kept as it was first', async () => {
+  it('is incomplete if a page repeats a record, whose first version is kept', async () => {
     const { records, isComplete } = await read(['abc', 'x'], ['cde', null]);
     expect(records.map(({ id, page }) => id + page)).toEqual(['a1', 'b1', 'c1', 'd2', 'e2']);
     expect(isComplete).toBe(false);
@@ -68,12 +68,12 @@ describe('a listing', () => {
     expect(isComplete).toBe(false);
   });
 
-  it('is given up where its cursors go round', async () => {
+  it('is given up if its cursors form a circle', async () => {
     const round = await read(['abc', 'x'], ['def', 'y'], ['ghi', 'x'], ['jkl', 'z']);
     expect(round).toMatchObject({ asked: [undefined, 'x', 'y'], isComplete: false });
   });
 
-  it('is given up where it does not end', async () => {
+  it('is given up if it does not end', async () => {
     let asked = 0;
     const listing = await readPages(
       async () => {
@@ -87,7 +87,7 @@ describe('a listing', () => {
 });
 
 describe('the caller of a listing', () => {
-  it('is asked after each page that is followed by another whether to go on', async () => {
+  it('decides after each page but the last whether to go on', async () => {
     const asked: string[] = [];
     const pages: ListingPage<string>[] = [
       { records: ['a', 'b'], nextCursor: '1' },

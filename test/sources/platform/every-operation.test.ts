@@ -157,7 +157,7 @@ describe('a project link', () => {
     expect(refused).toMatchObject({ code: 'conflict', status: 409 });
   });
 
-  it('that was created before its answer was lost is found', async () => {
+  it('that was created although the answer was lost is found', async () => {
     world.sandbox.setFaults(undefined, {
       cutOff: { probability: 1, times: 1, operations: ['POST /project-links'] },
     });
@@ -233,7 +233,7 @@ describe('a contract', () => {
     ['more than a day has', { workDate: today, totalSeconds: 86_401 }],
     ['less than nothing', { workDate: today, tasksCompleted: -1 }],
     ['another trainer', { workDate: today, workerOpentrainUserId: 'usr_x' }],
-  ])('takes no usage of %s, and nothing that comes with it', async (__, entry) => {
+  ])('refuses usage of %s, and everything sent with it', async (__, entry) => {
     const entries = [{ workDate: today, totalSeconds: 60 }, entry];
     const refused = await failureOf(api.reportUsage(world.contractId, entries, signal));
     expect(refused).toMatchObject({ code: 'invalid', status: 400, requestId });
@@ -241,7 +241,7 @@ describe('a contract', () => {
     expect(consumed?.seconds).toBe(0);
   });
 
-  it('takes no more than 100 entries, and at least one', async () => {
+  it('accepts 1 to 100 entries', async () => {
     for (const length of [0, 101]) {
       const entries = Array.from({ length }, () => ({ workDate: today }));
       const refused = await failureOf(api.reportUsage(world.contractId, entries, signal));
@@ -249,7 +249,7 @@ describe('a contract', () => {
     }
   });
 
-  it('takes no usage if no trainer is hired', async () => {
+  it('refuses usage if no trainer is hired', async () => {
     const { contractId } = world.sandbox.hire({ jobId: world.jobId, trainers: [] });
     const refused = await failureOf(api.reportUsage(contractId, [{ workDate: today }], signal));
     expect(refused).toMatchObject({ code: 'conflict', status: 409, requestId });
@@ -267,7 +267,7 @@ describe('a contract', () => {
     for (const call of calls) expect(await failureOf(call())).toMatchObject({ code: 'not_found' });
   });
 
-  it('takes usage once where the first answer was lost', async () => {
+  it('takes usage once if the first answer was lost', async () => {
     world.sandbox.setFaults(undefined, { cutOff: { probability: 1, times: 1 } });
     const entries = [{ workDate: today, totalSeconds: 60 }];
     const { budget } = await api.reportUsage(world.contractId, entries, signal);

@@ -174,7 +174,7 @@ describe('an answer', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('with a secret is not quoted in the error if it is odd', async () => {
+  it('with a secret is not quoted in the error if it is invalid', async () => {
     const { api } = await open({ webhookEndpoint: {}, secret });
     const { message, stack, cause } = await failureOf(run.createEndpoint(api));
     expect(JSON.stringify([message, stack, cause, String(cause)])).not.toContain(secret);
@@ -234,7 +234,7 @@ describe('a list that is documented to have no pages', () => {
 describe('a list of contracts', () => {
   const contract = { id: 'c1', status: 'active', title: 'Signs', projectLinkIds: ['l1'] };
 
-  it('is asked for in the largest pages, and by its cursors', async () => {
+  it('is requested in the largest pages, and by cursor', async () => {
     const { api, requests } = await open(
       { contracts: [contract], nextCursor: 'page&2' },
       { contracts: [{ ...contract, id: 'c2' }], nextCursor: null },
