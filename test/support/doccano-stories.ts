@@ -271,7 +271,7 @@ async function checksAccounts(site: DoccanoSite): Promise<void> {
     message: expect.stringContaining('refuses the username or the password') as string,
   });
   await expect(check({ role: 'reviewer' })).rejects.toThrow(
-    'no role "reviewer", but project_admin, annotator, annotation_approver',
+    'no role "reviewer", only project_admin, annotator, annotation_approver',
   );
 }
 

@@ -66,7 +66,7 @@ export async function readUser(api: ToolClient, id: string): Promise<User | null
 }
 
 /** All members of the organization, and all former members, who are masked. */
-export async function* listUsers(api: ToolClient): AsyncGenerator<User> {
+async function* listUsers(api: ToolClient): AsyncGenerator<User> {
   for (let page = 1; page <= maxPages; page += 1) {
     const path = page === 1 ? '/api/users/' : `/api/users/?page=${page}`;
     const { users, hasMore } = await api.call({ path, purpose: 'list the users', answer: Users });

@@ -29,7 +29,7 @@ const faults: [string, CvatFakeOptions, object, { code: string; says: RegExp }][
     'a supervisor',
     { ownRole: 'supervisor' },
     {},
-    { code: 'forbidden', says: /is a supervisor; .* must be its owner or a maintainer/ },
+    { code: 'forbidden', says: /is a supervisor of .* it must be its owner or a maintainer/ },
   ],
   [
     'a maintainer who is to make maintainers',

@@ -108,7 +108,7 @@ describeAnyDatabase('an invitation of CVAT with an unknown outcome', (openFresh)
     await incident.pass(hours);
     expect(await membership('cmu1')).toMatchObject({
       state: 'failed',
-      failure: expect.stringContaining('a member already'),
+      failure: expect.stringContaining('a member has this address already'),
     });
     await incident.event('contract.ended', amara);
     const id = account(amara.workEmail);

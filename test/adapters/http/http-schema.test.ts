@@ -132,7 +132,7 @@ describe('the settings of the adapter http', () => {
     [
       'a refused token taken for an answer',
       withRequest('find', { absent: [401] }),
-      'requests.find.absent.0: never says anything',
+      'requests.find.absent.0: is never about a person',
     ],
     ['a broken tool taken for an answer', withRequest('remove', { absent: [503] }), 'requests.remove.absent.0: '],
     ['pages of no kind', withRequest('list', { pages: { by: 'scroll' } }), 'requests.list.pages'],

@@ -82,8 +82,8 @@ describe('a check of a Label Studio', () => {
 
   it.each([
     [{ release: '1.24.0', edition: 'Community' }, /^Label Studio 1\.24\.0 is newer than/],
-    [{ release: '2.30.0', edition: 'Enterprise' }, /^This is the Enterprise edition/],
-    [{ release: '1.22.1', edition: 'Community' }, /^In Label Studio 1\.22\.1 every member may/],
+    [{ release: '2.30.0', edition: 'Enterprise' }, /^Gangway was never tried with the Enterprise edition/],
+    [{ release: '1.22.1', edition: 'Community' }, /^In Label Studio 1\.22\.1 every member can/],
   ])('says what to know of version %j', async (version, says) => {
     const fake = await openWith((settings) => {
       settings.version = version;
@@ -117,7 +117,7 @@ describe('a check of a Label Studio', () => {
     });
     const [finding] = await check(fake);
     expect(finding).toMatchObject({ isFailure: true });
-    expect(finding?.says).toContain('refused although it has the right link');
+    expect(finding?.says).toContain('refuses the sign-up form even with the right link');
   });
 
   it('creates no account, and changes nothing', async () => {
