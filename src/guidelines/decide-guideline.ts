@@ -6,7 +6,7 @@ export interface PublicationName {
   publicationNumber: number;
 }
 
-export type Written = Pick<
+export type WrittenGuideline = Pick<
   Row<'guideline'>,
   'manualId' | 'publicationNumber' | 'sentDigest' | 'wordsDigest' | 'beforeDigest' | 'heldDigest'
 >;
@@ -18,9 +18,9 @@ export type Written = Pick<
  */
 export type Verdict = 'shown' | 'landed' | 'write' | 'older' | 'cut' | 'edited' | 'foreign';
 
-interface Compared {
+interface Comparison {
   /** Undefined if Gangway has never looked at the project. */
-  known: Written | undefined;
+  known: WrittenGuideline | undefined;
   publication: PublicationName;
   wanted: string;
   /** What the tool shows. */
@@ -30,7 +30,7 @@ interface Compared {
 }
 
 /** Decides what becomes of a project's guidelines. A text is replaced only if Gangway wrote it. Pure. */
-export function decideGuideline({ known, publication, wanted, found, overwrites }: Compared): Verdict {
+export function decideGuideline({ known, publication, wanted, found, overwrites }: Comparison): Verdict {
   const isWritten = known !== undefined && known.sentDigest !== null;
   if (isWritten && (found === wanted || isOurs(known, found))) return decideOwn(known, publication, wanted, found);
   if (found === wanted) return 'landed';
@@ -39,7 +39,7 @@ export function decideGuideline({ known, publication, wanted, found, overwrites 
 }
 
 /** For a text that Gangway wrote, or that is the wanted one. */
-function decideOwn(known: Written, publication: PublicationName, wanted: string, found: string): Verdict {
+function decideOwn(known: WrittenGuideline, publication: PublicationName, wanted: string, found: string): Verdict {
   const isUnheard = known.heldDigest === null && digestOf(found) === known.beforeDigest;
   if (isOlder(publication, known)) return 'older';
   if (found === wanted) return isSettled(known, publication, found) ? 'shown' : 'landed';
@@ -48,7 +48,7 @@ function decideOwn(known: Written, publication: PublicationName, wanted: string,
   return isSettled(known, publication, found) ? 'shown' : 'landed';
 }
 
-function isSettled(known: Written, { manualId, publicationNumber }: PublicationName, found: string): boolean {
+function isSettled(known: WrittenGuideline, { manualId, publicationNumber }: PublicationName, found: string): boolean {
   const isNamed = known.manualId === manualId && known.publicationNumber === publicationNumber;
   return isNamed && known.heldDigest === digestOf(found);
 }
@@ -57,14 +57,14 @@ function isSettled(known: Written, { manualId, publicationNumber }: PublicationN
  * Whether Gangway wrote the text. While the outcome of a call is unknown, the text may also be the one before it, or the
  * sent one, however the tool has cleaned it.
  */
-function isOurs({ sentDigest, wordsDigest, beforeDigest, heldDigest }: Written, found: string): boolean {
+function isOurs({ sentDigest, wordsDigest, beforeDigest, heldDigest }: WrittenGuideline, found: string): boolean {
   const digest = digestOf(found);
   if (heldDigest !== null) return digest === heldDigest;
   return digest === beforeDigest || digest === sentDigest || digestOfWords(found) === wordsDigest;
 }
 
 /** Numbers of publications only grow. A smaller one comes from an old reading, or a truncated list. */
-function isOlder({ manualId, publicationNumber }: PublicationName, known: Written): boolean {
+function isOlder({ manualId, publicationNumber }: PublicationName, known: WrittenGuideline): boolean {
   return manualId === known.manualId && publicationNumber < (known.publicationNumber ?? 0);
 }
 

@@ -10,7 +10,7 @@ export interface ProjectOfTool {
   project: string;
 }
 
-export type LookedAt = Pick<
+export type CheckedGuideline = Pick<
   GuidelineRow,
   'tool' | 'project' | 'install' | 'lookedAt' | 'state' | 'since' | 'says' | 'failures'
 >;
@@ -39,11 +39,19 @@ export function findGuideline(ctx: Storage, { tool, project }: ProjectOfTool): P
 }
 
 /** Writes the outcome of a look, with further changes. */
-export function noteGuideline(ctx: Storage, found: LookedAt, changes: Partial<GuidelineRow> = {}): Promise<void> {
+export function noteGuideline(
+  ctx: Storage,
+  found: CheckedGuideline,
+  changes: Partial<GuidelineRow> = {},
+): Promise<void> {
   return inTransaction(ctx.database, (tx) => noteGuidelineIn(tx, found, changes));
 }
 
-export async function noteGuidelineIn(tx: Transaction, found: LookedAt, changes: Partial<GuidelineRow>): Promise<void> {
+export async function noteGuidelineIn(
+  tx: Transaction,
+  found: CheckedGuideline,
+  changes: Partial<GuidelineRow>,
+): Promise<void> {
   await tx
     .insertInto('guideline')
     .values({ ...neverWritten, ...found, ...changes })

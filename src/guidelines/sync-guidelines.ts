@@ -10,9 +10,9 @@ import { toInstant } from '../lib/clock.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { digestOf, digestOfWords, judgeWritten, type PublicationName } from './decide-guideline.ts';
 import {
+  type CheckedGuideline,
   findGuideline,
   type GuidelineRow,
-  type LookedAt,
   noteClaimedProjects,
   noteGuideline,
   noteGuidelineIn,
@@ -154,7 +154,7 @@ const busy = 'Another process is syncing it, or a call to the tool may still arr
 async function settleLook(ctx: Context, look: ProjectLook): Promise<SyncedProject> {
   const { verdict, found, wanted, publication, says } = look;
   if (verdict === 'landed' && found !== null && wanted !== null && publication !== null) {
-    await noteGuideline(ctx, toLookedAt(ctx, look, 'shown', null), {
+    await noteGuideline(ctx, toCheckedGuideline(ctx, look, 'shown', null), {
       ...toSent(publication, wanted),
       beforeDigest: null,
       heldDigest: digestOf(found),
@@ -163,7 +163,7 @@ async function settleLook(ctx: Context, look: ProjectLook): Promise<SyncedProjec
     return toSynced(look, 'shown', null);
   }
   const state = stateOf(verdict);
-  await noteGuideline(ctx, toLookedAt(ctx, look, state, says));
+  await noteGuideline(ctx, toCheckedGuideline(ctx, look, state, says));
   return toSynced(look, state, says);
 }
 
@@ -205,12 +205,12 @@ async function write(
     const isCut = outcome === 'cut';
     const says = isCut ? (sayings.cut ?? null) : null;
     const settled = { beforeDigest: null, heldDigest: digestOf(after), writtenAt: toInstant(clock.now()) };
-    await noteGuideline(ctx, toLookedAt(ctx, written, isCut ? 'refused' : 'shown', says), settled);
+    await noteGuideline(ctx, toCheckedGuideline(ctx, written, isCut ? 'refused' : 'shown', says), settled);
     return toSynced(look, isCut ? 'refused' : 'written', says);
   } catch (thrown) {
     signal.throwIfAborted();
     const failed = toUnseen(toAppError(thrown));
-    await noteGuideline(ctx, toLookedAt(ctx, written, failed.verdict, failed.says));
+    await noteGuideline(ctx, toCheckedGuideline(ctx, written, failed.verdict, failed.says));
     return { ...toSynced(look, failed.verdict, failed.says), retryAfterMs: failed.retryAfterMs };
   }
 }
@@ -247,12 +247,12 @@ function toSent({ manualId, publicationNumber }: PublicationName, text: string) 
   return { manualId, publicationNumber, sentDigest: digestOf(text), wordsDigest: digestOfWords(text) };
 }
 
-function toLookedAt(
+function toCheckedGuideline(
   { clock }: Context,
   { target: { tool, project, install }, known }: ProjectLook,
   state: GuidelineState,
   says: string | null,
-): LookedAt {
+): CheckedGuideline {
   const lookedAt = toInstant(clock.now());
   const since = known?.state === state ? known.since : lookedAt;
   const failures = state === 'failing' ? (known?.failures ?? 0) + 1 : 0;

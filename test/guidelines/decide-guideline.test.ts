@@ -5,14 +5,14 @@ import {
   digestOf,
   digestOfWords,
   judgeWritten,
-  type Written,
+  type WrittenGuideline,
 } from '../../src/guidelines/decide-guideline.ts';
 
 const publication = { manualId: 'm', publicationNumber: 2 };
 const wanted = '<p>new words</p>';
 
 /** What was written before: in the tool as it was sent, unless a call is open. */
-function written(sent: string, { number = 1, before = null as string | null } = {}): Written {
+function written(sent: string, { number = 1, before = null as string | null } = {}): WrittenGuideline {
   const beforeDigest = before === null ? null : digestOf(before);
   const heldDigest = before === null ? digestOf(sent) : null;
   return {
@@ -21,11 +21,17 @@ function written(sent: string, { number = 1, before = null as string | null } = 
   };
 }
 
-const never: Written = { ...written('x'), manualId: null, publicationNumber: null, sentDigest: null, heldDigest: null };
+const never: WrittenGuideline = {
+  ...written('x'),
+  manualId: null,
+  publicationNumber: null,
+  sentDigest: null,
+  heldDigest: null,
+};
 const open = written(wanted, { number: 2, before: 'old words' });
 
 describe('what becomes of a project', () => {
-  it.each<[string, Written | undefined, string, string, string]>([
+  it.each<[string, WrittenGuideline | undefined, string, string, string]>([
     ['nothing is there, and nothing was', undefined, '', 'write', 'write'],
     ['an editor left an empty element', never, '<p><br></p>&nbsp;', 'write', 'write'],
     ['a text that was never ours', undefined, 'theirs', 'foreign', 'write'],

@@ -70,18 +70,16 @@ export async function listContracts(
 async function listOfJob(
   call: Call,
   jobId: string,
-  { status, wantsMore, keep = (all) => all }: Omit<ContractFilter, 'projectLinkId'>,
+  { status, wantsMore, keep }: Omit<ContractFilter, 'projectLinkId'>,
   signal: AbortSignal,
 ): Promise<Listing<Contract> | AppError> {
   const operation = { path: '/contracts', purpose: `list the contracts of the job ${jobId}`, answer: ContractList };
   try {
-    return await readPages(
-      async (cursor) => {
-        const page = await call({ ...operation, query: { jobId, status, cursor }, signal });
-        return { ...page, records: page.records.map(keep) };
-      },
-      { keyOf: ({ id }) => id, wantsMore },
-    );
+    return await readPages((cursor) => call({ ...operation, query: { jobId, status, cursor }, signal }), {
+      keyOf: ({ id }) => id,
+      wantsMore,
+      keep,
+    });
   } catch (error) {
     if (error instanceof AppError && refusalsOfJob.has(error.code)) return error;
     throw error;

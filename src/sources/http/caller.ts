@@ -244,6 +244,8 @@ interface PageOptions<T> {
   limit?: number;
   /** Called if another page follows; false leaves the listing incomplete. */
   wantsMore?: ((page: T[]) => Promise<boolean> | boolean) | undefined;
+  /** What to keep of each record; everything by default. */
+  keep?: ((record: T) => T) | undefined;
 }
 
 const maxPages = 1000;
@@ -254,7 +256,7 @@ const maxPages = 1000;
  */
 export async function readPages<T>(
   readPage: (cursor: string | undefined) => Promise<ListingPage<T>>,
-  { keyOf, limit = Number.POSITIVE_INFINITY, wantsMore = () => true }: PageOptions<T>,
+  { keyOf, limit = Number.POSITIVE_INFINITY, wantsMore = () => true, keep = (all) => all }: PageOptions<T>,
 ): Promise<Listing<T>> {
   const records = new Map<string, T>();
   const cursors = new Set<string>();
@@ -263,8 +265,9 @@ export async function readPages<T>(
   let lastSize = 0;
   for (let count = 0; count < maxPages; count += 1) {
     const page = await readPage(cursor);
-    const size = page.records.length;
-    const hasRepeated = addRecords(records, page.records, keyOf);
+    const kept = page.records.map(keep);
+    const size = kept.length;
+    const hasRepeated = addRecords(records, kept, keyOf);
     isSteady &&= !hasRepeated && (count === 0 || size > 0);
     if (!page.nextCursor) {
       const isCutOff = page.hasMore === true || (count === 0 && size >= limit);
@@ -273,7 +276,7 @@ export async function readPages<T>(
     isSteady &&= size >= Math.max(lastSize, 1);
     lastSize = size;
     cursor = page.nextCursor;
-    if (cursors.has(cursor) || !(await wantsMore(page.records))) break;
+    if (cursors.has(cursor) || !(await wantsMore(kept))) break;
     cursors.add(cursor);
   }
   return { records: [...records.values()], isComplete: false };

@@ -83,15 +83,12 @@ const pageLimit = 200;
 
 function contractCalls(call: Call) {
   return {
-    async listContracts({ status, projectLinkId, wantsMore, keep = (all) => all }, signal) {
+    async listContracts({ status, projectLinkId, wantsMore, keep }, signal) {
       const query = { status, limit: String(pageLimit), projectLinkId };
       const operation = { path: '/contracts', purpose: 'list the contracts', answer: ContractPage, signal };
       const { records: contracts, isComplete } = await readPages(
-        async (cursor) => {
-          const page = await call({ ...operation, query: { ...query, cursor } });
-          return { ...page, records: page.records.map(keep) };
-        },
-        { keyOf: ({ id }) => id, limit: pageLimit, wantsMore },
+        (cursor) => call({ ...operation, query: { ...query, cursor } }),
+        { keyOf: ({ id }) => id, limit: pageLimit, wantsMore, keep },
       );
       return { contracts, isComplete };
     },
