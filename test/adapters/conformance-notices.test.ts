@@ -7,12 +7,12 @@ import { exampleSettings } from '../support/http-tool-settings.ts';
 import { listAll } from '../support/list-all.ts';
 import { openRestTool, type RestTool } from '../support/rest-tool.ts';
 
-/** One way of being wrong for a case of the suite, which that very case must notice. */
+/** A fault that exactly this case of the suite must notice. */
 interface Mistake {
   what: string;
   noticedBy: string;
   spoil(right: Adapter, tool: RestTool): Partial<Adapter>;
-  /** Of a tool that makes two members of one address. */
+  /** For a tool that makes two members of one address. */
   isCareless?: true;
 }
 

@@ -30,7 +30,7 @@ function person(index: number): Person {
   return { trainerId, email, displayName: `Trainer ${index}`, memberId: null };
 }
 
-/** For a tool that takes only whole lists, and has shown before whom Gangway added. */
+/** For a tool that takes only whole lists, and has shown members that Gangway added. */
 function personOfShown(index: number): Person {
   return { ...person(index), othersAdded: [] };
 }
@@ -89,7 +89,7 @@ function harnessOfScim(tool: ScimTool): ConformanceHarness {
 
 const openScimDialect = (dialect: ScimDialect) => openScimTool({ pageSize: 2, ...dialect }, groups);
 
-/** What of misbehaving takes its time is asked of two of its servers. */
+/** Fault cases are slow, so only two of the SCIM servers run them. */
 function withFaultsOf(tool: ScimTool): ConformanceHarness {
   return { ...harnessOfScim(tool), faults: tool.faults };
 }
@@ -99,7 +99,7 @@ const noLogins = ['ends a login, and no other'];
 const ownInvitations = ['invites a person the tool does not know, under an id of their own'];
 const usual = [...noLogins, ...ownInvitations];
 
-/** For tools with one organization, and with a new account for each person who returns. */
+/** Cases for tools with several groups, or in which a returning person keeps their account. */
 const labelStudio = [
   'removes a member from no other group',
   'adds a removed member again',
@@ -107,10 +107,10 @@ const labelStudio = [
 ];
 const needsFaults = conformanceCases.slice(-5).map(({ name }) => name);
 
-/** Needs a tool that another hand can change, and make misbehave. */
+/** Cases for a tool that can be changed from outside, and made to misbehave. */
 const needsHands = ['finds a member from before, and does not add them a second time', ...usual, ...needsFaults];
 
-/** Needs groups that are made as they are used. */
+/** Cases for a tool whose groups are created as they are used. */
 const needsNoSetup = [...usual, 'accepts every project id, or refuses it'];
 
 /** The cases that each adapter skips. */
@@ -129,7 +129,7 @@ const leftOut = new Map([
   ['a package', needsHands],
 ]);
 
-/** By the name in `tools.<name>.adapter`, and what is special: a tool to run the suite against. */
+/** The tools to run the suite against, by adapter and dialect. */
 const openers = new Map<string, () => ConformanceHarness | Promise<ConformanceHarness>>([
   ['cvat', openCvat({})],
   ['cvat without mail', openCvat({ hasMail: false })],
@@ -202,7 +202,7 @@ const aboutLists = conformanceCases.filter(({ name }) =>
 const withoutFaults = conformanceCases.filter(({ name }) => !needsFaults.includes(name));
 
 /**
- * The cases that a desk runs for further dialects of an adapter. One dialect of each adapter runs all of them. No
+ * The cases that a local run makes for further dialects of an adapter. One dialect of each adapter runs all cases. No
  * dialect changes how faults are handled, and paging changes only lists.
  */
 const casesAtDesk = new Map([
@@ -223,7 +223,7 @@ it('is run against every adapter that is built in', () => {
   expect(aboutLists).toHaveLength(6);
 });
 
-/** At a desk by the one tool below alone. */
+/** In a local run, only for the one tool below. */
 describe.each(builtInAdapters.filter(() => isThorough))('the adapter %s', (name) => {
   it.each(conformanceCases)('$name', async ({ run, skip }) => {
     const harness = await openers.get(name)?.();
@@ -267,7 +267,7 @@ function leftOutOfAccounts({ adapter, seedAccount }: ConformanceHarness): string
   ];
 }
 
-/** Of a tool that shows no addresses or no members, or leaves with people what was assigned to them. */
+/** Cases for a tool that shows no addresses or no members, or in which removed people keep their assignments. */
 function leftOutOfHidden({ adapter, faults }: ConformanceHarness): string[] {
   return [
     ...(faults?.hideMembers ? [] : [aboutHiddenMembers]),
@@ -281,7 +281,7 @@ async function listGroups({ adapter, groups: of }: ConformanceHarness): Promise<
   return await Promise.all(of.map((group) => listAll(adapter, group, signal)));
 }
 
-/** Ways of being wrong, each of which some case must notice. */
+/** Faulty adapters, each of which some case must notice. */
 const mistakes: [string, (adapter: Adapter) => Partial<Adapter>][] = [
   ['finds every person', (adapter) => ({ findMember: (g, p, s) => adapter.addMember(g, p, s) })],
   ['finds no person', () => ({ findMember: async () => null })],
@@ -365,7 +365,7 @@ const mistakes: [string, (adapter: Adapter) => Partial<Adapter>][] = [
   ],
 ];
 
-/** Mistakes of an adapter for a tool with accounts: it ends or claims the account of another person. */
+/** Faults of an adapter for a tool with accounts: it ends or claims another person's account. */
 const mistakesAboutAccounts: [string, (adapter: Adapter) => Partial<Adapter>][] = [
   [
     'ends the account of whomever it takes out',
@@ -406,7 +406,7 @@ async function openEndingLogins(): Promise<ConformanceHarness> {
   return harness;
 }
 
-/** The first case that fails. Those after it are not run. */
+/** The first case that fails. Later cases are not run. */
 async function findFailure(harness: ConformanceHarness): Promise<string | undefined> {
   for await (const { name, outcome } of runConformance(harness)) if (outcome === 'failed') return name;
   return undefined;

@@ -11,7 +11,7 @@ import {
 const publication = { manualId: 'm', publicationNumber: 2 };
 const wanted = '<p>new words</p>';
 
-/** What was written before: in the tool as it was sent, unless a call is open. */
+/** What was written before; the tool has it as it was sent, unless a call is open. */
 function written(sent: string, { number = 1, before = null as string | null } = {}): WrittenGuideline {
   const beforeDigest = before === null ? null : digestOf(before);
   const heldDigest = before === null ? digestOf(sent) : null;

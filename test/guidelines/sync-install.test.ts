@@ -260,14 +260,14 @@ describeAnyDatabase('guidelines of a project', (openDatabase) => {
 });
 
 /**
- * Ends the process at one of the calls to the database or the tool: that call and all after it are never answered.
+ * Ends the process at one of the calls to the database or the tool: this call and all later ones are never answered.
  *
  * @returns whether the work had ended before
  */
 async function untilKilled(ctx: Context, awaits: number, work: (dying: Context) => Promise<unknown>): Promise<boolean> {
   let left = awaits;
   const { promise: death, resolve: die } = Promise.withResolvers<'killed'>();
-  // Whatever is made of an answer that never comes is never answered either.
+  // A promise that depends on an answer that never comes never settles either.
   const never: object = new Proxy(() => undefined, {
     get: (_, name) => (name === 'then' ? () => undefined : never),
     apply: () => never,
@@ -286,7 +286,7 @@ async function untilKilled(ctx: Context, awaits: number, work: (dying: Context) 
       },
     });
   const adapters = new Map([...ctx.adapters].map(([name, adapter]) => [name, mortal(adapter)]));
-  // A transaction that was begun is rolled back when its process dies, and none may stay open here.
+  // A dying process rolls its transaction back, so none may stay open here.
   const database = { ...mortal(ctx.database), kysely: mortal(ctx.database.kysely) };
   const dying: Context = { ...ctx, database, adapters };
   return (await Promise.race([work(dying), death])) !== 'killed';

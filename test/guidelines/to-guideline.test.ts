@@ -180,7 +180,7 @@ describe('guidelines from a publication', () => {
   });
 });
 
-/** Null for pages that are none, which is said in no other way. */
+/** Null for pages that are refused as invalid. */
 function readable(pages: PublishedPage[]): Guideline | null {
   try {
     return toGuideline({ pages });

@@ -34,7 +34,7 @@ const usage: UsageEntry = {
   externalReportId: id,
 };
 
-/** Every operation, with all that it may send. */
+/** Calls every operation with all fields that it can send. */
 const calls: ((source: Source) => Promise<unknown> | undefined)[] = [
   (source) => source.readGrant(signal),
   (source) => source.listLinks(signal),
@@ -62,7 +62,7 @@ const calls: ((source: Source) => Promise<unknown> | undefined)[] = [
   (source) => source.revokeToken?.(id, signal),
 ];
 
-/** What leads to further calls; all else is refused. */
+/** Answers that lead to further calls; everything else is refused. */
 const answers: Record<string, object> = {
   [`/contracts/${id}`]: { contract: { id, freelancer: { userId: id }, jobDmConversationId: id } },
   '/instructions/workspaces': { workspaces: [{ id }] },
@@ -77,7 +77,7 @@ const answers: Record<string, object> = {
 
 type Sent = Record<string, { query: string[]; body: string[] }>;
 
-/** The requests by their operation, with all names of fields that were sent. */
+/** The requests by operation, with the names of all sent fields. */
 async function record(open: (baseUrl: string) => Source): Promise<Sent> {
   const sent: Sent = {};
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -105,7 +105,7 @@ function namesIn(value: unknown, before = ''): string[] {
     .sort();
 }
 
-/** The same of a shape. */
+/** The same for a shape. */
 function namesOf(shape: Shape | undefined, before = ''): string[] {
   const [one] = Array.isArray(shape) ? shape : [shape];
   if (one === undefined || typeof one === 'string' || one instanceof Set || Array.isArray(one)) return [];

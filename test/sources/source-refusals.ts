@@ -6,7 +6,7 @@ import type { OpenSite, SourceSite } from './source-suite.ts';
 
 type Question = [string, (source: Source) => Promise<unknown>];
 
-/** Every question that each source asks the marketplace. Its failure must never look like an answer. */
+/** Every read of a source. Its failure must never look like an answer. */
 const askedOfAll: Question[] = [
   ['readGrant', (source) => source.readGrant(signal)],
   ['listContracts', (source) => source.listContracts({ status: 'active' }, signal)],
@@ -15,7 +15,7 @@ const askedOfAll: Question[] = [
   ['listEndpoints', (source) => source.listEndpoints(signal)],
 ];
 
-/** Not asked of a marketplace that holds no links. */
+/** Only for a marketplace that stores links. */
 const listLinks: Question = ['listLinks', (source) => source.listLinks(signal)];
 
 const tooLarge = 9 * 1024 * 1024;
@@ -121,7 +121,7 @@ export function describeRefusals(name: string, open: OpenSite, { holdsLinks }: {
   });
 }
 
-/** The same answer, with this value for every optional field; without the field, for undefined. */
+/** The same answer with this value in every optional field, or without these fields for undefined. */
 function twist(value: unknown, instead: unknown): unknown {
   if (Array.isArray(value)) return value.map((one) => twist(one, instead));
   if (typeof value !== 'object' || value === null) return value;

@@ -6,10 +6,10 @@ import { failureOf, oddIds, signal } from './failure-of.ts';
 import { describeRefusals } from './source-refusals.ts';
 
 /**
- * What every source must do, whatever it is: the contract of the port `src/sources/source.ts`, run against the
- * sandbox. A capability that a source lacks must not be there at all, because callers decide by that.
+ * What every source must do: the contract of the port `src/sources/source.ts`, run against the sandbox. A capability that
+ * a source lacks must be absent, because callers decide by that.
  */
-/** @param holdsLinks whether the marketplace holds the links */
+/** @param holdsLinks whether the marketplace stores the links */
 export function describeSource(
   name: string,
   open: OpenSite,
@@ -17,7 +17,7 @@ export function describeSource(
   { holdsLinks = true } = {},
 ): void {
   const can = (capability: Capability) => capabilities.includes(capability);
-  /** What a source does not claim to do is not tried. */
+  /** Capabilities that are not claimed are not tried. */
   const declareWhere = (capability: Capability, says: string, check: () => Promise<void>) => {
     if (can(capability)) it(says, check);
   };
@@ -252,7 +252,7 @@ export function describeSource(
   describeRefusals(`${name}, when the marketplace refuses`, open, { holdsLinks });
 }
 
-/** More contracts than the marketplace gives at once. */
+/** More contracts than fit on a page of the marketplace. */
 const many = 201;
 
 function describePages(name: string, open: OpenSite): void {
@@ -290,25 +290,25 @@ export type OpenSite = (options?: { hasCursors?: boolean }) => Promise<SourceSit
 
 /** One customer at the marketplace, with a job that is linked to the project `signs`. */
 export interface SourceSite {
-  /** The customer's source; at the marketplace, or at what stands before it. */
+  /** The customer's source, at the marketplace or at a proxy in front of it. */
   connect(at?: { baseUrl?: string; timeoutMs?: number; token?: string }): Source;
-  /** Stands before the marketplace. */
+  /** The proxy in front of the marketplace. */
   front: Front;
-  /** The day at the marketplace. */
+  /** Today, at the marketplace. */
   today: string;
   /** The job that is linked. */
   jobId: string;
   /** @returns the id of the contract */
   hire(trainerId: string): string;
   end(contractId: string): void;
-  /** Money lies on the contract from now on. */
+  /** Funds the contract. */
   fund?(contractId: string): void;
-  /** A payment for the contract waits for a person. */
+  /** Makes a payment for the contract pending. */
   bill?(contractId: string): void;
-  /** From now on no address of the trainer is shared. */
+  /** Stops sharing the trainer's address. */
   withdrawAddress(trainerId: string): void;
   revokeToken(): void;
-  /** Publishes a manual of the job with one page. @returns what changes its draft */
+  /** Publishes a manual of the job with one page. @returns a function that changes its draft */
   publish?(title: string): (title: string) => void;
 }
 

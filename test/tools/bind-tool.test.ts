@@ -14,7 +14,7 @@ import { describeAnyDatabase } from '../support/tries.ts';
 
 const { signal } = new AbortController();
 
-/** Everything that binding needs, and the configuration of each tool by its URL. */
+/** A context for binding, with tools configured by URL. */
 function createContext(database: Database, urls: Record<string, string | undefined>): Context & { clock: FakeClock } {
   const studio = { adapter: 'memory', protected: [], concurrency: 8, timeoutMs: 5000 };
   const tools = Object.entries(urls).map(([tool, url]) => [tool, { ...studio, settings: { url } }] as const);

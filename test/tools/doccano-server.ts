@@ -21,17 +21,17 @@ export interface DoccanoServer extends DoccanoSite {
   stop(): Promise<void>;
 }
 
-/** 1.8.5 was taken back by its makers. It can be tried: `DOCCANO=1.8.5 npm run test:tools:doccano`. */
+/** 1.8.5 was withdrawn from the index. Try it with `DOCCANO=1.8.5 npm run test:tools:doccano`. */
 export const doccanoVersion = process.env['DOCCANO'] ?? '1.8.4';
 
-/** What the package leaves open, and does not work with the newest of. */
+/** Dependencies that the package does not pin, and whose newest versions break it. */
 export const doccanoRequirements = [`doccano==${doccanoVersion}`, 'marshmallow<4', 'numpy<2'];
 
 const run = promisify(execFile);
 const PATH = process.env['PATH'];
 const admin: DoccanoLogin = { username: 'admin', password: 'lantern-Ox3-marble' };
 
-/** Run by Django's own shell: the API makes no such accounts. */
+/** For Django's shell, because the API cannot create such accounts. */
 const makeStaffSource = `
 import os
 from django.contrib.auth.models import User
@@ -62,7 +62,7 @@ async function start(bin: string, folder: string, env: Record<string, string>): 
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const server = await startServer({
-    // One worker, as SQLite has one writer.
+    // One worker, because SQLite has one writer.
     args: ['webserver', '--port', String(port), '--workers', '1'],
     env,
     command: path.join(bin, 'doccano'),

@@ -3,7 +3,7 @@ import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
 import { openHttpFake } from '../support/http-fake.ts';
 import { runCommand } from '../support/run-command.ts';
 
-/** `status says → action` of everything that `gangway doctor` says of a tool with these settings. */
+/** What `gangway doctor` says of a tool with these settings, as `status says → action`. */
 export async function examineTool(settings: Record<string, string>): Promise<string[]> {
   const install = { token: 'ot_ptk_acme', webhookSecrets: ['whsec_c2VjcmV0LW9mLWFjbWU'] };
   const { configFile } = createBridgeWorkspace({
@@ -29,7 +29,7 @@ interface Shown {
   action: string | null;
 }
 
-/** Something else at the address, as a proxy's login is: a page whatever is asked for. */
+/** Another server at the address, like the login of a proxy: it answers every request with a page. */
 export async function openPages(): Promise<string> {
   const page = '<!doctype html><title>Log in</title>';
   return (await openHttpFake((_request, response) => void response.end(page))).url;

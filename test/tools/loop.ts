@@ -12,7 +12,7 @@ import { type Journey, openJourney } from '../support/journey.ts';
 import { collectWork } from '../support/read-work.ts';
 import { until } from '../support/until.ts';
 
-/** The marketplace and the bridge, over SQLite, before a tool that really runs. */
+/** The marketplace and the bridge, on SQLite, with a real tool. */
 export interface Loop {
   journey: Journey;
   /** Each by a contract of their own; resolves when the tool is in line with that. */

@@ -5,7 +5,7 @@ import { readGroup } from '../../src/tools/call-tool.ts';
 const limits = { timeoutMs: 5000, maxMembers: 10 };
 const never = new AbortController().signal;
 
-/** Gives so many members, and keeps the last of them until `wait` is over. */
+/** Lists so many members, the last one only after `wait`. */
 function listing(count: number, wait: () => Promise<void> = async () => undefined) {
   let given = 0;
   let isLeft = false;

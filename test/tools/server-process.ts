@@ -4,12 +4,12 @@ import { createServer } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 
 export interface ServerProcess {
-  /** What it has written so far, the last 100,000 characters. */
+  /** The last 100,000 characters of its output. */
   output(): string;
   stop(): Promise<void>;
-  /** Ends it as a power cut would, and resolves when it is gone. */
+  /** Kills it like a power cut, and resolves when it is gone. */
   kill(): Promise<void>;
-  /** From now on it runs for this part of the time only, as a server that is too small would. */
+  /** From now on, it runs only for this share of the time, like a server that is too small. */
   slowDown(share: number): void;
 }
 
@@ -17,7 +17,7 @@ export interface ServerOptions {
   command: string;
   args: readonly string[];
   env: Record<string, string>;
-  /** It has started when this answers with anything below 500. */
+  /** The server has started when this URL answers with a status below 500. */
   readyUrl: string;
   /** How long that may take. Milliseconds. */
   timeoutMs: number;
@@ -29,7 +29,7 @@ const keptChars = 100_000;
 /** It runs for a part of each of these. Milliseconds. */
 const beatMs = 100;
 
-/** Starts a server with the processes it starts itself, and waits until it answers. */
+/** Starts a server in its own process group, and waits until it answers. */
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {
   const { command, args, env, readyUrl, timeoutMs } = options;
   const child = spawn(command, args, {
@@ -66,7 +66,7 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
     beat = undefined;
     if (isGone() || child.pid === undefined) return;
     signal('SIGCONT');
-    // Its process group, as such servers start workers.
+    // The process group, because such servers start workers.
     process.kill(-child.pid, 'SIGTERM');
     const isLate = await Promise.race([exited.then(() => false), wait(longestStopMs, true)]);
     if (isLate) process.kill(-child.pid, 'SIGKILL');

@@ -2,18 +2,18 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What stands before a tool that runs: an address that stays, and a hand on what is asked. */
+/** A proxy in front of a running tool, with a fixed address, that can hold requests back. */
 export interface ToolFront {
   url: string;
-  /** From now on, as a tool that was started again is at another address. */
+  /** Forwards to another address, because a restarted tool has a new one. */
   leadTo(url: string): void;
-  /** Keeps back the next request whose path and query match; resolves when it is there. */
+  /** Holds back the next request whose path and query match; resolves when it has arrived. */
   holdNext(pattern: RegExp): Promise<Held>;
   stop(): Promise<void>;
 }
 
 export interface Held {
-  /** On to the tool, if it is there. */
+  /** Forwards to the tool, if there is one. */
   release(): void;
 }
 
@@ -34,7 +34,7 @@ export async function openToolFront(): Promise<ToolFront> {
       answer.pipe(response).on('error', () => response.destroy());
       answer.on('error', () => response.destroy());
     });
-    // As where no server listens.
+    // As if no server listened.
     passed.on('error', () => response.destroy());
     asked.pipe(passed);
   }

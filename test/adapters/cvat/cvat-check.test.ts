@@ -11,7 +11,7 @@ async function check(options: CvatFakeOptions = {}, changes: object = {}) {
   return await createAdapter('studio', 'cvat', { ...settings, ...changes }).check(signal);
 }
 
-/** What keeps it from working, and a part of what it says to do. */
+/** Faults, and part of the remedy that the check names. */
 const faults: [string, CvatFakeOptions, object, { code: string; says: RegExp }][] = [
   ['a read-only token', { isReadOnly: true }, {}, { code: 'forbidden', says: /without "Read only"/ }],
   ['another token', {}, { token: 'wrong' }, { code: 'unauthenticated', says: /make a new one/ }],
@@ -81,7 +81,7 @@ describe('the check', () => {
     expect(found?.says).toContain('without analytics');
     expect(found?.action).toContain('"analytics": false');
     await expect(check({ hasAnalytics: false }, { analytics: false })).resolves.toEqual([]);
-    // A server that does not say may record them.
+    // A server that does not say is assumed to record them.
     const spoil = (line: string, answer: CvatAnswer) => (line.includes('/plugins') ? { status: 404 } : answer);
     await expect(check({ spoil })).resolves.toEqual([]);
   });

@@ -161,7 +161,7 @@ describe('a name that is an address', () => {
     expect(await adapter.findMember(org, other, signal)).toBeNull();
     const found = { id: colleague.id, email: null, name: other.email };
     expect(await listAll(adapter, org, signal)).toContainEqual(found);
-    // By their own id they are who they were.
+    // Their own id still finds them.
     const known = { ...person, memberId: colleague.id };
     expect(await adapter.findMember(org, known, signal)).toEqual(found);
   });

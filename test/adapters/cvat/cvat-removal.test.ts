@@ -15,7 +15,7 @@ async function openWithMember(nameOf?: () => string) {
   return { tool, state, adapter, member, assigneeId: Number(member.id) };
 }
 
-/** As the engine does: part by part. @returns in how many parts */
+/** As the engine does, part by part. @returns the number of parts */
 async function end(adapter: Adapter, member: Member, project: string | null = null) {
   for (let parts = 1; ; parts += 1) {
     const left = await adapter.endAssignments?.(org, member, project, signal);

@@ -58,7 +58,7 @@ async function openStage(openFresh: OpenFresh, options: CvatFakeOptions = {}): P
   };
 }
 
-/** So long after the end of a contract the start of the next may come in. */
+/** How long after the end of a contract the start of the next may arrive. */
 const grace = 15 * minutes;
 
 const amara = { trainer: 'cmu1', contract: 'cmc1', workEmail: 'amara@opentrain.work' };
@@ -84,7 +84,7 @@ describeAnyDatabase('a user of CVAT whose name is the address of a colleague', (
 });
 
 describeAnyDatabase('an invitation of CVAT with an unknown outcome', (openFresh) => {
-  /** CVAT does what is asked, and the answer is lost. */
+  /** CVAT executes the request, but the answer is lost. */
   const losesAnswers = () => {
     let isLosing = true;
     return {
@@ -121,7 +121,7 @@ describeAnyDatabase('an invitation of CVAT with an unknown outcome', (openFresh)
     const held = await membership('cmu1');
     expect(held).toMatchObject({ state: 'failed' });
     expect(isIn(amara.workEmail)).toBe(true);
-    // As `gangway explain` has it.
+    // The same as in `gangway explain`.
     const circumstances = {
       hasEnded: true,
       hasOthers: false,
@@ -301,7 +301,7 @@ describeAnyDatabase('a member who leaves one project of an organization for anot
     }
   });
 
-  /** By project, of all that is still assigned to them. */
+  /** What is still assigned to them, by project. */
   const left = () =>
     stage.cvat.state.work.jobs.flatMap(({ assigneeId, projectId }) => (assigneeId === null ? [] : [projectId]));
 
@@ -315,7 +315,7 @@ describeAnyDatabase('a member who leaves one project of an organization for anot
       state: 'active',
       nextAttemptAt: null,
     });
-    // What is assigned to them there later is the decision of a person.
+    // What somebody assigns to them there later stays.
     stage.cvat.state.assign('jobs', org, { assigneeId: stage.account(amara.workEmail), projectId: 7 });
     await stage.incident.event('contract.started', { ...eight, contract: 'cmc9' });
     await stage.incident.pass(hours);
@@ -396,7 +396,7 @@ describeAnyDatabase('invitations of CVAT that are renewed', (openFresh) => {
     expect(after).toHaveLength(8);
     expect(after.filter((key) => before.includes(key))).toHaveLength(5);
     expect(await engine.rows('invitation')).toMatchObject(people.map(() => ({ isRenewalWanted: false })));
-    // They are the same accounts, so a person who registers and accepts is known.
+    // The accounts are the same, so a person who registers and accepts is recognised.
     for (const { workEmail } of people) {
       const { id } = cvat.state.register(workEmail, workEmail.replace('@', '_'));
       const membership = cvat.state.membershipOf(org, id);

@@ -136,7 +136,7 @@ describe('an export of events', () => {
   it('that fails, as without analytics, is an error, not a day without work', async () => {
     const { read } = await openCvat([], { hasAnalytics: false });
     await expect(read()).rejects.toMatchObject({
-      // Trying again is of no use.
+      // A retry would not help.
       code: 'invalid',
       message: expect.stringContaining('"analytics": false') as string,
     });

@@ -3,7 +3,7 @@ import { doccanoFacts } from '../../support/doccano-facts.ts';
 import { openDoccanoFake } from '../../support/doccano-fake.ts';
 import { doccanoStories } from '../../support/doccano-stories.ts';
 
-/** The same is asked of the real one: `npm run test:tools:doccano`. */
+/** `npm run test:tools:doccano` runs the same stories against the real doccano. */
 describe.each([
   ['the adapter doccano', doccanoStories],
   ['the fake doccano', doccanoFacts],

@@ -12,7 +12,7 @@ const none = 'none';
 const byPage = { by: 'page', query: 'page' };
 const items = (...ids: number[]) => ids.map((id) => ({ id, user: { email: `${id}@x.example` } }));
 
-/** A tool of which only the list matters: what it answers to the first request, the second, … */
+/** A tool that answers each request for its list in turn. */
 async function openList(
   answerTo: (count: number) => { body: unknown; status?: number; headers?: object },
   pages: object | 'none',

@@ -158,7 +158,7 @@ describe('a reading', () => {
     const adapter = createLabelStudio(fake);
     for await (const one of adapter.readUsage?.(String(project), asked, signal) ?? []) {
       if (one.of !== 'item') continue;
-      // By page number, what moves up by as many would be passed over.
+      // With page numbers, tasks that move up would be skipped.
       if (seen.size < 90) fake.work.deleteTask(Number(one.taskId));
       seen.add(one.taskId);
     }

@@ -172,7 +172,7 @@ describe('the roster', () => {
 
   it('keeps its mode and owner: 0640 once became 0644, which showed the addresses to everyone', async () => {
     const roster = openRoster('{"groups": {}}');
-    // Only root can give a file away.
+    // Only root can change the owner of a file.
     const owner = process.getuid?.() === 0 ? 12_345 : statSync(roster.file).uid;
     chownSync(roster.file, owner, statSync(roster.file).gid);
     chmodSync(roster.file, 0o640);
@@ -210,7 +210,7 @@ describe('the roster', () => {
       adapter,
     ];
     const { stdout } = spawnSync('unshare', argv, { encoding: 'utf8' });
-    // A kernel may allow a mount to root alone. The list of mounts was checked above all the same.
+    // The kernel may allow mounts only to root. The list of mounts was checked above in any case.
     if (!stdout?.startsWith('mounted')) {
       process.stderr.write('No file was mounted: unshare --map-root-user --mount is not allowed here\n');
       return;

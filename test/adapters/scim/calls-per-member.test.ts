@@ -3,7 +3,7 @@ import type { Person } from '../../../src/adapters/adapter.ts';
 import { scimAdapter } from '../../support/scim-settings.ts';
 import { openScimTool } from '../../support/scim-tool.ts';
 
-/** What a member costs in requests, so that a change that costs more is noticed. */
+/** The number of requests for a member, so that an increase is noticed. */
 
 const { signal } = new AbortController();
 const group = 'street-signs';
@@ -22,7 +22,7 @@ async function open(more: object) {
     await work();
     return tool.requests.length - before;
   };
-  /** As the engine does it: it looks, calls, and reads back. */
+  /** As the engine does: look, call, read back. */
   async function add(index: number): Promise<string> {
     await adapter.findMember(group, person(index), signal);
     const { id } = await adapter.addMember(group, person(index), signal);

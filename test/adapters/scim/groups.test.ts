@@ -10,7 +10,7 @@ const group = 'street-signs';
 const email = 'amara@opentrain.work';
 const person: Person = { trainerId: 'cmu1', email, displayName: null, memberId: null };
 
-/** Three in a group, and a fourth who is to be taken out of it. */
+/** Three members of a group, and a fourth to be removed from it. */
 async function openGroup(dialect: ScimDialect, more: object = {}) {
   const tool = await openScimTool(dialect, [group]);
   const others = ['one', 'two', 'three'].map((name) => tool.seed({ userName: name }, group));

@@ -13,7 +13,7 @@ const page = (total: unknown, ...ids: string[]) => ({
   Resources: ids.map((id) => ({ id })),
 });
 
-/** The ids on pages that are answered one after the other, and where each was asked to begin. */
+/** Reads pages that are answered one after the other. @returns the ids, and the start of each request */
 async function readAll(...pages: unknown[]) {
   const starts: number[] = [];
   const read = readScimPages('list the accounts', async (startIndex) => {

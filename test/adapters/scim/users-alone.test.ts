@@ -4,7 +4,7 @@ import { listAll } from '../../support/list-all.ts';
 import { scimAdapter } from '../../support/scim-settings.ts';
 import { openScimmy } from '../../support/scimmy-tool.ts';
 
-/** Against SCIMMY, a real server: an active account is the membership, or there are very many. */
+/** Against SCIMMY, a real server: without groups, and with very many accounts. */
 
 const { signal } = new AbortController();
 const email = 'amara@opentrain.work';
@@ -23,7 +23,7 @@ describe('without groups', () => {
     expect(await adapter.findMember(users, person, signal)).toEqual(member);
     expect(await listAll(adapter, users, signal)).toEqual([member]);
 
-    // There is nothing else to take away than the account.
+    // Only the account could be ended.
     await expect(adapter.removeMember(users, member, signal)).rejects.toMatchObject({
       code: 'conflict',
     });

@@ -23,7 +23,7 @@ const contract = {
   freelancer: { userId: 'ada', displayName: 'Ada L.' },
 };
 
-/** What is answered by the path and query of a request: a body, or a status with a body. */
+/** Answers by path and query: a body, or a status with a body. */
 type Answers = Record<string, unknown>;
 
 async function open(answers: Answers) {

@@ -9,7 +9,7 @@ const pageOf = (pageId: string, more = {}) => ({ pageId, title: pageId, revision
 const published = (publicationNumber: number, ...audiences: string[]) => ({ publicationNumber, audiences });
 const content = (text: string) => ({ type: 'doc', content: [{ type: 'text', text }] });
 
-/** What is answered by the path and query of a request below the instructions. */
+/** Answers by path and query, below `/instructions`. */
 const usual: Record<string, unknown> = {
   '/workspaces': { workspaces: [{ id: 'w1' }] },
   '/workspaces/w1/manuals': {

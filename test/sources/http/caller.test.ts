@@ -10,7 +10,7 @@ const pacing = { requestsPerSecond: 1000, burst: 100 };
 const links = { projectLinks: [] };
 const contracts = { contracts: [] };
 
-/** A marketplace that counts its connections and keeps what was sent to it. */
+/** A marketplace that counts its connections and records the requests. */
 async function openServer(answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const bodies: unknown[] = [];
   const counts = { connections: 0 };
@@ -39,7 +39,7 @@ describe('a connection', () => {
       await expect(api.readEndpoint('x', signal)).rejects.toMatchObject({ status: 404 });
     }
     expect(bodies).toHaveLength(20);
-    // The next may be opened a moment before the last is free.
+    // The next connection may be opened a moment before the last one is free.
     expect(counts.connections).toBeLessThanOrEqual(2);
   });
 });

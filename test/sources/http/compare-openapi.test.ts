@@ -12,7 +12,7 @@ type Any = any;
 
 /** The sandbox's document, changed. */
 function changed(change: (document: Any, schemas: Any) => void): Deviation[] {
-  // Not `structuredClone`, which keeps what is shared shared.
+  // Not `structuredClone`, which would keep shared parts shared.
   const document = JSON.parse(JSON.stringify(describePlatformApi(false))) as Any;
   change(document, document.components.schemas);
   return compareOpenapi(OpenapiDocument.parse(document), reliedOperations);
@@ -59,7 +59,7 @@ describe('a served contract that fits', () => {
       schemas.Participant = { oneOf: [Participant, { ...Participant, properties: masked }] };
       Budget.properties.fundedAmountUsd = { type: 'string' };
       ProjectLink.properties.parent = { $ref: '#/components/schemas/ProjectLink' };
-      // A path with another placeholder, which is a reference.
+      // A path with another placeholder, and a reference.
       document.components.pathItems = { one: paths['/project-links/{id}'] };
       delete paths['/project-links/{id}'];
       paths['/project-links/{linkId}/'] = { $ref: '#/components/pathItems/one' };

@@ -3,7 +3,7 @@ import { createPacer, type Pacer } from '../../../src/sources/http/caller.ts';
 
 const { signal } = new AbortController();
 
-/** When each of `count` requests at once is admitted, in milliseconds from now. */
+/** When each of `count` simultaneous requests is admitted, in milliseconds from now. */
 async function admitAll(pacer: Pacer, count: number): Promise<number[]> {
   const beganAt = performance.now();
   const admitted: number[] = [];
@@ -22,7 +22,7 @@ describe('a pacer', () => {
     // A timer may be a millisecond early.
     expect(admitted[3]).toBeGreaterThanOrEqual(98);
     expect(admitted[4]).toBeGreaterThanOrEqual(198);
-    // A request that had to wait here would wait for hours.
+    // At this pace, a request that has to wait would wait for hours.
     const slow = createPacer({ requestsPerSecond: 0.0001, burst: 3 });
     expect(await admitAll(slow, 3)).toHaveLength(3);
   });

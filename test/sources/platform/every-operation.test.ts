@@ -14,7 +14,7 @@ interface Ready extends World {
   endpointId: string;
 }
 
-/** Every operation that needs a token, as it succeeds; the spec says what scope it needs. */
+/** Every operation that needs a token, with the scope that the specification demands. */
 const operations: [
   keyof PlatformSource,
   (typeof scopes)[number] | null,

@@ -5,7 +5,7 @@ import { failureOf, signal } from '../failure-of.ts';
 
 const secret = 'whsec_0123456789';
 
-/** A marketplace that gives its answers in turn, and repeats the last one. */
+/** A marketplace that gives these answers in turn, and repeats the last one. */
 async function open(...bodies: unknown[]) {
   const fake = await openHttpFake((_request, response, count) => {
     const body = bodies[Math.min(count, bodies.length) - 1];

@@ -26,7 +26,7 @@ async function open(options: Partial<MarketOptions> = {}, wanted = {}) {
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }),
     });
-    // biome-ignore lint/suspicious/noExplicitAny: what stands in it is what is asserted
+    // biome-ignore lint/suspicious/noExplicitAny: the assertions check its content
     return { status: response.status, body: (await response.json()) as any };
   }
   async function link(externalProjectId: string, more = {}): Promise<string> {

@@ -2,13 +2,13 @@ import { renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Clock } from '../../../src/lib/clock.ts';
 
-/** One clock for several processes: as fast as the real one, and ahead of it as far as is wanted. */
+/** One clock for several processes, which can be moved ahead of the real one. */
 export interface MovedClock extends Clock {
-  /** Ahead to this instant, at once for all processes. */
+  /** Moves the clock of all processes to this instant. */
   moveTo(instant: string): void;
-  /** What a program of Node's or a server of Django's is started with. */
+  /** Variables for a Node program or a Django server. */
   env: Record<string, string>;
-  /** What Node needs besides, before the program. */
+  /** Arguments for Node, before the program. */
   nodeArgs: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export function createMovedClock(keptIn: string, beginsAt: string): MovedClock {
     if (Number.isNaN(wantedMs)) throw new Error(`${instant} is no instant`);
     if (wantedMs < aheadMs) throw new Error(`${instant} has passed`);
     aheadMs = wantedMs;
-    // No process may read half of it.
+    // No process may read a half-written file.
     writeFileSync(`${file}.draft`, String(aheadMs));
     renameSync(`${file}.draft`, file);
   }
@@ -34,7 +34,7 @@ export function createMovedClock(keptIn: string, beginsAt: string): MovedClock {
     env: {
       MOVED_CLOCK: file,
       PYTHONPATH: import.meta.dirname,
-      // Else Python keeps what it has compiled beside the source.
+      // Otherwise Python writes compiled files beside the source.
       PYTHONDONTWRITEBYTECODE: '1',
     },
     nodeArgs: ['--import', import.meta.resolve('./move-date.ts')],
