@@ -97,7 +97,7 @@ describeAnyDialect('a tool that is reached by HTTP', (dialect) => {
     journey.sandbox.endContract(contractId);
     await journey.quiet();
     const [left] = await journey.memberships();
-    expect(left).toMatchObject({ state: 'failed', failure: expect.stringContaining('is not all') });
+    expect(left).toMatchObject({ state: 'failed', failure: expect.stringContaining('the list is incomplete') });
     expect(tool.members('street-signs')).toHaveLength(3);
     expect(new Set(await journey.receipts())).toEqual(new Set(['add refused', 'remove refused']));
   });
