@@ -2,14 +2,11 @@ import { AppError } from '../../domain/errors.ts';
 import { isPathSegment } from '../../lib/url.ts';
 import type { Person } from '../adapter.ts';
 import { reworded, unless } from '../tool-request.ts';
+import { isObject, toId } from '../values.ts';
 import {
   type ChangeAttempt,
-  entriesOf,
-  type GroupEntry,
-  groupSchema,
-  isEntryOf,
+  entriesAt,
   listAt,
-  memberIds,
   patchWith,
   pathOf,
   putWith,
@@ -25,6 +22,8 @@ import {
   tryChanges,
 } from './scim-api.ts';
 import { readUser, search } from './users.ts';
+
+const groupSchema = 'urn:ietf:params:scim:schemas:core:2.0:Group';
 
 /**
  * A group with its members, by its exact display name, because customers choose the names of projects.
@@ -268,4 +267,31 @@ function lostOthers(outcome: string, cause?: unknown): AppError {
   return new AppError('internal', `When one member was removed from a group, the tool removed others: ${outcome}`, {
     cause,
   });
+}
+
+/** What is needed to add a user or a group to a group. */
+interface GroupEntry {
+  value: string;
+  type?: string;
+}
+
+/** Each member once. */
+export function entriesOf(group: Resource): GroupEntry[] {
+  const entries = new Map<string, GroupEntry>();
+  for (const { value: id, type } of entriesAt(group, 'members')) {
+    const value = toId(id);
+    if (value !== undefined) entries.set(value, { value, ...(typeof type === 'string' && { type }) });
+  }
+  return [...entries.values()];
+}
+
+/** The members that are users, without nested groups. */
+export function memberIds(group: Resource): Set<string> {
+  const users = entriesOf(group).filter(({ type }) => type?.toLowerCase() !== 'group');
+  return new Set(users.map(({ value }) => value));
+}
+
+function isEntryOf(entry: unknown, ids: readonly string[]): boolean {
+  const id = isObject(entry) ? toId(entry['value']) : undefined;
+  return id !== undefined && ids.includes(id);
 }

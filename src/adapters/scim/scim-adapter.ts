@@ -2,15 +2,13 @@ import { AppError } from '../../domain/errors.ts';
 import type { Adapter, Capabilities, Finding, Member, Person } from '../adapter.ts';
 import { findingsOfExpiry, remedyFrom, unless, withRemedy } from '../tool-request.ts';
 import { claimsOf, isObject } from '../values.ts';
-import { addGroupMember, findGroup, removeGroupMember } from './groups.ts';
+import { addGroupMember, entriesOf, findGroup, memberIds, removeGroupMember } from './groups.ts';
 import {
   createScim,
   type Dialect,
-  entriesOf,
   groupsOf,
   hasAddress,
   isActive,
-  memberIds,
   type Resource,
   refreshDialect,
   type Scim,

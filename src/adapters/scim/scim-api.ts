@@ -235,9 +235,6 @@ export interface Resource {
   [attribute: string]: unknown;
 }
 
-export const userSchema = 'urn:ietf:params:scim:schemas:core:2.0:User';
-export const groupSchema = 'urn:ietf:params:scim:schemas:core:2.0:Group';
-
 /** Undefined for anything but an object with an id. */
 export function toResource(value: unknown): Resource | undefined {
   if (!isObject(value)) return undefined;
@@ -273,36 +270,9 @@ function emailsOf(user: Resource): string[] {
     .filter((value): value is string => typeof value === 'string' && value.includes('@'));
 }
 
-/** What is needed to add a user or a group to a group. */
-export interface GroupEntry {
-  value: string;
-  type?: string;
-}
-
-/** Each member once. */
-export function entriesOf(group: Resource): GroupEntry[] {
-  const entries = new Map<string, GroupEntry>();
-  for (const { value: id, type } of entriesAt(group, 'members')) {
-    const value = toId(id);
-    if (value !== undefined) entries.set(value, { value, ...(typeof type === 'string' && { type }) });
-  }
-  return [...entries.values()];
-}
-
-/** The members that are users, without nested groups. */
-export function memberIds(group: Resource): Set<string> {
-  const users = entriesOf(group).filter(({ type }) => type?.toLowerCase() !== 'group');
-  return new Set(users.map(({ value }) => value));
-}
-
 /** The groups that the account itself names. Not all servers show them, so an account that names none proves nothing. */
 export function groupsOf(user: Resource): string[] {
   return entriesAt(user, 'groups').flatMap(({ value }) => toId(value) ?? []);
-}
-
-export function isEntryOf(entry: unknown, ids: readonly string[]): boolean {
-  const id = isObject(entry) ? toId(entry['value']) : undefined;
-  return id !== undefined && ids.includes(id);
 }
 
 export function textAt(resource: Resource, attribute: string): string | null {
@@ -316,6 +286,6 @@ export function listAt(resource: Resource, attribute: string): unknown[] | undef
   return Array.isArray(value) ? value : undefined;
 }
 
-function entriesAt(resource: Resource, attribute: string): Record<string, unknown>[] {
+export function entriesAt(resource: Resource, attribute: string): Record<string, unknown>[] {
   return listAt(resource, attribute)?.filter(isObject) ?? [];
 }

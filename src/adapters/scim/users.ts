@@ -21,8 +21,9 @@ import {
   textAt,
   toResource,
   tryChanges,
-  userSchema,
 } from './scim-api.ts';
+
+const userSchema = 'urn:ietf:params:scim:schemas:core:2.0:User';
 
 /** Each answer is checked, because servers that ignore filters return other accounts too. */
 
