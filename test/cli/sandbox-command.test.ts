@@ -182,7 +182,7 @@ describe('the commands that act as customers', () => {
     expect(await runText(url, 'pay', cancelled.id, '--cancel')).toBe(`Payment ${cancelled.id} is cancelled\n`);
     expect(await list()).toEqual([]);
     expect(sandbox.snapshot().contracts).toMatchObject([{ budget: { fundedAmountUsd: 50 } }]);
-    await expect(runText(url, 'pay', paid.id)).rejects.toThrow('waits');
+    await expect(runText(url, 'pay', paid.id)).rejects.toThrow('No pending payment');
 
     const end = await request('POST', `${url}/api/public/v1/contracts/${contractId}/end`, { token });
     const [account] = (await runJson(url, 'state')).accounts;
