@@ -26,8 +26,6 @@ import { createMetrics } from '../lib/metrics.ts';
 import { createReadiness } from '../lib/readiness.ts';
 import { describeOpenWall, findOpenWalls } from '../memberships/wall.ts';
 import { examineBridge } from '../operations/doctor.ts';
-import { describeSharedAccounts, findLocalTools, findSharedAccounts } from '../tools/accounts.ts';
-import { examineBridge } from '../operations/doctor/examine.ts';
 import { findLocalTools, findSharedAccounts } from '../tools/accounts.ts';
 import { carryTools, refuseTwins } from '../tools/bind-tool.ts';
 import { createReceiver, createStorageGateOf } from './listeners.ts';

@@ -11,7 +11,7 @@ import { sayCount } from '../lib/text.ts';
 import { sayInFull, type Trouble } from '../lib/troubles.ts';
 import { findOrphans, type Orphan } from '../memberships/orphan-store.ts';
 import { createLinkRouter } from '../memberships/wall.ts';
-import { describeSharedAccounts, findSharedAccounts } from '../tools/accounts.ts';
+import { findSharedAccounts } from '../tools/accounts.ts';
 import { Check, checkColumns, nameApart, ok, warning } from './check.ts';
 import { examineMarketplace } from './check-marketplace.ts';
 import { checkWalls, examineTools } from './check-tools.ts';
@@ -121,7 +121,7 @@ function checkAccounts({ config, installs, adapters }: Stored): Check[] {
   const action =
     'Set marketplace.managedDomains to the domains of work emails, or give each customer a tool of its own';
   return findSharedAccounts(adapters, installs, config.marketplace.managedDomains).map((shared) =>
-    warning(`accounts in ${shared.tool}`, describeSharedAccounts(shared), action),
+    warning(`accounts in ${shared.tool}`, shared.warning, action),
   );
 }
 

@@ -4,16 +4,9 @@ import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
 import { endpointUrlOf } from '../../src/installs/subscription/endpoint-url.ts';
 import { checkExpiry, checkGrant, checkJobs, checkUnanswered } from '../../src/operations/check-install.ts';
 import { checkContract, checkDrift, checkEndpoints } from '../../src/operations/check-marketplace.ts';
-import { remedies } from '../../src/sources/platform/create-platform-source.ts';
-import { neededScopes } from '../../src/sources/platform/relied-on.ts';
+import { neededScopes, remedies } from '../../src/sources/platform/create-platform-source.ts';
+
 import { Endpoint, Grant, Link } from '../../src/sources/record-schema.ts';
-import { AppError } from '../../../src/domain/errors.ts';
-import { platformEventTypes as eventTypes } from '../../../src/domain/event.ts';
-import { endpointUrlOf } from '../../../src/installs/subscription/endpoint-url.ts';
-import { checkContract, checkDrift, checkEndpoints } from '../../../src/operations/doctor/examine-marketplace.ts';
-import { checkGrant, checkJobs, checkUnanswered } from '../../../src/operations/doctor/install-checks.ts';
-import { neededScopes, remedies } from '../../../src/sources/platform/create-platform-source.ts';
-import { Endpoint, Grant, Link } from '../../../src/sources/record-schema.ts';
 
 const platform = { neededScopes, remedies };
 const scopes = [
