@@ -36,4 +36,4 @@ export interface Context extends Storage, Polling {
 }
 
 /** The loops that others wake. */
-export type WokenLoop = 'intake' | 'memberships' | 'removals' | 'lists' | 'reads' | 'resets' | 'work';
+export type WokenLoop = 'intake' | 'memberships' | 'removals' | 'resets' | 'jobs';

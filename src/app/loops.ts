@@ -2,6 +2,8 @@ import { budgetJob, sweepJob } from '../budget/budget-job.ts';
 import { keepAnswer } from '../budget/keep-budget.ts';
 import { paymentJob } from '../budget/payment-job.ts';
 import { type Config, usualSchedule } from '../config/config-schema.ts';
+import { sweepJob } from '../budget/sweep-budgets.ts';
+import type { Config } from '../config/config-schema.ts';
 import { inTransaction } from '../db/database.ts';
 import { createFileWatch } from '../db/sqlite-file.ts';
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
@@ -26,8 +28,9 @@ import { type FeedPorts, feedJob } from '../reconcile/feed/feed-job.ts';
 import { createClockWorker, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { createReadWorker } from '../reconcile/read/read-worker.ts';
-import { createReconcileWorker } from '../reconcile/runs/reconcile-worker.ts';
-import { chooseSilent, createScheduleWorker, silentSchedule } from '../reconcile/runs/schedule-worker.ts';
+import { reconcileJob } from '../reconcile/runs/reconcile-install.ts';
+import { createRunWorker } from '../reconcile/runs/run-worker.ts';
+import { scheduleJob, silentJob } from '../reconcile/runs/schedule-jobs.ts';
 import { checkSilence, createAliveWorker } from '../reconcile/runs/silence.ts';
 import { postponeUnplaced } from '../reconcile/runs/unplaced-store.ts';
 import { createReportWorker, finalReportJob } from '../usage/report/report-worker.ts';
@@ -48,28 +51,12 @@ export function createLoops(deps: LoopsDeps) {
   const ports = { append: deps.inbox.append, wouldDefer: deps.wouldDefer };
   const services = createServices({ ...deps, jobs: jobKinds(config, ports) });
   const readWorker = createReadWorker(services);
-  const reconcileWorker = createReconcileWorker(services);
-  services.wakes.add('reads', readWorker, reconcileWorker);
+  services.wakes.add('jobs', readWorker);
   const intakeWorker = createIntakeWorker(services, {
     wantInstallRead: wantRead,
     isReceiverBusy: deps.inbox.isBusy,
   });
   services.wakes.add('intake', intakeWorker);
-  const isSilent = (install: string) => services.sources.get(install)?.hasSilentEnds === true;
-  // Where nothing can be delivered all are asked each minute, except those that tell what happens in another way.
-  const isPolled = config.receiver.publicUrl === undefined && config.reconcile.schedule === usualSchedule({});
-  const scheduleWorkers = [
-    createScheduleWorker(services, {
-      pattern: config.reconcile.schedule,
-      tickName: 'reconcile_tick',
-      choose: async () => [...services.installs.keys()].filter((install) => !isPolled || !isSilent(install)),
-    }),
-    createScheduleWorker(services, {
-      pattern: silentSchedule,
-      tickName: 'silent_tick',
-      choose: () => chooseSilent(services),
-    }),
-  ];
   const installsWorker = createInstallsWorker(services, deps.registry, async (changed) => {
     if (await rerouteInstalls(services, changed)) services.wake('intake');
   });
@@ -80,8 +67,7 @@ export function createLoops(deps: LoopsDeps) {
     installsWorker,
     intakeWorker,
     readWorker,
-    reconcileWorker,
-    ...scheduleWorkers,
+    createRunWorker(services),
     ...(mailWorker === undefined ? [] : [mailWorker]),
     ...services.loops,
     createReportWorker(services, keepAnswer),
@@ -123,6 +109,9 @@ export function jobKinds({ receiver }: Pick<Config, 'receiver'>, ports: FeedPort
   return [
     feedJob(ports),
     ...watch,
+    reconcileJob,
+    scheduleJob,
+    silentJob,
     guidelineJob,
     budgetJob,
     sweepJob,

@@ -16,7 +16,7 @@ import { createAlertNotices } from '../notify/alert-notices.ts';
 import type { Channel } from '../notify/channels.ts';
 import { createChannels } from '../notify/channels.ts';
 import { wantLists } from '../reconcile/runs/active-list-store.ts';
-import { createActiveListWorker } from '../reconcile/runs/active-list-worker.ts';
+import { activeListJob } from '../reconcile/runs/active-list-job.ts';
 import { checkSilence } from '../reconcile/runs/silence.ts';
 import { createRemovalWorker } from '../removals/removal-worker.ts';
 import { bindTool } from '../tools/bind-tool.ts';
@@ -49,7 +49,7 @@ export interface Services extends Context {
   channels: readonly Channel[];
   /** Resolves when every alert so far is stored. A process must not end before. */
   alertsStored(): Promise<void>;
-  /** Removals, lists of active contracts, convergence, and jobs: at least the readings of work before a removal. */
+  /** Removals, convergence, and jobs: at least the readings that removals wait for. */
   loops: readonly Loop[];
   hurry: JobWorker['hurry'];
 }
@@ -84,26 +84,24 @@ export function createServices(given: ServicesDeps): Services {
   const convergeWorkers = tools.map((tool) => createConvergeWorker(ctx, tool, converging));
   const resetting = tools.filter((tool) => adapters.get(tool)?.resetInvitations !== undefined);
   const resetWorkers = resetting.map((tool) => createResetWorker(ctx, tool));
-  const listWorker = createActiveListWorker(ctx);
   const removalWorker = createRemovalWorker(ctx, {
     beforeDeciding: () => checkSilence(ctx),
     wantLists,
     wantScopes,
     scopeOf: (link) => scopeOfLink(ctx, link),
   });
-  const jobWorker = createJobWorker(ctx, [...workJobs(ctx), workSweepJob, ...(given.jobs ?? [])]);
+  const jobWorker = createJobWorker(ctx, [activeListJob, ...workJobs(ctx), workSweepJob, ...(given.jobs ?? [])]);
   wakes.add('memberships', ...convergeWorkers);
   wakes.add('resets', ...resetWorkers);
   wakes.add('removals', removalWorker);
-  wakes.add('lists', listWorker);
-  wakes.add('work', jobWorker);
+  wakes.add('jobs', jobWorker);
   return {
     ...ctx,
     wakes,
     clock,
     channels: createChannels(config, clock),
     alertsStored: settled,
-    loops: [removalWorker, listWorker, ...convergeWorkers, ...resetWorkers, jobWorker],
+    loops: [removalWorker, ...convergeWorkers, ...resetWorkers, jobWorker],
     hurry: jobWorker.hurry,
   };
 }

@@ -12,8 +12,6 @@ const longestLeaseMs = 10 * 60_000;
 const settings: readonly SettingName[] = [
   'last_alive_at',
   'latest_instant',
-  'reconcile_tick',
-  'silent_tick',
   'usage_tick',
   'usage_reported_tick',
   'usage_recounted_at',

@@ -8,8 +8,6 @@ export type SettingName =
   | 'last_alive_at'
   | 'latest_instant'
   | 'database_made_as'
-  | 'reconcile_tick'
-  | 'silent_tick'
   | 'usage_tick'
   | 'usage_reported_tick'
   | 'usage_rules'

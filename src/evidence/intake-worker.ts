@@ -175,7 +175,7 @@ async function takeDue(
   reportHeld(ctx, held);
   if (taken.isDue) ctx.wake('memberships');
   if (taken.isRemovalDue) ctx.wake('removals');
-  if (taken.isReadWanted) ctx.wake('reads');
+  if (taken.isReadWanted) ctx.wake('jobs');
   return toIntakeBatch(batch);
 }
 

@@ -61,10 +61,21 @@ export async function hurryJobs(
     .execute();
 }
 
-/** Adds those of these jobs that there are not yet, due now. */
-export async function addJobs(
+/** Adds those of these jobs that there are not yet. The others stay due when they are. */
+export async function addJobs(tx: Transaction, kind: JobName, jobs: readonly JobKey[], dueAt: string): Promise<void> {
+  for (const part of inParts(jobs)) {
+    await tx
+      .insertInto('job')
+      .values(part.map(({ key, install }) => ({ kind, key, install, dueAt })))
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+}
+
+/** The same for those that there always are. Mostly none is missing, and nothing is written. */
+export async function addStandingJobs(
   { database }: Storage,
-  jobs: readonly (NamedJob & JobKey)[],
+  jobs: readonly (JobKey & { kind: JobName })[],
   dueAt: string,
 ): Promise<void> {
   const kinds = [...new Set(jobs.map(({ kind }) => kind))];
@@ -73,15 +84,8 @@ export async function addJobs(
   const rows = await database.kysely.selectFrom('job').select(['kind', 'key']).where('kind', 'in', kinds).execute();
   const known = new Set(rows.map(nameOf));
   const added = jobs.filter((job) => !known.has(nameOf(job)));
-  for (const part of inParts(added)) {
-    const values = part.map(({ kind, key, install }) => ({ kind, key, install, dueAt }));
-    await inTransaction(database, (tx) =>
-      tx
-        .insertInto('job')
-        .values(values)
-        .onConflict((conflict) => conflict.doNothing())
-        .execute(),
-    );
+  for (const [kind, missing] of Map.groupBy(added, (job) => job.kind)) {
+    await inTransaction(database, (tx) => addJobs(tx, kind, missing, dueAt));
   }
 }
 
@@ -144,7 +148,7 @@ export async function claimJob(
   return await inTransaction(ctx.database, async (tx) => {
     await takeTurn(ctx.database, tx, `job ${kind} ${install}`);
     const next = selectDue(tx, now)
-      .select(['key', 'asks', 'attempts'])
+      .select(['key', 'asks', 'attempts', 'failingSince'])
       .where('kind', '=', kind)
       .where('install', '=', install)
       .orderBy('dueAt')
@@ -197,7 +201,7 @@ export async function settleJob(ctx: Storage, claim: JobClaim, dueAt: string | n
 export async function postponeJob(
   ctx: Storage,
   claim: JobClaim,
-  failed: Pick<Row<'job'>, 'dueAt' | 'failure' | 'holdsOthers'> & { failedAt: string },
+  failed: Pick<Row<'job'>, 'dueAt' | 'failure' | 'failureCode' | 'holdsOthers'> & { failedAt: string },
 ): Promise<void> {
   const { failedAt, ...changes } = failed;
   await inTransaction(ctx.database, (tx) =>
@@ -247,7 +251,7 @@ export async function listFailingJobs(
 }
 
 const unleased = { leaseToken: null, leasedUntil: null };
-const succeeded = { attempts: 0, failure: null, failingSince: null, holdsOthers: false };
+const succeeded = { attempts: 0, failure: null, failureCode: null, failingSince: null, holdsOthers: false };
 
 function at(tx: Transaction, { kind, key, token }: JobClaim) {
   return tx.updateTable('job').where('kind', '=', kind).where('key', '=', key).where('leaseToken', '=', token);

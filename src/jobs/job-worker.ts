@@ -4,10 +4,11 @@ import { AppError, concernsAll, toAppError } from '../domain/errors.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
+import { nextTick } from '../lib/tick.ts';
 import { createTurns } from '../lib/turns.ts';
 import { type JobHold, type JobKind, type JobName, jobOf, waitAfter } from './job.ts';
 import {
-  addJobs,
+  addStandingJobs,
   claimJob,
   type DueTurn,
   holdsJob,
@@ -18,6 +19,7 @@ import {
   releaseJob,
   renewJob,
   settleJob,
+  wantJobs,
 } from './job-store.ts';
 
 /** How often the jobs that there always are are looked for in the database. */
@@ -43,12 +45,22 @@ export function createJobWorker(ctx: Context, kinds: readonly JobKind[]): JobWor
     }
   }
 
+  /** A tick before the first start was not missed. A schedule may have changed since the last start. */
+  async function addScheduled(): Promise<void> {
+    for (const { name, schedule } of kinds) {
+      if (schedule === undefined) continue;
+      const dueAt = nextTick(schedule(ctx), clock.now());
+      await inTransaction(ctx.database, (tx) => wantJobs(tx, name, [jobOf('')], dueAt));
+    }
+  }
+
   async function addMissing(): Promise<void> {
+    if (added === '') await addScheduled();
     const standing = kinds.flatMap((kind) => standingJobs(ctx, kind));
     const names = JSON.stringify(standing);
     const now = clock.now();
     if (names === added && now.getTime() - addedAt < addEveryMs) return;
-    await addJobs(ctx, standing, toInstant(now));
+    await addStandingJobs(ctx, standing, toInstant(now));
     [added, addedAt] = [names, now.getTime()];
   }
 
@@ -160,11 +172,26 @@ export async function runNextJob(
     if (isHeld) return;
     throw new AppError('unavailable', `${describe(job)} was held for too long, and another process holds it now`);
   };
+  let renewedAt = clock.now().getTime();
+  let renewing: Promise<void> | undefined;
+  const renew = async () => {
+    beat();
+    refuseLost(await renewJob(ctx, job, leasedUntil()));
+    renewedAt = clock.now().getTime();
+  };
   const hold: JobHold = {
     beat,
-    async renew() {
+    renew,
+    async progress() {
       beat();
-      refuseLost(await renewJob(ctx, job, leasedUntil()));
+      const heldForMs = clock.now().getTime() - renewedAt;
+      // Where the clock was set back, the lease has been cut.
+      if (heldForMs >= 0 && heldForMs < kind.leaseMs / 3) return;
+      // Several steps may run at the same time. One of them renews the lease.
+      renewing ??= renew().finally(() => {
+        renewing = undefined;
+      });
+      await renewing;
     },
     confirm: async (tx) => refuseLost(await holdsJob(tx, job, toInstant(clock.now()))),
   };
@@ -184,10 +211,11 @@ async function postpone(ctx: Context, kind: JobKind, job: JobClaim, error: AppEr
   const { key, install, attempts } = job;
   metrics.jobs.inc({ kind: kind.name, install, outcome: 'failed' });
   const level = error.code === 'internal' ? 'error' : 'warn';
-  logger[level]({ err: error, kind: kind.name, key, install }, 'A job failed');
+  logger[level]({ err: error, kind: kind.name, key, install }, kind.failure ?? 'A job failed');
   await postponeJob(ctx, job, {
     dueAt: instantIn(clock, waitAfter(ctx, kind, error, attempts + 1)),
     failure: maskText(error.message),
+    failureCode: error.code,
     failedAt: toInstant(clock.now()),
     holdsOthers: kind.restsTogether === true && concernsAll(error),
   });

@@ -2,6 +2,7 @@ import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Hold } from '../db/lock.ts';
 import { type AppError, refusesToken } from '../domain/errors.ts';
+import { nextTick } from '../lib/tick.ts';
 import { backoffMs } from '../lib/retry.ts';
 
 /**
@@ -11,6 +12,7 @@ import { backoffMs } from '../lib/retry.ts';
 
 /** Of work, there is a kind for each tool. */
 export type JobName =
+  | 'active list'
   | 'budget'
   | 'budget sweep'
   | 'feed'
@@ -18,7 +20,10 @@ export type JobName =
   | 'guidelines'
   | 'payments'
   | `purge ${'answers' | 'deliveries' | 'imports' | 'mail counts' | 'notices'}`
+  | 'reconcile'
   | 'retention'
+  | 'schedule'
+  | 'silent schedule'
   | 'subscription'
   | 'token expiry'
   | 'vacuum'
@@ -38,8 +43,12 @@ export interface JobKind {
   installs?(ctx: Context): Iterable<string>;
   /** Whether each of the installs always has one such job, due at once when it is new. Others come by `wantJobs`. */
   isStanding?: boolean;
+  /** A cron pattern, in UTC: its one job, of no install, is due at each tick. Missed ticks are one. */
+  schedule?(ctx: Context): string;
   /** The shortest wait after a failure; 0 by default. */
   restMs?(ctx: Context): number;
+  /** What the log says when a run fails. */
+  failure?: string;
   /** Whether a refused token, or a marketplace that does not answer, concerns all its jobs of an install. */
   restsTogether?: boolean;
   /**
@@ -66,17 +75,33 @@ export function soleJob(name: JobName, run: JobKind['run']): JobKind {
   return { name, atOnce: 1, leaseMs: 5 * 60_000, isStanding: true, installs: () => [''], run };
 }
 
+/** A kind whose one job is due at each tick of a schedule. */
+export function scheduledJob(
+  name: JobName,
+  schedule: (ctx: Context) => string,
+  work: (ctx: Context, signal: AbortSignal, hold: JobHold) => Promise<void>,
+): JobKind {
+  const run: JobKind['run'] = async (ctx, _job, signal, hold) => {
+    await work(ctx, signal, hold);
+    return Date.parse(nextTick(schedule(ctx), ctx.clock.now())) - ctx.clock.now().getTime();
+  };
+  return { ...soleJob(name, run), isStanding: false, schedule };
+}
+
 /** A job that is being run. */
 export interface Job extends JobKey {
   /** How often it was asked for since the run before began. */
   asks: number;
   /** How many runs in a row have failed. */
   attempts: number;
+  failingSince: string | null;
 }
 
 export interface JobHold extends Hold {
-  /** Call it at each step of long work. `renew` does it too. */
+  /** Call it at each step of long work. `renew` and `progress` do it too. */
   beat(): void;
+  /** Call it at each step of work that may outlive its lease: renews the lease in time. @throws AppError as `renew` */
+  progress(): Promise<void>;
   /** Call it in a transaction that stores what the job found. @throws AppError as `renew` */
   confirm(tx: Transaction): Promise<void>;
 }

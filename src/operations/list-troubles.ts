@@ -88,11 +88,11 @@ async function findOfInstalls(ctx: Watched): Found {
   return [
     ...states
       .filter(({ heldSince, failure }) => heldSince !== null || failure !== null)
-      .map(({ install, heldSince, readWantedAt, failure, failureCode }): TroubleFacts => {
+      .map(({ install, heldSince, failingSince, failure, failureCode }): TroubleFacts => {
         const waits = heldSince && `Events older than ${heldSince} wait for this reading`;
         const detail = [failure, waits].filter(Boolean).join('. ');
         const kind = failure === null ? 'install_new' : kindOfRefusal(failureCode);
-        return { kind, install, since: heldSince ?? readWantedAt, detail };
+        return { kind, install, since: heldSince ?? failingSince, detail };
       }),
     ...endpoints.map(({ install, trouble: { says: detail, action, isTransient } }): TroubleFacts => {
       return { kind: isTransient ? 'endpoint_unchecked' : 'endpoint_trouble', install, detail, action };

@@ -7,6 +7,7 @@ import { inTransaction } from '../db/database.ts';
 import { emptyEvidence } from '../domain/evidence.ts';
 import { outcomeOfRun, type RunNumbers } from '../domain/run.ts';
 import { applyEvidence } from '../evidence/apply-evidence.ts';
+import { runNextJob } from '../jobs/job-worker.ts';
 import { instantIn, toInstant, type WatchedClock } from '../lib/clock.ts';
 import { sayCount } from '../lib/text.ts';
 import { toDurationMs } from '../lib/units.ts';
@@ -15,7 +16,7 @@ import { retryFailedOfInstalls } from '../memberships/membership-store.ts';
 import { checkOrphans } from '../memberships/orphan-store.ts';
 import { mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { findInstallState, wantRead } from '../reconcile/read/install-state-store.ts';
-import { reconcileNext } from '../reconcile/runs/reconcile-install.ts';
+import { reconcileJob } from '../reconcile/runs/reconcile-install.ts';
 import {
   countRunWork,
   endRun,
@@ -147,7 +148,7 @@ async function readOne(
 ): Promise<string | null> {
   while (!signal.aborted) {
     onProgress(`Reading ${install} from the marketplace`);
-    const isTaken = await reconcileNext(ctx, signal, { only: install });
+    const isTaken = await runNextJob(ctx, reconcileJob, install, signal);
     const state = await findInstallState(ctx, install);
     if (state?.readBeganAt && state.readBeganAt >= wantedAt) return null;
     if (state !== undefined && state.attempts > 0) return state.failure;

@@ -71,7 +71,7 @@ async function brake(ctx: Context, ports: RemovalPorts, install: string): Promis
   );
   for (const { clearance } of cleared) metrics.removalDecisions.inc({ install, clearance });
   if (cleared.length > 0) ctx.wake('memberships');
-  if (isListWanted) ctx.wake('lists');
+  if (isListWanted) ctx.wake('jobs');
   if (planId === null) return;
   metrics.removalDecisions.inc({ install, clearance: 'held' }, held);
   logger.warn({ install, plan: planId, held }, 'The brake holds removals');
@@ -118,7 +118,7 @@ async function findReady(
     isListWanted ||= passing.isListWanted;
     await nextTurn();
   }
-  if (isListWanted) ctx.wake('lists');
+  if (isListWanted) ctx.wake('jobs');
   return ready;
 }
 

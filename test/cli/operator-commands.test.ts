@@ -142,8 +142,12 @@ describe('commands of an operator', () => {
 
     it("prints the marketplace's texts on one line", async () => {
       await workspace.withStorage(async ({ database: { kysely } }) => {
-        const row = { install: 'acme', failure: hostile };
-        await kysely.insertInto('installState').values(row).execute();
+        await kysely.insertInto('installState').values({ install: 'acme' }).execute();
+        const job = { kind: 'reconcile', key: 'acme', install: 'acme', failure: hostile };
+        await kysely
+          .insertInto('job')
+          .values({ ...job, dueAt: '9999' })
+          .execute();
       });
       const text = await runOk('status');
       expectPlain(text);

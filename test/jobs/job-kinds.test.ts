@@ -1,3 +1,4 @@
+import { activeListJob } from '../../src/reconcile/runs/active-list-job.ts';
 import { expect, it } from 'vitest';
 import { jobKinds } from '../../src/app/loops.ts';
 import { Config } from '../../src/config/config-schema.ts';
@@ -19,7 +20,7 @@ const hourMs = 60 * minuteMs;
 const config = Config.parse({ receiver: { publicUrl: 'https://gangway.example' } });
 const tools = { adapters: new Map([['studio', { readUsage: () => [] }]]) } as unknown as Context;
 const ports = { append: async () => ({ id: 0, status: 'accepted' as const }), wouldDefer: async () => undefined };
-const kinds = [...jobKinds(config, ports), ...workJobs(tools), workSweepJob];
+const kinds = [activeListJob, ...jobKinds(config, ports), ...workJobs(tools), workSweepJob];
 
 it('have names of their own', () => {
   expect(new Set(kinds.map(({ name }) => name)).size).toBe(kinds.length);
@@ -28,7 +29,7 @@ it('have names of their own', () => {
 describeAnyDatabase('a kind of job', (openFresh) => {
   it.each(kinds.map((kind) => [kind.name, kind] as const))(
     '%s: 200 of one install hold up no other, although a process was killed and one fails for an hour',
-    async (name, { installs: _, ...kind }) => {
+    async (name, { installs: _, schedule: _none, ...kind }) => {
       const engine = createEngine(await openFresh());
       const { database, clock } = engine;
       const keys = Array.from({ length: 200 }, (_one, index) => ({ key: `acme ${index}`, install: 'acme' }));

@@ -116,7 +116,7 @@ export const mutantsOfRemovals: readonly Mutant[] = [
     ],
   ),
   ...mutate(
-    'src/reconcile/runs/active-list-worker.ts',
+    'src/reconcile/runs/active-list-job.ts',
     ['test/stories/memberships/incidents-renewals.test.ts'],
     [
       [

@@ -1,8 +1,11 @@
 import { beforeEach, expect, it } from 'vitest';
+import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Install } from '../../src/domain/install.ts';
 import { noteSubscriptionCheck } from '../../src/installs/subscription/subscription-store.ts';
 import { listInstalls } from '../../src/operations/status.ts';
+import { listInstalls } from '../../src/operations/list-installs.ts';
+import { wantRead } from '../../src/reconcile/read/install-state-store.ts';
 import { convergeDue, createStudioWorker } from '../support/converging.ts';
 import { openForTest } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
@@ -64,8 +67,9 @@ describeAnyDialect('the troubles of a customer', (dialect) => {
     await hire({ contract: 'cmc2', trainer: 'cmu2', workEmail: null });
     const trouble = { says: 'the endpoint of acme is disabled', action: 'enable it' };
     await noteSubscriptionCheck(engine, 'acme', at, trouble);
-    const state = { install: 'acme', failure: 'The marketplace answered 401', attempts: 1 };
-    await engine.database.kysely.insertInto('installState').values(state).execute();
+    await inTransaction(engine.database, (tx) => wantRead(tx, ['acme'], at));
+    const failed = { failure: 'The marketplace answered 401', attempts: 1 };
+    await engine.database.kysely.updateTable('job').set(failed).execute();
     expect(await troubles()).toEqual({
       acme: [
         'Gangway cannot read acme from the marketplace. The marketplace answered 401',

@@ -10,14 +10,11 @@ import {
   forgetSubscriptionTroubles,
   noteSubscriptionCheck,
 } from '../../src/installs/subscription/subscription-store.ts';
+import { claimJob, postponeJob, settleJob } from '../../src/jobs/job-store.ts';
 import { listContracts } from '../../src/operations/contracts.ts';
 import { loadStatus, type Status } from '../../src/operations/status.ts';
 import { holdInstalls } from '../../src/reconcile/read/hold-store.ts';
-import {
-  claimInstallRead,
-  postponeInstallRead,
-  settleInstallRead,
-} from '../../src/reconcile/read/install-state-store.ts';
+import { noteInstallRead } from '../../src/reconcile/read/install-state-store.ts';
 import { noBudget } from '../support/budgets.ts';
 import { convergeDue } from '../support/converging.ts';
 import { newDelivery } from '../support/deliveries.ts';
@@ -277,9 +274,10 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     await holdInstalls(engine, ['acme', 'globex'], now);
     const detail = `Events older than ${now} wait for this reading`;
     expect(await troubles()).toMatchObject([{ kind: 'install_new', install: 'acme', since: now, detail }]);
-    const claim = await claimInstallRead(engine, now, now, { only: 'acme' });
+    const claim = await claimJob(engine, 'reconcile', 'acme', { now, leasedUntil: now });
     if (claim === null) throw new Error('there is nothing to read');
-    await postponeInstallRead(engine, claim, { failure: 'answered 401', code: 'unauthenticated' }, now);
+    const refused = { failure: 'answered 401', failureCode: 'unauthenticated', holdsOthers: false } as const;
+    await postponeJob(engine, claim, { ...refused, dueAt: now, failedAt: now });
     expect((await load()).installs).toMatchObject([{ install: 'acme', failure: 'answered 401' }]);
     const unread = {
       kind: 'marketplace_refuses',
@@ -288,7 +286,8 @@ describeAnyDatabase('how it is doing', (openFresh) => {
       detail: `answered 401. ${detail}`,
     };
     expect(await troubles()).toMatchObject([unread]);
-    await settleInstallRead(engine, claim, now);
+    await noteInstallRead(engine, 'acme', now, true);
+    await settleJob(engine, claim, null);
     expect(await counts()).toEqual([]);
   });
 

@@ -309,7 +309,7 @@ describeAnyDatabase('removals', (openFresh) => {
     });
     let lists = 0;
     engine.wake = (loop) => {
-      if (loop === 'lists') lists += 1;
+      if (loop === 'jobs') lists += 1;
     };
 
     await engine.brake();

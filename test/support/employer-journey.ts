@@ -188,7 +188,7 @@ export async function openEmployerJourney(
   }
 
   // The first tick reads nothing, because no tick was missed.
-  const tick = storage.database.kysely.selectFrom('setting').select('value').where('name', '=', 'silent_tick');
+  const tick = storage.database.kysely.selectFrom('job').select('dueAt').where('kind', '=', 'silent schedule');
   await until(
     'the schedule is known',
     () => tick.execute(),
@@ -227,11 +227,10 @@ export async function openEmployerJourney(
     },
     async live(ms) {
       await liveThrough(storage, clock, ms);
-      const last = lastTick(silentSchedule, clock.now());
       await until(
         'the schedule has ticked',
         () => tick.execute(),
-        ([row]) => row !== undefined && row.value >= last,
+        ([row]) => row !== undefined && row.dueAt > clock.now().toISOString(),
       );
       await quiet();
       await untilFeedIsTried();

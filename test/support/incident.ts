@@ -1,15 +1,16 @@
+import { activeListJob } from '../../src/reconcile/runs/active-list-job.ts';
+import { listDueTurns } from '../../src/jobs/job-store.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { emptyEvidence } from '../../src/domain/evidence.ts';
 import type { Install } from '../../src/domain/install.ts';
-import { instantIn, toInstant } from '../../src/lib/clock.ts';
+import { runNextJob } from '../../src/jobs/job-worker.ts';
+import { toInstant } from '../../src/lib/clock.ts';
 import { isTold } from '../../src/lib/troubles.ts';
 import { hasPostponed } from '../../src/memberships/derivation-store.ts';
 import { checkDrift } from '../../src/reconcile/drift/check-drift.ts';
 import { wantRead } from '../../src/reconcile/read/install-state-store.ts';
-import { claimList, installsWithListsDue } from '../../src/reconcile/runs/active-list-store.ts';
-import { answerList } from '../../src/reconcile/runs/active-list-worker.ts';
-import { reconcileNext } from '../../src/reconcile/runs/reconcile-install.ts';
+import { reconcileJob } from '../../src/reconcile/runs/reconcile-install.ts';
 import { listPlans } from '../../src/removals/plan-store.ts';
 import type { Source, SourceReader } from '../../src/sources/source.ts';
 import { tellNow } from './alerting.ts';
@@ -105,14 +106,9 @@ export function createIncident(
 
   /** As the real worker does, for all that wait. @returns whether there was anything to be listed */
   async function listWanted(): Promise<boolean> {
-    const { clock } = engine;
-    const now = toInstant(clock.now());
-    const due = await installsWithListsDue(engine, now);
-    for (const install of due) {
-      const wantedAt = await claimList(engine, install, now, instantIn(clock, minutes));
-      if (wantedAt === null) continue;
-      await answerList(engine, install, wantedAt, new AbortController().signal);
-    }
+    const turns = await listDueTurns(engine, toInstant(engine.clock.now()));
+    const due = turns.filter(({ kind }) => kind === activeListJob.name);
+    for (const { install } of due) await runNextJob(engine, activeListJob, install, new AbortController().signal);
     return due.length > 0;
   }
 
@@ -192,7 +188,7 @@ async function readWhole(engine: Engine, install: string, api: TimedReader): Pro
   const ctx = { ...engine, sources: new Map([[install, api as Source]]) };
   const now = toInstant(engine.clock.now());
   await inTransaction(engine.database, (tx) => wantRead(tx, [install], now));
-  await reconcileNext(ctx, new AbortController().signal, { only: install });
+  await runNextJob(ctx, reconcileJob, install, new AbortController().signal);
   await derivePostponed(engine);
 }
 

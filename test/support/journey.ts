@@ -327,10 +327,9 @@ async function firstUnfinished(tx: Transaction, now: string): Promise<object[]> 
       .selectFrom('readRequest')
       .select(['contractId as contractToRead', 'attempts', 'nextAttemptAt', 'leasedUntil'])
       .where((eb) => eb.or([isDue, isLeased])),
-    tx
-      .selectFrom('installState')
-      .select(['install as installToRead', 'attempts', 'nextAttemptAt', 'leasedUntil'])
-      .where((eb) => eb.or([isDue, isLeased])),
+    selectJobs(tx)
+      .where('kind', '=', 'reconcile')
+      .where((eb) => eb.or([eb('attempts', '=', 0), eb('dueAt', '<=', now), isLeased])),
     tx.selectFrom('derivation').select('trainerId as trainerToDerive'),
     tx
       .selectFrom('linkReset')
@@ -347,9 +346,7 @@ async function firstUnfinished(tx: Transaction, now: string): Promise<object[]> 
       .where((eb) => eb.or([isToDo, isLeased, sql<boolean>`remove_after <= ${now}`]))
       // What waits for an install to be read is done once that can be read.
       .where((eb) => eb.not(isHeldBack(eb))),
-    tx
-      .selectFrom('job')
-      .select(['kind as job', 'key', 'attempts', 'failure', 'dueAt', 'leasedUntil'])
+    selectJobs(tx)
       // A reading of work has trainers looked for whose work it finds.
       .where((eb) => eb.or([eb('kind', '=', 'subscription'), eb('kind', 'like', 'work in %')]))
       .where((eb) => eb.or([eb('dueAt', '<=', now), isLeased])),
@@ -359,4 +356,8 @@ async function firstUnfinished(tx: Transaction, now: string): Promise<object[]> 
     if (unfinished.length > 0) return unfinished;
   }
   return [];
+}
+
+function selectJobs(tx: Transaction) {
+  return tx.selectFrom('job').select(['kind as job', 'key', 'attempts', 'failure', 'dueAt', 'leasedUntil']);
 }

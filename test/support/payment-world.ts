@@ -3,7 +3,7 @@ import { paymentJob } from '../../src/budget/payment-job.ts';
 import { listPendingPayments } from '../../src/budget/payment-store.ts';
 import type { Context } from '../../src/context.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
-import { addJobs, hurryJobs } from '../../src/jobs/job-store.ts';
+import { addStandingJobs, hurryJobs } from '../../src/jobs/job-store.ts';
 import { runNextJob } from '../../src/jobs/job-worker.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -46,7 +46,7 @@ export async function openPaymentWorld(database: Database, hears?: Alerting['hea
   const links = fixedLinks(new Map([[jobId, 'signs']]));
   const source = createEmployerSource({ baseUrl: front.baseUrl, token, links, pacing });
   const ctx: Context = { ...engine, sources: new Map([[install, source]]) };
-  await addJobs(ctx, [{ kind: 'payments', key: install, install }], toInstant(clock.now()));
+  await addStandingJobs(ctx, [{ kind: 'payments', key: install, install }], toInstant(clock.now()));
   return {
     engine,
     sandbox,

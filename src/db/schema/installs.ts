@@ -61,21 +61,10 @@ export const installs = {
       heldSince: instant().nullable(),
       /** Until the install is read, no removal on weaker evidence from before this is cleared. */
       removalsHeldSince: instant().nullable(),
-      readWantedAt: instant().nullable(),
       readWantedBy: text<RunTrigger>().nullable(),
       readBeganAt: instant().nullable(),
-      attempts: integer().default(0),
-      nextAttemptAt: instant().nullable(),
-      leasedUntil: instant('lease').nullable(),
-      /** Why the last reading failed; null if it succeeded. */
-      failure: text().nullable(),
-      failureCode: text<ErrorCode>().nullable(),
       /** When the last list of its active contracts that is merged into the evidence began. */
       activeListedAt: instant().nullable(),
-      /** Since when a removal waits for such a list; null if none does. */
-      listWantedAt: instant().nullable(),
-      /** When to read the list (again). */
-      listDueAt: instant().nullable(),
     },
     { key: ['install'] },
   ),

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../domain/errors.ts';
 import { counter, flag, instant, integer, sealed, table, text } from '../columns.ts';
 import { keptAnswerContext } from '../seal-contexts.ts';
 
@@ -88,6 +89,7 @@ export const operation = {
       /** How many runs in a row have failed. */
       attempts: integer().default(0),
       failure: text().nullable(),
+      failureCode: text<ErrorCode>().nullable(),
       failingSince: instant().nullable(),
       /** Whether the other jobs of its kind and install wait until it succeeds. */
       holdsOthers: flag().default(false),

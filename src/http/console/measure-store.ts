@@ -98,7 +98,8 @@ export const oldestWaiting = {
   // The ids of deliveries grow with time.
   delivery: oldestOfEachInstall('delivery', sql`next_attempt_at is not null`, sql`received_at`, sql`id`, sql`null`),
   read_request: oldestOfEachInstall('read_request', sql`true`, sql`wanted_at`, sql`wanted_at`, sql`turn.install`),
-  install_read: sql`select 'install_read' as kind, install, read_wanted_at as since from install_state`,
+  install_read: sql`select 'install_read' as kind, install, coalesce(failing_since, due_at) as since from job
+    where kind = 'reconcile'`,
   work_email: oldestUnmet('work_email', 1, ['waiting_email']),
   membership: oldestUnmet('membership', 1, ['pending', 'failed']),
   removal: oldestUnmet('removal', 0, ['removing', 'failed']),

@@ -40,7 +40,7 @@ export function createClockWorker(ctx: Context, clock: DatabaseClock): Loop {
       // It is kept until it is mended or stored.
       latestMs = Math.max(latestMs, clock.takeLatest().getTime());
       if (Math.abs(latestMs - notedMs) < noteEveryMs && !isAhead(latestMs, clock)) return 'idle';
-      if (await mendAfterSetBack(ctx, latestMs)) ctx.wake('reads');
+      if (await mendAfterSetBack(ctx, latestMs)) ctx.wake('jobs');
       latestMs = notedMs = clock.now().getTime();
       return 'idle';
     },

@@ -9,31 +9,21 @@ import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../dom
 import type { RunTrigger } from '../../domain/run.ts';
 import { mayBeOpen } from '../../evidence/contract-store.ts';
 import { listOpenReads } from '../../evidence/read-request-store.ts';
+import { jobOf } from '../../jobs/job.ts';
+import { wantJobs } from '../../jobs/job-store.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { createSameText, type SameText } from '../../lib/text.ts';
 import type { KnownInstall, StoredContract } from './read-install.ts';
 
-// The only SQL about reads of whole installs: which ones are due, and what is known of them.
-
-export interface WhichInstall {
-  only?: string;
-  except?: readonly string[];
-}
-
-export interface InstallClaim {
-  install: string;
-  /** Identifies the claim: no other claim exists until then, and the next one ends later. */
-  leasedUntil: string;
-  readWantedAt: string;
-  trigger: RunTrigger;
-  attempts: number;
-}
+// The SQL about reads of whole installs, and of what is known of them.
 
 export interface InstallState {
   install: string;
   heldSince: string | null;
-  readWantedAt: string | null;
   readBeganAt: string | null;
+  /** How many reads in a row have failed, since when, and why. */
   attempts: number;
+  failingSince: string | null;
   failure: string | null;
   failureCode: ErrorCode | null;
 }
@@ -45,7 +35,8 @@ export async function wantRead(
   now: string,
   readWantedBy: RunTrigger = 'event',
 ): Promise<void> {
-  await writeInstallStates(tx, installs, { readWantedAt: now, readWantedBy, attempts: 0, nextAttemptAt: now });
+  await writeInstallStates(tx, installs, { readWantedBy });
+  await wantJobs(tx, 'reconcile', installs.map(jobOf), now);
 }
 
 /** Writes the same for each of these installs. */
@@ -62,94 +53,39 @@ export async function writeInstallStates(
     .execute();
 }
 
-export async function hasReadDue(ctx: Storage, now: string): Promise<boolean> {
-  const due = ctx.database.kysely.selectFrom('installState').select('install').where('nextAttemptAt', '<=', now);
-  return (await due.limit(1).executeTakeFirst()) !== undefined;
+/** Why the read of an install is due. */
+export async function findTrigger({ database }: Storage, install: string): Promise<RunTrigger> {
+  const state = database.kysely.selectFrom('installState').select('readWantedBy').where('install', '=', install);
+  return (await state.executeTakeFirst())?.readWantedBy ?? 'event';
 }
 
-/** @param which only this install, or all except these; by default any */
-export async function claimInstallRead(
+/** Records a complete read. @param endsHolds false if it leaves too much in doubt */
+export async function noteInstallRead(
   ctx: Storage,
-  now: string,
-  leasedUntil: string,
-  which: WhichInstall = {},
-): Promise<InstallClaim | null> {
-  return await inTransaction(ctx.database, async (tx) => {
-    const due = selectClaimable(tx, now, which).orderBy('nextAttemptAt').limit(1);
-    const row = await claimRows(ctx.database, due).executeTakeFirst();
-    if (row === undefined) return null;
-    const { install, attempts, readWantedAt, readWantedBy } = row;
-    await tx.updateTable('installState').set({ leasedUntil }).where('install', '=', install).execute();
-    return { install, leasedUntil, attempts, readWantedAt: readWantedAt ?? now, trigger: readWantedBy ?? 'event' };
-  });
-}
-
-/** @returns the renewed claim; null if it ran out and another instance took the install */
-export async function renewInstallRead(
-  ctx: Storage,
-  claim: InstallClaim,
-  leasedUntil: string,
-): Promise<InstallClaim | null> {
-  const { numUpdatedRows } = await inTransaction(ctx.database, (tx) =>
-    updateClaimed(tx, claim).set({ leasedUntil }).executeTakeFirstOrThrow(),
-  );
-  return numUpdatedRows === 1n ? { ...claim, leasedUntil } : null;
-}
-
-/**
- * Settles the requests for a read that are not younger than this one, and ends the holds.
- *
- * @param heldUntil where the read leaves so much in doubt that it ends no hold: when a held install is read again
- */
-export async function settleInstallRead(
-  ctx: Storage,
-  claim: InstallClaim,
-  beganAt: string,
-  heldUntil?: string,
+  install: string,
+  readBeganAt: string,
+  endsHolds: boolean,
 ): Promise<void> {
-  const { install, readWantedAt } = claim;
   await inTransaction(ctx.database, async (tx) => {
-    const done = { readBeganAt: beganAt, attempts: 0, failure: null };
-    await tx.updateTable('installState').set(done).where('install', '=', install).execute();
-    await updateClaimed(tx, claim).set({ leasedUntil: null }).execute();
-    // A read that was requested after this one began is still due.
-    await tx
-      .updateTable('installState')
-      .set({ readWantedAt: null, nextAttemptAt: null })
-      .where('install', '=', install)
-      .where('readWantedAt', '<=', readWantedAt)
-      .execute();
-    if (heldUntil !== undefined) {
-      await tx
-        .updateTable('installState')
-        .set({ readWantedAt: beganAt, nextAttemptAt: heldUntil })
-        .where('install', '=', install)
-        .where((eb) => eb.or([eb('heldSince', 'is not', null), eb('removalsHeldSince', 'is not', null)]))
-        .execute();
-      return;
-    }
+    const state = tx.updateTable('installState').where('install', '=', install);
+    await state.set({ readBeganAt }).execute();
+    if (!endsHolds) return;
     for (const column of ['heldSince', 'removalsHeldSince'] as const) {
-      await tx
-        .updateTable('installState')
+      await state
         .set({ [column]: null })
-        .where('install', '=', install)
-        .where(column, '<=', beganAt)
+        .where(column, '<=', readBeganAt)
         .execute();
     }
   });
 }
 
-/** Does nothing if another instance took the install. */
-export async function postponeInstallRead(
-  ctx: Storage,
-  claim: InstallClaim,
-  { failure, code }: { failure: string; code: ErrorCode },
-  nextAttemptAt: string,
-): Promise<void> {
-  const attempts = claim.attempts + 1;
-  await inTransaction(ctx.database, (tx) =>
-    updateClaimed(tx, claim).set({ leasedUntil: null, attempts, failure, failureCode: code, nextAttemptAt }).execute(),
-  );
+export async function isHeld({ database }: Storage, install: string): Promise<boolean> {
+  const held = database.kysely
+    .selectFrom('installState')
+    .select('install')
+    .where('install', '=', install)
+    .where((eb) => eb.or([eb('heldSince', 'is not', null), eb('removalsHeldSince', 'is not', null)]));
+  return (await held.executeTakeFirst()) !== undefined;
 }
 
 export async function knownOfInstall(ctx: Storage, install: string): Promise<KnownInstall> {
@@ -169,32 +105,19 @@ export async function knownOfInstall(ctx: Storage, install: string): Promise<Kno
 }
 
 export function findInstallState(ctx: Storage, install: string): Promise<InstallState | undefined> {
-  return selectStates(ctx.database.kysely).where('install', '=', install).executeTakeFirst();
+  return selectStates(ctx.database.kysely).where('installState.install', '=', install).executeTakeFirst();
 }
 
 export function listInstallStates(ctx: Storage): Promise<InstallState[]> {
-  return selectStates(ctx.database.kysely).orderBy('install').execute();
-}
-
-function selectClaimable(tx: Transaction, now: string, { only, except = [] }: WhichInstall) {
-  let claimable = tx
-    .selectFrom('installState')
-    .select(['install', 'readWantedAt', 'readWantedBy', 'attempts'])
-    .where('nextAttemptAt', '<=', now)
-    .where(isFree('installState', now));
-  if (only !== undefined) claimable = claimable.where('install', '=', only);
-  if (except.length > 0) claimable = claimable.where('install', 'not in', except);
-  return claimable;
-}
-
-function updateClaimed(tx: Transaction, { install, leasedUntil }: InstallClaim) {
-  return tx.updateTable('installState').where('install', '=', install).where('leasedUntil', '=', leasedUntil);
+  return selectStates(ctx.database.kysely).orderBy('installState.install').execute();
 }
 
 function selectStates(db: Transaction) {
   return db
     .selectFrom('installState')
-    .select(['install', 'heldSince', 'readWantedAt', 'readBeganAt', 'attempts', 'failure', 'failureCode']);
+    .leftJoin('job', (join) => join.onRef('job.key', '=', 'installState.install').on('job.kind', '=', 'reconcile'))
+    .select(['installState.install', 'heldSince', 'readBeganAt', 'failingSince', 'failure', 'failureCode'])
+    .select((eb) => eb.fn.coalesce('attempts', eb.lit(0)).as('attempts'));
 }
 
 /** Contracts that no read tells about any more, unless another install has them too. */

@@ -1,72 +1,22 @@
 import type { Storage } from '../../context.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts, onSame } from '../../db/query.ts';
+import { jobOf } from '../../jobs/job.ts';
+import { addJobs } from '../../jobs/job-store.ts';
+import type { Storage } from '../../keys/storage.ts';
 
-// The SQL of the lists of active contracts that removals wait for. One at a time for each install.
-
-export async function installsWithListsDue(ctx: Storage, now: string): Promise<string[]> {
-  const rows = await ctx.database.kysely
-    .selectFrom('installState')
-    .select('install')
-    .where('listWantedAt', 'is not', null)
-    .where('listDueAt', '<=', now)
-    .execute();
-  return rows.map(({ install }) => install);
-}
-
-/** @returns since when the list is wanted; null if none is due, or if another process lists it */
-export async function claimList(
-  ctx: Storage,
-  install: string,
-  now: string,
-  leasedUntil: string,
-): Promise<string | null> {
-  const claimed = await inTransaction(ctx.database, (tx) =>
-    tx
-      .updateTable('installState')
-      .set({ listDueAt: leasedUntil })
-      .where('install', '=', install)
-      .where('listWantedAt', 'is not', null)
-      .where('listDueAt', '<=', now)
-      .returning('listWantedAt')
-      .executeTakeFirst(),
-  );
-  return claimed?.listWantedAt ?? null;
-}
-
-export async function postponeList(ctx: Storage, install: string, listDueAt: string): Promise<void> {
-  await inTransaction(ctx.database, (tx) =>
-    tx
-      .updateTable('installState')
-      .set({ listDueAt })
-      .where('install', '=', install)
-      .where('listWantedAt', 'is not', null)
-      .execute(),
-  );
-}
-
-/** Withdraws the request, because no removal waits any more. */
-export async function giveUpList(ctx: Storage, install: string): Promise<void> {
-  await inTransaction(ctx.database, (tx) =>
-    tx
-      .updateTable('installState')
-      .set({ listWantedAt: null, listDueAt: null })
-      .where('install', '=', install)
-      .execute(),
-  );
-}
+// The SQL of the lists of active contracts that removals wait for.
 
 /** Records that every contract of such a list is evidence now, whichever process listed it. */
 export async function noteListed(ctx: Storage, install: string, beganAt: string): Promise<void> {
-  await inTransaction(ctx.database, async (tx) => {
-    const state = tx.updateTable('installState').where('install', '=', install);
-    await state
+  await inTransaction(ctx.database, (tx) =>
+    tx
+      .updateTable('installState')
       .set({ activeListedAt: beganAt })
+      .where('install', '=', install)
       .where((eb) => eb.or([eb('activeListedAt', 'is', null), eb('activeListedAt', '<', beganAt)]))
-      .execute();
-    // A removal that began to wait after this list began requests another one.
-    await state.set({ listWantedAt: null, listDueAt: null }).where('listWantedAt', '<=', beganAt).execute();
-  });
+      .execute(),
+  );
 }
 
 /**
@@ -99,17 +49,9 @@ export async function knowsLinks(ctx: Storage, install: string, linkIds: readonl
   return known === linkIds.length;
 }
 
-/** One that is wanted already serves all that come to wait for it before it begins. */
+/** A list that is wanted already serves all removals that begin to wait before it begins. */
 export async function wantLists(tx: Transaction, installs: readonly string[], now: string): Promise<void> {
-  if (installs.length === 0) return;
-  const wanted = { listWantedAt: now, listDueAt: now };
-  await tx
-    .insertInto('installState')
-    .values(installs.map((install) => ({ install, ...wanted })))
-    .onConflict((conflict) =>
-      conflict.column('install').doUpdateSet(wanted).where('installState.listWantedAt', 'is', null),
-    )
-    .execute();
+  await addJobs(tx, 'active list', installs.map(jobOf), now);
 }
 
 /** Of these contracts, those whose participants were read, and those with a trainer who is known. */

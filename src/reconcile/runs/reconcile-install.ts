@@ -6,103 +6,87 @@ import { AppError, toAppError } from '../../domain/errors.ts';
 import { type Evidence, emptyEvidence } from '../../domain/evidence.ts';
 import { applyEvidence, type HeldEvidence, reportHeld, subjectOfHeld } from '../../evidence/apply-evidence.ts';
 import { learnBinding } from '../../installs/binding-store.ts';
-import { instantIn, toInstant } from '../../lib/clock.ts';
+import type { JobHold, JobKind } from '../../jobs/job.ts';
+import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import { createQuiet } from '../../lib/quiet.ts';
 import { remembered } from '../../lib/remembered.ts';
-import { backoffMs } from '../../lib/retry.ts';
 import { hasPostponed, lockEvidence } from '../../memberships/derivation-store.ts';
 import { notableDriftMs, type SourceReader } from '../../sources/source.ts';
 import { checkDrift } from '../drift/check-drift.ts';
 import { checkBegan } from '../read/clock-worker.ts';
 import { reportDoubts, tellsActive, tellsRenewals } from '../read/doubts.ts';
 import { contractsAtOnce, type ReadSummary, readInSteps } from '../read/evidence-of-install.ts';
-import { createInstallLease, type InstallLease, installLeaseMs, withProgress } from '../read/hold-lease.ts';
-import {
-  claimInstallRead,
-  type InstallClaim,
-  knownOfInstall,
-  postponeInstallRead,
-  settleInstallRead,
-  type WhichInstall,
-} from '../read/install-state-store.ts';
+import { findTrigger, isHeld, knownOfInstall, noteInstallRead } from '../read/install-state-store.ts';
 import { reportUnreadJobs } from '../read/report-unread-jobs.ts';
 import { noteListed } from './active-list-store.ts';
 import { beginRun, failRun, noteRunRead } from './run-store.ts';
 import { postponeUnplaced } from './unplaced-store.ts';
 
-/**
- * Claims an install whose read is due, and reads it. Every instance uses this, the command line too.
- *
- * @param which only this install; by default any
- * @returns false if there was none to claim: another instance reads it, or no read is due
- */
-export async function reconcileNext(ctx: Context, signal: AbortSignal, which: WhichInstall = {}): Promise<boolean> {
-  const taken = await takeNext(ctx, which);
-  if (taken === null) return false;
-  await reconcileInstall(
-    ctx,
-    createInstallLease(ctx, taken, () => undefined),
-    signal,
-  );
-  return true;
-}
-
 /** What is held after a silence waits for a read whose list of active contracts says something. */
 const againAfterDoubtMs = 5 * 60_000;
 
-/** Only claims the install; the caller reads it with `reconcileInstall`. */
-export async function takeNext(ctx: Context, which: WhichInstall): Promise<InstallClaim | null> {
-  return await claimInstallRead(ctx, toInstant(ctx.clock.now()), instantIn(ctx.clock, installLeaseMs), which);
-}
-
-/** Reads a claimed install, adds the answers as evidence, and records the run. */
-export async function reconcileInstall(ctx: Context, lease: InstallLease, signal: AbortSignal): Promise<void> {
-  const { clock } = ctx;
-  const { install, trigger, attempts } = lease.claim();
-  const beganAt = toInstant(clock.now());
-  const run = await beginRun(ctx, install, trigger, beganAt);
-  try {
-    const { contracts, doubts, unreadLinks, held } = await readAndApply(ctx, lease, beganAt, signal);
-    checkBegan(clock, install, beganAt);
-    reportDoubts(ctx, install, doubts);
-    await noteRunRead(ctx, run, contracts, toInstant(clock.now()));
-    if (tellsRenewals(doubts)) await noteListed(ctx, install, beganAt);
-    if (tellsActive(doubts)) {
-      await settleInstallRead(ctx, lease.claim(), beganAt);
-    } else {
-      await settleInstallRead(ctx, lease.claim(), beganAt, instantIn(clock, againAfterDoubtMs));
+/** Reads a whole install, adds the answers as evidence, and records the run. A failed read removes no member. */
+export const reconcileJob: JobKind = {
+  name: 'reconcile',
+  // A large install takes hours.
+  atOnce: 4,
+  leaseMs: 30_000,
+  stallMs: 15 * 60_000,
+  installs: ({ sources }) => sources.keys(),
+  failure: 'An install could not be read',
+  async run(ctx, { install }, signal, hold) {
+    const { clock } = ctx;
+    const beganAt = toInstant(clock.now());
+    const run = await beginRun(ctx, install, await findTrigger(ctx, install), beganAt);
+    try {
+      return await reconcileInstall(ctx, { install, run, beganAt }, signal, hold);
+    } catch (thrown) {
+      await failRun(ctx, run, maskText(toAppError(thrown).message), toInstant(clock.now()));
+      throw thrown;
+    } finally {
+      reportClock(ctx, ctx.sources.get(install)?.clockDriftMs());
     }
-    ctx.alerts.observe('evidence_held', { install }, held.map(subjectOfHeld));
-    reportUnreadJobs(ctx, install, unreadLinks);
-    await postponeUnplaced(ctx, [install]);
-    await checkDrift(ctx, install, signal);
-  } catch (thrown) {
-    const error = toAppError(thrown);
-    if (!signal.aborted) ctx.logger.warn({ err: error, install }, 'An install could not be read');
-    const waitMs = backoffMs(attempts + 1, error.retryAfterMs);
-    const failure = maskText(error.message);
-    await failRun(ctx, run, failure, toInstant(clock.now()));
-    await postponeInstallRead(ctx, lease.claim(), { failure, code: error.code }, instantIn(clock, waitMs));
-  }
-  reportClock(ctx, ctx.sources.get(install)?.clockDriftMs());
+  },
+};
+
+/** @returns after how long it is read again; null if it need not be */
+async function reconcileInstall(
+  ctx: Context,
+  { install, run, beganAt }: { install: string; run: number; beganAt: string },
+  signal: AbortSignal,
+  hold: JobHold,
+): Promise<number | null> {
+  const { clock } = ctx;
+  const { contracts, doubts, unreadLinks, held } = await readAndApply(ctx, install, beganAt, signal, hold.progress);
+  checkBegan(clock, install, beganAt);
+  reportDoubts(ctx, install, doubts);
+  await noteRunRead(ctx, run, contracts, toInstant(clock.now()));
+  if (tellsRenewals(doubts)) await noteListed(ctx, install, beganAt);
+  const endsHolds = tellsActive(doubts);
+  await noteInstallRead(ctx, install, beganAt, endsHolds);
+  ctx.alerts.observe('evidence_held', { install }, held.map(subjectOfHeld));
+  reportUnreadJobs(ctx, install, unreadLinks);
+  await postponeUnplaced(ctx, [install]);
+  await checkDrift(ctx, install, signal);
+  return !endsHolds && (await isHeld(ctx, install)) ? againAfterDoubtMs : null;
 }
 
 async function readAndApply(
   ctx: Context,
-  lease: InstallLease,
+  install: string,
   beganAt: string,
   signal: AbortSignal,
+  progress: JobHold['progress'],
 ): Promise<ReadSummary & { held: HeldEvidence[] }> {
-  const { install } = lease.claim();
   const held: HeldEvidence[] = [];
   const known = await knownOfInstall(ctx, install);
-  const source = withProgress(learning(ctx, install), lease.progress);
+  const source = withProgress(learning(ctx, install), progress);
   const steps = readInSteps(source, install, known, beganAt, signal);
   for (;;) {
     const step = await steps.next();
     if (step.done) {
-      await deriveAll(ctx, install, lease.progress);
+      await deriveAll(ctx, install, progress);
       return { ...step.value, held };
     }
     checkBegan(ctx.clock, install, beganAt);
@@ -111,10 +95,32 @@ async function readAndApply(
     const isEnd = evidence.contracts.some(({ endedReadAt }) => endedReadAt !== null);
     if (isEnd && tellsRenewals(doubts)) await noteListed(ctx, install, beganAt);
     held.push(...(await addEvidence(ctx, evidence)));
-    await lease.progress();
+    await progress();
     // On SQLite all of it ran in this thread. Deliveries are answered between the parts of a large read.
     if (evidence.contracts.length >= contractsAtOnce) await nextTurn();
   }
+}
+
+/** The same reader, which calls `progress` at every answer and at every page of a long listing. */
+function withProgress(source: SourceReader, progress: JobHold['progress']): SourceReader {
+  async function noting<T>(asked: Promise<T>): Promise<T> {
+    const answer = await asked;
+    await progress();
+    return answer;
+  }
+  return {
+    readGrant: (signal) => noting(source.readGrant(signal)),
+    listLinks: (signal) => noting(source.listLinks(signal)),
+    readLink: (id, signal) => noting(source.readLink(id, signal)),
+    listParticipants: (id, signal) => noting(source.listParticipants(id, signal)),
+    listContracts(filter, signal) {
+      const wantsMore: typeof filter.wantsMore = async (page) => {
+        await progress();
+        return (await filter.wantsMore?.(page)) ?? true;
+      };
+      return noting(source.listContracts({ ...filter, wantsMore }, signal));
+    },
+  };
 }
 
 /** Binds an install to the customer of its first read. */

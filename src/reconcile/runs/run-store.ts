@@ -72,7 +72,7 @@ async function writeEnd(ctx: Storage, runId: number, ended: Partial<Row<'run'>>)
 export function listOpenRuns(ctx: Storage): Promise<OpenRun[]> {
   return ctx.database.kysely
     .selectFrom('run')
-    .leftJoin('installState', 'installState.install', 'run.install')
+    .leftJoin('job', (join) => join.onRef('job.key', '=', 'run.install').on('job.kind', '=', 'reconcile'))
     .select(['id', 'run.install', 'trigger', 'beganAt', 'afterReceipt', 'readAt', 'leasedUntil'])
     .where('endedAt', 'is', null)
     .orderBy('id')

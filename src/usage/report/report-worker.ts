@@ -6,6 +6,7 @@ import type { ContractKey } from '../../domain/evidence.ts';
 import { type JobKind, soleJob } from '../../jobs/job.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { lastTick } from '../../lib/days.ts';
+import { lastTick } from '../../lib/tick.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { noteReported } from '../../removals/final-reading-store.ts';
 import { recountDue, refreshDue } from '../due/refresh-due.ts';
@@ -65,7 +66,7 @@ async function wantTick(ctx: Context): Promise<void> {
     await wantScopes(tx, all, toInstant(now));
     return true;
   });
-  if (isFirst) ctx.wake('work');
+  if (isFirst) ctx.wake('jobs');
 }
 
 /** One instance reports, once everything was read that can be. */

@@ -5,7 +5,7 @@ import type { Row } from '../../../src/db/schema.ts';
 import { appendDeliveries } from '../../../src/inbox/append-store.ts';
 import { createInbox } from '../../../src/inbox/inbox.ts';
 import { bindInstall } from '../../../src/installs/binding-store.ts';
-import { addJobs } from '../../../src/jobs/job-store.ts';
+import { addStandingJobs } from '../../../src/jobs/job-store.ts';
 import { runNextJob } from '../../../src/jobs/job-worker.ts';
 import { createAlerts } from '../../../src/lib/alerts.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
@@ -75,7 +75,7 @@ export async function openFeedWorld(database: Database, hears?: Alerting['hears'
   });
   const inbox = createInbox({ append: (deliveries) => appendDeliveries(ctx, deliveries), onAppended: () => undefined });
   const ports: FeedPorts = { append: inbox.append, wouldDefer: async () => undefined };
-  await addJobs(ctx, [{ kind: 'feed', key: install, install }], toInstant(clock.now()));
+  await addStandingJobs(ctx, [{ kind: 'feed', key: install, install }], toInstant(clock.now()));
   let raised = 0;
 
   async function read(changes: Partial<Context & FeedPorts> = {}, signal = usualSignal): Promise<boolean> {

@@ -6,10 +6,11 @@ import { tables } from '../../../src/db/schema.ts';
 import { raiseSetting, writeSetting } from '../../../src/db/setting-store.ts';
 import type { ContractEvidence, GrantEvidence } from '../../../src/domain/evidence.ts';
 import { revokedGrant, statusOfContract } from '../../../src/domain/evidence-status.ts';
+import { jobOf } from '../../../src/jobs/job.ts';
+import { claimJob, wantJobs } from '../../../src/jobs/job-store.ts';
 import { instantIn } from '../../../src/lib/clock.ts';
 import { mendAfterSetBack } from '../../../src/reconcile/read/clock-worker.ts';
-import { claimInstallRead, findInstallState } from '../../../src/reconcile/read/install-state-store.ts';
-import { wantTick } from '../../../src/reconcile/runs/schedule-worker.ts';
+import { findInstallState } from '../../../src/reconcile/read/install-state-store.ts';
 import { type Engine, inStudio } from '../../support/engine-harness.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
@@ -125,18 +126,15 @@ describeAnyDatabase('what was stamped in the future', (openFresh) => {
     const { database, clock } = incident.engine;
     const ahead = instantIn(clock, 2 * days);
     await inTransaction(database, async (tx) => {
-      await writeSetting(tx, 'reconcile_tick', ahead);
-      await tx.updateTable('installState').set({ leasedUntil: ahead }).execute();
+      await wantJobs(tx, 'schedule', [jobOf('')], ahead);
+      await tx.updateTable('job').set({ leasedUntil: ahead }).execute();
     });
     await lookAtClock(incident.engine);
     clock.advance(10 * minutes);
     const now = clock.now().toISOString();
-    expect(await claimInstallRead(incident.engine, now, instantIn(clock, 30_000))).toMatchObject({
-      install: 'acme',
-      trigger: 'silence',
-    });
-    const schedule = { pattern: '* * * * *', tickName: 'reconcile_tick', choose: async () => ['acme'] } as const;
-    expect(await wantTick(incident.engine, schedule, now)).toBe(true);
+    const lease = { now, leasedUntil: instantIn(clock, 30_000) };
+    expect(await claimJob(incident.engine, 'reconcile', 'acme', lease)).not.toBeNull();
+    expect(await claimJob(incident.engine, 'schedule', '', lease)).not.toBeNull();
   });
 
   it('stopped the nightly recount of due work until that day came', async () => {

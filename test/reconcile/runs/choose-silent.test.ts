@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Context } from '../../../src/context.ts';
 import { type Database, inTransaction } from '../../../src/db/database.ts';
-import { chooseSilent } from '../../../src/reconcile/runs/schedule-worker.ts';
+import { chooseSilent } from '../../../src/reconcile/runs/schedule-jobs.ts';
 import { createTestContext } from '../../support/engine-harness.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';

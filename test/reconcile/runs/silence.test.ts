@@ -45,9 +45,8 @@ describeAnyDatabase('a silence', (openFresh) => {
     engine.clock.advance(20 * minutes);
     expect(await Promise.all([silence.check(), silence.check()])).toEqual(['removals', 'removals']);
     expect(await silence.check()).toBe('nothing');
-    expect(await listInstallStates(engine)).toMatchObject([
-      { install: 'acme', heldSince: null, readWantedAt: engine.clock.now().toISOString() },
-    ]);
+    expect(await listInstallStates(engine)).toMatchObject([{ install: 'acme', heldSince: null }]);
+    expect(await engine.rows('job')).toMatchObject([{ kind: 'reconcile', dueAt: engine.clock.now().toISOString() }]);
   });
 
   it('is none while another instance is here', async () => {

@@ -65,7 +65,7 @@ describeAnyDialect('an act by the API', (dialect) => {
     const { api, sandbox, app, storage } = await openHeld(dialect);
     sandbox.setFaults(undefined, { slow: { probability: 1, ms: 60_000 } });
     const approving = api.send('plansApprove', { params: { plan: 1 } });
-    const wanted = storage.database.kysely.selectFrom('installState').selectAll().where('readWantedAt', 'is not', null);
+    const wanted = storage.database.kysely.selectFrom('job').select('key').where('kind', '=', 'reconcile');
     await until(
       'the plan is being read',
       () => wanted.execute(),

@@ -238,8 +238,8 @@ async function countWaiting({ storage }: SiteBridge): Promise<number> {
 }
 
 async function countReads({ storage }: SiteBridge): Promise<number> {
-  const states = storage.database.kysely.selectFrom('installState').select('attempts');
-  return (await states.executeTakeFirstOrThrow()).attempts;
+  const reads = storage.database.kysely.selectFrom('job').select('attempts').where('kind', '=', 'reconcile');
+  return (await reads.executeTakeFirst())?.attempts ?? 0;
 }
 
 function isRead({ msg }: Record<string, unknown>): boolean {

@@ -1,9 +1,9 @@
 import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { longestLookMs } from '../../../src/domain/required-readings.ts';
-import { toInstant } from '../../../src/lib/clock.ts';
+import { instantIn, toInstant } from '../../../src/lib/clock.ts';
 import { holdInstalls } from '../../../src/reconcile/read/hold-store.ts';
-import { findInstallState, hasReadDue } from '../../../src/reconcile/read/install-state-store.ts';
+import { findInstallState } from '../../../src/reconcile/read/install-state-store.ts';
 import { checkSilence } from '../../../src/reconcile/runs/silence.ts';
 import { decidePlanItems } from '../../../src/removals/plan-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
@@ -43,11 +43,13 @@ describeEachDatabase('after an outage a reading', (openFresh) => {
     clock.advance(minutes);
     await incident.read({ links, active: {} });
     expect(await findInstallState(incident.engine, 'acme')).toMatchObject({ heldSince: expect.any(String) });
-    expect(await hasReadDue(incident.engine, toInstant(clock.now()))).toBe(false);
+    expect(await incident.engine.rows('job')).toMatchObject([
+      { kind: 'reconcile', dueAt: instantIn(clock, 5 * minutes) },
+    ]);
     clock.advance(5 * minutes);
-    expect(await hasReadDue(incident.engine, toInstant(clock.now()))).toBe(true);
     await incident.read({ links, active: on('cml1') });
-    expect(await findInstallState(incident.engine, 'acme')).toMatchObject({ heldSince: null, readWantedAt: null });
+    expect(await findInstallState(incident.engine, 'acme')).toMatchObject({ heldSince: null });
+    expect(await incident.engine.rows('job')).toEqual([]);
   });
 });
 

@@ -245,8 +245,9 @@ describeAnyDatabase('intake', (openFresh) => {
     await engine.deliver([fullEvent({ type: 'project_link.created', link: 'cml9' })]);
     await engine.takeIn();
     const at = toInstant(engine.clock.now());
-    expect(due).toEqual(['reads']);
-    expect(await listInstallStates(engine)).toMatchObject([{ install: 'acme', readWantedAt: at, heldSince: null }]);
+    expect(due).toEqual(['jobs']);
+    expect(await engine.rows('job')).toMatchObject([{ kind: 'reconcile', key: 'acme', dueAt: at }]);
+    expect(await listInstallStates(engine)).toMatchObject([{ install: 'acme', heldSince: null }]);
   });
 
   it('gives no trainer access after a start that is over a month old, and reads the contract', async () => {

@@ -1,18 +1,15 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
+import { claimJob } from '../../../src/jobs/job-store.ts';
+import { createJobWorker, runNextJob } from '../../../src/jobs/job-worker.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
-import { installLeaseMs } from '../../../src/reconcile/read/hold-lease.ts';
-import {
-  claimInstallRead,
-  hasReadDue,
-  listInstallStates,
-  wantRead,
-} from '../../../src/reconcile/read/install-state-store.ts';
-import { reconcileNext } from '../../../src/reconcile/runs/reconcile-install.ts';
-import { createReconcileWorker, endRuns } from '../../../src/reconcile/runs/reconcile-worker.ts';
+import { findInstallState, wantRead } from '../../../src/reconcile/read/install-state-store.ts';
+import { reconcileJob } from '../../../src/reconcile/runs/reconcile-install.ts';
 import { beginRun } from '../../../src/reconcile/runs/run-store.ts';
+import { endRuns } from '../../../src/reconcile/runs/run-worker.ts';
 import type { Source, SourceReader } from '../../../src/sources/source.ts';
+import type { Engine } from '../../support/engine-harness.ts';
 import { createIncident, hours, type Incident, toApi } from '../../support/incident.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { watchQueries } from '../../support/watch-queries.ts';
@@ -41,11 +38,19 @@ function contextOf({ engine }: Incident, api: SourceReader) {
   return { ...engine, sources: new Map([['acme', { clockDriftMs: () => undefined, ...api } as Source]]) };
 }
 
+const { leaseMs } = reconcileJob;
+
+function claim(engine: Engine, ms: number) {
+  const lease = { now: toInstant(engine.clock.now()), leasedUntil: instantIn(engine.clock, ms) };
+  return claimJob(engine, 'reconcile', 'acme', lease);
+}
+
 const { signal } = new AbortController();
 
 describeAnyDatabase('a read that takes long', (openFresh) => {
   const open = async () => createIncident(await openFresh());
-  const read = (incident: Incident, api: SourceReader) => reconcileNext(contextOf(incident, api), signal);
+  const read = (incident: Incident, api: SourceReader) =>
+    runNextJob(contextOf(incident, api), reconcileJob, 'acme', signal);
 
   it('is made once, though another instance looks at every moment of it', async () => {
     const incident = await open();
@@ -54,7 +59,7 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
     const takenByOther: boolean[] = [];
     const slow = answering(async (id) => {
       asked.push(id);
-      engine.clock.advance(installLeaseMs / 12);
+      engine.clock.advance(leaseMs / 12);
       takenByOther.push(await read(incident, whole));
       await endRuns(engine);
     });
@@ -65,7 +70,7 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
     expect(asked.toSorted()).toEqual(Object.keys(active).toSorted());
     expect(await engine.membershipRows()).toHaveLength(people.length);
     expect(await engine.rows('run')).toMatchObject([{ failure: null, contracts: people.length }]);
-    expect(await hasReadDue(engine, toInstant(engine.clock.now()))).toBe(false);
+    expect(await engine.rows('job')).toEqual([]);
   });
 
   it('is taken over once it comes no further, and then leaves it to the other', async () => {
@@ -75,19 +80,18 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
     const hanging = answering(async (id) => {
       if (isHanging || id === 'c-u0') return;
       isHanging = true;
-      engine.clock.advance(installLeaseMs);
-      expect(await claimInstallRead(engine, toInstant(engine.clock.now()), later())).not.toBeNull();
-      engine.clock.advance(installLeaseMs / 2);
+      engine.clock.advance(leaseMs);
+      expect(await claim(engine, 2 * leaseMs)).not.toBeNull();
+      engine.clock.advance(leaseMs / 2);
     });
-    const later = () => instantIn(engine.clock, 2 * installLeaseMs);
     await want(incident);
     await read(incident, hanging);
     expect(await engine.rows('run')).toMatchObject([
-      { failure: expect.stringContaining('another instance has taken over') },
+      { failure: expect.stringContaining('another process holds it now') },
     ]);
     // The instance that has it now still has it.
     expect(await read(incident, whole)).toBe(false);
-    expect(await listInstallStates(engine)).toMatchObject([{ attempts: 0, failure: null }]);
+    expect(await findInstallState(engine, 'acme')).toMatchObject({ attempts: 0, failure: null });
   });
 
   it('keeps what it has learnt where it fails, and goes on from there', async () => {
@@ -144,10 +148,10 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
     await want(incident);
     await beginRun(engine, 'acme', 'schedule', now());
     engine.clock.advance(hours);
-    await claimInstallRead(engine, now(), instantIn(engine.clock, installLeaseMs));
+    await claim(engine, leaseMs);
     await endRuns(engine);
     expect(await engine.rows('run')).toMatchObject([{ endedAt: null }]);
-    engine.clock.advance(installLeaseMs);
+    engine.clock.advance(leaseMs);
     await endRuns(engine);
     expect(await engine.rows('run')).toMatchObject([{ failure: expect.stringMatching(/^Interrupted/) }]);
   });
@@ -162,7 +166,7 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
     });
     const { promise: isRead, resolve } = Promise.withResolvers<void>();
     const database = watchQueries(engine.database, { 'update run': () => resolve() });
-    const loop = createReconcileWorker({ ...contextOf(incident, slow), database });
+    const loop = createJobWorker({ ...contextOf(incident, slow), database }, [reconcileJob]);
     await want(incident);
     loop.start();
     await isRead;

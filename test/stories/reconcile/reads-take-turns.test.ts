@@ -2,10 +2,11 @@ import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { claimReads, requestReads } from '../../../src/evidence/read-request-store.ts';
+import { createJobWorker } from '../../../src/jobs/job-worker.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { findInstallState, wantRead } from '../../../src/reconcile/read/install-state-store.ts';
 import { createReadWorker } from '../../../src/reconcile/read/read-worker.ts';
-import { createReconcileWorker } from '../../../src/reconcile/runs/reconcile-worker.ts';
+import { reconcileJob } from '../../../src/reconcile/runs/reconcile-install.ts';
 import type { Source, SourceReader } from '../../../src/sources/source.ts';
 import { createEngine, type Engine, startLoops } from '../../support/engine-harness.ts';
 import { minimalEvent } from '../../support/event-bodies.ts';
@@ -166,7 +167,7 @@ describeAnyDatabase('installs are read side by side', (openFresh) => {
       await inTransaction(engine.database, (tx) => wantRead(tx, [install], now));
       engine.clock.advance(1000);
     }
-    startLoops(createReconcileWorker({ ...engine, sources }));
+    startLoops(createJobWorker({ ...engine, sources }, [reconcileJob]));
     onTestFinished(() => letGo());
     await until(
       'the one has begun',

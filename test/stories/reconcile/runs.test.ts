@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
+import { claimJob } from '../../../src/jobs/job-store.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
-import { claimInstallRead, wantRead } from '../../../src/reconcile/read/install-state-store.ts';
-import { endRuns } from '../../../src/reconcile/runs/reconcile-worker.ts';
+import { wantRead } from '../../../src/reconcile/read/install-state-store.ts';
 import {
   beginRun,
   countPlanWork,
@@ -10,6 +10,7 @@ import {
   lastReceiptId,
   noteRunRead,
 } from '../../../src/reconcile/runs/run-store.ts';
+import { endRuns } from '../../../src/reconcile/runs/run-worker.ts';
 import { decidePlanItems } from '../../../src/removals/plan-store.ts';
 import { createIncident, type Incident, type Listing, minutes } from '../../support/incident.ts';
 import { storageOf } from '../../support/storage-of.ts';
@@ -90,10 +91,10 @@ describeAnyDatabase('a run', (openFresh) => {
     const until = instantIn(clock, minutes);
     const installs = ['acme', 'globex'];
     await inTransaction(database, (tx) => wantRead(tx, installs, now, 'command'));
-    const claims = [1, 2].map(() => claimInstallRead(engine, now, until, { only: 'globex' }));
-    const taken = (await Promise.all(claims)).filter((claim) => claim !== null);
-    expect(taken).toMatchObject([{ install: 'globex', trigger: 'command' }]);
-    expect(await claimInstallRead(engine, now, until)).toMatchObject({ install: 'acme' });
+    const claim = (install: string) => claimJob(engine, 'reconcile', install, { now, leasedUntil: until });
+    const taken = await Promise.all([claim('globex'), claim('globex')]);
+    expect(taken.filter((one) => one !== null)).toMatchObject([{ install: 'globex' }]);
+    expect(await claim('acme')).toMatchObject({ install: 'acme' });
   });
 
   it('has failed where the install could not be read, and removes no member', async () => {

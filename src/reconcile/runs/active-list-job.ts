@@ -1,84 +1,61 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../../context.ts';
-import { AppError, toAppError } from '../../domain/errors.ts';
+import { AppError } from '../../domain/errors.ts';
 import { longestLookMs } from '../../domain/required-readings.ts';
 import { listOpenReads } from '../../evidence/read-request-store.ts';
-import { instantIn, toInstant } from '../../lib/clock.ts';
+import type { JobHold, JobKind } from '../../jobs/job.ts';
+import { toInstant } from '../../lib/clock.ts';
 import { chunksOf } from '../../lib/lists.ts';
-import { createTurnLanes, type Loop } from '../../lib/loop.ts';
 import type { SourceReader } from '../../sources/source.ts';
 import { contractsAtOnce, toAsked } from '../read/evidence-of-install.ts';
 import { evidenceOfRead } from '../read/evidence-of-read.ts';
 import { knownOfInstall } from '../read/install-state-store.ts';
 import { askParticipants, type KnownInstall, listActive } from '../read/read-install.ts';
-import {
-  claimList,
-  findUnreadContracts,
-  giveUpList,
-  installsWithListsDue,
-  knowsLinks,
-  noteListed,
-  postponeList,
-} from './active-list-store.ts';
+import { findUnreadContracts, knowsLinks, noteListed } from './active-list-store.ts';
 import { addEvidence, deriveAll, findApi } from './reconcile-install.ts';
-
-/** How many installs are asked at the same time. */
-const installsAtOnce = 8;
-/** A dead worker delays a list by at most this long. A list that takes longer may be made twice. */
-const leaseMs = 10_000;
-/** How soon a failed list is tried again while a removal waits for it. */
-const againMs = 5000;
 
 /**
  * Lists the active contracts of an install before the end of a contract takes a trainer's last known
  * reason, because the start of a renewal may be lost or late. One list serves all ends that wait.
  */
-export function createActiveListWorker(ctx: Context): Loop {
-  const { logger, clock, pollMs } = ctx;
-  const now = () => toInstant(clock.now());
-  return createTurnLanes({
-    name: 'active-list',
-    pollMs,
-    logger,
-    clock,
-    stallMs: 2 * longestLookMs,
-    atOnce: installsAtOnce,
-    due: () => installsWithListsDue(ctx, now()),
-    async claim(install, signal) {
-      const wantedAt = await claimList(ctx, install, now(), instantIn(clock, leaseMs));
-      return wantedAt === null ? null : () => answerList(ctx, install, wantedAt, signal);
-    },
-  });
-}
-
-/** @param wantedAt since when a removal waits for it */
-export async function answerList(ctx: Context, install: string, wantedAt: string, signal: AbortSignal): Promise<void> {
-  const { logger, metrics, clock } = ctx;
-  const leftMs = Date.parse(wantedAt) + longestLookMs - clock.now().getTime();
-  if (leftMs <= 0) return await giveUpList(ctx, install);
-  const beganAt = toInstant(clock.now());
-  try {
-    const soonEnough = AbortSignal.any([signal, AbortSignal.timeout(leftMs)]);
-    await listAndAdd(ctx, install, beganAt, soonEnough);
+export const activeListJob: JobKind = {
+  name: 'active list',
+  atOnce: 8,
+  leaseMs: 10_000,
+  stallMs: 2 * longestLookMs,
+  restMs: () => 5000,
+  failure: 'Before an end takes effect, the active contracts could not be listed',
+  async run(ctx, { install, failingSince }, signal, hold) {
+    const { metrics, clock } = ctx;
+    const beganAt = toInstant(clock.now());
+    const leftMs = Date.parse(failingSince ?? beganAt) + longestLookMs - Date.parse(beganAt);
+    // No removal waits any longer.
+    if (leftMs <= 0) return null;
+    try {
+      await listAndAdd(ctx, install, beganAt, AbortSignal.any([signal, AbortSignal.timeout(leftMs)]), hold.progress);
+      metrics.marketplaceReads.inc({ install, outcome: 'read' });
+    } catch (thrown) {
+      metrics.marketplaceReads.inc({ install, outcome: 'failed' });
+      throw thrown;
+    }
     await noteListed(ctx, install, beganAt);
-    metrics.marketplaceReads.inc({ install, outcome: 'read' });
     ctx.wake('removals');
-  } catch (thrown) {
-    const error = toAppError(thrown);
-    metrics.marketplaceReads.inc({ install, outcome: 'failed' });
-    const says = 'Before an end takes effect, the active contracts could not be listed';
-    if (!signal.aborted) logger.warn({ err: error, install }, says);
-    const waitMs = Math.max(againMs, error.retryAfterMs ?? 0);
-    await postponeList(ctx, install, instantIn(clock, waitMs));
-  }
-}
+    return null;
+  },
+};
 
 /**
  * Adds the active contracts, and the participants of those that were never asked for.
  *
  * @throws AppError `conflict` if a renewal may be in what was not answered
  */
-async function listAndAdd(ctx: Context, install: string, beganAt: string, signal: AbortSignal): Promise<void> {
+async function listAndAdd(
+  ctx: Context,
+  install: string,
+  beganAt: string,
+  signal: AbortSignal,
+  progress: JobHold['progress'],
+): Promise<void> {
   const source = findApi(ctx, install);
   const contracts = await listAll(source, signal);
   const isEmpty = contracts.every(({ status }) => status === 'ended');
@@ -94,11 +71,13 @@ async function listAndAdd(ctx: Context, install: string, beganAt: string, signal
   }
   for (const chunk of chunksOf(contracts, contractsAtOnce)) {
     await addEvidence(ctx, evidenceOfRead({ ...read, contracts: chunk }));
+    await progress();
     // On SQLite all of it ran in this thread. Deliveries are answered between the parts of a long list.
     await nextTurn();
   }
   for (const chunk of chunksOf(await findUnreadContracts(ctx, install, ids), contractsAtOnce)) {
     const participants = await askParticipants(source, chunk, signal);
+    await progress();
     const answered = chunk.filter((id) => (participants.get(id) ?? []).length > 0);
     const evidence = evidenceOfRead({ ...read, participants });
     const contracts = answered.map((id) => toAsked(install, id, beganAt));
@@ -106,6 +85,7 @@ async function listAndAdd(ctx: Context, install: string, beganAt: string, signal
   }
   await deriveAll(ctx, install, async () => {
     signal.throwIfAborted();
+    await progress();
     await nextTurn();
   });
   // An event names one of several people.

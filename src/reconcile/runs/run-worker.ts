@@ -1,36 +1,20 @@
 import type { Context } from '../../context.ts';
 import { toInstant } from '../../lib/clock.ts';
-import { createLanes, type Loop } from '../../lib/loop.ts';
+import { createLoop, type Loop } from '../../lib/loop.ts';
 import { hasPostponed } from '../../memberships/derivation-store.ts';
-import { createInstallLease } from '../read/hold-lease.ts';
-import { hasReadDue } from '../read/install-state-store.ts';
-import { reconcileInstall, takeNext } from './reconcile-install.ts';
 import { countRunWork, endRun, failRun, listOpenRuns, type OpenRun } from './run-store.ts';
 
-const stallMs = 15 * 60_000;
-/** How many installs are read at the same time. A large one takes hours. */
-const installsAtOnce = 4;
-
-/**
- * Reads whole installs when a read is due, and adds the answers as evidence. A read that fails or
- * that lacks something removes no member. The install that waits longest is next.
- */
-export function createReconcileWorker(ctx: Context): Loop {
-  const { logger, clock } = ctx;
-  return createLanes({
-    name: 'reconcile',
-    pollMs: ctx.pollMs,
+/** Ends runs once what followed from their readings is done in the tools. */
+export function createRunWorker(ctx: Context): Loop {
+  const { pollMs, logger, clock } = ctx;
+  return createLoop({
+    name: 'runs',
+    pollMs,
     logger,
     clock,
-    stallMs,
-    atOnce: installsAtOnce,
-    async next(underway, signal) {
+    async run() {
       await endRuns(ctx);
-      if (!(await hasReadDue(ctx, toInstant(clock.now())))) return null;
-      const taken = await takeNext(ctx, { except: [...underway] });
-      if (taken === null) return null;
-      const work = (beat: () => void) => reconcileInstall(ctx, createInstallLease(ctx, taken, beat), signal);
-      return { name: taken.install, work };
+      return 'idle';
     },
   });
 }
