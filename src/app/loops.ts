@@ -27,7 +27,7 @@ import { createAlertWorker } from '../operations/alert-worker.ts';
 import { type FeedPorts, feedJob } from '../reconcile/feed/feed-job.ts';
 import { createClockWorker, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
-import { createReadWorker } from '../reconcile/read/read-worker.ts';
+import { contractJob } from '../reconcile/read/contract-job.ts';
 import { reconcileJob } from '../reconcile/runs/reconcile-install.ts';
 import { createRunWorker } from '../reconcile/runs/run-worker.ts';
 import { scheduleJob, silentJob } from '../reconcile/runs/schedule-jobs.ts';
@@ -50,8 +50,6 @@ export function createLoops(deps: LoopsDeps) {
   const { config, clock } = deps;
   const ports = { append: deps.inbox.append, wouldDefer: deps.wouldDefer };
   const services = createServices({ ...deps, jobs: jobKinds(config, ports) });
-  const readWorker = createReadWorker(services);
-  services.wakes.add('jobs', readWorker);
   const intakeWorker = createIntakeWorker(services, {
     wantInstallRead: wantRead,
     isReceiverBusy: deps.inbox.isBusy,
@@ -66,7 +64,6 @@ export function createLoops(deps: LoopsDeps) {
   const workers = [
     installsWorker,
     intakeWorker,
-    readWorker,
     createRunWorker(services),
     ...(mailWorker === undefined ? [] : [mailWorker]),
     ...services.loops,
@@ -109,6 +106,7 @@ export function jobKinds({ receiver }: Pick<Config, 'receiver'>, ports: FeedPort
   return [
     feedJob(ports),
     ...watch,
+    contractJob,
     reconcileJob,
     scheduleJob,
     silentJob,

@@ -1,10 +1,14 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import type { Storage } from '../context.ts';
+import type { ExpressionBuilder } from 'kysely';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { claimRows, isFree } from '../db/lock.ts';
 import { installsIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { ContractKey } from '../domain/evidence.ts';
+import { jobOf } from '../jobs/job.ts';
+import { wantJobs } from '../jobs/job-store.ts';
+import type { Storage } from '../keys/storage.ts';
 
 // The SQL of requests to read a contract from the marketplace: one row per contract.
 
@@ -15,53 +19,39 @@ const maxDropped = 500;
 
 export async function requestReads(tx: Transaction, wanted: ContractKey[], now: string): Promise<void> {
   if (wanted.length === 0) return;
-  const again = { wantedAt: now, attempts: 0, nextAttemptAt: now, leasedUntil: null };
+  const again = { wantedAt: now, attempts: 0, nextAttemptAt: now };
   await tx
     .insertInto('readRequest')
     .values(wanted.map((target) => ({ ...target, ...again })))
     .onConflict((conflict) => conflict.columns(['install', 'contractId']).doUpdateSet(again))
     .execute();
-}
-
-/** The installs with due requests. */
-export async function installsWithReadsDue(ctx: Storage, now: string): Promise<string[]> {
-  const has = sql<boolean>`exists (select 1 from read_request where read_request.install = turn.install
-    and next_attempt_at <= ${now} and ${isFree('readRequest', now)})`;
-  return await installsIn(ctx.database.kysely, 'readRequest', { has });
+  const installs = [...new Set(wanted.map(({ install }) => install))];
+  await wantJobs(tx, 'contracts', installs.sort().map(jobOf), now);
 }
 
 /**
- * Leases the oldest requests of an install, so that its contracts are read together. Requests for contracts that have
- * ended since are dropped.
+ * The oldest requests of an install that are due, so that its contracts are read together. Requests for contracts that
+ * have ended since are dropped.
  */
-export async function claimReads(
-  ctx: Storage,
-  install: string,
-  now: string,
-  leasedUntil: string,
-  limit: number,
-): Promise<ReadRequest[]> {
+export async function takeReads(ctx: Storage, install: string, now: string, limit: number): Promise<ReadRequest[]> {
   return await inTransaction(ctx.database, async (tx) => {
     await dropEnded(tx, install, now, limit);
-    const due = tx
+    return await tx
       .selectFrom('readRequest')
       .select(['install', 'contractId', 'wantedAt', 'attempts'])
       .where('install', '=', install)
       .where('nextAttemptAt', '<=', now)
-      .where(isFree('readRequest', now))
       .orderBy('nextAttemptAt')
       .orderBy('wantedAt')
-      .limit(limit);
-    const rows = await claimRows(ctx.database, due).execute();
-    const contractIds = rows.map(({ contractId }) => contractId);
-    await tx
-      .updateTable('readRequest')
-      .set({ leasedUntil })
-      .where('install', '=', install)
-      .where('contractId', 'in', contractIds)
+      .limit(limit)
       .execute();
-    return rows;
   });
+}
+
+/** When the next request of an install is due; null if it has none. */
+export async function nextReadAt({ database }: Storage, install: string): Promise<string | null> {
+  const requests = database.kysely.selectFrom('readRequest').where('install', '=', install);
+  return (await requests.select((eb) => eb.fn.min('nextAttemptAt').as('at')).executeTakeFirst())?.at ?? null;
 }
 
 /** Deletes a request, unless it was made again meanwhile. */
@@ -80,7 +70,7 @@ export async function postponeRead(
   await inTransaction(ctx.database, (tx) =>
     tx
       .updateTable('readRequest')
-      .set({ attempts: attempts + 1, nextAttemptAt, leasedUntil: null })
+      .set({ attempts: attempts + 1, nextAttemptAt })
       .where((eb) => eb.and({ install, contractId }))
       .execute(),
   );

@@ -15,6 +15,7 @@ export type JobName =
   | 'active list'
   | 'budget'
   | 'budget sweep'
+  | 'contracts'
   | 'feed'
   | 'final reports'
   | 'guidelines'

@@ -1,8 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { toAppError } from '../domain/errors.ts';
 import type { Clock } from './clock.ts';
 import type { Logger } from './logger.ts';
-import { createTurns } from './turns.ts';
 
 /** Work that is repeated until it is stopped. */
 export interface Loop {
@@ -109,98 +107,8 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A claimed piece of work. */
-export interface Lane {
-  /** One piece of work at a time is under way for each name. */
-  name: string;
-  /** It calls `beat` at each step. */
-  work(beat: () => void): Promise<void>;
-}
-
-interface LanesOptions extends Omit<LoopOptions, 'run'> {
-  stallMs: number;
-  /** How many pieces of work are under way at the same time. */
-  atOnce: number;
-  /** @returns the next piece of work, whose name is not under way; null if there is none */
-  next(underway: ReadonlySet<string>, signal: AbortSignal): Promise<Lane | null>;
-}
-
-interface TurnLanesOptions extends Omit<LanesOptions, 'next'> {
-  /** @returns the names for which work is due */
-  due(): Promise<readonly string[]>;
-  /** @returns the work; null if another process has it */
-  claim(name: string, signal: AbortSignal): Promise<Lane['work'] | null>;
-}
-
-/** Lanes whose names take turns. */
-export function createTurnLanes({ due, claim, ...options }: TurnLanesOptions): Loop {
-  const turns = createTurns();
-  return createLanes({
-    ...options,
-    async next(underway, signal) {
-      const waiting = (await due()).filter((name) => !underway.has(name));
-      for (const name of turns.inOrder(waiting)) {
-        const work = await claim(name, signal);
-        if (work === null) continue;
-        turns.served(name);
-        return { name, work };
-      }
-      return null;
-    },
-  });
-}
-
-/** A loop with several pieces of work under way, so that slow work for one name does not delay the others. */
-export function createLanes({ atOnce, next, ...options }: LanesOptions): Loop {
-  const { name: loopName, clock, logger, stallMs } = options;
-  const underway = new Map<string, { ended: Promise<void>; lastBeatAt: number }>();
-  const now = () => clock.now().getTime();
-  let beatLoop = () => {};
-
-  const loop = createLoop({
-    ...options,
-    async run(signal, beat) {
-      beatLoop = beat;
-      while (underway.size < atOnce) {
-        const lane = await next(new Set(underway.keys()), signal);
-        if (lane === null) break;
-        begin(lane);
-      }
-      return 'idle';
-    },
-  });
-
-  function begin({ name, work }: Lane): void {
-    const beat = () => {
-      beatLoop();
-      const one = underway.get(name);
-      if (one !== undefined) one.lastBeatAt = now();
-    };
-    const ended = Promise.resolve()
-      .then(() => work(beat))
-      .catch((error: unknown) => {
-        // When its lease has run out, any process claims it again.
-        const fields = { err: toAppError(error), loop: loopName, lane: name };
-        logger.error(fields, 'A piece of work failed');
-      })
-      .finally(() => {
-        underway.delete(name);
-        loop.wake();
-      });
-    underway.set(name, { ended, lastBeatAt: now() });
-  }
-
-  return {
-    ...loop,
-    async stop() {
-      await loop.stop();
-      await Promise.all([...underway.values()].map(({ ended }) => ended));
-    },
-    isHealthy: () => loop.isHealthy() && [...underway.values()].every(({ lastBeatAt }) => now() - lastBeatAt < stallMs),
-  };
-}
-
 export type Wakes<Name extends string> = ReturnType<typeof createWakes<Name>>;
+
 
 /** Wakes loops by name, so that work can be announced before its loop is created. */
 export function createWakes<Name extends string>() {

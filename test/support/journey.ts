@@ -323,12 +323,9 @@ async function firstUnfinished(tx: Transaction, now: string): Promise<object[]> 
   // In the order of the flow: what leaves one step has arrived at the next when that is asked.
   const steps = [
     tx.selectFrom('delivery').select(['id as delivery', 'attempts', 'nextAttemptAt']).where(isDue),
-    tx
-      .selectFrom('readRequest')
-      .select(['contractId as contractToRead', 'attempts', 'nextAttemptAt', 'leasedUntil'])
-      .where((eb) => eb.or([isDue, isLeased])),
+    tx.selectFrom('readRequest').select(['contractId as contractToRead', 'attempts', 'nextAttemptAt']).where(isDue),
     selectJobs(tx)
-      .where('kind', '=', 'reconcile')
+      .where('kind', 'in', ['contracts', 'reconcile'])
       .where((eb) => eb.or([eb('attempts', '=', 0), eb('dueAt', '<=', now), isLeased])),
     tx.selectFrom('derivation').select('trainerId as trainerToDerive'),
     tx

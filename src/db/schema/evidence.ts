@@ -205,7 +205,6 @@ export const evidence = {
       wantedAt: instant(),
       attempts: integer().default(0),
       nextAttemptAt: instant(),
-      leasedUntil: instant('lease').nullable(),
     },
     {
       key: ['install', 'contractId'],

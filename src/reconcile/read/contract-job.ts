@@ -3,81 +3,65 @@ import { inTransaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { applyEvidence, reportHeld } from '../../evidence/apply-evidence.ts';
 import {
-  claimReads,
-  installsWithReadsDue,
+  nextReadAt,
   postponeRead,
   type ReadRequest,
   settleRead,
+  takeReads,
 } from '../../evidence/read-request-store.ts';
+import type { JobHold, JobKind } from '../../jobs/job.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import type { Loop } from '../../lib/loop.ts';
-import { createTurnLanes } from '../../lib/loop.ts';
 import { backoffMs } from '../../lib/retry.ts';
 import { lockEvidence } from '../../memberships/derivation-store.ts';
 import type { Contract, ContractPage, Participant, SourceReader } from '../../sources/source.ts';
 import { checkBegan } from './clock-worker.ts';
 import { evidenceOfRead, type MarketplaceRead } from './evidence-of-read.ts';
-import { withoutUnread } from './read-install.ts';
+import { findSource, withoutUnread, withProgress } from './read-install.ts';
 
 /** Contracts of one install in one read, so that they share its listings. */
 const batchSize = 20;
-/** How many installs are read at the same time. */
-const installsAtOnce = 8;
-/** A dead worker delays a read by at most this long. A read that takes longer may be made twice. */
-const leaseMs = 30_000;
-/** Long enough for many contracts of a slow marketplace, each request with its retries. */
-const stallMs = 5 * 60_000;
-
 /**
  * Asks the marketplace for what events left out, and adds the answers as evidence. A read that fails
- * or that lacks something takes nothing away. Installs take turns and have one read each at a time,
- * so no install waits for another's answers.
+ * or that lacks something takes nothing away. Each contract has a back-off of its own, so one that cannot be read does
+ * not delay the others of its install.
  */
-export function createReadWorker(ctx: Context): Loop {
-  const { logger, clock, pollMs } = ctx;
-  const now = () => toInstant(clock.now());
-  return createTurnLanes({
-    name: 'read',
-    pollMs,
-    logger,
-    clock,
-    stallMs,
-    atOnce: installsAtOnce,
-    due: () => installsWithReadsDue(ctx, now()),
-    async claim(install, signal) {
-      const requests = await claimReads(ctx, install, now(), instantIn(clock, leaseMs), batchSize);
-      return requests.length === 0 ? null : () => answer(ctx, install, requests, signal);
-    },
-  });
-}
+export const contractJob: JobKind = {
+  name: 'contracts',
+  atOnce: 8,
+  leaseMs: 30_000,
+  // Long enough for many contracts of a slow marketplace, each request with its retries.
+  stallMs: 5 * 60_000,
+  async run(ctx, { install }, signal, hold) {
+    const { clock } = ctx;
+    const requests = await takeReads(ctx, install, toInstant(clock.now()), batchSize);
+    if (requests.length > 0) await answer(ctx, install, requests, signal, hold.progress);
+    const next = await nextReadAt(ctx, install);
+    return next === null ? null : Math.max(0, Date.parse(next) - clock.now().getTime());
+  },
+};
 
-async function answer(ctx: Context, install: string, requests: ReadRequest[], signal: AbortSignal): Promise<void> {
-  const { metrics, logger } = ctx;
-  try {
-    const read = await readInstall(ctx, install, requests, signal);
-    metrics.marketplaceReads.inc({ install, outcome: 'read' }, requests.length);
-    checkBegan(ctx.clock, install, read.beganAt);
-    await apply(ctx, read, requests);
-  } catch (thrown) {
-    const error = toAppError(thrown);
-    metrics.marketplaceReads.inc({ install, outcome: 'failed' }, requests.length);
-    if (!signal.aborted) logger.warn({ err: error, install }, 'The marketplace could not be read');
-    for (const request of requests) await putOff(ctx, request, error);
-  }
-}
-
-async function readInstall(
-  { sources, clock }: Context,
+async function answer(
+  ctx: Context,
   install: string,
   requests: ReadRequest[],
   signal: AbortSignal,
-): Promise<MarketplaceRead> {
-  const source = sources.get(install);
-  if (source === undefined) {
-    throw new AppError('not_found', `The install ${install} is not configured`);
+  progress: JobHold['progress'],
+): Promise<void> {
+  const { metrics, logger, clock } = ctx;
+  try {
+    const source = withProgress(findSource(ctx, install), progress);
+    const contractIds = requests.map(({ contractId }) => contractId);
+    const read = await readMarketplace(source, install, contractIds, toInstant(clock.now()), signal);
+    metrics.marketplaceReads.inc({ install, outcome: 'read' }, requests.length);
+    checkBegan(clock, install, read.beganAt);
+    await apply(ctx, read, requests);
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const error = toAppError(thrown);
+    metrics.marketplaceReads.inc({ install, outcome: 'failed' }, requests.length);
+    logger.warn({ err: error, install }, 'The marketplace could not be read');
+    for (const request of requests) await putOff(ctx, request, error);
   }
-  const contractIds = requests.map((request) => request.contractId);
-  return await readMarketplace(source, install, contractIds, toInstant(clock.now()), signal);
 }
 
 /** Adds what was read. A contract that is still incomplete is asked for again later. */

@@ -1,15 +1,9 @@
+import type { Context } from '../../context.ts';
+import type { JobHold } from '../../jobs/job.ts';
 import { AppError } from '../../domain/errors.ts';
 import { mapAtOnce } from '../../lib/lists.ts';
 import { createSameText } from '../../lib/text.ts';
-import type {
-  Contract,
-  ContractPage,
-  Grant,
-  Link,
-  Participant,
-  SourceReader,
-  UnreadLink,
-} from '../../sources/source.ts';
+import type { Contract, ContractPage, Grant, Link, Participant, SourceReader, UnreadLink, Source } from '../../sources/source.ts';
 
 /** What is known of an install, to be compared with a read. */
 export interface KnownInstall {
@@ -251,4 +245,33 @@ async function nullWhereUnknown<T>(answer: Promise<T>): Promise<T | null> {
     if (error instanceof AppError && error.code === 'not_found') return null;
     throw error;
   }
+}
+
+/** @throws AppError `not_found` if the install is not configured */
+export function findSource({ sources }: Context, install: string): Source {
+  const source = sources.get(install);
+  if (source !== undefined) return source;
+  throw new AppError('not_found', `The install ${install} is not configured`);
+}
+
+/** The same reader, which calls `progress` at every answer and at every page of a long listing. */
+export function withProgress(source: SourceReader, progress: JobHold['progress']): SourceReader {
+  async function noting<T>(asked: Promise<T>): Promise<T> {
+    const answer = await asked;
+    await progress();
+    return answer;
+  }
+  return {
+    readGrant: (signal) => noting(source.readGrant(signal)),
+    listLinks: (signal) => noting(source.listLinks(signal)),
+    readLink: (id, signal) => noting(source.readLink(id, signal)),
+    listParticipants: (id, signal) => noting(source.listParticipants(id, signal)),
+    listContracts(filter, signal) {
+      const wantsMore: typeof filter.wantsMore = async (page) => {
+        await progress();
+        return (await filter.wantsMore?.(page)) ?? true;
+      };
+      return noting(source.listContracts({ ...filter, wantsMore }, signal));
+    },
+  };
 }

@@ -10,9 +10,9 @@ import type { SourceReader } from '../../sources/source.ts';
 import { contractsAtOnce, toAsked } from '../read/evidence-of-install.ts';
 import { evidenceOfRead } from '../read/evidence-of-read.ts';
 import { knownOfInstall } from '../read/install-state-store.ts';
-import { askParticipants, type KnownInstall, listActive } from '../read/read-install.ts';
+import { askParticipants, findSource, type KnownInstall, listActive } from '../read/read-install.ts';
 import { findUnreadContracts, knowsLinks, noteListed } from './active-list-store.ts';
-import { addEvidence, deriveAll, findApi } from './reconcile-install.ts';
+import { addEvidence, deriveAll } from './reconcile-install.ts';
 
 /**
  * Lists the active contracts of an install before the end of a contract takes a trainer's last known
@@ -56,7 +56,7 @@ async function listAndAdd(
   signal: AbortSignal,
   progress: JobHold['progress'],
 ): Promise<void> {
-  const source = findApi(ctx, install);
+  const source = findSource(ctx, install);
   const contracts = await listAll(source, signal);
   const isEmpty = contracts.every(({ status }) => status === 'ended');
   if (isEmpty && knowsActive(await knownOfInstall(ctx, install))) {

@@ -1,3 +1,4 @@
+import { findSource } from '../read/read-install.ts';
 import type { Context } from '../../context.ts';
 import { inTransaction, rollingBack, type Transaction } from '../../db/database.ts';
 import { inParts } from '../../db/query.ts';
@@ -17,15 +18,7 @@ import { canReturn } from '../../tools/accounts.ts';
 import { previewDrift } from '../drift/preview-drift.ts';
 import { readInSteps } from '../read/evidence-of-install.ts';
 import { knownOfInstall } from '../read/install-state-store.ts';
-import {
-  contractsOfTrainers,
-  findMembershipsById,
-  listFailedMemberships,
-  listHeldMemberships,
-  listPostponedTrainers,
-  listUnderway,
-} from './preview-store.ts';
-import { findApi } from './reconcile-install.ts';
+import { contractsOfTrainers, findMembershipsById, listFailedMemberships, listHeldMemberships, listPostponedTrainers, listUnderway } from './preview-store.ts';
 
 /**
  * What reconciling would do about one membership. `waiting`: it would be added if an address were
@@ -59,7 +52,7 @@ const chunkSize = 50;
 export async function previewInstall(ctx: Context, install: string, signal: AbortSignal): Promise<PreviewedInstall> {
   const known = await knownOfInstall(ctx, install);
   const beganAt = toInstant(ctx.clock.now());
-  const reading = readInSteps(findApi(ctx, install), install, known, beganAt, signal);
+  const reading = readInSteps(findSource(ctx, install), install, known, beganAt, signal);
   const steps = await Array.fromAsync(reading, ({ evidence }) => evidence);
   const trainerIds = await findTouched(ctx, steps);
   const changes: MembershipChange[] = [];

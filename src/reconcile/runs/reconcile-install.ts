@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
-import { AppError, toAppError } from '../../domain/errors.ts';
+import { toAppError } from '../../domain/errors.ts';
 import { type Evidence, emptyEvidence } from '../../domain/evidence.ts';
 import { applyEvidence, type HeldEvidence, reportHeld, subjectOfHeld } from '../../evidence/apply-evidence.ts';
 import { learnBinding } from '../../installs/binding-store.ts';
@@ -18,6 +18,7 @@ import { checkBegan } from '../read/clock-worker.ts';
 import { reportDoubts, tellsActive, tellsRenewals } from '../read/doubts.ts';
 import { contractsAtOnce, type ReadSummary, readInSteps } from '../read/evidence-of-install.ts';
 import { findTrigger, isHeld, knownOfInstall, noteInstallRead } from '../read/install-state-store.ts';
+import { findSource, withProgress } from '../read/read-install.ts';
 import { reportUnreadJobs } from '../read/report-unread-jobs.ts';
 import { noteListed } from './active-list-store.ts';
 import { beginRun, failRun, noteRunRead } from './run-store.ts';
@@ -101,31 +102,9 @@ async function readAndApply(
   }
 }
 
-/** The same reader, which calls `progress` at every answer and at every page of a long listing. */
-function withProgress(source: SourceReader, progress: JobHold['progress']): SourceReader {
-  async function noting<T>(asked: Promise<T>): Promise<T> {
-    const answer = await asked;
-    await progress();
-    return answer;
-  }
-  return {
-    readGrant: (signal) => noting(source.readGrant(signal)),
-    listLinks: (signal) => noting(source.listLinks(signal)),
-    readLink: (id, signal) => noting(source.readLink(id, signal)),
-    listParticipants: (id, signal) => noting(source.listParticipants(id, signal)),
-    listContracts(filter, signal) {
-      const wantsMore: typeof filter.wantsMore = async (page) => {
-        await progress();
-        return (await filter.wantsMore?.(page)) ?? true;
-      };
-      return noting(source.listContracts({ ...filter, wantsMore }, signal));
-    },
-  };
-}
-
 /** Binds an install to the customer of its first read. */
 function learning(ctx: Context, install: string): SourceReader {
-  const source = findApi(ctx, install);
+  const source = findSource(ctx, install);
   return {
     ...source,
     async readGrant(signal) {
@@ -154,13 +133,6 @@ export async function addEvidence(ctx: Context, evidence: Evidence): Promise<rea
   reportHeld(ctx, applied.held);
   if (applied.isDue) ctx.wake('memberships');
   return applied.held;
-}
-
-/** @throws AppError `not_found` */
-export function findApi({ sources }: Context, install: string): SourceReader {
-  const source = sources.get(install);
-  if (source !== undefined) return source;
-  throw new AppError('not_found', `The install ${install} is not configured`);
 }
 
 const repeatMs = 3_600_000;

@@ -1,8 +1,9 @@
+import { createJobWorker } from '../../../src/jobs/job-worker.ts';
+import { contractJob } from '../../../src/reconcile/read/contract-job.ts';
 import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import type { Loop } from '../../../src/lib/loop.ts';
-import { createReadWorker } from '../../../src/reconcile/read/read-worker.ts';
 import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
 import type { Source, SourceReader } from '../../../src/sources/source.ts';
 import { openWorld, type World } from '../../sandbox/sandbox-harness.ts';
@@ -25,19 +26,18 @@ describeAnyDatabase('what events leave out', (openFresh) => {
   });
 
   function createWorker(source: SourceReader = api): Loop {
-    return createReadWorker({ ...engine, sources: new Map([['acme', source as Source]]) });
+    return createJobWorker({ ...engine, sources: new Map([['acme', source as Source]]) }, [contractJob]);
   }
 
   /** Asks until nothing is due now. */
   async function readDue(source?: SourceReader): Promise<void> {
     const worker = createWorker(source);
     worker.start();
-    // One look at the rows: what is leased is being answered, whatever is due of it.
     const isBusy = async () => {
-      const rows = await requests();
+      const jobs = await engine.database.kysely.selectFrom('job').selectAll().execute();
       // After that look: what was asked for in between is not due in a time before it.
       const now = toInstant(engine.clock.now());
-      return rows.some((row) => row.leasedUntil !== null || row.nextAttemptAt <= now);
+      return jobs.some((job) => job.leasedUntil !== null || job.dueAt <= now);
     };
     try {
       await until('everything is asked for', isBusy, (busy) => !busy);
@@ -136,7 +136,7 @@ describeAnyDatabase('what events leave out', (openFresh) => {
     await hire();
     await readDue();
     expect(await engine.membershipRows()).toMatchObject([{ state: 'waiting_email' }]);
-    expect(await requests()).toMatchObject([{ leasedUntil: null }]);
+    expect(await requests()).toMatchObject([{ attempts: 1 }]);
 
     world.sandbox.setPiiConsent(world.installId, true);
     engine.clock.advance(hourMs);
@@ -242,7 +242,7 @@ describeAnyDatabase('what events leave out', (openFresh) => {
     await engine.deliver([minimalEvent('contract.started', 'c1')], 'gone');
     await engine.takeIn();
     await readDue();
-    expect(await requests()).toMatchObject([{ install: 'gone', leasedUntil: null }]);
+    expect(await requests()).toMatchObject([{ install: 'gone', attempts: 1 }]);
     expect(engine.log.text()).toContain('The install gone is not configured');
   });
 

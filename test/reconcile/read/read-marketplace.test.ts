@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
-import { readMarketplace } from '../../../src/reconcile/read/read-worker.ts';
+import { readMarketplace } from '../../../src/reconcile/read/contract-job.ts';
 import type { Contract, ContractPage, SourceReader } from '../../../src/sources/source.ts';
 
 const { signal } = new AbortController();

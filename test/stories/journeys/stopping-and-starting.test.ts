@@ -184,8 +184,9 @@ describeEachDialect('stopping and starting', (dialect) => {
 
     const killedAt = Date.now();
     const { leasedUntil } = await state.database.kysely
-      .selectFrom('readRequest')
+      .selectFrom('job')
       .select('leasedUntil')
+      .where('kind', '=', 'contracts')
       .executeTakeFirstOrThrow();
     expect(Date.parse(leasedUntil ?? '') - killedAt).toBeLessThanOrEqual(leaseMs + clockErrorMs);
 

@@ -1,11 +1,11 @@
+import { contractJob } from '../../../src/reconcile/read/contract-job.ts';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
-import { claimReads, requestReads } from '../../../src/evidence/read-request-store.ts';
+import { requestReads, takeReads } from '../../../src/evidence/read-request-store.ts';
 import { createJobWorker } from '../../../src/jobs/job-worker.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { findInstallState, wantRead } from '../../../src/reconcile/read/install-state-store.ts';
-import { createReadWorker } from '../../../src/reconcile/read/read-worker.ts';
 import { reconcileJob } from '../../../src/reconcile/runs/reconcile-install.ts';
 import type { Source, SourceReader } from '../../../src/sources/source.ts';
 import { createEngine, type Engine, startLoops } from '../../support/engine-harness.ts';
@@ -85,13 +85,11 @@ describeAnyDatabase('installs take turns at reading contracts', (openFresh) => {
       ['acme', watched('acme', asked, () => hanging)],
       ['globex', watched('globex', asked, atOnce)],
     ]);
-    startLoops(createReadWorker({ ...engine, sources }));
+    startLoops(createJobWorker({ ...engine, sources }, [contractJob]));
     onTestFinished(() => letGo());
     await untilRead('globex');
     expect(asked).toEqual(['acme links', 'globex links', 'globex of-globex']);
     expect(await engine.membershipRows()).toMatchObject([{ trainerId: 'globex-trainer' }]);
-    const leased = (await requestsOf('acme')).filter(({ leasedUntil }) => leasedUntil !== null);
-    expect(leased).toHaveLength(20);
   });
 
   it('nor do those of one whose marketplace fails', async () => {
@@ -102,7 +100,7 @@ describeAnyDatabase('installs take turns at reading contracts', (openFresh) => {
       ['acme', watched('acme', asked, fail)],
       ['globex', watched('globex', asked, atOnce)],
     ]);
-    startLoops(createReadWorker({ ...engine, sources }));
+    startLoops(createJobWorker({ ...engine, sources }, [contractJob]));
     await untilRead('globex');
     expect(asked.indexOf('globex links')).toBeLessThanOrEqual(2);
   });
@@ -114,7 +112,7 @@ describeAnyDatabase('installs take turns at reading contracts', (openFresh) => {
     }
     const { promise: hanging, resolve: letGo } = Promise.withResolvers<void>();
     const sources = new Map([['acme', watched('acme', asked, () => hanging)]]);
-    const worker = createReadWorker({ ...engine, sources });
+    const worker = createJobWorker({ ...engine, sources }, [contractJob]);
     startLoops(worker);
     onTestFinished(() => letGo());
     await until(
@@ -144,10 +142,10 @@ describeAnyDatabase('installs take turns at reading contracts', (openFresh) => {
   it('what has ended since is not asked for, however much of it there is', async () => {
     await wantCrowd();
     const now = toInstant(engine.clock.now());
-    const [claimed] = await claimReads(engine, 'acme', now, now, 1);
+    const [claimed] = await takeReads(engine, 'acme', now, 1);
     await engine.deliver([minimalEvent('contract.ended', claimed?.contractId ?? '')]);
     await engine.takeIn();
-    const again = await claimReads(engine, 'acme', now, now, crowd);
+    const again = await takeReads(engine, 'acme', now, crowd);
     expect(again).toHaveLength(crowd - 1);
   });
 });
