@@ -19,7 +19,7 @@ const layers: readonly (readonly string[])[] = [
   ['evidence', 'removals'],
   ['converge'],
   ['reconcile', 'guidelines'],
-  ['installs/subscription', 'installs/tokens', 'usage/read'],
+  ['subscription', 'installs/tokens', 'usage/read'],
   ['usage/attribute'],
   ['usage/(due)'],
   ['notify'],

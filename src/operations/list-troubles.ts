@@ -11,7 +11,6 @@ import { isBlocked } from '../domain/guideline-state.ts';
 import { countDisputedContracts, listLiveLinks } from '../evidence/contract-store.ts';
 import { listGuidelines } from '../guidelines/guideline-store.ts';
 import { countTroubled } from '../inbox/delivery-list-store.ts';
-import { listTroubledSubscriptions } from '../installs/subscription/subscription-store.ts';
 import { listFailingJobs } from '../jobs/job-store.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { sayCount } from '../lib/text.ts';
@@ -24,6 +23,9 @@ import { listSuspects } from '../reconcile/runs/suspect-store.ts';
 import { listPlans } from '../removals/plan-store.ts';
 import { findOpenAlerts, findRaised, findToolTroubles, findWorkTroubles, worryingFailures } from './find-troubles.ts';
 import { type ConfigFile, findInstanceTroubles } from './trouble.ts';
+import { listTroubledSubscriptions } from '../subscription/subscription-store.ts';
+import { findRaised, findStanding, findToolTroubles, findWorkTroubles, worryingFailures } from './find-troubles.ts';
+import { type ConfigFile, findInstanceTroubles } from './load-running.ts';
 
 /** What it takes to find troubles. Every `Context` has it. */
 export interface Watched extends Storage {

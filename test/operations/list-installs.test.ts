@@ -6,6 +6,7 @@ import { noteSubscriptionCheck } from '../../src/installs/subscription/subscript
 import { listInstalls } from '../../src/operations/status.ts';
 import { listInstalls } from '../../src/operations/list-installs.ts';
 import { wantRead } from '../../src/reconcile/read/install-state-store.ts';
+import { noteSubscriptionCheck } from '../../src/subscription/subscription-store.ts';
 import { convergeDue, createStudioWorker } from '../support/converging.ts';
 import { openForTest } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';

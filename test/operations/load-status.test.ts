@@ -10,11 +10,13 @@ import {
   forgetSubscriptionTroubles,
   noteSubscriptionCheck,
 } from '../../src/installs/subscription/subscription-store.ts';
+import { appendDeliveries, postponeDelivery } from '../../src/inbox/inbox-store.ts';
 import { claimJob, postponeJob, settleJob } from '../../src/jobs/job-store.ts';
 import { listContracts } from '../../src/operations/contracts.ts';
 import { loadStatus, type Status } from '../../src/operations/status.ts';
 import { holdInstalls } from '../../src/reconcile/read/hold-store.ts';
 import { noteInstallRead } from '../../src/reconcile/read/install-state-store.ts';
+import { forgetSubscriptionTroubles, noteSubscriptionCheck } from '../../src/subscription/subscription-store.ts';
 import { noBudget } from '../support/budgets.ts';
 import { convergeDue } from '../support/converging.ts';
 import { newDelivery } from '../support/deliveries.ts';

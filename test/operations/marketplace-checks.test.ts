@@ -7,6 +7,14 @@ import { checkContract, checkDrift, checkEndpoints } from '../../src/operations/
 import { neededScopes, remedies } from '../../src/sources/platform/create-platform-source.ts';
 
 import { Endpoint, Grant, Link } from '../../src/sources/record-schema.ts';
+import { AppError } from '../../../src/domain/errors.ts';
+import { platformEventTypes as eventTypes } from '../../../src/domain/event.ts';
+import { checkContract, checkDrift, checkEndpoints } from '../../../src/operations/doctor/examine-marketplace.ts';
+import { checkGrant, checkJobs, checkUnanswered } from '../../../src/operations/doctor/install-checks.ts';
+import { remedies } from '../../../src/sources/platform/create-platform-source.ts';
+import { neededScopes } from '../../../src/sources/platform/relied-on.ts';
+import { Endpoint, Grant, Link } from '../../../src/sources/record-schema.ts';
+import { endpointUrlOf } from '../../../src/subscription/endpoint-url.ts';
 
 const platform = { neededScopes, remedies };
 const scopes = [

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { endpointsOf } from '../../../src/installs/endpoint-store.ts';
-import { listTroubledSubscriptions } from '../../../src/installs/subscription/subscription-store.ts';
+import { listTroubledSubscriptions } from '../../../src/subscription/subscription-store.ts';
 import {
   type EmployerJourney,
   type EmployerOptions,

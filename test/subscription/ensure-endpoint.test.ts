@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/domain/errors.ts';
-import { ensureEndpoint } from '../../../src/installs/subscription/ensure-endpoint.ts';
-import { noteUnmatchedSignature } from '../../../src/installs/subscription/subscription-store.ts';
-import { openForTest } from '../../support/databases.ts';
-import { openSubscriptionWorld, surroundings } from '../../support/subscription-world.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import { ensureEndpoint } from '../../src/subscription/ensure-endpoint.ts';
+import { noteUnmatchedSignature } from '../../src/subscription/subscription-store.ts';
+import { openForTest } from '../support/databases.ts';
+import { openSubscriptionWorld, surroundings } from '../support/subscription-world.ts';
 
 const { signal } = new AbortController();
 const elsewhere = 'http://127.0.0.1:10/webhooks/acme';

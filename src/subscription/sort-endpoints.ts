@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../sources/record-schema.ts';
+import type { Endpoint } from '../sources/record-schema.ts';
 import { isAt } from './endpoint-url.ts';
 
 /** What is stored of an install's subscription, and what the marketplace says about it. */

@@ -1,6 +1,6 @@
-import type { Context } from '../../context.ts';
-import { type AppError, isTransient, refusesToken } from '../../domain/errors.ts';
-import { maskText } from '../../lib/mask.ts';
+import type { Context } from '../context.ts';
+import { type AppError, isTransient, refusesToken } from '../domain/errors.ts';
+import { maskText } from '../lib/mask.ts';
 
 /** What keeps deliveries from coming and is not repaired by itself, and what to do about it. */
 export interface Trouble {

@@ -1,9 +1,9 @@
-import type { Context } from '../../context.ts';
-import { AppError, toAppError } from '../../domain/errors.ts';
-import { toInstant } from '../../lib/clock.ts';
-import type { Endpoint } from '../../sources/record-schema.ts';
-import type { Source } from '../../sources/source.ts';
-import { endpointsOf } from '../endpoint-store.ts';
+import type { Context } from '../context.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
+import { endpointsOf } from '../installs/endpoint-store.ts';
+import { toInstant } from '../lib/clock.ts';
+import type { Endpoint } from '../sources/record-schema.ts';
+import type { Source } from '../sources/source.ts';
 import { endpointUrlOf } from './endpoint-url.ts';
 import type { SubscriptionView } from './sort-endpoints.ts';
 import { findSubscription, lastAcceptedDelivery, type SubscriptionRecord } from './subscription-store.ts';

@@ -1,13 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { holdLock } from '../../../src/db/lock.ts';
-import { platformEventTypes as eventTypes } from '../../../src/domain/event.ts';
-import {
-  beginCreatingEndpoint,
-  noteUnmatchedSignature,
-} from '../../../src/installs/subscription/subscription-store.ts';
-import { openForTest } from '../../support/databases.ts';
-import { checkOf, openSubscriptionWorld, surroundings } from '../../support/subscription-world.ts';
-import { watchQueries } from '../../support/watch-queries.ts';
+import { holdLock } from '../../src/db/lock.ts';
+import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
+import { beginCreatingEndpoint, noteUnmatchedSignature } from '../../src/subscription/subscription-store.ts';
+import { openForTest } from '../support/databases.ts';
+import { checkOf, openSubscriptionWorld, surroundings } from '../support/subscription-world.ts';
+import { watchQueries } from '../support/watch-queries.ts';
 
 const { signal } = new AbortController();
 const minute = 60_000;

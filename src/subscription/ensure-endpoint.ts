@@ -1,7 +1,7 @@
-import type { Context } from '../../context.ts';
-import { type Hold, withLock } from '../../db/lock.ts';
-import { AppError } from '../../domain/errors.ts';
-import type { Endpoint } from '../../sources/record-schema.ts';
+import type { Context } from '../context.ts';
+import { type Hold, withLock } from '../db/lock.ts';
+import { AppError } from '../domain/errors.ts';
+import type { Endpoint } from '../sources/record-schema.ts';
 import { applySteps } from './apply-steps.ts';
 import { create, type SubscriptionStep, tidy } from './decide-subscription.ts';
 import { lookAtSubscription } from './look-at-subscription.ts';

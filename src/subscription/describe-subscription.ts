@@ -1,7 +1,7 @@
-import type { Context } from '../../context.ts';
-import { AppError } from '../../domain/errors.ts';
-import type { Endpoint } from '../../sources/record-schema.ts';
-import { endpointsOf } from '../endpoint-store.ts';
+import type { Context } from '../context.ts';
+import { AppError } from '../domain/errors.ts';
+import { endpointsOf } from '../installs/endpoint-store.ts';
+import type { Endpoint } from '../sources/record-schema.ts';
 import { decideSubscription, missingTypesOf } from './decide-subscription.ts';
 import { listEndpoints, lookAtSubscription, sourceOf } from './look-at-subscription.ts';
 import { type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';

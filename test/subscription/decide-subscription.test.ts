@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { platformEventTypes as eventTypes } from '../../../src/domain/event.ts';
-import { decideSubscription } from '../../../src/installs/subscription/decide-subscription.ts';
-import { decideEnsured } from '../../../src/installs/subscription/ensure-endpoint.ts';
-import type { KnownEndpoint, SubscriptionView } from '../../../src/installs/subscription/sort-endpoints.ts';
-import type { Endpoint } from '../../../src/sources/record-schema.ts';
+import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
+import type { Endpoint } from '../../src/sources/record-schema.ts';
+import { decideSubscription } from '../../src/subscription/decide-subscription.ts';
+import { decideEnsured } from '../../src/subscription/ensure-endpoint.ts';
+import type { KnownEndpoint, SubscriptionView } from '../../src/subscription/sort-endpoints.ts';
 
 const url = 'https://bridge.example.com/webhooks/acme';
 const now = '2026-03-15T12:00:00.000Z';

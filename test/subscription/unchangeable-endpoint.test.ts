@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { platformEventTypes } from '../../../src/domain/event.ts';
-import { redeliver } from '../../../src/installs/subscription/describe-subscription.ts';
-import { ensureEndpoint } from '../../../src/installs/subscription/ensure-endpoint.ts';
-import { rotateEndpoint } from '../../../src/installs/subscription/rotate-endpoint.ts';
-import type { Source } from '../../../src/sources/source.ts';
-import { openForTest } from '../../support/databases.ts';
-import { checkOf, openSubscriptionWorld, surroundings } from '../../support/subscription-world.ts';
+import { platformEventTypes } from '../../src/domain/event.ts';
+import type { Source } from '../../src/sources/source.ts';
+import { redeliver } from '../../src/subscription/describe-subscription.ts';
+import { ensureEndpoint } from '../../src/subscription/ensure-endpoint.ts';
+import { rotateEndpoint } from '../../src/subscription/rotate-endpoint.ts';
+import { openForTest } from '../support/databases.ts';
+import { checkOf, openSubscriptionWorld, surroundings } from '../support/subscription-world.ts';
 
 const { signal } = new AbortController();
 const minute = 60_000;

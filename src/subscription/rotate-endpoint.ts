@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Context } from '../../context.ts';
-import { AppError } from '../../domain/errors.ts';
+import type { Context } from '../context.ts';
+import { AppError } from '../domain/errors.ts';
 import { applySteps, createBeside } from './apply-steps.ts';
 import { type SubscriptionStep, overlapMs as usualOverlapMs } from './decide-subscription.ts';
 import { whileHeld } from './ensure-endpoint.ts';

@@ -1,5 +1,5 @@
-import { isEventType } from '../../domain/event.ts';
-import type { Endpoint } from '../../sources/record-schema.ts';
+import { isEventType } from '../domain/event.ts';
+import type { Endpoint } from '../sources/record-schema.ts';
 import { type SortedEndpoints, type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { type Trouble, toTroubles } from './troubles.ts';
 

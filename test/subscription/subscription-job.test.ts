@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { beforeEach, expect, it } from 'vitest';
-import type { Database } from '../../../src/db/database.ts';
-import type { Install } from '../../../src/domain/install.ts';
-import { noteUnmatched, subscriptionJob } from '../../../src/installs/subscription/subscription-job.ts';
-import { beginCreatingEndpoint } from '../../../src/installs/subscription/subscription-store.ts';
-import { createJobWorker } from '../../../src/jobs/job-worker.ts';
-import { openSandbox } from '../../support/either-market.ts';
-import { inStudio, startLoops } from '../../support/engine-harness.ts';
-import { openSubscriptionWorld, type SubscriptionWorld } from '../../support/subscription-world.ts';
-import { describeAnyDatabase } from '../../support/tries.ts';
-import { until } from '../../support/until.ts';
+import type { Database } from '../../src/db/database.ts';
+import type { Install } from '../../src/domain/install.ts';
+import { createJobWorker } from '../../src/jobs/job-worker.ts';
+import { noteUnmatched, subscriptionJob } from '../../src/subscription/subscription-job.ts';
+import { beginCreatingEndpoint } from '../../src/subscription/subscription-store.ts';
+import { openSandbox } from '../support/either-market.ts';
+import { inStudio, startLoops } from '../support/engine-harness.ts';
+import { openSubscriptionWorld, type SubscriptionWorld } from '../support/subscription-world.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
+import { until } from '../support/until.ts';
 
 /** The default of the configuration. */
 const everyMs = 300_000;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { platformEventTypes as eventTypes } from '../../../src/domain/event.ts';
-import { ensureEndpoint } from '../../../src/installs/subscription/ensure-endpoint.ts';
-import { rotateEndpoint } from '../../../src/installs/subscription/rotate-endpoint.ts';
-import { noteUnmatchedSignature } from '../../../src/installs/subscription/subscription-store.ts';
-import { openForTest } from '../../support/databases.ts';
-import { openSubscriptionWorld, surroundings } from '../../support/subscription-world.ts';
-import { watchQueries } from '../../support/watch-queries.ts';
+import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
+import { ensureEndpoint } from '../../src/subscription/ensure-endpoint.ts';
+import { rotateEndpoint } from '../../src/subscription/rotate-endpoint.ts';
+import { noteUnmatchedSignature } from '../../src/subscription/subscription-store.ts';
+import { openForTest } from '../support/databases.ts';
+import { openSubscriptionWorld, surroundings } from '../support/subscription-world.ts';
+import { watchQueries } from '../support/watch-queries.ts';
 
 const { signal } = new AbortController();
 const cutOff = () => Promise.reject(new Error('cut'));

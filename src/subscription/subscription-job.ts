@@ -1,8 +1,8 @@
-import type { Context } from '../../context.ts';
-import { type Hold, withLock } from '../../db/lock.ts';
-import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
-import type { JobKind } from '../../jobs/job.ts';
-import { toInstant } from '../../lib/clock.ts';
+import type { Context } from '../context.ts';
+import { type Hold, withLock } from '../db/lock.ts';
+import { type AppError, isTransient, toAppError } from '../domain/errors.ts';
+import type { JobKind } from '../jobs/job.ts';
+import { toInstant } from '../lib/clock.ts';
 import { applySteps } from './apply-steps.ts';
 import { decideSubscription } from './decide-subscription.ts';
 import { subscriptionLock } from './ensure-endpoint.ts';
