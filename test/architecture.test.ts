@@ -19,7 +19,7 @@ const layers: readonly (readonly string[])[] = [
   ['evidence', 'removals'],
   ['converge'],
   ['reconcile', 'guidelines'],
-  ['subscription', 'installs/tokens', 'usage/read'],
+  ['subscription', 'usage/read'],
   ['usage/attribute'],
   ['usage/(due)'],
   ['notify'],
@@ -150,10 +150,9 @@ function levelOf(layer: string): number {
 }
 
 function layerOf(file: string): string {
-  const [, top = '', next = '', deeper] = file.split('/');
+  const [, top = '', next = ''] = file.split('/');
   if (top === 'http') return `http/${next}`;
   if (top === 'usage') return layerOfUsage(next);
-  if (top === 'installs' && deeper !== undefined) return `installs/${next}`;
   if (top === 'adapters') return kindOf(file) === undefined ? 'adapters/(port)' : 'adapters/(tool)';
   if (top === 'sources' && next !== 'http') return kindOf(file) === undefined ? 'sources/(port)' : 'sources/(kind)';
   if (top === 'sources') return 'sources/http';

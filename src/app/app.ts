@@ -1,9 +1,11 @@
+import { statfs } from 'node:fs/promises';
+import path from 'node:path';
 import type { Adapter } from '../adapters/adapter.ts';
 import type { Config } from '../config/config-schema.ts';
 import { usualSecondLookMs } from '../converge/converge-steps.ts';
 import { createAliveLock } from '../db/alive-lock.ts';
 import { createCheckpointer } from '../db/checkpointer.ts';
-import type { DatabaseWatch } from '../db/database.ts';
+import type { Database, DatabaseWatch } from '../db/database.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { createHeartbeat } from '../db/instance-store.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
@@ -16,19 +18,27 @@ import { appendDeliveries } from '../inbox/append-store.ts';
 import { createInbox, createThreadedAppend, type ThreadedAppend } from '../inbox/inbox.ts';
 import { checkWritable, replayUnreadDeliveries } from '../inbox/inbox-store.ts';
 import { warningsOfInstalls } from '../installs/install.ts';
+import { createInbox, type Inbox } from '../inbox/inbox.ts';
+import { appendDeliveries, checkWritable, replayUnreadDeliveries } from '../inbox/inbox-store.ts';
+import { readStored } from '../inbox/storage-store.ts';
+import { createThreadedAppend, type ThreadedAppend } from '../inbox/threaded-append.ts';
 import { createInstallRegistry, type InstallRegistry } from '../installs/install-registry.ts';
+import { warningsOfInstalls } from '../installs/load-installs.ts';
 import { checkKey } from '../keys/secret-key.ts';
 import { type Clock, systemClock, toInstant } from '../lib/clock.ts';
-import { createHttpServer } from '../lib/http-server.ts';
+import { createHttpServer, type HttpServer } from '../lib/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Polling } from '../lib/loop.ts';
 import { createMetrics } from '../lib/metrics.ts';
-import { createReadiness } from '../lib/readiness.ts';
+import { createReadiness, type Readiness } from '../lib/readiness.ts';
 import { describeOpenWall, findOpenWalls } from '../memberships/wall.ts';
 import { examineBridge } from '../operations/doctor.ts';
 import { findLocalTools, findSharedAccounts } from '../tools/accounts.ts';
+import { examineBridge } from '../operations/doctor/examine.ts';
+import { createReceiverApp } from '../receiver/receiver-app.ts';
+import { createStorageGate, type StorageGate } from '../receiver/storage-gate.ts';
+import { describeSharedAccounts, findLocalTools, findSharedAccounts } from '../tools/accounts.ts';
 import { carryTools, refuseTwins } from '../tools/bind-tool.ts';
-import { createReceiver, createStorageGateOf } from './listeners.ts';
 import { createLoops, type Loops } from './loops.ts';
 import type { OpenStorage } from './storage.ts';
 
@@ -222,4 +232,55 @@ function createAppend(ctx: OpenStorage, hasThread: boolean): ThreadedAppend {
   return ctx.database.dialect === 'sqlite' && hasThread
     ? createThreadedAppend({ url: ctx.database.url, key: ctx.secretKey, writeTurns: ctx.database.writeTurns })
     : { append: (deliveries) => appendDeliveries(ctx, deliveries), close: async () => undefined };
+}
+
+interface ReceiverParts {
+  /** The clock of this machine, by which signatures are judged. */
+  clock: Clock;
+  inbox: Inbox;
+  readiness: Readiness;
+  storageGate: StorageGate;
+  loops: Loops;
+}
+
+/** The public listener with everything between it and the inbox. */
+function createReceiver({ loops, ...parts }: ReceiverParts): HttpServer {
+  const { config, logger, metrics, installs, alerts, clock: databaseClock } = loops.services;
+  const { host, port, maxConnections, limits } = config.receiver;
+  const listener = createReceiverApp({
+    ...{ ...parts, logger, metrics, alerts, databaseClock, limits },
+    headerPrefixes: config.marketplace.headerPrefixes,
+    secretsOf: (install) => installs.get(install)?.webhookSecrets,
+    loadInstalls: loops.loadInstalls,
+    onStored: loops.noteDelivery,
+    onUnmatched: loops.noteUnmatched,
+  });
+  return createHttpServer({ host, port, section: 'receiver', listener, maxConnections });
+}
+
+/** Keeps the disk for all installs. */
+function createStorageGateOf(
+  { limits }: Config['receiver'],
+  { url, kysely }: Database,
+  clock: Clock,
+  installs: InstallRegistry['installs'],
+): StorageGate {
+  const file = sqliteFileOf(url);
+  return createStorageGate({
+    limits,
+    clock,
+    readStored: () => readStored(kysely),
+    readFree: async () => (file === undefined ? null : await readFreeBytes(path.dirname(file))),
+    countInstalls: () => installs.size,
+  });
+}
+
+/** How many bytes are free on the disk of a folder; null if the system does not say. */
+async function readFreeBytes(folder: string): Promise<number | null> {
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
 }

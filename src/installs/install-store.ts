@@ -1,8 +1,31 @@
 import type { Storage } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
+import { randomUUID } from 'node:crypto';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
-import { tokenContext } from '../db/seal-contexts.ts';
-import { changeInstalls, changeRevision } from './installs-revision.ts';
+import { endpointSecretContext, tokenContext } from '../db/seal-contexts.ts';
+import { readSetting, writeSetting } from '../db/setting-store.ts';
+import { AppError } from '../domain/errors.ts';
+import type { Storage } from '../keys/storage.ts';
+import { type JobLinks, toLink } from '../sources/job-links.ts';
+
+/** Changes with every change of stored installs, so that every instance notices it. */
+export async function readRevision(tx: Transaction): Promise<string> {
+  return (await readSetting(tx, 'installs_revision')) ?? '';
+}
+
+async function changeRevision(tx: Transaction): Promise<void> {
+  await writeSetting(tx, 'installs_revision', randomUUID());
+}
+
+/** Changes stored installs. Durable when it resolves. */
+export async function changeInstalls(database: Database, change: (tx: Transaction) => Promise<unknown>): Promise<void> {
+  const work = async (tx: Transaction) => {
+    await change(tx);
+    await changeRevision(tx);
+  };
+  await inTransaction(database, work, { isDurable: true });
+}
 
 // The only SQL about installs in the database.
 
@@ -57,4 +80,122 @@ function toOpen(ctx: Storage, { token, projects, ...row }: Row<'connectedInstall
     token: ctx.box.open(token, tokenContext(row)).toString('utf8'),
     projects: JSON.parse(projects) as string[],
   };
+}
+
+// The only SQL about known webhook endpoints and their secrets.
+
+/** A webhook endpoint that is known to deliver here. */
+export interface StoredEndpoint {
+  install: string;
+  endpointId: string;
+  /** Null if it was made by hand and its secret is in the configuration. */
+  secret: string | null;
+  storedAt: string;
+}
+
+export async function listEndpoints(ctx: Storage): Promise<StoredEndpoint[]> {
+  return openSecrets(ctx, await selectEndpoints(ctx).execute());
+}
+
+/** In the order in which they were stored. */
+export async function endpointsOf(ctx: Storage, install: string): Promise<StoredEndpoint[]> {
+  return openSecrets(ctx, await selectEndpoints(ctx).where('install', '=', install).execute());
+}
+
+/** Durable when it resolves, because the marketplace shows a secret only once. */
+export async function saveEndpoint(ctx: Storage, { secret, ...endpoint }: StoredEndpoint): Promise<void> {
+  const context = endpointSecretContext(endpoint);
+  const sealed = secret === null ? null : ctx.box.seal(Buffer.from(secret), context);
+  const row = { ...endpoint, secret: sealed };
+  await changeInstalls(ctx.database, (tx) =>
+    tx
+      .insertInto('webhookEndpoint')
+      .values(row)
+      .onConflict((conflict) => conflict.columns(['install', 'endpointId']).doUpdateSet(row))
+      .execute(),
+  );
+}
+
+export async function removeEndpoint(ctx: Storage, install: string, endpointId: string): Promise<void> {
+  await changeInstalls(ctx.database, (tx) =>
+    tx.deleteFrom('webhookEndpoint').where('install', '=', install).where('endpointId', '=', endpointId).execute(),
+  );
+}
+
+function selectEndpoints(ctx: Storage) {
+  return ctx.database.kysely
+    .selectFrom('webhookEndpoint')
+    .selectAll()
+    .orderBy('install')
+    .orderBy('storedAt')
+    .orderBy('endpointId');
+}
+
+function openSecrets(ctx: Storage, rows: readonly Row<'webhookEndpoint'>[]): StoredEndpoint[] {
+  return rows.map(({ secret, ...row }) => ({
+    ...row,
+    secret: secret === null ? null : ctx.box.open(secret, endpointSecretContext(row)).toString('utf8'),
+  }));
+}
+
+/**
+ * The only SQL about the links of an employer's own account. A link that the configuration no longer names stays until
+ * it is removed: configuration is not evidence.
+ *
+ * @param configured the project by the id of the job
+ */
+export function createJobLinks(database: Database, install: string, configured: ReadonlyMap<string, string>): JobLinks {
+  const { kysely } = database;
+
+  return {
+    async list() {
+      const stored = await load(kysely);
+      const isStored = (jobId: string, project: string) =>
+        stored.some((one) => one.jobId === jobId && one.externalProjectId === project);
+      const missing = [...configured].filter(([jobId, project]) => !isStored(jobId, project));
+      const links = missing.length === 0 ? stored : await inTransaction(database, (tx) => addAll(tx, missing));
+      return links.map(({ linkId, jobId, externalProjectId }) => toLink(linkId, jobId, externalProjectId));
+    },
+
+    async create({ externalProjectId, jobId, provisioningMode }) {
+      if (provisioningMode === 'MANAGED_ADAPTER') {
+        throw new AppError('invalid', 'The marketplace does not provision projects of your own account. Gangway does');
+      }
+      if (jobId === undefined) throw new AppError('invalid', 'Say whose people work in the project: --job <id>');
+      const made = await inTransaction(database, (tx) => insert(tx, jobId, externalProjectId));
+      if (made !== undefined) return toLink(made.linkId, jobId, externalProjectId);
+      throw new AppError('conflict', `Job ${jobId} is already linked to project ${externalProjectId}`);
+    },
+
+    async remove(linkId) {
+      await inTransaction(database, async (tx) => {
+        const link = (await load(tx)).find((one) => one.linkId === linkId);
+        if (link === undefined) throw new AppError('not_found', `There is no link ${linkId}`);
+        if (configured.get(link.jobId) === link.externalProjectId) {
+          const where = `installs.${install}.jobs`;
+          throw new AppError('conflict', `The configuration has this link. Remove it from ${where} first`);
+        }
+        await tx.deleteFrom('jobLink').where('install', '=', install).where('linkId', '=', linkId).execute();
+      });
+    },
+  };
+
+  function load(from: Transaction) {
+    return from.selectFrom('jobLink').selectAll().where('install', '=', install).orderBy('linkId').execute();
+  }
+
+  async function addAll(tx: Transaction, missing: readonly [string, string][]) {
+    for (const [jobId, project] of missing) await insert(tx, jobId, project);
+    return await load(tx);
+  }
+
+  /** @returns nothing where another instance, or an earlier command, made it */
+  async function insert(tx: Transaction, jobId: string, externalProjectId: string) {
+    return await tx
+      .insertInto('jobLink')
+      .values({ install, linkId: `lnk_${randomUUID()}`, jobId, externalProjectId })
+      .onConflict((conflict) => conflict.columns(['install', 'jobId', 'externalProjectId']).doNothing())
+      .returning('linkId')
+      .executeTakeFirst();
+  }
 }

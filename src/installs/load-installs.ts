@@ -4,6 +4,8 @@ import { AppError } from '../domain/errors.ts';
 import type { Install } from '../domain/install.ts';
 import { listEndpoints } from './endpoint-store.ts';
 import { listConnectedInstalls } from './install-store.ts';
+import type { Storage } from '../keys/storage.ts';
+import { listConnectedInstalls, listEndpoints } from './install-store.ts';
 
 /**
  * All installs of the configuration and of the database, without their sources.
@@ -38,4 +40,15 @@ function configuredAndConnected(names: string[]): AppError {
     'conflict',
     `Both in the configuration and connected by command: ${names.join(', ')}. Remove it from the configuration, or run "gangway installs remove <name>"`,
   );
+}
+
+/** Settings that are valid but probably a mistake, one line each. */
+export function warningsOfInstalls(installs: ReadonlyMap<string, Install>, publicUrl: string | undefined): string[] {
+  if (installs.size === 0) {
+    return ['No customer is connected, so every webhook is refused. Run gangway connect <name>'];
+  }
+  if (publicUrl === undefined) return [];
+  return [...installs]
+    .filter(([, { webhookSecrets }]) => webhookSecrets.length === 0)
+    .map(([name]) => `No webhook secret of ${name} is known, so its webhooks are refused. Run gangway connect ${name}`);
 }

@@ -15,7 +15,7 @@ import { maskText } from '../../lib/mask.ts';
 import { isPlainBeyondLoopback } from '../../lib/url.ts';
 import type { Endpoint } from '../../sources/record-schema.ts';
 import { type Deviation, type Grant, notableDriftMs, type Source } from '../../sources/source.ts';
-import { endpointUrlOf, isAt } from '../../subscription/endpoint-url.ts';
+import { endpointUrlOf, isAt } from '../../subscription/decide-subscription.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import {
   checkContracts,

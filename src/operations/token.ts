@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { rotateToken } from '../installs/tokens/rotate-token.ts';
+import { rotateToken } from '../installs/rotate-token.ts';
 import { act, group, read } from './operation.ts';
 import { askEach, pickInstalls, sayUnread, unread } from './pick-installs.ts';
 import { type Columns, fieldColumns, table } from './show.ts';

@@ -1,7 +1,7 @@
 import { inTransaction } from '../db/database.ts';
 import type { Hold } from '../db/lock.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
-import { removeEndpoint, saveEndpoint } from '../installs/endpoint-store.ts';
+import { removeEndpoint, saveEndpoint } from '../installs/install-store.ts';
 import { toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { wantRead as wantInstallRead } from '../reconcile/read/install-state-store.ts';

@@ -9,8 +9,7 @@ import {
 import { settleMembership } from '../../src/converge/settle-store.ts';
 import { retryFailedOfTool } from '../../src/converge/tool-trouble-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
-import { holdInstalls } from '../../src/reconcile/read/hold-store.ts';
-import { noteInstallRead } from '../../src/reconcile/read/install-state-store.ts';
+import { holdInstalls, noteInstallRead } from '../../src/reconcile/read/install-state-store.ts';
 import { claimDue, claimOne, hire, numberedEvent } from '../support/converging.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';

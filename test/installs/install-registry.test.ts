@@ -3,13 +3,13 @@ import { beforeEach, expect, it } from 'vitest';
 import { Config } from '../../src/config/config-schema.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import { removeEndpoint, saveEndpoint } from '../../src/installs/endpoint-store.ts';
-import { ofPlatform } from '../../src/installs/install.ts';
 import { createInstallRegistry, type InstallRegistry } from '../../src/installs/install-registry.ts';
 import {
   type ConnectedInstall,
   removeConnectedInstall,
+  removeEndpoint,
   saveConnectedInstall,
+  saveEndpoint,
 } from '../../src/installs/install-store.ts';
 import { createInstallsWorker } from '../../src/installs/installs-worker.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
@@ -32,6 +32,7 @@ const acme: ConnectedInstall = {
   organizationId: 'org_1',
   connectedAt: at,
 };
+const ofPlatform = { source: 'platform', jobs: new Map(), guidelines: false } as const;
 const inFile = { ...ofPlatform, token: 'ot_ptk_globex', webhookSecrets: ['whsec_file'], tool: 'studio' };
 
 describeAnyDatabase('the registry of installs', (openFresh) => {

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { holdInstalls } from '../../src/reconcile/read/hold-store.ts';
+import { holdInstalls } from '../../src/reconcile/read/install-state-store.ts';
 import { createStudioWorker } from '../support/converging.ts';
 import { openForTest } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';

@@ -14,8 +14,7 @@ import { appendDeliveries, postponeDelivery } from '../../src/inbox/inbox-store.
 import { claimJob, postponeJob, settleJob } from '../../src/jobs/job-store.ts';
 import { listContracts } from '../../src/operations/contracts.ts';
 import { loadStatus, type Status } from '../../src/operations/status.ts';
-import { holdInstalls } from '../../src/reconcile/read/hold-store.ts';
-import { noteInstallRead } from '../../src/reconcile/read/install-state-store.ts';
+import { holdInstalls, noteInstallRead } from '../../src/reconcile/read/install-state-store.ts';
 import { forgetSubscriptionTroubles, noteSubscriptionCheck } from '../../src/subscription/subscription-store.ts';
 import { noBudget } from '../support/budgets.ts';
 import { convergeDue } from '../support/converging.ts';

@@ -14,7 +14,7 @@ import { checkGrant, checkJobs, checkUnanswered } from '../../../src/operations/
 import { remedies } from '../../../src/sources/platform/create-platform-source.ts';
 import { neededScopes } from '../../../src/sources/platform/relied-on.ts';
 import { Endpoint, Grant, Link } from '../../../src/sources/record-schema.ts';
-import { endpointUrlOf } from '../../../src/subscription/endpoint-url.ts';
+import { endpointUrlOf } from '../../../src/subscription/decide-subscription.ts';
 
 const platform = { neededScopes, remedies };
 const scopes = [

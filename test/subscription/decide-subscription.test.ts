@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
 import type { Endpoint } from '../../src/sources/record-schema.ts';
-import { decideSubscription } from '../../src/subscription/decide-subscription.ts';
-import { decideEnsured } from '../../src/subscription/ensure-endpoint.ts';
-import type { KnownEndpoint, SubscriptionView } from '../../src/subscription/sort-endpoints.ts';
+import { decideEnsured } from '../../src/subscription/change-endpoint.ts';
+import {
+  decideSubscription,
+  type KnownEndpoint,
+  type SubscriptionView,
+} from '../../src/subscription/decide-subscription.ts';
 
 const url = 'https://bridge.example.com/webhooks/acme';
 const now = '2026-03-15T12:00:00.000Z';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { ensureEndpoint } from '../../src/subscription/ensure-endpoint.ts';
+import { ensureEndpoint } from '../../src/subscription/change-endpoint.ts';
 import { noteUnmatchedSignature } from '../../src/subscription/subscription-store.ts';
 import { openForTest } from '../support/databases.ts';
 import { openSubscriptionWorld, surroundings } from '../support/subscription-world.ts';

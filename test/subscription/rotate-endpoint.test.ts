@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
-import { ensureEndpoint } from '../../src/subscription/ensure-endpoint.ts';
-import { rotateEndpoint } from '../../src/subscription/rotate-endpoint.ts';
+import { ensureEndpoint, rotateEndpoint } from '../../src/subscription/change-endpoint.ts';
 import { noteUnmatchedSignature } from '../../src/subscription/subscription-store.ts';
 import { openForTest } from '../support/databases.ts';
 import { openSubscriptionWorld, surroundings } from '../support/subscription-world.ts';

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { platformEventTypes } from '../../src/domain/event.ts';
 import type { Source } from '../../src/sources/source.ts';
-import { redeliver } from '../../src/subscription/describe-subscription.ts';
-import { ensureEndpoint } from '../../src/subscription/ensure-endpoint.ts';
-import { rotateEndpoint } from '../../src/subscription/rotate-endpoint.ts';
+import { ensureEndpoint, rotateEndpoint } from '../../src/subscription/change-endpoint.ts';
+import { redeliver } from '../../src/subscription/look-at-subscription.ts';
 import { openForTest } from '../support/databases.ts';
 import { checkOf, openSubscriptionWorld, surroundings } from '../support/subscription-world.ts';
 

@@ -73,7 +73,7 @@ export const unpaced = changedSources('unpaced', [
   },
   { file: caller, find: 'firstWaitMs: 500', replace: 'firstWaitMs: 5' },
   {
-    file: 'src/subscription/rotate-endpoint.ts',
+    file: 'src/subscription/change-endpoint.ts',
     find: 'overlapMs = usualOverlapMs',
     replace: 'overlapMs = usualOverlapMs / 10',
   },

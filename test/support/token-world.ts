@@ -5,7 +5,7 @@ import type { Database } from '../../src/db/database.ts';
 import type { Install } from '../../src/domain/install.ts';
 import { createInstallRegistry, type InstallRegistry } from '../../src/installs/install-registry.ts';
 import { saveConnectedInstall } from '../../src/installs/install-store.ts';
-import { type RotateWish, rotateToken } from '../../src/installs/tokens/rotate-token.ts';
+import { type RotateWish, rotateToken } from '../../src/installs/rotate-token.ts';
 import { type Clock, systemClock, toInstant } from '../../src/lib/clock.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createTestContext } from './engine-harness.ts';

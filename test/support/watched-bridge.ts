@@ -13,7 +13,7 @@ import { createInstallRegistry } from '../../src/installs/install-registry.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import type { Endpoint } from '../../src/sources/record-schema.ts';
-import { ensureEndpoint } from '../../src/subscription/ensure-endpoint.ts';
+import { ensureEndpoint } from '../../src/subscription/change-endpoint.ts';
 import type { Dialect } from './databases.ts';
 import type { EitherMarket, OpenEitherMarket } from './either-market.ts';
 import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';

@@ -7,7 +7,7 @@ import { AppError } from '../../domain/errors.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { lockEvidence, postponeInstalls } from '../../memberships/derivation-store.ts';
-import { holdInstalls } from './hold-store.ts';
+import { holdInstalls } from './install-state-store.ts';
 
 /** The check only reads the clock. It runs often, so that few rows get a wrong time before the clock is noticed. */
 const lookEveryMs = 1000;

@@ -15,7 +15,7 @@ import { backoffMs } from '../../lib/retry.ts';
 import { lockEvidence } from '../../memberships/derivation-store.ts';
 import type { Contract, ContractPage, Participant, SourceReader } from '../../sources/source.ts';
 import { checkBegan } from './clock-worker.ts';
-import { evidenceOfRead, type MarketplaceRead } from './evidence-of-read.ts';
+import { evidenceOfRead, type MarketplaceRead } from './evidence-of-install.ts';
 import { findSource, withoutUnread, withProgress } from './read-install.ts';
 
 /** Contracts of one install in one read, so that they share its listings. */

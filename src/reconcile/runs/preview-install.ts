@@ -1,4 +1,3 @@
-import { findSource } from '../read/read-install.ts';
 import type { Context } from '../../context.ts';
 import { inTransaction, rollingBack, type Transaction } from '../../db/database.ts';
 import { inParts } from '../../db/query.ts';
@@ -15,10 +14,18 @@ import { loadTrainerFacts } from '../../memberships/derive-memberships.ts';
 import { type MembershipChange, planMemberships, type Seat } from '../../memberships/plan-memberships.ts';
 import { countRemovals, findUnstarted } from '../../removals/brake-store.ts';
 import { canReturn } from '../../tools/accounts.ts';
-import { previewDrift } from '../drift/preview-drift.ts';
+import { previewDrift } from '../drift/judge-group.ts';
 import { readInSteps } from '../read/evidence-of-install.ts';
 import { knownOfInstall } from '../read/install-state-store.ts';
-import { contractsOfTrainers, findMembershipsById, listFailedMemberships, listHeldMemberships, listPostponedTrainers, listUnderway } from './preview-store.ts';
+import { findSource } from '../read/read-install.ts';
+import {
+  contractsOfTrainers,
+  findMembershipsById,
+  listFailedMemberships,
+  listHeldMemberships,
+  listPostponedTrainers,
+  listUnderway,
+} from './preview-store.ts';
 
 /**
  * What reconciling would do about one membership. `waiting`: it would be added if an address were

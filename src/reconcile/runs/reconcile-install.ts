@@ -8,20 +8,20 @@ import { applyEvidence, type HeldEvidence, reportHeld, subjectOfHeld } from '../
 import { learnBinding } from '../../installs/binding-store.ts';
 import type { JobHold, JobKind } from '../../jobs/job.ts';
 import { toInstant } from '../../lib/clock.ts';
+import { createLoop, type Loop } from '../../lib/loop.ts';
 import { maskText } from '../../lib/mask.ts';
 import { createQuiet } from '../../lib/quiet.ts';
 import { remembered } from '../../lib/remembered.ts';
 import { hasPostponed, lockEvidence } from '../../memberships/derivation-store.ts';
-import { notableDriftMs, type SourceReader } from '../../sources/source.ts';
+import { notableDriftMs, type SourceReader, type UnreadLink } from '../../sources/source.ts';
 import { checkDrift } from '../drift/check-drift.ts';
 import { checkBegan } from '../read/clock-worker.ts';
 import { reportDoubts, tellsActive, tellsRenewals } from '../read/doubts.ts';
 import { contractsAtOnce, type ReadSummary, readInSteps } from '../read/evidence-of-install.ts';
 import { findTrigger, isHeld, knownOfInstall, noteInstallRead } from '../read/install-state-store.ts';
 import { findSource, withProgress } from '../read/read-install.ts';
-import { reportUnreadJobs } from '../read/report-unread-jobs.ts';
 import { noteListed } from './active-list-store.ts';
-import { beginRun, failRun, noteRunRead } from './run-store.ts';
+import { beginRun, countRunWork, endRun, failRun, listOpenRuns, noteRunRead, type OpenRun } from './run-store.ts';
 import { postponeUnplaced } from './unplaced-store.ts';
 
 /** What is held after a silence waits for a read whose list of active contracts says something. */
@@ -154,4 +154,63 @@ function reportClock({ database, alerts, clock }: Context, driftMs: number | und
   if (!isNotable || quiet.letThrough('clock') === null) return;
   const says = `It is ${Math.abs(driftSeconds)} s ${driftSeconds < 0 ? 'behind' : 'ahead'}`;
   alerts.raise('clock_drift', { machine, driftSeconds }, says);
+}
+
+/** Raises an alert for each job whose contracts were refused. It is over once they are answered again. */
+function reportUnreadJobs({ alerts }: Context, install: string, unreadLinks: readonly UnreadLink[]): void {
+  const refusals = new Map(unreadLinks.map(({ jobId, refusal }) => [jobId, refusal]));
+  for (const [job, { message }] of refusals) {
+    alerts.raise('job_unread', { install, job, reason: maskText(message) });
+  }
+  alerts.observe(
+    'job_unread',
+    { install },
+    [...refusals.keys()].map((job) => ({ job })),
+  );
+}
+
+/** Ends runs once what followed from their readings is done in the tools. */
+export function createRunWorker(ctx: Context): Loop {
+  const { pollMs, logger, clock } = ctx;
+  return createLoop({
+    name: 'runs',
+    pollMs,
+    logger,
+    clock,
+    async run() {
+      await endRuns(ctx);
+      return 'idle';
+    },
+  });
+}
+
+/** After this time, work that is not done counts as left over. */
+const workMs = 60_000;
+/** After this time without a result of the read, the process that began it is taken for dead. */
+const readMs = 15 * 60_000;
+/** A command ends its own runs, unless it is killed. */
+const commandMs = 60 * 60_000;
+
+/** Ends the runs whose work is done, or was not done in time. */
+export async function endRuns(ctx: Context): Promise<void> {
+  for (const run of await listOpenRuns(ctx)) await endIfDone(ctx, run);
+}
+
+async function endIfDone(
+  ctx: Context,
+  { id, install, beganAt, afterReceipt, readAt, trigger, leasedUntil }: OpenRun,
+): Promise<void> {
+  const now = toInstant(ctx.clock.now());
+  const ageMs = Date.parse(now) - Date.parse(beganAt);
+  if (trigger === 'command' && ageMs < commandMs) return;
+  if (readAt === null) {
+    const isBeingRead = leasedUntil !== null && leasedUntil > now;
+    if (ageMs >= readMs && !isBeingRead) await failRun(ctx, id, 'Interrupted during the reading', now);
+    return;
+  }
+  // First, so that what is derived in between is counted below.
+  const isDerived = !(await hasPostponed(ctx, install));
+  const work = await countRunWork(ctx, install, { at: beganAt, afterReceipt }, now, now);
+  const isDone = work.left === 0 && isDerived;
+  if (isDone || ageMs >= workMs) await endRun(ctx, id, work, now);
 }

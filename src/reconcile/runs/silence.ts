@@ -5,7 +5,7 @@ import { readSetting, writeSetting } from '../../db/setting-store.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { remembered } from '../../lib/remembered.ts';
-import { holdInstalls, holdRemovalsOf, lookAgainInTools, releaseHeldRemovals } from '../read/hold-store.ts';
+import { holdInstalls, holdRemovalsOf, lookAgainInTools, releaseHeldRemovals } from '../read/install-state-store.ts';
 
 /** `removals`: removals on weaker evidence; `all`: everything older. */
 export type SilenceHold = 'nothing' | 'removals' | 'all';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
-import { holdInstalls } from '../../../src/reconcile/read/hold-store.ts';
+import { holdInstalls } from '../../../src/reconcile/read/install-state-store.ts';
 import { claimDue, convergeDue, receiptsOf } from '../../support/converging.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
 import { createMemoryTool, type MemoryTool } from '../../support/memory-tool.ts';

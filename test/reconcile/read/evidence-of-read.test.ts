@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { emptyContract, emptyEvidence, emptyLink, toPair, versionOfRead } from '../../../src/domain/evidence.ts';
-import { evidenceOfRead, type MarketplaceRead } from '../../../src/reconcile/read/evidence-of-read.ts';
+import { evidenceOfRead, type MarketplaceRead } from '../../../src/reconcile/read/evidence-of-install.ts';
 
 const install = 'acme';
 const beganAt = '2026-03-15T12:00:00.000Z';

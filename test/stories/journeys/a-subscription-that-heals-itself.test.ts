@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
-import { endpointsOf } from '../../../src/installs/endpoint-store.ts';
+import { endpointsOf } from '../../../src/installs/install-store.ts';
 import { findInstallState } from '../../../src/reconcile/read/install-state-store.ts';
-import { rotateEndpoint } from '../../../src/subscription/rotate-endpoint.ts';
+import { rotateEndpoint } from '../../../src/subscription/change-endpoint.ts';
 import { findSubscription } from '../../../src/subscription/subscription-store.ts';
 import { sqlite } from '../../support/databases.ts';
 import { untilNothingIsDue } from '../../support/journey.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { endpointsOf } from '../../../src/installs/endpoint-store.ts';
+import { endpointsOf } from '../../../src/installs/install-store.ts';
 import { listTroubledSubscriptions } from '../../../src/subscription/subscription-store.ts';
 import {
   type EmployerJourney,

@@ -1,9 +1,9 @@
-import { claimJob } from '../../../src/jobs/job-store.ts';
 import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { requestReads } from '../../../src/evidence/read-request-store.ts';
+import { claimJob } from '../../../src/jobs/job-store.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
-import { holdRemovalsOf } from '../../../src/reconcile/read/hold-store.ts';
+import { holdRemovalsOf } from '../../../src/reconcile/read/install-state-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { minimalEvent } from '../../support/event-bodies.ts';
 import { awaitWork, createIncident, type Incident, minutes } from '../../support/incident.ts';

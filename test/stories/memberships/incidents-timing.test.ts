@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { convergeLeaseMs } from '../../../src/converge/claim-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { holdInstalls } from '../../../src/reconcile/read/hold-store.ts';
+import { holdInstalls } from '../../../src/reconcile/read/install-state-store.ts';
 import { decidePlanItems } from '../../../src/removals/plan-store.ts';
 import { claimDue, converge, crashingAtReceipt, receiptsOf } from '../../support/converging.ts';
 import { describeEachDatabase } from '../../support/databases.ts';

@@ -3,6 +3,7 @@ import { inTransaction } from '../../../src/db/database.ts';
 import { claimJob } from '../../../src/jobs/job-store.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
 import { wantRead } from '../../../src/reconcile/read/install-state-store.ts';
+import { endRuns } from '../../../src/reconcile/runs/reconcile-install.ts';
 import {
   beginRun,
   countPlanWork,
@@ -10,7 +11,6 @@ import {
   lastReceiptId,
   noteRunRead,
 } from '../../../src/reconcile/runs/run-store.ts';
-import { endRuns } from '../../../src/reconcile/runs/run-worker.ts';
 import { decidePlanItems } from '../../../src/removals/plan-store.ts';
 import { createIncident, type Incident, type Listing, minutes } from '../../support/incident.ts';
 import { storageOf } from '../../support/storage-of.ts';

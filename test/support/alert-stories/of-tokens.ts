@@ -1,4 +1,4 @@
-import { checkExpiry } from '../../../src/installs/tokens/token-expiry-job.ts';
+import { checkExpiry } from '../../../src/installs/rotate-token.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { openFeedWorld } from '../../reconcile/feed/feed-harness.ts';
 import { createAlerting } from '../alerting.ts';

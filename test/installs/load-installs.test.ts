@@ -1,15 +1,8 @@
 import { expect, it } from 'vitest';
-import type { Install } from '../../src/domain/install.ts';
-import { ofPlatform, warningsOfInstalls } from '../../src/installs/install.ts';
+import { warningsOfInstalls } from '../../src/installs/load-installs.ts';
+import { inStudio } from '../support/engine-harness.ts';
 
-const acme: Install = {
-  token: 'ot_ptk_1',
-  ...ofPlatform,
-  webhookSecrets: ['whsec_1'],
-  tool: 'studio',
-  projects: ['*'],
-  livesIn: 'configuration',
-};
+const acme = { ...inStudio(), webhookSecrets: ['whsec_1'] };
 const publicUrl = 'https://bridge.example.com';
 
 it.each([

@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest';
-import type { Context } from '../../../src/context.ts';
-import type { Database } from '../../../src/db/database.ts';
-import { AppError } from '../../../src/domain/errors.ts';
-import type { InstallRegistry } from '../../../src/installs/install-registry.ts';
-import { saveReplacement } from '../../../src/installs/replaced-token-store.ts';
-import { rotateToken } from '../../../src/installs/tokens/rotate-token.ts';
-import { toInstant } from '../../../src/lib/clock.ts';
-import type { Source } from '../../../src/sources/source.ts';
-import { failureOf } from '../../sources/failure-of.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
-import { createFakeClock } from '../../support/fake-clock.ts';
-import { openTokenWorld, type Process, signal, type TokenWorld } from '../../support/token-world.ts';
+import type { Context } from '../../src/context.ts';
+import type { Database } from '../../src/db/database.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import type { InstallRegistry } from '../../src/installs/install-registry.ts';
+import { saveReplacement } from '../../src/installs/replaced-token-store.ts';
+import { rotateToken } from '../../src/installs/rotate-token.ts';
+import { toInstant } from '../../src/lib/clock.ts';
+import type { Source } from '../../src/sources/source.ts';
+import { failureOf } from '../sources/failure-of.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
+import { openTokenWorld, type Process, signal, type TokenWorld } from '../support/token-world.ts';
 
 const needed = [
   'payments:read',

@@ -1,12 +1,66 @@
-import type { Context } from '../../context.ts';
-import type { By } from '../../db/audit-store.ts';
-import { type Hold, withLock } from '../../db/lock.ts';
-import { AppError, toAppError } from '../../domain/errors.ts';
-import type { TokenRecord } from '../../sources/record-schema.ts';
-import { type Grant, isGranted, type Source, type TokenCalls } from '../../sources/source.ts';
-import type { InstallRegistry } from '../install-registry.ts';
-import { findReplacement, type Replacement, saveReplacement, tokenDigest } from '../replaced-token-store.ts';
-import { planExpiry, planScopes } from './plan-rotation.ts';
+import type { Context } from '../context.ts';
+import type { By } from '../db/audit-store.ts';
+import { type Hold, withLock } from '../db/lock.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
+import type { JobKind } from '../jobs/job.ts';
+import { toInstant } from '../lib/clock.ts';
+import type { TokenRecord } from '../sources/record-schema.ts';
+import { type Grant, isGranted, type Source, type TokenCalls } from '../sources/source.ts';
+import type { InstallRegistry } from './install-registry.ts';
+import { findReplacement, type Replacement, saveReplacement, tokenDigest } from './replaced-token-store.ts';
+
+/** What a token that replaces another one may do, and how long. Pure. */
+
+/**
+ * The scopes that Gangway needs, of those that the old token has, and what the operator wants to keep. None that the
+ * old one lacks.
+ *
+ * @throws AppError `invalid` where the old token lacks what is to be kept, or has nothing of what is needed
+ */
+export function planScopes(
+  { neededScopes }: Pick<Source, 'neededScopes'>,
+  held: readonly string[],
+  keep: readonly string[],
+): string[] {
+  const missing = keep.filter((scope) => !isGranted(held, scope));
+  if (missing.length > 0) {
+    throw new AppError(
+      'invalid',
+      `The token lacks ${missing.join(', ')}, and a new token cannot have more scopes than the old one`,
+    );
+  }
+  const needed = neededScopes.map(({ scope }) => scope).filter((scope) => isGranted(held, scope));
+  if (needed.length === 0) {
+    throw new AppError('invalid', 'The token has none of the needed scopes, so a new one would not help');
+  }
+  return [...new Set([...needed, ...keep])];
+}
+
+type Lived = Pick<TokenRecord, 'createdAt' | 'expiresAt'>;
+
+const dayMs = 86_400_000;
+/** Where the marketplace does not say when a token was made. */
+const assumedLifeMs = 90 * dayMs;
+
+/** As long a life as the old one had. Null: it never expires. */
+export function planExpiry({ createdAt, expiresAt }: Lived, now: Date): string | null {
+  return expiresAt === null ? null : new Date(now.getTime() + lifeMsOf(createdAt, expiresAt)).toISOString();
+}
+
+/**
+ * Since when it should be rotated: seven days before it expires, or when a third of its life is left, whichever is
+ * later. Null: it never expires.
+ */
+export function rotateFrom({ createdAt, expiresAt }: Lived): string | null {
+  if (expiresAt === null) return null;
+  const aheadMs = Math.min(7 * dayMs, lifeMsOf(createdAt, expiresAt) / 3);
+  return new Date(Date.parse(expiresAt) - aheadMs).toISOString();
+}
+
+function lifeMsOf(createdAt: string | null, expiresAt: string): number {
+  const lifeMs = createdAt === null ? assumedLifeMs : Date.parse(expiresAt) - Date.parse(createdAt);
+  return Math.max(lifeMs, 0);
+}
 
 export interface RotateWish {
   /** Scopes to keep beside those that are needed. */
@@ -143,4 +197,34 @@ async function revoke(source: Account, tokenId: string, signal: AbortSignal): Pr
   await source.revokeToken(tokenId, signal).catch((error: unknown) => {
     if (toAppError(error).code !== 'not_found') throw error;
   });
+}
+
+const hourMs = 3_600_000;
+
+/** Asks the marketplace when a token expires, and raises an alert if it expires soon. */
+export const tokenExpiryJob: JobKind = {
+  name: 'token expiry',
+  atOnce: 4,
+  leaseMs: 2 * 60_000,
+  isStanding: true,
+  installs: ({ sources }) => [...sources].flatMap(([install, one]) => (one.listTokens === undefined ? [] : [install])),
+  async run(ctx, { install }, signal) {
+    await checkExpiry(ctx, install, signal);
+    return hourMs;
+  },
+};
+
+export async function checkExpiry(
+  { sources, alerts, clock }: Context,
+  install: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const source = sources.get(install);
+  if (source?.listTokens === undefined) return;
+  const { token } = await source.readGrant(signal);
+  const used = (await source.listTokens(signal)).find(({ id }) => id === token?.id);
+  const from = (used && rotateFrom(used)) ?? null;
+  const expiring = from === null || toInstant(clock.now()) < from ? [] : [{ install, expiresAt: used?.expiresAt }];
+  for (const fields of expiring) alerts.raise('token_expires', fields);
+  alerts.observe('token_expires', { install }, expiring);
 }
