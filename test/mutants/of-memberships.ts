@@ -137,7 +137,7 @@ export const mutantsOfMemberships: readonly Mutant[] = [
     ],
   ),
   ...mutate(
-    'src/reconcile/read/hold-store.ts',
+    'src/reconcile/read/install-state-store.ts',
     ['test/stories/memberships/incidents-pauses.test.ts'],
     [
       [

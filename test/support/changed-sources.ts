@@ -41,9 +41,9 @@ const delayed = [
     replace: `${delay}const restMs = await runOnce();${delay}`,
   },
   {
-    file: 'src/lib/loop.ts',
-    find: '.then(() => work(beat))',
-    replace: `.then(async () => { ${delay} }).then(() => work(beat))`,
+    file: 'src/jobs/job-worker.ts',
+    find: 'const waitMs = await kind.run(ctx, job, signal, hold);',
+    replace: `${delay}const waitMs = await kind.run(ctx, job, signal, hold);${delay}`,
   },
   {
     file: 'src/sandbox/dispatcher.ts',
