@@ -46,7 +46,7 @@ import type { OpenStorage } from './storage.ts';
 export interface App {
   /** Starts the listeners first, then the loops. */
   start(): Promise<{ receiverUrl: string; consoleUrl: string }>;
-  /** All that are known, once it has started. */
+  /** All installs, once it has started. */
   installs: InstallRegistry['installs'];
   /**
    * Reports "not ready", and still stores the deliveries that come until the load balancer knows.
@@ -107,7 +107,8 @@ export function createApp({
   const checkpointer = createCheckpointer(hasThreads ? sqliteFileOf(storage.database.url) : undefined, logger);
   const inbox = createInbox({
     async append(deliveries) {
-      // A thread that starts now would open what is at the path, and this process would never see what it stores.
+      // A new thread opens the file at the path. If that is another file by now, this process would never see what the
+      // thread stores.
       storage.database.checkFile?.();
       return await append.append(deliveries);
     },
@@ -216,7 +217,7 @@ function sayWarnings(
   for (const wall of findOpenWalls(installs)) logger.warn(describeOpenWall(wall));
 }
 
-/** What is loaded for a page is routed by the loop that loads installs, which is woken. */
+/** Installs that a page loads are routed by the loop that loads installs. */
 function followed(registry: InstallRegistry, loadInstalls: Loops['loadInstalls']): InstallRegistry {
   return {
     ...registry,

@@ -18,7 +18,7 @@ const restMs = 20;
 /** 8 MiB are kept for the next deliveries. */
 const keptPages = 2048;
 
-/** What deletes expired data, and gives its space back. */
+/** The jobs that delete expired data and give its space back. */
 export const housekeeping: readonly JobKind[] = [
   inSteps('purge deliveries', 10 * minuteMs, (ctx) => async () => {
     return (await deleteOld(ctx.database, instantIn(ctx.clock, -ctx.config.retention.deliveriesMs), chunkSize)) > 0;
@@ -50,7 +50,7 @@ interface StepProgress {
   onProgress(): void;
 }
 
-/** @param begin gives the step, which returns whether there is more */
+/** @param begin returns the step, which says whether more is left */
 function inSteps(
   name: JobName,
   everyMs: number,

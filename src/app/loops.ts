@@ -46,7 +46,7 @@ interface LoopsDeps extends ServicesDeps {
 
 export type Loops = ReturnType<typeof createLoops>;
 
-/** Everything that runs without being asked: the loops from the inbox to the tools. */
+/** All loops, from the inbox to the tools. */
 export function createLoops(deps: LoopsDeps) {
   const { config, clock } = deps;
   const ports = { append: deps.inbox.append, wouldDefer: deps.wouldDefer };
@@ -82,7 +82,7 @@ export function createLoops(deps: LoopsDeps) {
   ];
   return {
     all: loops as readonly Loop[],
-    /** What the loops act with. */
+    /** The context of the loops. */
     services,
     /** Resolves when every loop has ended. */
     stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
@@ -100,7 +100,7 @@ export function createLoops(deps: LoopsDeps) {
   };
 }
 
-/** What is done when it is due. */
+/** The kinds of jobs that a running Gangway has. */
 export function jobKinds({ receiver }: Pick<Config, 'receiver'>, ports: FeedPorts): JobKind[] {
   // Without a public address the marketplace cannot deliver, so there is no subscription to watch.
   const watch = receiver.publicUrl === undefined ? [] : [subscriptionJob];

@@ -33,7 +33,7 @@ export interface ServicesDeps extends Polling {
   adapters: ReadonlyMap<string, Adapter>;
   /** The caller loads it before it uses any service. */
   registry: InstallRegistry;
-  /** What else is done when it is due. */
+  /** Further kinds of jobs. */
   jobs?: readonly JobKind[];
   /** A dry run writes nothing. */
   isDry?: boolean;
@@ -75,7 +75,7 @@ export function createServices(given: ServicesDeps): Services {
     routeLink: createLinkRouter(installs, adapters),
     wake: wakes.wake,
   };
-  // Each answers only while the tool is the server that its members are in.
+  // Each adapter answers only while its tool is the server that has the members.
   for (const [tool, adapter] of given.adapters) {
     adapters.set(tool, bindTool(ctx, tool, adapter, given.isDry));
   }

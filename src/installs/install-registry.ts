@@ -11,10 +11,7 @@ import { createJobLinks, readRevision } from './install-store.ts';
 import { loadInstalls } from './load-installs.ts';
 import { currentToken } from './replaced-token-store.ts';
 
-/**
- * All installs of the configuration and of the database, each with its source. The Maps stay
- * the same objects, and always have what was loaded last.
- */
+/** All installs of the configuration and of the database, each with its source. Each load updates the Maps in place. */
 export interface InstallRegistry {
   readonly installs: ReadonlyMap<string, Install>;
   /** Each source answers only for the customer that its install is bound to. */
@@ -86,7 +83,7 @@ export function createInstallRegistry(ctx: Storage, config: Config): InstallRegi
   };
 }
 
-/** The source of an install. Nothing else asks which kind it is. */
+/** Creates the source of an install. Only this function knows the kinds of sources. */
 function createSource(
   { baseUrl, employerBaseUrl }: Config['marketplace'],
   { source, token }: Pick<Install, 'source'> & { token: RestToken },
@@ -109,7 +106,7 @@ export function openSources({ installs, marketplace }: Config): Map<string, Sour
   );
 }
 
-/** What may be used of a source without asking whose its token is. */
+/** What a source offers before it is known whose its token is. */
 const free: ReadonlySet<string> = new Set<keyof Source>(['findDeviations', 'clockDriftMs']);
 
 /**
@@ -135,7 +132,7 @@ export function bindSource(source: Source, check: (grant: Grant) => Promise<void
       return await call(...given);
     };
   };
-  // What the source cannot do, it cannot do here either.
+  // Methods that the source lacks stay missing.
   const bound = Object.entries(source).map(([name, value]) => [
     name,
     typeof value === 'function' && !free.has(name) ? bind(value) : value,

@@ -9,13 +9,12 @@ import { type Grant, isGranted, type Source, type TokenCalls } from '../sources/
 import type { InstallRegistry } from './install-registry.ts';
 import { findReplacement, type Replacement, saveReplacement, tokenDigest } from './replaced-token-store.ts';
 
-/** What a token that replaces another one may do, and how long. Pure. */
+/** The scopes and the life of a new token. Pure. */
 
 /**
- * The scopes that Gangway needs, of those that the old token has, and what the operator wants to keep. None that the
- * old one lacks.
+ * The needed scopes that the old token has, and those that the operator wants to keep.
  *
- * @throws AppError `invalid` where the old token lacks what is to be kept, or has nothing of what is needed
+ * @throws AppError `invalid` if the old token lacks a scope to keep, or has none of the needed scopes
  */
 export function planScopes(
   { neededScopes }: Pick<Source, 'neededScopes'>,
@@ -39,10 +38,10 @@ export function planScopes(
 type Lived = Pick<TokenRecord, 'createdAt' | 'expiresAt'>;
 
 const dayMs = 86_400_000;
-/** Where the marketplace does not say when a token was made. */
+/** Used if the marketplace does not say when a token was made. */
 const assumedLifeMs = 90 * dayMs;
 
-/** As long a life as the old one had. Null: it never expires. */
+/** The new token lives as long as the old one. Null: it never expires. */
 export function planExpiry({ createdAt, expiresAt }: Lived, now: Date): string | null {
   return expiresAt === null ? null : new Date(now.getTime() + lifeMsOf(createdAt, expiresAt)).toISOString();
 }
@@ -62,7 +61,7 @@ function lifeMsOf(createdAt: string | null, expiresAt: string): number {
   return Math.max(lifeMs, 0);
 }
 
-export interface RotateWish {
+export interface RotateOptions {
   /** Scopes to keep beside those that are needed. */
   keep: readonly string[];
   by: By;
@@ -92,14 +91,14 @@ export async function rotateToken(
   ctx: Context,
   registry: InstallRegistry,
   install: string,
-  wish: RotateWish,
+  options: RotateOptions,
   signal: AbortSignal,
 ): Promise<RotatedToken> {
   const original = registry.installs.get(install)?.token;
   if (original === undefined) throw new AppError('not_found', `There is no install ${install}`);
   const lock = { name: `token:${tokenDigest(original)}`, what: 'The rotation of a token', leaseMs, patienceMs: 0 };
   const rotated = await withLock(ctx, { ...lock, signal }, (hold) =>
-    rotate(ctx, registry, { install, original, ...wish }, hold, signal),
+    rotate(ctx, registry, { install, original, ...options }, hold, signal),
   );
   if (rotated !== null) return rotated;
   throw new AppError('conflict', `Another process is rotating the token of ${install}. Try again in two minutes`);
@@ -108,7 +107,7 @@ export async function rotateToken(
 async function rotate(
   ctx: Context,
   registry: InstallRegistry,
-  { install, original, keep, by }: RotateWish & { install: string; original: string },
+  { install, original, keep, by }: RotateOptions & { install: string; original: string },
   hold: Hold,
   signal: AbortSignal,
 ): Promise<RotatedToken> {

@@ -17,8 +17,8 @@ export interface JobClaim extends Job {
 }
 
 /**
- * Makes jobs due at an instant, if they are not due before, and adds those that there are not. A job that is being run
- * is run once more after it. One that fails is tried again, as if it had not failed.
+ * Makes jobs due at an instant unless they are due sooner, and adds missing ones. A job that is running runs once more
+ * afterwards. The back-off of a failing job starts over.
  */
 export async function wantJobs(tx: Transaction, kind: JobName, jobs: readonly JobKey[], dueAt: string): Promise<void> {
   for (const part of inParts(jobs)) {
@@ -34,14 +34,14 @@ export async function wantJobs(tx: Transaction, kind: JobName, jobs: readonly Jo
             asks: sql<number>`job.asks + 1`,
             attempts: 0,
           }))
-          // It is tried again soon, and would fail for the same reason.
+          // The other jobs wait for its next try, and would fail for the same reason.
           .where('job.holdsOthers', '=', false),
       )
       .execute();
   }
 }
 
-/** The same for jobs that there always are. Those that fail are left alone. */
+/** The same for standing jobs, except those that are failing. */
 export async function hurryJobs(
   tx: Transaction,
   kind: JobName,
@@ -61,7 +61,7 @@ export async function hurryJobs(
     .execute();
 }
 
-/** Adds those of these jobs that there are not yet. The others stay due when they are. */
+/** Adds the missing ones among these jobs. The others keep their due time. */
 export async function addJobs(tx: Transaction, kind: JobName, jobs: readonly JobKey[], dueAt: string): Promise<void> {
   for (const part of inParts(jobs)) {
     await tx
@@ -72,7 +72,7 @@ export async function addJobs(tx: Transaction, kind: JobName, jobs: readonly Job
   }
 }
 
-/** The same for those that there always are. Mostly none is missing, and nothing is written. */
+/** The same for standing jobs. Usually none is missing, and nothing is written. */
 export async function addStandingJobs(
   { database }: Storage,
   jobs: readonly (JobKey & { kind: JobName })[],
@@ -121,7 +121,9 @@ export interface DueTurn {
   since: string;
 }
 
-/** How many jobs are due whose kind begins like this. @param dueSince only those that became due after this instant */
+/**
+ * Counts the due jobs whose kind starts with a prefix. @param dueSince only those that became due after this instant
+ */
 export async function countDueJobs(ctx: Storage, prefix: string, now: string, dueSince = ''): Promise<number> {
   const due = ctx.database.kysely
     .selectFrom('job')
@@ -132,7 +134,7 @@ export async function countDueJobs(ctx: Storage, prefix: string, now: string, du
   return Number((await due.executeTakeFirstOrThrow()).n);
 }
 
-/** Who has jobs due, of every kind. */
+/** The installs with due jobs, for every kind. */
 export async function listDueTurns(ctx: Storage, now: string): Promise<DueTurn[]> {
   const due = selectDue(ctx.database.kysely, now).select((eb) => ['kind', 'install', eb.fn.min('dueAt').as('since')]);
   return await due.groupBy(['kind', 'install']).execute();
@@ -177,12 +179,12 @@ export async function holdsJob(tx: Transaction, { kind, key, token }: JobClaim, 
   return (await held.where('leaseToken', '=', token).where('leasedUntil', '>', now).executeTakeFirst()) !== undefined;
 }
 
-/** The job was not done, and is due as before. */
+/** Gives a job back unfinished. It stays due. */
 export async function releaseJob(ctx: Storage, claim: JobClaim): Promise<void> {
   await inTransaction(ctx.database, (tx) => at(tx, claim).set(unleased).execute());
 }
 
-/** @param dueAt when it is due again, unless it was asked for meanwhile; null if it is done for good */
+/** @param dueAt when it is due again, unless it was wanted meanwhile; null if it is done */
 export async function settleJob(ctx: Storage, claim: JobClaim, dueAt: string | null): Promise<void> {
   const { kind, key, token, asks } = claim;
   await inTransaction(ctx.database, async (tx) => {
@@ -257,7 +259,7 @@ function at(tx: Transaction, { kind, key, token }: JobClaim) {
   return tx.updateTable('job').where('kind', '=', kind).where('key', '=', key).where('leaseToken', '=', token);
 }
 
-/** An install has one job of a kind run at a time. Where one holds the others, only such are run. */
+/** One job of each kind and install runs at a time. While one holds the others back, only that one is due. */
 function selectDue(tx: Transaction, now: string) {
   const other = sql`select 1 from job as other where other.kind = job.kind and other.install = job.install`;
   return tx

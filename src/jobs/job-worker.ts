@@ -22,11 +22,11 @@ import {
   wantJobs,
 } from './job-store.ts';
 
-/** How often the jobs that there always are are looked for in the database. */
+/** How often missing standing jobs are added. */
 const addEveryMs = 60_000;
 
 export interface JobWorker extends Loop {
-  /** Hurries a job that there always is. It only writes to memory. */
+  /** Makes a standing job due now. Writes only to memory. */
   hurry(kind: JobName, install: string): void;
 }
 
@@ -45,7 +45,7 @@ export function createJobWorker(ctx: Context, kinds: readonly JobKind[]): JobWor
     }
   }
 
-  /** A tick before the first start was not missed. A schedule may have changed since the last start. */
+  /** The first run is at the next tick. A schedule may have changed since the last start. */
   async function addScheduled(): Promise<void> {
     for (const { name, schedule } of kinds) {
       if (schedule === undefined) continue;
@@ -92,7 +92,7 @@ export function createJobWorker(ctx: Context, kinds: readonly JobKind[]): JobWor
       await loop.stop();
       await Promise.all([...queues.values()].map((queue) => queue.ended()));
     },
-    /** It names the kinds that stall. */
+    /** Names the kinds that stall. */
     get name() {
       return [loop.name, ...stalled()].join(' ');
     },
@@ -141,7 +141,7 @@ function createQueue(ctx: Context, kind: JobKind, signal: AbortSignal) {
   }
 
   return {
-    /** Of an install that is gone no job is run. */
+    /** Jobs of removed installs do not run. */
     offer(due: readonly DueTurn[]) {
       served = kind.installs && new Set(kind.installs(ctx));
       const ours = due.filter(({ install }) => served?.has(install) !== false);

@@ -6,11 +6,11 @@ import { nextTick } from '../lib/tick.ts';
 import { backoffMs } from '../lib/retry.ts';
 
 /**
- * Jobs: one table says what is due, and one runner does it. When a job is due, whose turn it is, its lease and what
- * follows when it fails are known here alone. What a kind of job does, its `run` knows.
+ * One table says which jobs are due, and one runner runs them. Only the runner knows when a job is due, whose turn it
+ * is, who has its lease, and what happens after a failure. A kind of job only knows its work.
  */
 
-/** Of work, there is a kind for each tool. */
+/** Each tool has a `work in` kind of its own. */
 export type JobName =
   | 'active list'
   | 'budget'
@@ -38,19 +38,22 @@ export interface JobKind {
   atOnce: number;
   /** A dead process delays a job by at most this long. A longer run renews its lease. */
   leaseMs: number;
-  /** A run without a beat for longer than this counts as stalled; by default as long as the lease. */
+  /** A run without a beat for this long has stalled; by default the length of the lease. */
   stallMs?: number;
-  /** Whose jobs are run; by default everybody's. `['']` for a job of no install. */
+  /** The installs whose jobs run; all by default. `['']` for a job that belongs to no install. */
   installs?(ctx: Context): Iterable<string>;
-  /** Whether each of the installs always has one such job, due at once when it is new. Others come by `wantJobs`. */
+  /**
+   * Whether each of the installs always has one such job, due as soon as the install is new. Other jobs come from
+   * `wantJobs`.
+   */
   isStanding?: boolean;
-  /** A cron pattern, in UTC: its one job, of no install, is due at each tick. Missed ticks are one. */
+  /** A cron pattern in UTC: the kind has one job, which is due at each tick. Several missed ticks are one run. */
   schedule?(ctx: Context): string;
   /** The shortest wait after a failure; 0 by default. */
   restMs?(ctx: Context): number;
   /** What the log says when a run fails. */
   failure?: string;
-  /** Whether a refused token, or a marketplace that does not answer, concerns all its jobs of an install. */
+  /** Whether all jobs of an install wait when the marketplace refuses its token or does not answer. */
   restsTogether?: boolean;
   /**
    * It may run again after it has succeeded, and two processes may run it at once if one has lost its lease.
@@ -66,12 +69,12 @@ export interface JobKey {
   install: string;
 }
 
-/** The job of a kind of which each install has one. */
+/** The job of an install, for kinds with one job per install. */
 export function jobOf(install: string): JobKey {
   return { key: install, install };
 }
 
-/** A kind of which there is one job, of no install: one process at a time does it for all. */
+/** A kind with a single job, which one process at a time runs for all installs. */
 export function soleJob(name: JobName, run: JobKind['run']): JobKind {
   return { name, atOnce: 1, leaseMs: 5 * 60_000, isStanding: true, installs: () => [''], run };
 }
@@ -91,7 +94,7 @@ export function scheduledJob(
 
 /** A job that is being run. */
 export interface Job extends JobKey {
-  /** How often it was asked for since the run before began. */
+  /** How often it was wanted since the last run began. */
   asks: number;
   /** How many runs in a row have failed. */
   attempts: number;
@@ -107,7 +110,7 @@ export interface JobHold extends Hold {
   confirm(tx: Transaction): Promise<void>;
 }
 
-/** A refused token may be replaced in the meantime. */
+/** An operator may replace a refused token at any time. */
 const refusedRestMs = 15 * 60_000;
 
 /** How long a job waits after it failed so often in a row. */

@@ -174,10 +174,7 @@ function forget(gone: readonly string[]): SubscriptionStep[] {
   return gone.map((endpointId) => ({ kind: 'forget', endpointId }));
 }
 
-/**
- * Those that mean something here: for no other an endpoint is changed. If the marketplace does not show the event types,
- * none counts as missing.
- */
+/** The event types that Gangway uses and the endpoint lacks; none if the marketplace does not show its types. */
 export function missingTypesOf(
   { eventTypes }: Pick<SubscriptionView, 'eventTypes'>,
   { eventTypes: types }: Endpoint,

@@ -2,11 +2,11 @@ import type { Context } from '../context.ts';
 import { type AppError, isTransient, refusesToken } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 
-/** What keeps deliveries from coming and is not repaired by itself, and what to do about it. */
+/** A problem that keeps deliveries from coming and that Gangway cannot repair, and what to do about it. */
 export interface Trouble {
   says: string;
   action: string;
-  /** Whether a check failed, and the next one may not. */
+  /** Whether the next check may succeed. */
   isTransient?: boolean;
 }
 
@@ -55,7 +55,10 @@ export function toShownUrl(url: string | undefined): string {
   return url === undefined ? 'an address that the marketplace does not show' : maskText(url).slice(0, 200);
 }
 
-/** Of an endpoint that may be another program's: its address may be all that it takes to write to it. */
+/**
+ * Hides the path, because the endpoint may be another program's, and its full address may be all it takes to send to
+ * it.
+ */
 export function toShownHost(url: string | undefined): string {
   return url !== undefined && URL.canParse(url) ? new URL(url).host : toShownUrl(undefined);
 }

@@ -5,7 +5,7 @@ import type { Database } from '../../src/db/database.ts';
 import type { Install } from '../../src/domain/install.ts';
 import { createInstallRegistry, type InstallRegistry } from '../../src/installs/install-registry.ts';
 import { saveConnectedInstall } from '../../src/installs/install-store.ts';
-import { type RotateWish, rotateToken } from '../../src/installs/rotate-token.ts';
+import { type RotateOptions, rotateToken } from '../../src/installs/rotate-token.ts';
 import { type Clock, systemClock, toInstant } from '../../src/lib/clock.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createTestContext } from './engine-harness.ts';
@@ -45,7 +45,7 @@ export interface ProcessOptions {
 export interface Process {
   registry: InstallRegistry;
   ctx: Context;
-  rotate(wish?: Partial<RotateWish>): ReturnType<typeof rotateToken>;
+  rotate(options?: Partial<RotateOptions>): ReturnType<typeof rotateToken>;
   /** Asks the marketplace who it is, with the token that is in use. @returns the id of the token */
   tokenId(install?: string): Promise<string | null | undefined>;
 }
@@ -106,7 +106,7 @@ export async function openTokenWorld(database: Database, clock: Clock = systemCl
       return {
         registry,
         ctx,
-        rotate: (wish) => rotateToken(ctx, registry, first, { keep: [], by: by(), ...wish }, signal),
+        rotate: (options) => rotateToken(ctx, registry, first, { keep: [], by: by(), ...options }, signal),
         tokenId: async (install = first) => (await registry.sources.get(install)?.readGrant(signal))?.token?.id,
       };
     },

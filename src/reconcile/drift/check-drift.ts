@@ -34,7 +34,7 @@ import { type GroupDrift, reportDrift } from './report-drift.ts';
 
 /** A run ends after this time; the groups that are left come first in the next run. */
 const runMs = 5 * 60_000;
-/** What no install has listed for so long is no longer shown. */
+/** A group that no install has listed for this long is no longer shown. */
 const keptUnlistedMs = 30 * 24 * 3_600_000;
 /** Several installs may share a group; reading them one after the other lists it once. */
 const listedAgainAfterMs = 60_000;
@@ -111,7 +111,7 @@ async function checkGroup(ctx: Context, install: string, group: Group, signal: A
   return true;
 }
 
-/** Accounts that belong to no known trainer come last: of these there may be too many. */
+/** Accounts that belong to no known trainer come last, because there may be too many of them to keep. */
 function toKept(install: string, { members, listedAt }: ListedGroup, verdicts: readonly DriftVerdict[]): KeptListing {
   const accounts = new Map(members.map((member) => [member.id, member]));
   const findings = verdicts.map((verdict): Finding => {
@@ -190,7 +190,7 @@ async function removeFoundAgain(ctx: Context, tx: Transaction, verdicts: DriftVe
   for (const { membershipId, memberId } of decided) {
     const generation = await removeAgain(tx, { membershipId, memberId, removeAfter }, createdAt);
     if (generation === undefined) continue;
-    // From here on it is known that they are in again.
+    // The receipt records that they are in again.
     const message = 'A list of the tool shows them again';
     await addReceipt(tx, {
       membershipId,

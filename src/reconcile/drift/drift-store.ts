@@ -74,11 +74,10 @@ export async function comparedMembersOf(
   const called = await calledSince(tx, ids, listedAt);
   const outcomes = await lastOutcomesOf(tx, ids);
   const people = await addressesOf(tx, ids);
-  return rows.map(({ wanted, leaseToken, lateUntil, missedAt, ...row }) => {
+  return rows.map(({ leaseToken, lateUntil, missedAt, ...row }) => {
     const own = people.get(row.id) ?? [];
     return {
       ...row,
-      wanted,
       lastOutcome: outcomes.get(row.id) ?? null,
       addresses: own.map(({ digest }) => digest),
       given: own.filter(({ wasGiven }) => wasGiven).map(({ digest }) => digest),
@@ -139,7 +138,7 @@ export async function undecidedAmong(
 
 type Ids = RawBuilder<number>;
 
-/** A list says nothing about who is out, has nothing to confirm, and is not in it: of these there are more and more. */
+/** Leaves out removed members who are not in the list and have nothing to confirm. Their number only grows. */
 function isComparable(database: Database, accounts: readonly ListedAccount[]) {
   const ids = jsonTexts(
     database,
@@ -244,7 +243,7 @@ async function addressesOf(tx: Transaction, ids: Ids): Promise<Map<number, Known
     rows.map(({ membershipId: id, workEmailDigest: digest, isCurrent, givenAt, endedAt }) => ({
       id,
       digest,
-      isCurrent: isCurrent,
+      isCurrent,
       wasGiven: givenAt !== null,
       isOpen: givenAt !== null && endedAt === null,
     })),

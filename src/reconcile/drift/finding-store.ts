@@ -71,7 +71,7 @@ interface FoundMember {
 const mostKept = 1000;
 const rowsAtOnce = 200;
 
-/** Replaces what an earlier listing of the group showed. What it showed too keeps its time. */
+/** Replaces the findings of the earlier listing. A finding that both have keeps its time. */
 export async function keepFindings(
   ctx: Storage,
   group: Group,
@@ -83,14 +83,14 @@ export async function keepFindings(
     await tx
       .insertInto('driftListing')
       .values({ ...group, ...listing })
-      // It locks the row, so that two instances that list the group at once do so one after the other.
+      // Locks the row, so that two instances that list the group at once write one after the other.
       .onConflict((conflict) => conflict.columns(['tool', 'groupId']).doUpdateSet(listing))
       .execute();
     await replaceFindings(tx, ctx.box, group, kept, listedAt);
   });
 }
 
-/** Drops the groups that an install has listed and lists no longer, and what no install has listed since. */
+/** Deletes the groups that an install no longer lists, and those that no install has listed since then. */
 export async function keepFindingGroups(
   ctx: Storage,
   install: string,
@@ -166,7 +166,7 @@ async function replaceFindings(
   const known = new Map(rows.map((row) => [textOf(toFinding(box, row)), row]));
   const found = new Map(findings.map((one) => [textOf(one), one]));
   const gone = [...known].flatMap(([text, { id }]) => (found.has(text) ? [] : [id]));
-  // What a tool shows of an account may change; it is the same account all the same.
+  // It is the same account even if the tool shows another name or address of it.
   const since = new Map(rows.map((row) => [accountOf(toFinding(box, row)), row.since]));
   for (const ids of chunksOf(gone, rowsAtOnce)) await tx.deleteFrom('driftFinding').where('id', 'in', ids).execute();
   const added = [...found].flatMap(([text, one]) => (known.has(text) ? [] : [one]));

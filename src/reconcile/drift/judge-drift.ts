@@ -95,8 +95,8 @@ function isSeenOut({ isToConfirm, wanted, state }: ComparedMembership): boolean 
 }
 
 /**
- * Finds the memberships that an account may belong to: `owners` by an address, or by the tool's id.
- * Tools give ids out again, so a membership with the id and none of the addresses is a stray.
+ * Finds the memberships that an account may belong to: `owners` by an address, or by the tool's id. Tools reuse ids, so
+ * a membership with the id and none of the addresses is a stray.
  */
 function createFinder(known: readonly ComparedMembership[]) {
   const byId = Map.groupBy(known, ({ memberId }) => memberId);
@@ -116,7 +116,7 @@ function createFinder(known: readonly ComparedMembership[]) {
   };
 }
 
-/** The account was renamed, or its id was given out again. Until a look tells which, it is not missing. */
+/** The account was renamed, or its id was reused. Until a look tells which, the member is not missing. */
 function judgeStray(strays: ComparedMembership[]) {
   const [membership, ...others] = strays.filter(isSettledIn);
   if (membership?.address == null || others.length > 0) return null;
@@ -151,10 +151,9 @@ function toUnknown({ id, isManaged }: ListedAccount): DriftVerdict {
 }
 
 /**
- * Whether Gangway may remove the account again. It must be certain who it is, and one of these must
- * hold: Gangway removed the trainer last; or a late call of Gangway let the trainer in and no look
- * has seen that yet; or the address is managed. Tools give ids out again, so an address decides
- * where there is one.
+ * Whether Gangway may remove the account again. It must be certain who it is, and one of these must hold: Gangway
+ * removed the trainer last; or a late call of Gangway let the trainer in and no look has seen that yet; or the address
+ * is managed. Tools reuse ids, so an address decides if there is one.
  */
 function isToGoAgain({ id, digests, isManaged }: ListedAccount, gone: ComparedMembership): boolean {
   // Without an address a look could not find the trainer.

@@ -36,7 +36,7 @@ interface DriftFinding {
 
 const kinds = ['missing', 'id_changed', 'found_again', 'address_changed', 'stranger', 'leak'] as const;
 
-/** Whether they stand is known to no one else. */
+/** Only this comparison can tell that these are over. */
 const observedKinds = ['managed_address_leaked', 'address_changed'] as const;
 
 /** Reports each finding once while it stays the same and this process runs. */

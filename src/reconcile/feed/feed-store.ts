@@ -30,7 +30,7 @@ export async function findFeed(ctx: Storage, install: string): Promise<Feed | un
     .executeTakeFirst();
 }
 
-/** Moves the cursor. Of two that read the same page, one does. @returns false if another process has moved it */
+/** Moves the cursor. @returns false if another process has moved it */
 export async function keepFeed(
   ctx: Storage,
   { install, grantId, cursor }: Feed,

@@ -37,7 +37,7 @@ export function createClockWorker(ctx: Context, clock: DatabaseClock): Loop {
         await clock.correct();
         correctedAt = performance.now();
       }
-      // It is kept until it is mended or stored.
+      // Kept until the times are cut back or the latest time is stored.
       latestMs = Math.max(latestMs, clock.takeLatest().getTime());
       if (Math.abs(latestMs - notedMs) < noteEveryMs && !isAhead(latestMs, clock)) return 'idle';
       if (await mendAfterSetBack(ctx, latestMs)) ctx.wake('jobs');

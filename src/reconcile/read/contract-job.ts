@@ -1,22 +1,16 @@
 import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
-import { AppError, toAppError } from '../../domain/errors.ts';
+import { type AppError, toAppError } from '../../domain/errors.ts';
 import { applyEvidence, reportHeld } from '../../evidence/apply-evidence.ts';
-import {
-  nextReadAt,
-  postponeRead,
-  type ReadRequest,
-  settleRead,
-  takeReads,
-} from '../../evidence/read-request-store.ts';
+import { nextReadAt, postponeRead, type ReadRequest, settleRead, takeReads } from '../../evidence/read-request-store.ts';
 import type { JobHold, JobKind } from '../../jobs/job.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { backoffMs } from '../../lib/retry.ts';
 import { lockEvidence } from '../../memberships/derivation-store.ts';
-import type { Contract, ContractPage, Participant, SourceReader } from '../../sources/source.ts';
+import type { Contract, ContractPage, SourceReader } from '../../sources/source.ts';
 import { checkBegan } from './clock-worker.ts';
 import { evidenceOfRead, type MarketplaceRead } from './evidence-of-install.ts';
-import { findSource, withoutUnread, withProgress } from './read-install.ts';
+import { findSource, withoutUnread, withProgress, askParticipants } from './read-install.ts';
 
 /** Contracts of one install in one read, so that they share its listings. */
 const batchSize = 20;
@@ -131,15 +125,6 @@ export async function readMarketplace(
     for (const { id } of withoutUnread(links, unreadLinks)) if (isMissing()) await collect(status, id);
   }
 
-  const participants = new Map<string, Participant[]>();
-  for (const id of wanted) {
-    const present = await source.listParticipants(id, signal).catch(emptyWhereUnknown);
-    participants.set(id, present);
-  }
+  const participants = await askParticipants(source, contractIds, signal);
   return { install, beganAt, links, contracts: [...contracts.values()], participants };
-}
-
-function emptyWhereUnknown(error: unknown): Participant[] {
-  if (error instanceof AppError && error.code === 'not_found') return [];
-  throw error;
 }

@@ -30,16 +30,16 @@ export type DoubtKind = (typeof doubtKinds)[number];
 export type Doubts = Record<DoubtKind, number>;
 
 /**
- * Whether an active contract that is not known yet would have been listed. An empty list that leaves out a known one of
- * a live link says as little of those that are not known.
+ * Whether the read would have listed an active contract that is not known yet. An empty list that leaves out a known
+ * contract of a live link may leave out unknown ones too.
  */
 export function tellsActive({ empty_list, unlisted_contract }: Doubts): boolean {
   return empty_list === 0 || unlisted_contract === 0;
 }
 
 /**
- * Whether ends need no list of their own after it. A contract that an event has announced, and that is in no list, may
- * be a renewal, and so may one without a participant. They end a hold all the same: some can never be read.
+ * Whether the read also serves as the list that ends wait for. An announced contract that is in no list may be a
+ * renewal, and so may one without participants. Such a read still ends holds, because some contracts can never be read.
  */
 export function tellsRenewals(doubts: Doubts): boolean {
   const { unread_contract, empty_contract, unknown_contract } = doubts;

@@ -166,7 +166,7 @@ export function contractsThere({ contracts }: ReadLists, asked: Iterable<string>
   return there;
 }
 
-/** The contracts that are there and their trainers. This step takes no access away. */
+/** The contracts that have not ended, and their trainers. This step takes no access away. */
 export function evidenceOfThere(
   { install, beganAt }: ReadLists,
   there: readonly (Contract | Unlisted)[],
@@ -188,7 +188,7 @@ export function evidenceOfThere(
   const answered = asked.filter(([id, present]) => present.length > 0 && !absent.has(id)).map(([id]) => id);
   return {
     ...said,
-    contracts: [...said.contracts, ...answered.map((id) => toAsked(install, id, beganAt))],
+    contracts: [...said.contracts, ...answered.map((id) => toParticipantsRead(install, id, beganAt))],
   };
 }
 
@@ -206,8 +206,8 @@ export function evidenceOfGone(read: ReadLists, known: KnownInstall, absent: Abs
     ...chunksOf(findMoved(read, known), contractsAtOnce).map((pairs) => ({ ...emptyEvidence(), pairs })),
     ...chunksOf([...absent], contractsAtOnce).map((chunk) => ({
       ...emptyEvidence(),
-      // Only in this step: if the read failed in between, the contract would not be asked for hours.
-      contracts: chunk.map(([id]) => toAsked(install, id, beganAt)),
+      // Only in this step: if the read failed in between, the participants would not be read again for hours.
+      contracts: chunk.map(([id]) => toParticipantsRead(install, id, beganAt)),
       participations: chunk.flatMap(([contractId, trainerIds]) =>
         trainerIds.map((trainerId) => ({ install, contractId, trainerId, seenAt: null, absences })),
       ),
@@ -276,6 +276,6 @@ function hasEnded({ status }: Contract): boolean {
 }
 
 /** Records that the participants of a contract were read. */
-export function toAsked(install: string, contractId: string, participantsReadAt: string) {
+export function toParticipantsRead(install: string, contractId: string, participantsReadAt: string) {
   return { ...emptyContract(install, contractId), participantsReadAt };
 }

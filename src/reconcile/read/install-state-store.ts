@@ -193,7 +193,7 @@ async function toKnown(kysely: Transaction, same: SameText, contracts: ContractE
   const linksBy = Map.groupBy(linked, ({ contractId }) => contractId);
   const present = participations.filter((participation) => leftSince(participation) === null);
   const trainersBy = Map.groupBy(present, ({ contractId }) => contractId);
-  // One absence proves nothing, so the contract is asked again soon.
+  // One absence proves nothing, so the participants are read again soon.
   const doubtful = new Set(
     present.filter(({ absences, seenAt }) => isMissed(absences, seenAt)).map(({ contractId }) => contractId),
   );
@@ -230,8 +230,8 @@ export async function holdRemovalsOf(ctx: Storage, installs: string[], now: stri
 }
 
 /**
- * Has every trainer looked for who is believed to be in one of these tools, and, at an end, those who wait to be added
- * to any.
+ * Makes looks due for every trainer who should be in one of these tools, and, before their removal, for those who wait
+ * to be added to any tool.
  *
  * @param aliveAt when an instance last ran, as the database says; null if none has run
  */

@@ -19,7 +19,7 @@ export interface KnownInstall {
 
 export interface StoredContract {
   contractId: string;
-  /** The links that it counts as being on. */
+  /** The links that the contract is on. */
   linkIds: string[];
   trainerIds: string[];
   /** Null also if the last read left out a known trainer; then it is asked for again. */
@@ -43,7 +43,7 @@ export interface ReadLists {
   contracts: Contract[];
   /** Whether the list of active contracts was complete and not empty. */
   isActiveWhole: boolean;
-  /** Links whose contracts were refused: nothing is known of them but that. */
+  /** Links whose contracts the marketplace refused to list. */
   unreadLinks: readonly UnreadLink[];
 }
 

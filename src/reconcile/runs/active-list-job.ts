@@ -7,7 +7,7 @@ import type { JobHold, JobKind } from '../../jobs/job.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { chunksOf } from '../../lib/lists.ts';
 import type { SourceReader } from '../../sources/source.ts';
-import { contractsAtOnce, evidenceOfRead, toAsked } from '../read/evidence-of-install.ts';
+import { contractsAtOnce, evidenceOfRead, toParticipantsRead } from '../read/evidence-of-install.ts';
 import { knownOfInstall } from '../read/install-state-store.ts';
 import { askParticipants, findSource, type KnownInstall, listActive } from '../read/read-install.ts';
 import { findUnreadContracts, knowsLinks, noteListed } from './active-list-store.ts';
@@ -79,7 +79,7 @@ async function listAndAdd(
     await progress();
     const answered = chunk.filter((id) => (participants.get(id) ?? []).length > 0);
     const evidence = evidenceOfRead({ ...read, participants });
-    const contracts = answered.map((id) => toAsked(install, id, beganAt));
+    const contracts = answered.map((id) => toParticipantsRead(install, id, beganAt));
     await addEvidence(ctx, { ...evidence, contracts: [...evidence.contracts, ...contracts] });
   }
   await deriveAll(ctx, install, async () => {
@@ -102,7 +102,7 @@ async function listAll(source: SourceReader, signal: AbortSignal) {
   return (await listActive(source, await source.listLinks(signal), signal)).contracts;
 }
 
-/** Whether a contract of a live link is active as far as is known. */
+/** Whether an active contract of a live link is known. */
 function knowsActive({ links, contracts }: KnownInstall): boolean {
   return contracts.some(({ linkIds }) => linkIds.some((id) => links.has(id)));
 }

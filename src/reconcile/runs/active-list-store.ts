@@ -28,7 +28,7 @@ export async function findUnreadContracts(
   install: string,
   contractIds: readonly string[],
 ): Promise<string[]> {
-  const { read, staffed } = await loadAsked(ctx.database, install, contractIds);
+  const { read, staffed } = await loadPeopleState(ctx.database, install, contractIds);
   const unread = contractIds.filter((id) => !read.has(id) || !staffed.has(id));
   return unread.sort((a, b) => Number(staffed.has(a)) - Number(staffed.has(b)));
 }
@@ -55,7 +55,7 @@ export async function wantLists(tx: Transaction, installs: readonly string[], no
 }
 
 /** Of these contracts, those whose participants were read, and those with a trainer who is known. */
-async function loadAsked({ kysely }: Database, install: string, contractIds: readonly string[]) {
+async function loadPeopleState({ kysely }: Database, install: string, contractIds: readonly string[]) {
   const [read, staffed] = [new Set<string>(), new Set<string>()];
   for (const part of inParts(contractIds)) {
     const rows = kysely

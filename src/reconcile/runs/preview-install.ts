@@ -130,8 +130,7 @@ async function underwayBeside(ctx: Context, install: string, changes: Membership
 }
 
 function toStanding(row: Row<'membership'>, changed: Partial<MembershipCore> = {}): Ahead {
-  const core = { ...row, wanted: row.wanted, ...changed };
-  return { seat: row, before: row, core, isAnew: false };
+  return { seat: row, before: row, core: { ...row, ...changed }, isAnew: false };
 }
 
 /** Drift of memberships that would not change otherwise. */

@@ -24,7 +24,7 @@ import { noteListed } from './active-list-store.ts';
 import { beginRun, countRunWork, endRun, failRun, listOpenRuns, noteRunRead, type OpenRun } from './run-store.ts';
 import { postponeUnplaced } from './unplaced-store.ts';
 
-/** What is held after a silence waits for a read whose list of active contracts says something. */
+/** An install that is held after a silence is read this often until its list of active contracts is conclusive. */
 const againAfterDoubtMs = 5 * 60_000;
 
 /** Reads a whole install, adds the answers as evidence, and records the run. A failed read removes no member. */

@@ -117,7 +117,7 @@ export async function countRunWork(
   now: string,
   until: string,
 ): Promise<RunWork> {
-  // In this order, because work goes from due to held to done: what leaves one count is in a later one.
+  // In this order, because work goes from due to held to done: work that leaves one count is in a later one.
   return {
     ...(await countNow(ctx.database, install, now, until)),
     ...(await countHeld(ctx.database, install)),

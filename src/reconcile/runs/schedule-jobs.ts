@@ -11,7 +11,7 @@ export const scheduleJob = scheduledJob(
   ({ config }) => config.reconcile.schedule,
   async (ctx) => {
     const { config, installs } = ctx;
-    // Without a public address all are read each minute, except those that tell what happens in another way.
+    // Without a public address all installs are read each minute, except those that `silentJob` takes care of.
     const isPolled = config.receiver.publicUrl === undefined && config.reconcile.schedule === usualSchedule({});
     const silent = new Set(isPolled ? listSilent(ctx) : []);
     await wantScheduled(
@@ -21,7 +21,7 @@ export const scheduleJob = scheduledJob(
   },
 );
 
-/** Has the installs read whose sources do not tell of every end. */
+/** Has the installs read whose sources do not report every end. */
 export const silentJob = scheduledJob(
   'silent schedule',
   () => '* * * * *',
@@ -40,17 +40,16 @@ function listSilent({ sources }: Context): string[] {
 
 const minuteMs = 60_000;
 /**
- * It is asked each minute, so that an install is read every four minutes. A reading that fails does not count: it is
- * repeated after a few seconds, and asked for again a minute later. So an end without an event is found within five
- * minutes also where one reading fails.
+ * It is checked each minute, so an install is read every four minutes. A failed reading does not count and is retried
+ * within seconds. So an end without an event is found within five minutes even if one reading fails.
  */
 const readAfterMs = 3 * minuteMs;
-/** Four readings of a feed as it is usually read. One of them may fail. */
+/** Four readings at the usual interval of a feed. One of them may fail. */
 const heardWithinMs = 2 * minuteMs;
 
 /**
- * Which installs are to be read now whose sources do not tell of every end: those that were not read lately, and, each
- * minute, those whose feed was not, since nothing tells of their hires.
+ * The installs to read now among those whose sources do not report every end: those that were not read lately, and
+ * those whose feed was not read lately, because nothing else reports their hires.
  */
 export async function chooseSilent(ctx: Context): Promise<string[]> {
   const silent = listSilent(ctx);
@@ -58,7 +57,7 @@ export async function chooseSilent(ctx: Context): Promise<string[]> {
   return silent.filter((install) => !resting.has(install));
 }
 
-/** Those of these installs that were read lately, and whose feed was. */
+/** The installs that were read lately, and so was their feed. */
 async function listResting({ database, clock }: Context, installs: readonly string[]): Promise<string[]> {
   if (installs.length === 0) return [];
   const rows = await database.kysely

@@ -83,7 +83,7 @@ async function checkNow(ctx: Context, watched: Watched, isRestored: boolean): Pr
   const wasPutBack = (await watched.mark.wasPutBack(aliveAt)) || isRestored;
   const hold = findHold({ aliveAt, wroteAt, wasPutBack }, now);
   await apply(ctx, hold, toInstant(now));
-  // The database may come from a backup: what was done since is forgotten then. Where no list shows it, each member is
+  // A database from a backup does not know the calls since then. Where the tool cannot list its members, each one is
   // looked for.
   const unlistedTools = [...adapters].flatMap(([tool, { listMembers }]) => (listMembers ? [] : [tool]));
   if (hold === 'all') await lookAgainInTools(ctx, unlistedTools, aliveAt, toInstant(now));

@@ -14,7 +14,7 @@ export interface Suspect extends ContractKey {
 
 type SuspectRow = Awaited<ReturnType<typeof loadPage>>[number];
 
-/** After a list that came back empty, all contracts may be suspects: no statement reads more of them at once. */
+/** The rows of one statement. After an empty list all contracts may be suspects. */
 const usualPageRows = 1000;
 
 /**
@@ -101,7 +101,7 @@ function loadCandidates({ kysely }: Database, installs: readonly string[]) {
     .where(isUnconfirmed);
 }
 
-/** Whether the contract is still on the link and the link gives access through Gangway. Only then it matters. */
+/** Whether the contract is still on the link and the link gives access through Gangway. Only then does it matter. */
 function isHere({ linkAbsences: absences, ...link }: SuspectRow): boolean {
   return (
     movedSince(link) === null &&

@@ -6,9 +6,9 @@ import { mayBeOpen } from '../../evidence/contract-store.ts';
 import { postponeDerivation } from '../../memberships/derivation-store.ts';
 
 /**
- * Has those trainers of an install derived who are on a contract that may be active, by a link that leads to a group,
- * and have no membership by it. What is known already concerns no trainer anew: without this a configuration that leads
- * to more than before would give access only to those who are hired from then on.
+ * Derives the trainers of an install who lack a membership: their contract may be active, and one of its links leads to
+ * a group. Evidence that is known already triggers no derivation. Without this, a configuration that covers more links
+ * than before would give access only to people who are hired from then on.
  */
 export async function postponeUnplaced(ctx: Context, installs: readonly string[]): Promise<void> {
   for (const install of installs) {
@@ -23,15 +23,16 @@ export async function postponeUnplaced(ctx: Context, installs: readonly string[]
 }
 
 /**
- * Trainers with the links of their contracts that are no recorded reason of a membership. Both sides are sets, as one
- * customer may put thousands of people on a contract, or link thousands of projects.
+ * Trainers with links of their contracts that are not recorded as the reason of a membership. It subtracts sets,
+ * because one customer may put thousands of people on a contract, or link thousands of projects.
  */
 async function findUnrecorded(db: Transaction, install: string) {
   const open = db.selectFrom('contract').where('contract.install', '=', install).where(mayBeOpen());
   const recorded = open
     .innerJoin('reason', onSame('reason', 'contract', ['install', 'contractId']))
     .innerJoin('membership', 'membership.id', 'reason.membershipId')
-    // Who was not added, as the configuration led there no more, is to be added where it leads there again.
+    // A trainer who was never added, because the configuration no longer covered the link, is added once it covers the
+    // link again.
     .where((eb) =>
       eb.not(eb.and([eb('membership.state', '=', 'removed'), eb('isOurs', '=', false), eb('memberId', 'is', null)])),
     )
