@@ -51,7 +51,7 @@ describeAnyDatabase('the registry of installs', (openFresh) => {
   const save = (changes: Partial<ConnectedInstall> = {}) =>
     saveConnectedInstall({ database, box }, { ...acme, ...changes });
 
-  it('has those of the configuration and those that were connected', async () => {
+  it('has the configured and the connected installs', async () => {
     await save();
     expect(await registry.load()).toEqual(['globex', 'acme']);
     expect(Object.fromEntries(registry.installs)).toEqual({
@@ -68,14 +68,14 @@ describeAnyDatabase('the registry of installs', (openFresh) => {
     expect([...registry.sources.keys()]).toEqual(['globex', 'acme']);
   });
 
-  it('has those of an employer as what they were connected as', async () => {
+  it('keeps the kind of source that an employer was connected with', async () => {
     await save({ source: 'employer', token: 'ot_pat_acme' });
     await registry.load();
     expect(registry.installs.get('acme')).toMatchObject({ source: 'employer', jobs: new Map() });
     expect(registry.sources.get('acme')?.hasSilentEnds).toBe(true);
   });
 
-  it('sees in Maps it handed out before what another instance changes', async () => {
+  it('updates its Maps with the changes of another instance', async () => {
     const { installs, sources } = registry;
     await registry.load();
     await save();
@@ -87,7 +87,7 @@ describeAnyDatabase('the registry of installs', (openFresh) => {
     expect([installs.has('acme'), sources.has('acme')]).toEqual([false, false]);
   });
 
-  it('keeps the way to the marketplace while the token is the same, and renews it with the token', async () => {
+  it('keeps a source while its token is the same, and creates another for another token', async () => {
     await save();
     await registry.load();
     const first = registry.sources.get('acme');
@@ -100,7 +100,7 @@ describeAnyDatabase('the registry of installs', (openFresh) => {
     expect(registry.installs.get('acme')?.token).toBe('ot_ptk_renewed');
   });
 
-  it('takes the secrets of stored endpoints to those of the configuration', async () => {
+  it('adds the secrets of stored endpoints to those of the configuration', async () => {
     const storage = { database, box };
     const stored = { install: 'globex', endpointId: 'whe_1', storedAt: at };
     await saveEndpoint(storage, { ...stored, secret: 'whsec_stored' });
@@ -119,7 +119,7 @@ describeAnyDatabase('the registry of installs', (openFresh) => {
     expect(registry.installs.get('globex')?.token).toBe(inFile.token);
   });
 
-  it('leaves no token and no secret in the clear', async () => {
+  it('stores no token and no secret in the clear', async () => {
     await save();
     const endpoint = { install: 'acme', endpointId: 'whe_1', secret: 'whsec_1', storedAt: at };
     await saveEndpoint({ database, box }, endpoint);
@@ -133,7 +133,7 @@ describeAnyDatabase('the registry of installs', (openFresh) => {
     expect(JSON.stringify(rows)).not.toContain('ot_ptk');
   });
 
-  it('loads at once for a caller that cannot wait, and passes the change on', async () => {
+  it('loads at once for a caller that cannot wait, and reports the change', async () => {
     const reported: string[] = [];
     const ctx = createTestContext(database, { pollMs: 3_600_000 });
     const worker = createInstallsWorker(ctx, registry, async (changed) => {
@@ -155,7 +155,7 @@ describeAnyDatabase('the registry of installs', (openFresh) => {
     );
   });
 
-  it('reports a change again until it could be taken in', async () => {
+  it('reports a change again until it was handled', async () => {
     const reported: string[][] = [];
     const worker = createInstallsWorker(createTestContext(database), registry, async (changed) => {
       reported.push(changed);

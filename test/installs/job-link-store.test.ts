@@ -19,7 +19,7 @@ describeEachDatabase("the links of an employer's own account", (openFresh) => {
   const toPairs = (links: { jobId?: string | null | undefined; externalProjectId: string }[]) =>
     links.map(({ jobId, externalProjectId }) => `${jobId} ${externalProjectId}`).sort();
 
-  it('are those of the configuration, made once whoever asks first', async () => {
+  it('of the configuration are made once, whoever lists them first', async () => {
     const { database, links } = await open();
     const beside = createJobLinks(database, 'own', configured);
     const [one, other] = await Promise.all([links.list(), beside.list()]);
@@ -35,7 +35,7 @@ describeEachDatabase("the links of an employer's own account", (openFresh) => {
     expect(await createJobLinks(database, 'own', new Map()).list()).toEqual(known);
   });
 
-  it('are also those that operators add, each once, until they are removed', async () => {
+  it('of operators are added once each, until they are removed', async () => {
     const { links } = await open();
     const made = await links.create({ externalProjectId: 'signs', jobId: 'job_3' });
     expect(made).toMatchObject({ jobId: 'job_3', externalProjectId: 'signs', provisioningMode: 'PARTNER_WEBHOOK' });
@@ -63,7 +63,7 @@ describeEachDatabase("the links of an employer's own account", (openFresh) => {
     expect(await links.list()).toHaveLength(2);
   });
 
-  it('are those of the configuration alone where there is no database', async () => {
+  it('are only those of the configuration if there is no database', async () => {
     const links = fixedLinks(configured);
     expect(toPairs(await links.list())).toEqual(['job_1 signs', 'job_2 lamps']);
     await expect(links.create({ externalProjectId: 'signs', jobId: 'job_3' })).rejects.toMatchObject({

@@ -7,7 +7,7 @@ const publicUrl = 'https://bridge.example.com';
 
 it.each([
   ['no customer is connected', [], publicUrl, [/^No customer is connected/]],
-  ['all is well', [acme], publicUrl, []],
+  ['deliveries can be verified', [acme], publicUrl, []],
   ['nothing could be verified', [{ ...acme, webhookSecrets: [] }], publicUrl, [/secret of acme /]],
   ['nothing is delivered anyway', [{ ...acme, webhookSecrets: [] }], undefined, []],
 ])('where %s', (_, [install], url, expected) => {

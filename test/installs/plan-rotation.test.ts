@@ -22,7 +22,7 @@ describe('a new token may do', () => {
     expect(planScopes(source, held, keep)).toEqual(scopes);
   });
 
-  it('never more than the old one, nor nothing', () => {
+  it('no more than the old one, and not nothing', () => {
     expect(() => planScopes(source, needed, ['payments:write'])).toThrow('The token lacks payments:write');
     expect(() => planScopes(source, ['team:read'], [])).toThrow('none of the needed scopes');
   });
@@ -49,7 +49,7 @@ describe('a token lives', () => {
     expect(rotateFrom({ createdAt, expiresAt: at(days) })).toBe(at(after));
   });
 
-  it('for ever, and is never replaced by itself', () => {
+  it('for ever, and is never due for rotation', () => {
     expect(rotateFrom({ createdAt, expiresAt: null })).toBeNull();
   });
 });

@@ -62,7 +62,7 @@ describeEachDatabase('a token', (openFresh) => {
     expect(stored.map(({ token: sealed }) => sealed.includes('ot_pat_'))).toEqual([false]);
   });
 
-  it('is not replaced where it lacks what is to be kept, or belongs to a platform', async () => {
+  it('is not replaced if it lacks a scope to keep, or belongs to a platform', async () => {
     const world = await open();
     const { token } = await world.makeToken({ scopes: needed });
     const command = await world.open({ configured: { own: token } });
@@ -73,7 +73,7 @@ describeEachDatabase('a token', (openFresh) => {
     expect(failure.message).toContain('Only the token of your own account can be rotated');
   });
 
-  it('that several installs have is replaced for all of them, and for no other', async () => {
+  it('of several installs is replaced for all of them, and for no other', async () => {
     const world = await open();
     const other = await world.makeToken();
     const configured = { own: world.token, same: world.token, other: other.token };
@@ -83,7 +83,7 @@ describeEachDatabase('a token', (openFresh) => {
     expect(await Promise.all(used)).toEqual([tokenId, tokenId, other.metadata.id]);
   });
 
-  it('of the configuration stays replaced after every rotation, until the operator puts another one there', async () => {
+  it('of the configuration stays replaced after every rotation, until the operator configures another one', async () => {
     const world = await open();
     const { token, metadata } = await world.makeToken();
     await (await world.open()).rotate();
@@ -193,7 +193,7 @@ describeEachDatabase('a token', (openFresh) => {
     30_000,
   );
 
-  it('is not replaced where the account has as many as it may have', async () => {
+  it('is not replaced if the account has as many tokens as it may have', async () => {
     const world = await open();
     for (let count = 1; count < 25; count += 1) await world.makeToken();
     const command = await world.open();
@@ -213,7 +213,7 @@ describeEachDatabase('a token', (openFresh) => {
     expect(activeIds(world)).toEqual([await (await world.open()).tokenId()]);
   });
 
-  it('is not replaced by a process that was overtaken, and its new one is revoked', async () => {
+  it('is not replaced by a process that was overtaken, whose new token is revoked', async () => {
     const world = await open();
     const { ctx, registry } = await world.open();
     const { by } = wishOf();

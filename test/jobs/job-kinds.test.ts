@@ -22,13 +22,13 @@ const tools = { adapters: new Map([['studio', { readUsage: () => [] }]]) } as un
 const ports = { append: async () => ({ id: 0, status: 'accepted' as const }), wouldDefer: async () => undefined };
 const kinds = [activeListJob, ...jobKinds(config, ports), ...workJobs(tools), workSweepJob];
 
-it('have names of their own', () => {
+it('have distinct names', () => {
   expect(new Set(kinds.map(({ name }) => name)).size).toBe(kinds.length);
 });
 
 describeAnyDatabase('a kind of job', (openFresh) => {
   it.each(kinds.map((kind) => [kind.name, kind] as const))(
-    '%s: 200 of one install hold up no other, although a process was killed and one fails for an hour',
+    '%s: 200 of one install delay no other install, although a process was killed and one job fails for an hour',
     async (name, { installs: _, schedule: _none, ...kind }) => {
       const engine = createEngine(await openFresh());
       const { database, clock } = engine;

@@ -64,7 +64,7 @@ async function runAll(engine: Engine, kind: JobKind, install: string): Promise<n
 }
 
 describeEachDatabase('jobs', (openFresh) => {
-  it('run in turn: 200 of one install do not delay the one of another', async () => {
+  it('take turns: 200 of one install do not delay the one of another', async () => {
     const engine = createEngine(await openFresh());
     const done: string[] = [];
     const kind = kindOf(async (_ctx, { install }) => {
@@ -113,7 +113,7 @@ describeEachDatabase('jobs', (openFresh) => {
     expect(await engine.rows('job')).toMatchObject([{ attempts: 0, failure: null }]);
   });
 
-  it('are taken over from a killed instance after the lease, and one that had it is told', async () => {
+  it('of a killed instance are taken over after the lease, and the former holder gets an error', async () => {
     const { engine, underway, start, untilBegun } = openInstances(await openFresh());
     const { clock } = engine;
     const claim = () =>
@@ -140,7 +140,7 @@ describeEachDatabase('jobs', (openFresh) => {
     expect((await engine.rows('job')).length).toBeGreaterThan(0);
   });
 
-  it('that fail for an hour are tried ever more seldom, are shown, and are forgotten once they succeed', async () => {
+  it('that fail for an hour are tried less and less often, and are shown until they succeed', async () => {
     const engine = createEngine(await openFresh());
     let [tried, isDown] = [0, true];
     const kind = kindOf(async () => {
@@ -208,7 +208,7 @@ describeEachDatabase('jobs', (openFresh) => {
     expect(asked).toEqual([1, 1, 1]);
   });
 
-  it('are wanted again at once where they fail, and are only hurried where they do not', async () => {
+  it('that fail run at once when wanted, but not when hurried', async () => {
     const engine = createEngine(await openFresh());
     const { database, clock } = engine;
     const hurry = () => inTransaction(database, (tx) => hurryJobs(tx, name, ['acme'], toInstant(clock.now())));
@@ -232,7 +232,7 @@ describeEachDatabase('jobs', (openFresh) => {
     expect(await runAll(engine, least, 'acme')).toBe(1);
   });
 
-  it('that there always are are added for new installs, and rest for those that are gone', async () => {
+  it('that are standing are added for new installs, and rest for removed ones', async () => {
     const engine = createEngine(await openFresh());
     const installs = new Set(['acme']);
     const done: string[] = [];

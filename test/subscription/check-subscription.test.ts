@@ -24,7 +24,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     return { ...world, endpointId };
   }
 
-  it('is never made where no operator asked for it, and one alert says so', async () => {
+  it('is never created unless an operator asked for it, and one alert says so', async () => {
     const world = await open();
     await world.check();
     await world.check();
@@ -36,7 +36,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     expect(world.alerts()).toEqual(['endpoint_trouble: acme has no webhook endpoint at the marketplace']);
   });
 
-  it('is adopted by its url where the configuration has secrets', async () => {
+  it('is adopted by its URL if the configuration has secrets', async () => {
     const world = await open({ hasConfiguredSecrets: true });
     const { id } = await world.makeByHand();
     await world.check();
@@ -44,7 +44,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     expect(await world.record()).toMatchObject({ trouble: null });
   });
 
-  it('is made anew where its secret was received and never stored', async () => {
+  it('is created again if its secret was received and never stored', async () => {
     const world = await open();
     await beginCreatingEndpoint(world.ctx, 'acme', world.clock.now().toISOString());
     const lost = await world.makeByHand();
@@ -57,7 +57,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     expect(await world.takeReadWanted()).toBe(true);
   });
 
-  it('is finished after a crash at the moment that its secret was received', async () => {
+  it('is finished after a crash just after its secret was received', async () => {
     const world = await open();
     const { ctx } = world;
     await beginCreatingEndpoint(ctx, 'acme', world.clock.now().toISOString());
@@ -71,7 +71,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     expect(await world.stored()).toMatchObject([{ endpointId: made?.id }]);
   });
 
-  it('is made again where it was deleted by hand', async () => {
+  it('is created again if it was deleted by hand', async () => {
     const world = await openConnected();
     await world.api.deleteEndpoint(world.endpointId, signal);
     await world.check();
@@ -92,7 +92,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     expect([types?.slice(0, 2), types?.toSorted()]).toEqual([some, eventTypes.toSorted()]);
   });
 
-  it('is enabled after ten failures, what failed is asked for, and the install read', async () => {
+  it('is enabled after ten failures, redelivered, and the install is read', async () => {
     const world = await openConnected();
     await world.failDeliveries(10);
     expect(await world.endpoints()).toMatchObject([{ status: 'DISABLED' }]);
@@ -130,7 +130,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     expect(await world.record()).toMatchObject({ trouble: null });
   });
 
-  it('stays disabled while no secret matches, and not once something was accepted', async () => {
+  it('stays disabled until a delivery is accepted, if no secret matched', async () => {
     const world = await openConnected();
     await world.failDeliveries(10);
     await world.accept();
@@ -146,7 +146,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     expect(await world.endpoints()).toMatchObject([{ status: 'ACTIVE' }]);
   });
 
-  it('is left where it is when it delivers elsewhere', async () => {
+  it('is not moved if it delivers elsewhere', async () => {
     const world = await openConnected();
     const url = 'http://127.0.0.1:10/webhooks/acme';
     await world.api.updateEndpoint(world.endpointId, { url }, signal);

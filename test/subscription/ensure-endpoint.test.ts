@@ -16,7 +16,7 @@ describe.each(surroundings)('connecting an install, %s', (_, openMarket, dialect
     return { ...world, ensure };
   }
 
-  it('makes an endpoint, and is harmless when repeated', async () => {
+  it('creates an endpoint, and may be repeated', async () => {
     const world = await open();
     const made = await world.ensure();
     expect(made.how).toBe('created');
@@ -29,14 +29,14 @@ describe.each(surroundings)('connecting an install, %s', (_, openMarket, dialect
     expect(await world.takeReadWanted()).toBe(true);
   });
 
-  it('takes over one that was made by hand, with a secret of the configuration', async () => {
+  it('adopts one that was made by hand, with a secret of the configuration', async () => {
     const world = await open({ hasConfiguredSecrets: true });
     const { id } = await world.makeByHand();
     expect(await world.ensure()).toEqual({ endpointId: id, how: 'adopted' });
     expect(await world.stored()).toMatchObject([{ endpointId: id, secret: null }]);
   });
 
-  it('replaces one whose secret is not known, also where only one is allowed', async () => {
+  it('replaces one whose secret is unknown, even if only one is allowed', async () => {
     const world = await open({ endpointsPerInstall: 1 });
     const { id } = await world.makeByHand();
     const { endpointId, how } = await world.ensure();
@@ -44,7 +44,7 @@ describe.each(surroundings)('connecting an install, %s', (_, openMarket, dialect
     expect(await world.endpoints()).toMatchObject([{ id: endpointId }]);
   });
 
-  it('moves one that delivers elsewhere only where it may', async () => {
+  it('moves one that delivers elsewhere only if it may', async () => {
     const world = await open();
     const { endpointId } = await world.ensure();
     await world.api.updateEndpoint(endpointId, { url: elsewhere }, signal);
@@ -54,7 +54,7 @@ describe.each(surroundings)('connecting an install, %s', (_, openMarket, dialect
     expect(await world.endpoints()).toMatchObject([{ id: endpointId, url: world.url }]);
   });
 
-  it('enables one that was given up', async () => {
+  it('enables a disabled one', async () => {
     const world = await open();
     const { endpointId } = await world.ensure();
     await world.failDeliveries(10);
@@ -63,7 +63,7 @@ describe.each(surroundings)('connecting an install, %s', (_, openMarket, dialect
     expect(await world.endpoints()).toMatchObject([{ status: 'ACTIVE' }]);
   });
 
-  it('leaves nothing behind where the marketplace takes no more', async () => {
+  it('leaves nothing behind if the marketplace accepts no more endpoints', async () => {
     const world = await open({ endpointsPerInstall: 1 });
     await world.makeByHand(elsewhere);
     await expect(world.ensure()).rejects.toMatchObject({ code: 'conflict' });
@@ -73,7 +73,7 @@ describe.each(surroundings)('connecting an install, %s', (_, openMarket, dialect
     expect(await world.endpoints()).toMatchObject([{ url: elsewhere }]);
   });
 
-  it('has the watch make what it could only delete', async () => {
+  it('leaves the creation to the watch if it could only delete', async () => {
     const world = await open();
     await world.makeByHand();
     const refused = new AppError('conflict', 'as many as may be', { status: 409 });
@@ -86,7 +86,7 @@ describe.each(surroundings)('connecting an install, %s', (_, openMarket, dialect
     expect(await world.stored()).toMatchObject([{ endpointId: made?.id }]);
   });
 
-  it('makes one at a time, however many ask', async () => {
+  it('creates one at a time, however many ask', async () => {
     const world = await open();
     const all = await Promise.all([world.ensure(), world.ensure(), world.ensure()]);
     expect(all.map(({ how }) => how).sort()).toEqual(['created', 'kept', 'kept']);

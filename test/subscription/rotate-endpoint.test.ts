@@ -38,7 +38,7 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
     expect(await world.takeReadWanted()).toBe(true);
   });
 
-  it('has a gap where there is room for one only, and says so', async () => {
+  it('has a gap if only one is allowed, and says so', async () => {
     const world = await openConnected({ endpointsPerInstall: 1 });
     const { endpointId, hadGap } = await world.rotate();
     expect(hadGap).toBe(true);
@@ -48,14 +48,14 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
     expect(await world.takeReadWanted()).toBe(true);
   });
 
-  it('replaces one with a secret of the configuration, which may then go', async () => {
+  it('replaces one with a secret of the configuration, which is needed no longer', async () => {
     const world = await open({ hasConfiguredSecrets: true });
     const { id } = await world.makeByHand();
     expect(await world.rotate()).toMatchObject({ replaced: [id], hasConfiguredSecrets: true });
     expect(await world.endpoints()).toHaveLength(1);
   });
 
-  it('mends what only another secret can mend', async () => {
+  it('repairs a disabled one whose secret is unknown', async () => {
     const world = await openConnected();
     await world.failDeliveries(10);
     await noteUnmatchedSignature(world.ctx, 'acme', world.clock.now().toISOString());
@@ -67,7 +67,7 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
     expect(await world.record()).toMatchObject({ trouble: null, unmatchedAt: null });
   });
 
-  it('refuses where there is nothing to rotate', async () => {
+  it('fails if there is nothing to rotate', async () => {
     const world = await open();
     await expect(world.rotate()).rejects.toMatchObject({
       code: 'not_found',

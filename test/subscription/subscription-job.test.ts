@@ -55,7 +55,7 @@ describeAnyDatabase('the watch', (openFresh) => {
     return rows.length;
   }
 
-  it('looks at the start, ever again, and at what is connected in between', async () => {
+  it('checks at the start, regularly, and when an install is connected', async () => {
     const watch = createWatch();
     startLoops(watch);
     await untilLookedAt('acme');
@@ -68,7 +68,7 @@ describeAnyDatabase('the watch', (openFresh) => {
     await untilLookedAt('acme', 'acme', 'globex');
   });
 
-  it('leaves what it was at to others when it is stopped', async () => {
+  it('leaves an unfinished check to others when it is stopped', async () => {
     const { api, ctx } = world;
     const asked = new AbortController();
     const listEndpoints: typeof api.listEndpoints = (signal) => {
@@ -86,7 +86,7 @@ describeAnyDatabase('the watch', (openFresh) => {
     expect(await world.check()).toBe(true);
   });
 
-  it('notes that no secret matched, of installs alone that there are', async () => {
+  it('notes that no secret matched, for existing installs only', async () => {
     const ctx = { ...world.ctx, installs };
     noteUnmatched(ctx, 'acme');
     noteUnmatched(ctx, 'unknown');
@@ -100,7 +100,7 @@ describeAnyDatabase('the watch', (openFresh) => {
     expect(rows).toEqual([{ install: 'acme' }]);
   });
 
-  it('makes no second endpoint where a list is empty by mistake', async () => {
+  it('creates no second endpoint when a list is empty by mistake', async () => {
     const { ctx, api, market } = world;
     await beginCreatingEndpoint(ctx, 'acme', world.clock.now().toISOString());
     await world.check();

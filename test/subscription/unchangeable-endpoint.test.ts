@@ -26,7 +26,7 @@ describe.each(surroundings)('a subscription whose endpoint cannot be changed, %s
     return { ...world, ctx, check, disable, endpointId };
   }
 
-  it('gets another endpoint where it was disabled, and both secrets are accepted until the first is deleted', async () => {
+  it('is replaced when disabled, and both secrets are accepted until the first is deleted', async () => {
     const world = await openConnected();
     await world.failDeliveries(10);
     expect(await world.endpoints()).toMatchObject([{ status: 'DISABLED' }]);
@@ -45,7 +45,7 @@ describe.each(surroundings)('a subscription whose endpoint cannot be changed, %s
     expect(await world.record()).toMatchObject({ trouble: null, creatingSince: null });
   });
 
-  it('gets one in its place where there is room for one only', async () => {
+  it('is deleted first if only one is allowed', async () => {
     const world = await openConnected({ endpointsPerInstall: 1 });
     await world.disable(world.endpointId);
     await world.check();
@@ -69,7 +69,7 @@ describe.each(surroundings)('a subscription whose endpoint cannot be changed, %s
     expect(await world.record()).toMatchObject({ trouble: { says: expect.stringContaining('3 times') } });
   });
 
-  it('gets one with the event types that it lacks', async () => {
+  it('is replaced by one with the event types that it lacks', async () => {
     const world = await openConnected();
     await world.api.updateEndpoint(world.endpointId, { eventTypes: ['install.revoked'] }, signal);
     await world.check();
@@ -86,7 +86,7 @@ describe.each(surroundings)('a subscription whose endpoint cannot be changed, %s
     expect(await world.endpoints()).toMatchObject([{ id: endpointId, eventTypes: platformEventTypes }]);
   });
 
-  it('cannot have deliveries sent again, and says what helps', async () => {
+  it('cannot redeliver, and says what helps', async () => {
     const world = await openConnected();
     await expect(redeliver(world.ctx, 'acme', undefined, signal)).rejects.toMatchObject({
       code: 'conflict',

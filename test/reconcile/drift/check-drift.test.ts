@@ -51,7 +51,7 @@ describeAnyDatabase('drift', (openFresh) => {
   };
   const adds = () => tool.calls.filter((call) => call.startsWith('add '));
 
-  it('leaves all members alone that are as they should be', async () => {
+  it('leaves members alone who are as they should be', async () => {
     await hire('cmu1', 'cmu2');
     const before = tool.calls.length;
     await check();
@@ -59,7 +59,7 @@ describeAnyDatabase('drift', (openFresh) => {
     expect(await found('missing')).toBe(0);
   });
 
-  it('adds back who is missing', async () => {
+  it('adds back a missing member', async () => {
     await hire('cmu1', 'cmu2');
     tool.unseat(group, 'cmu1');
     await check();
@@ -68,7 +68,7 @@ describeAnyDatabase('drift', (openFresh) => {
     expect(await incident.alerts('member_keeps_vanishing')).toBe(0);
   });
 
-  it('lets a look decide about who is only missing from the list', async () => {
+  it('looks for a member who is missing from the list before it adds them back', async () => {
     await hire('cmu1');
     const { adapter } = tool;
     adapter.listMembers = async function* () {};
@@ -78,7 +78,7 @@ describeAnyDatabase('drift', (openFresh) => {
     expect(await receiptsOf(incident.engine)).toEqual(['add added']);
   });
 
-  it('re-adds once who is removed by hand, and reports and re-adds them once an hour if it goes on', async () => {
+  it('adds back a member removed by hand at once, and later once an hour with a report', async () => {
     await hire('cmu1');
     tool.unseat(group, 'cmu1');
     await check();
@@ -100,7 +100,7 @@ describeAnyDatabase('drift', (openFresh) => {
     expect(await incident.alerts('member_keeps_vanishing')).toBe(2);
   });
 
-  it('takes it for a first time again after a day', async () => {
+  it('forgets after a day that a member was added back', async () => {
     await hire('cmu1');
     tool.unseat(group, 'cmu1');
     await check();
@@ -135,7 +135,7 @@ describeAnyDatabase('drift', (openFresh) => {
     expect(await incident.alerts('managed_address_leaked')).toBe(2);
   });
 
-  it('says nothing of protected accounts', async () => {
+  it('ignores protected accounts', async () => {
     await hire('cmu1');
     tool.seed(group, 'b1', 'BOSS@lab.example');
     tool.seed(group, 'cmu9', 'nine@opentrain.work');
@@ -143,7 +143,7 @@ describeAnyDatabase('drift', (openFresh) => {
     expect([await found('stranger'), await found('leak')]).toEqual([0, 0]);
   });
 
-  it('removes again who was removed by us and is found without a reason, after the grace', async () => {
+  it('removes somebody again after the grace period whom Gangway had removed and who is found without a reason', async () => {
     await hire('cmu1', 'cmu2', 'cmu3', 'cmu4');
     await end('cmu1');
     tool.seed(group, 'cmu1', 'CMU1@opentrain.work');
@@ -158,7 +158,7 @@ describeAnyDatabase('drift', (openFresh) => {
     expect(removals.map((one) => (one as { clearance: string }).clearance)).toEqual(['delivered', 'braked']);
   });
 
-  it('removes exactly the account that was found, whatever account has the old id by now', async () => {
+  it('removes exactly the account that was found, even if another account has the old id now', async () => {
     await hire('cmu1', 'cmu2', 'cmu3', 'cmu4');
     await end('cmu1');
     tool.seed(group, 'cmu1', 'newcomer@lab.example');
@@ -182,7 +182,7 @@ describeAnyDatabase('drift', (openFresh) => {
     expect(tool.members(group)).toContain('b');
   });
 
-  it('removes again who was removed without an answer, whoever else may have such an address', async () => {
+  it('removes somebody again whose removal had no answer, even if others may have such an address', async () => {
     incident = createIncident(await openFresh(), { tool });
     await hire('cmu1', 'cmu2', 'cmu3', 'cmu4');
     tool.after = (call) => {
@@ -199,7 +199,7 @@ describeAnyDatabase('drift', (openFresh) => {
     expect(tool.members(group)).toEqual(['cmu2', 'cmu3', 'cmu4']);
   });
 
-  it('has the brake hold a tool full of people who are back', async () => {
+  it('lets the brake hold the removals when a whole tool full of people is back', async () => {
     const all = Array.from({ length: 8 }, (_, index) => `cmu${index + 10}`);
     await hire(...all);
     for (const trainer of all) await end(trainer);
@@ -217,7 +217,7 @@ describeAnyDatabase('drift', (openFresh) => {
     expect(await incident.plans()).toEqual([8]);
   });
 
-  it('keeps who is found again and has a contract again before the grace is over', async () => {
+  it('keeps somebody found again who gets a contract before the grace period ends', async () => {
     await hire('cmu1', 'cmu2');
     await end('cmu1');
     tool.seed(group, 'cmu1', 'cmu1@opentrain.work');
@@ -229,7 +229,7 @@ describeAnyDatabase('drift', (openFresh) => {
     expect(await incident.plans()).toEqual([]);
   });
 
-  describe('who was let in by us, and was out by another hand when they were to go', () => {
+  describe('of a trainer whom Gangway added, and whom somebody else took out before Gangway did, who is back', () => {
     async function comeAgain(): Promise<void> {
       await hire('cmu1', 'cmu2', 'cmu3', 'cmu4');
       tool.unseat(group, 'cmu1');
@@ -241,13 +241,13 @@ describeAnyDatabase('drift', (openFresh) => {
       await incident.pass(hours);
     }
 
-    it('is removed where only we give out such an address', async () => {
+    it('removes them if only the marketplace gives out such addresses', async () => {
       await comeAgain();
       expect(tool.members(group)).not.toContain('cmu1');
       expect(await incident.alerts('managed_address_leaked')).toBe(0);
     });
 
-    it('is kept where another trainer may have it', async () => {
+    it('keeps them if another trainer may have the address', async () => {
       incident = createIncident(await openFresh(), { tool });
       await comeAgain();
       expect(tool.members(group)).toContain('cmu1');
@@ -255,7 +255,7 @@ describeAnyDatabase('drift', (openFresh) => {
     });
   });
 
-  it('removes no member again while any install is still to be read after a silence', async () => {
+  it('removes nobody again while an install is unread after a silence', async () => {
     await hire('cmu1', 'cmu2', 'cmu3', 'cmu4');
     await end('cmu1');
     tool.seed(group, 'cmu1', 'cmu1@opentrain.work');
@@ -267,7 +267,7 @@ describeAnyDatabase('drift', (openFresh) => {
     expect(tool.members(group)).toContain('cmu1');
   });
 
-  it('reports an account under another address than the register has, once, and keeps it', async () => {
+  it('reports an account with an unregistered address once, and keeps it', async () => {
     await hire('cmu1');
     await incident.event('contract.started', {
       trainer: 'cmu1',
@@ -309,7 +309,7 @@ describeAnyDatabase('drift', (openFresh) => {
     if (listMembers !== undefined) adapter.listMembers = listMembers;
   });
 
-  it('leaves those alone who were looked at, or are being worked on, since the listing began', async () => {
+  it('leaves members alone who were looked at, or are being worked on, since the listing began', async () => {
     await hire('cmu1', 'cmu2', 'cmu3', 'cmu4');
     await end('cmu4');
     await incident.pass(2 * minutes);

@@ -35,14 +35,14 @@ describeEachDatabase('the memberships that a list is compared with', (openFresh)
     return rows.map(({ id }) => id);
   }
 
-  it('are not those of who is out, unless an account in the list has their id or their address', async () => {
+  it('leave out removed trainers, unless an account in the list has their id or address', async () => {
     expect(await compared()).toEqual([1]);
     expect(await compared({ id: '7', address: 'somebody@elsewhere.example' })).toEqual([1]);
     expect(await compared({ id: '2' })).toEqual([1, 2]);
     expect(await compared({ id: '7', address: 'out@opentrain.work' })).toEqual([1, 2]);
   });
 
-  it('are those of who is out, too, if that is still to be confirmed', async () => {
+  it('include removed trainers whose absence is to be confirmed', async () => {
     const missedAt = '2026-03-15T10:00:00.000Z';
     await incident.engine.database.kysely.updateTable('membership').set({ missedAt }).where('id', '=', 2).execute();
     expect(await compared()).toEqual([1, 2]);

@@ -15,7 +15,7 @@ import { createEngine, type Engine } from '../../support/engine-harness.ts';
 const group = { tool: 'studio', groupId: 'street-signs' };
 const at = (minute: number) => `2026-03-15T10:0${minute}:00.000Z`;
 
-describeEachDatabase('what listings showed', (openFresh) => {
+describeEachDatabase('the findings of a listing', (openFresh) => {
   let engine: Engine;
 
   beforeEach(async () => {
@@ -36,7 +36,7 @@ describeEachDatabase('what listings showed', (openFresh) => {
     return all.map(({ membershipId, account, since }) => [account?.id ?? membershipId, since]).sort();
   };
 
-  it('is replaced by each listing, and keeps the time of what is still so', async () => {
+  it('replace the earlier ones, and keep their time while they last', async () => {
     await keep(1, stranger('a'), stranger('b'), missing(4));
     await keep(2, stranger('b'), stranger('c'), missing(4));
     expect(await list()).toEqual([
@@ -60,7 +60,7 @@ describeEachDatabase('what listings showed', (openFresh) => {
     ]);
   });
 
-  it('is sealed: no address and no name stands in the table', async () => {
+  it('are sealed: the table has no address and no name', async () => {
     await keep(1, stranger('a@elsewhere.example', 'a@elsewhere.example', 'Ada'));
     const text = JSON.stringify(await engine.rows('driftFinding'));
     expect(text).not.toMatch(/elsewhere|Ada/);
@@ -68,7 +68,7 @@ describeEachDatabase('what listings showed', (openFresh) => {
     expect(row?.content?.toString('latin1')).not.toMatch(/elsewhere|Ada/);
   });
 
-  it('has at most a thousand of a group, and says how many more there are', async () => {
+  it('are kept up to a thousand per group, and the rest is counted', async () => {
     const many = Array.from({ length: 1003 }, (_, index) => stranger(`s${index}`));
     await keep(1, ...many);
     await keep(2, ...many);
@@ -82,7 +82,7 @@ describeEachDatabase('what listings showed', (openFresh) => {
     expect(seen).toBe(1000);
   });
 
-  it('goes with the group, and after a month without a listing', async () => {
+  it('are deleted with the group, and after a month without a listing', async () => {
     const other = { tool: 'studio', groupId: 'lamps' };
     const listing = { listed: 1, findings: [stranger('a')] };
     await keepFindings(engine, group, { ...listing, install: 'acme', listedAt: at(1) });
@@ -97,7 +97,7 @@ describeEachDatabase('what listings showed', (openFresh) => {
     expect(await engine.rows('driftFinding')).toEqual([]);
   });
 
-  it('is filtered by tool and group, and goes on after a group', async () => {
+  it('are filtered by tool and group, and paged', async () => {
     const [lamps, far] = [
       { tool: 'studio', groupId: 'lamps' },
       { tool: 'attic', groupId: 'lamps' },
@@ -114,7 +114,7 @@ describeEachDatabase('what listings showed', (openFresh) => {
     expect(await listFindings(engine, { kinds: ['missing'], limit: 10 })).toEqual([]);
   });
 
-  it('of a person is found by the addresses that an install knows, and cleared', async () => {
+  it('of a person are found by the addresses that an install knows, and cleared', async () => {
     const digest = engine.box.digest('cmu1@opentrain.work');
     const person = { install: 'acme', trainerId: 'cmu1', workEmailDigest: digest };
     await engine.database.kysely.insertInto('person').values(person).execute();

@@ -35,86 +35,86 @@ function account(id: string, changes: Partial<ListedAccount> = {}): ListedAccoun
   return { id, digests: [], isManaged: false, isProtected: false, ...changes };
 }
 
-describe('judging what a tool lists', () => {
+describe('a tool lists', () => {
   const cases: [string, ComparedMembership[], ListedAccount[], string[]][] = [
     ['a member by its id', [known(1)], [account('m1')], []],
     [
-      'a member by the address, whose id is another by now',
+      'a member by address, with another id',
       [known(1)],
       [account('x', { digests: ['a1'] })],
       ['id_changed 1'],
     ],
     [
-      'an id that was given out again, and the person under another',
+      'a reused id, and its former member under another id',
       [known(1)],
       [account('m1', { digests: ['other'] }), account('x', { digests: ['a1'] })],
       ['address_changed 1'],
     ],
     [
-      'an id that was given out again, and no other',
+      'a reused id, and its former member under none',
       [known(1)],
       [account('m1', { digests: ['other'] })],
       ['address_changed 1'],
     ],
     [
-      'two members who have changed ids',
+      'two members whose ids were swapped',
       [known(1), known(2)],
       [account('m2', { digests: ['a1'] }), account('m1', { digests: ['a2'] })],
       ['id_changed 1', 'id_changed 2'],
     ],
     ['no member', [known(1)], [], ['missing 1']],
     ['no member, while a call is made', [known(1, { wasCalled: true })], [], []],
-    ['no wanted trainer', [known(1, gone)], [], []],
+    ['no removed trainer', [known(1, gone)], [], []],
     ['a stranger', [], [account('x')], ['stranger x']],
     ['a managed stranger', [], [account('x', { isManaged: true })], ['leak x']],
-    ['who was removed, by id', [known(1, gone)], [account('m1')], ['found_again 1']],
-    ['who was removed, by the address', [known(1, gone)], [account('x', { digests: ['a1'] })], ['found_again 1']],
+    ['a removed trainer by id', [known(1, gone)], [account('m1')], ['found_again 1']],
+    ['a removed trainer by address', [known(1, gone)], [account('x', { digests: ['a1'] })], ['found_again 1']],
     ['an old id with another address', [known(1, gone)], [account('m1', { digests: ['other'] })], ['stranger m1']],
-    ['who was removed, while a call is made', [known(1, { ...gone, wasCalled: true })], [account('m1')], []],
+    ['a removed trainer, while a call is made', [known(1, { ...gone, wasCalled: true })], [account('m1')], []],
     [
-      'an account that another trainer, who stays, has too',
+      'an account that another member has too',
       [known(1, gone), known(2, { memberId: 'm1' })],
       [account('m1')],
       [],
     ],
     [
-      'an account that another trainer, who stays, has too, by its id alone',
+      'an account that another member has by its id alone',
       [known(1, gone), known(2, { memberId: 'm1' })],
       [account('m1', { digests: ['a1'] })],
       ['address_changed 2'],
     ],
     [
-      'an account that two have had',
+      'an account that two removed trainers had',
       [known(1, gone), known(2, { ...gone, memberId: 'm1' })],
       [account('m1', { isManaged: true })],
       ['leak m1'],
     ],
     [
-      'who was removed and whose address was forgotten',
+      'a removed trainer whose address was forgotten',
       [known(1, { ...gone, addresses: [], address: null })],
       [account('m1')],
       ['stranger m1'],
     ],
     [
-      'who has an address under which no access was given',
+      'a removed trainer by an address under which no access was given',
       [known(1, { ...gone, given: [] })],
       [account('x', { digests: ['a1'] })],
       ['stranger x'],
     ],
-    ['another address than the register has', [known(1)], [account('m1', { digests: ['old'] })], ['address_changed 1']],
-    ['the address under an older key', [known(1)], [account('m1', { digests: ['new', 'a1'] })], []],
+    ['a member under an address that is not the registered one', [known(1)], [account('m1', { digests: ['old'] })], ['address_changed 1']],
+    ['a member by an address digest of an older key', [known(1)], [account('m1', { digests: ['new', 'a1'] })], []],
   ];
 
   it.each(cases)('%s', (_, memberships, listed, verdicts) => {
     expect(judgeDrift(memberships, listed).map(summarise)).toEqual(verdicts);
   });
 
-  it('has those looked at first who were looked at longest ago', () => {
+  it('and the members who were looked at longest ago come first', () => {
     const late = known(1, { updatedAt: '2026-03-15T11:30:00.000Z' });
     expect(judgeDrift([late, known(2)], []).map(summarise)).toEqual(['missing 2', 'missing 1']);
   });
 
-  it('never removes a member that it cannot distinguish from others, whatever is known and listed', () => {
+  it('and no member is removed who cannot be told from others, whatever is known and listed', () => {
     const names = fc.constantFrom('a', 'b', 'c');
     const membership = fc.record({
       wanted: fc.boolean(),
@@ -161,7 +161,7 @@ describe('judging what a tool lists', () => {
   });
 });
 
-describe('judging who is missing again', () => {
+describe('a missing member', () => {
   const now = new Date('2026-03-15T12:00:00.000Z');
   const arrived = (outcome: 'added' | 'invited' | 'already_member', hour: string) => ({
     outcome,
@@ -169,20 +169,20 @@ describe('judging who is missing again', () => {
   });
 
   it.each([
-    ['who never was there by a receipt', [], true, 0],
-    ['who came in today', [arrived('added', '11:59:00')], true, 0],
+    ['without a receipt of their arrival is added back', [], true, 0],
+    ['who came in today is added back', [arrived('added', '11:59:00')], true, 0],
     [
-      'who was put back an hour ago',
+      'who was added back an hour ago is added back again',
       [arrived('already_member', '08:00:00'), arrived('added', '11:00:00')],
       ...([true, 1] as const),
     ],
     [
-      'who was put back just now',
+      'who was added back just now waits',
       [arrived('invited', '08:00:00'), arrived('invited', '11:01:00')],
       ...([false, 1] as const),
     ],
     [
-      'who has accepted an invitation',
+      'who has accepted an invitation is added back',
       [arrived('invited', '08:00:00'), arrived('already_member', '11:30:00')],
       ...([true, 0] as const),
     ],
@@ -196,17 +196,17 @@ function summarise(verdict: ReturnType<typeof judgeDrift>[number]): string {
   return `${verdict.kind} ${isOfMember ? verdict.memberId : verdict.membershipId}`;
 }
 
-describe('judging who is still to be confirmed as out', () => {
+describe('a removed trainer whose absence is to be confirmed', () => {
   const unconfirmed = known(1, { ...gone, isToConfirm: true });
   const judge = (one: ComparedMembership, ...listed: ListedAccount[]) => judgeUnconfirmed([one], listed);
 
-  it('finds them in by their address, and by the id of their account under whatever address', () => {
+  it('is still in if listed by address, or by account id under any address', () => {
     const stillIn = { stillIn: [1], confirmed: [] };
     expect(judge(unconfirmed, account('x', { digests: ['a1'] }))).toEqual(stillIn);
     expect(judge(unconfirmed, account('m1', { digests: ['chosen'] }))).toEqual(stillIn);
   });
 
-  it('takes them for out where the list shows neither, and says nothing of others', () => {
+  it('is confirmed as out if the list shows neither, and other trainers are not judged', () => {
     expect(judge(unconfirmed, account('x', { digests: ['other'] }))).toEqual({ stillIn: [], confirmed: [1] });
     expect(judge(known(1, gone), account('m1', { digests: ['chosen'] }))).toEqual({ stillIn: [], confirmed: [] });
   });

@@ -18,7 +18,7 @@ const upTo = (count: number) => Array.from({ length: count }, (_, index) => inde
 describeAnyDatabase('the feed', (openFresh) => {
   const open = async () => await openFeedWorld(await openFresh());
 
-  it('is read page by page, each event is stored once, and then it is asked once each time', async () => {
+  it('is read page by page, each event is stored once, and later each reading is one request', async () => {
     const { raise, read, readAll, stored, clock, front } = await open();
     raise(450);
     expect(await readAll()).toBe(3);
@@ -37,7 +37,7 @@ describeAnyDatabase('the feed', (openFresh) => {
     expect(await stored()).toEqual(upTo(451));
   });
 
-  it('is read at once when a delivery rang, unless its readings fail', async () => {
+  it('is read at once after a delivery, unless its readings fail', async () => {
     const { raise, read, readAll, stored, clock, sandbox, account, ctx } = await open();
     const ring = () => inTransaction(ctx.database, (tx) => hurryJobs(tx, 'feed', ['own'], clock.now().toISOString()));
     await readAll();
@@ -52,7 +52,7 @@ describeAnyDatabase('the feed', (openFresh) => {
     expect(await read()).toBe(false);
   });
 
-  it('stands still while it fails, says why, and loses nothing', async () => {
+  it('waits while it fails, says why, and loses nothing', async () => {
     const { raise, read, readAll, stored, row, job, clock, log, sandbox, account } = await open();
     raise(300);
     expect(await read()).toBe(true);
@@ -88,7 +88,7 @@ describeAnyDatabase('the feed', (openFresh) => {
   });
 
   it.each([404, 410, 422])(
-    'starts over where its cursor is refused with %i, which was sent for ever',
+    'starts over when its cursor is refused with %i',
     async (status) => {
       const { raise, readAll, stored, row, job, clock, front } = await open();
       raise(3);
@@ -123,7 +123,7 @@ describeAnyDatabase('the feed', (openFresh) => {
     expect(await alerting.announced('feed_unread')).toEqual(['raised', 'over']);
   });
 
-  it('counts what is older than is kept, and stores it no more', async () => {
+  it('counts events older than the retention, and does not store them', async () => {
     const { raise, readAll, stored, clock, ctx } = await open();
     raise(2);
     clock.advance(31 * 86_400_000);
@@ -137,7 +137,7 @@ describeAnyDatabase('the feed', (openFresh) => {
     ]);
   });
 
-  it('is not read on while nothing more may be stored', async () => {
+  it('is not read while nothing more may be stored', async () => {
     const { raise, read, readAll, stored, clock } = await open();
     raise(1);
     expect(await read({ wouldDefer: async () => 'stored_bytes' })).toBe(true);
@@ -147,7 +147,7 @@ describeAnyDatabase('the feed', (openFresh) => {
     expect(await stored()).toEqual(upTo(1));
   });
 
-  it('is given back by a process that stops while it reads it', async () => {
+  it('is left to others by a process that stops', async () => {
     const { raise, read, stored, row } = await open();
     raise(1);
     expect(await read({}, AbortSignal.abort())).toBe(true);
@@ -167,7 +167,7 @@ describeAnyDatabase('the feed', (openFresh) => {
     expect(await row()).toMatchObject({ cursor });
   });
 
-  it('is another one where the token is of another account', async () => {
+  it('begins anew when the token belongs to another account', async () => {
     const { raise, read, readAll, stored, clock, ctx } = await open();
     raise(1);
     await readAll();

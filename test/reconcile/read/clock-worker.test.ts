@@ -20,7 +20,7 @@ const links = { cml1: 'signs' };
 const listing = { links, active: { con1: { links: ['cml1'], people: ['cara'] } } };
 const person = { contract: 'con1', trainer: 'cara', link: 'cml1', project: 'signs' };
 
-describeAnyDatabase('what was stamped in the future', (openFresh) => {
+describeAnyDatabase('a time from the future', (openFresh) => {
   /** As the next start of a bridge finds it, or its next look at the clock. */
   async function lookAtClock(engine: Engine): Promise<boolean> {
     const ctx = { ...engine, installs: new Map([['acme', inStudio()]]) };
@@ -39,7 +39,7 @@ describeAnyDatabase('what was stamped in the future', (openFresh) => {
     return incident;
   }
 
-  it('is every column that holds an instant, or one of which is said why not', () => {
+  it('is cut back in every column that holds an instant, unless the schema says why not', () => {
     const isInstant = /^(at|since|absences|omissions)$|(At|Until|After|Since|From|Date|Version)$/;
     const unsaid = Object.entries(tables).flatMap(([table, { columns }]) =>
       Object.entries(columns).flatMap(([name, { facts }]) =>
@@ -50,7 +50,7 @@ describeAnyDatabase('what was stamped in the future', (openFresh) => {
     expect(unsaid.sort()).toEqual(['delivery.readerVersion', 'subscription.enabledAt', 'usageLedger.loweredFrom']);
   });
 
-  it('is cut back to the present, wherever it stands', async () => {
+  it('is cut back to the present in every table', async () => {
     const incident = await openAfter((ahead) => ahead.read(listing));
     const { kysely } = incident.engine.database;
     const now = incident.engine.clock.now().toISOString();
@@ -87,7 +87,7 @@ describeAnyDatabase('what was stamped in the future', (openFresh) => {
     expect(await incident.states()).toEqual({ 'signs/cara': 'removed' });
   });
 
-  it('keeps no end waiting that comes in once it is cut back', async () => {
+  it('delays no end that comes in after it is cut back', async () => {
     const incident = await openAfter((ahead) => ahead.read(listing));
     await lookAtClock(incident.engine);
     await incident.read(listing);
@@ -103,7 +103,7 @@ describeAnyDatabase('what was stamped in the future', (openFresh) => {
     expect(revokedGrant(grants)).not.toBeNull();
   });
 
-  it('outweighs nothing that is said of a person later, and counts for no absence', async () => {
+  it('outweighs nothing that is learned of a person later, and is no absence', async () => {
     const incident = await openAfter(async (ahead) => {
       await ahead.read(listing);
       ahead.engine.clock.advance(7 * hours);
@@ -121,7 +121,7 @@ describeAnyDatabase('what was stamped in the future', (openFresh) => {
     expect(await versions()).toEqual([true, true]);
   });
 
-  it('keeps no lease and no schedule waiting for it', async () => {
+  it('delays no lease and no schedule', async () => {
     const incident = await openAfter((ahead) => ahead.read(listing));
     const { database, clock } = incident.engine;
     const ahead = instantIn(clock, 2 * days);

@@ -154,7 +154,7 @@ describeAnyDatabase('what events leave out', (openFresh) => {
     expect(await engine.membershipRows()).toEqual([]);
   });
 
-  it('is asked for ever less often while the marketplace is down', async () => {
+  it('is asked for less and less often while the marketplace is down', async () => {
     await world.link('street-signs');
     await hire();
     const down = failing('listLinks', new AppError('unavailable', 'no answer'));
@@ -212,7 +212,7 @@ describeAnyDatabase('what events leave out', (openFresh) => {
     expect(await requests()).toMatchObject([{ contractId: 'unheard-of' }]);
   });
 
-  it('is asked for at once where it is wished for again while it is being answered', async () => {
+  it('is asked for again at once if it is wanted again meanwhile', async () => {
     await world.link('street-signs');
     const { contractId } = await hire();
     let hasWishedAgain = false;

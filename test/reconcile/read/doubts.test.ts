@@ -3,12 +3,12 @@ import { doubtsOfListing } from '../../../src/reconcile/read/doubts.ts';
 import type { InstallListing, KnownInstall } from '../../../src/reconcile/read/read-install.ts';
 import type { Contract } from '../../../src/sources/source.ts';
 
-describe('the doubts of a listing', () => {
-  it('has none where the last contract has ended, and is listed so', () => {
+describe('a listing', () => {
+  it('leaves no doubt if the last contract is listed as ended', () => {
     expect(doubtsOfListing(listing([{ id: 'c1', status: 'ended' }]), known('c1')).empty_list).toBe(0);
   });
 
-  it('has one where no contract is active, and a known one is in no list', () => {
+  it('is in doubt if no contract is active and a known one is in no list', () => {
     expect(doubtsOfListing(listing([]), known('c1')).empty_list).toBe(1);
     expect(doubtsOfListing(listing([{ id: 'c1', status: 'ended' }]), known('c1', 'c2')).empty_list).toBe(1);
   });

@@ -50,19 +50,19 @@ const takesAway = ({ contracts, links: of, participations }: Evidence) =>
   of.some(({ absences }) => absences !== null) ||
   participations.some(({ absences }) => absences !== null);
 
-it('gives what the whole of a read gives, in its order', async () => {
+it('yields the evidence of the whole read, in order', async () => {
   const { steps } = await readSteps();
   const read = await readInstall(api, 'acme', known, beganAt, signal);
   expect(steps).toEqual(evidenceOfInstall(read, known));
 });
 
-it('gives what it knows while it still asks, and what takes anything away after that', async () => {
+it('yields what it knows while it still asks, and what takes access away after the last request', async () => {
   const { steps, asked } = await readSteps();
   expect(new Set(asked.map((one) => one.split(' ').at(-1)))).toEqual(new Set(['1', '2', '3']));
   expect(steps.map(takesAway)).toEqual([false, false, false, false, true, true, true, false]);
 });
 
-it('asks again for a contract with a missing trainer, if it could not be read to its end', async () => {
+it('asks again about a contract with a missing trainer if the read was not finished', async () => {
   const { steps } = await readSteps();
   const isAsked = (step: Evidence) =>
     step.contracts.some((one) => one.contractId === 'doubtful' && one.participantsReadAt !== null);

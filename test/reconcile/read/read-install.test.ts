@@ -111,7 +111,7 @@ async function findEnds(opened: ReturnType<typeof open>): Promise<object[]> {
 }
 
 describe('reading an install', () => {
-  it('asks for the grant, the links, what is active before what has ended', async () => {
+  it('asks for the grant, the links, and active contracts before ended ones', async () => {
     const { asked, read } = open();
     expect(await read()).toEqual({
       install: 'acme',
@@ -168,7 +168,7 @@ describe('reading an install', () => {
     expect(asked.includes('on c1')).toBe(isAsked);
   });
 
-  it('does not ask again for a link that no list has', async () => {
+  it('does not ask again because of a link that no list has', async () => {
     const { asked, read } = open({ pages: { active: { contracts: [contract('c1', 'active', ['l1', 'l2'])] } } });
     await read();
     expect(asked).not.toContain('on c1');
@@ -180,7 +180,7 @@ describe('reading an install', () => {
     expect(asked).toContain('on c1');
   });
 
-  it('asks link by link where a page is full, of every link', async () => {
+  it('asks for every link where a page is full', async () => {
     const { asked, read } = open({
       links: [link('l1'), link('l2')],
       pages: {
@@ -195,7 +195,7 @@ describe('reading an install', () => {
     expect(asked).toEqual(['install', 'links', 'active', 'active l1', 'active l2', 'ended', 'on c2']);
   });
 
-  it('asks for those that ended before only where it looks for one, and by its links', async () => {
+  it('asks for older ended contracts only if it looks for one, by its links', async () => {
     const others = { contracts: [contract('c2')] };
     const participants = { c2: [person('u2')] };
     const pages = { active: others, ended: { isComplete: false } };
@@ -213,13 +213,13 @@ describe('reading an install', () => {
     expect(listed.map(({ id }) => id)).toEqual(['c2', 'c1']);
   });
 
-  it('asks by its id for a link that is not listed, and goes on with it if it is there', async () => {
+  it('asks by id for a link that is not listed, and uses it if it exists', async () => {
     const { read, asked } = open({ links: [], hiddenLinks: [link('l1')] });
     expect(await read()).toMatchObject({ links: [link('l1')], missingLinkIds: [] });
     expect(asked).toContain('link l1');
   });
 
-  it('knows a link as missing that is neither listed nor there', async () => {
+  it('reports a link as missing that is neither listed nor found by id', async () => {
     const { read } = open({ links: [link('l2')] });
     expect(await read()).toMatchObject({ links: [link('l2')], missingLinkIds: ['l1'] });
   });
@@ -334,7 +334,7 @@ describe('nothing that leads to a removal follows', () => {
     expect(await findEnds(open(said, remembered))).toEqual([]);
   });
 
-  it('and what could be one is seen, where there is something', async () => {
+  it('unless a link or a trainer is missing from a complete read', async () => {
     const participants = { c1: [person('u9')], c2: [person('u2')] };
     const missing = open(
       { links: [link('l1'), link('l2')], pages: { active: others }, participants },

@@ -54,7 +54,7 @@ describe('reading the marketplace', () => {
     expect(asked).toEqual(['links', 'active', 'ended', 'on c1']);
   });
 
-  it('asks link by link where a page is full, until no trainer is missing', async () => {
+  it('asks link by link where a page is full, until no contract is missing', async () => {
     const { asked, read } = openFake({
       active: { isComplete: false },
       'active l2': { contracts: [contract('c1')] },
@@ -71,7 +71,7 @@ describe('reading the marketplace', () => {
     expect(asked).toEqual(['links', 'active', 'on c1']);
   });
 
-  it('says nothing of a contract that is in no list', async () => {
+  it('reports no contract that is in no list', async () => {
     const { asked, read } = openFake({ ended: { isComplete: false } });
     const { contracts, participants } = await read('c1');
     expect(contracts).toEqual([]);

@@ -31,7 +31,7 @@ describeAnyDatabase('installs whose ends may be silent', (openFresh) => {
     });
   }
 
-  it('are read where they never were', async () => {
+  it('are read if they never were', async () => {
     const { choose } = await open();
     expect(await choose()).toEqual(['own']);
   });
@@ -47,7 +47,7 @@ describeAnyDatabase('installs whose ends may be silent', (openFresh) => {
     expect(await choose()).toEqual(chosen);
   });
 
-  it('are chosen every four minutes where they are asked for each minute, whenever within it', async () => {
+  it('are chosen every four minutes if checked each minute, at any second', async () => {
     const { database, clock, choose, ago } = await open();
     for (const lagMs of [0, 1, 5000, 59_999]) {
       await keep(database, ago(-lagMs), ago(0));

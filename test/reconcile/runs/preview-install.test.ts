@@ -15,7 +15,7 @@ const links = { cml1: 'signs' };
 const everyone = Array.from({ length: 120 }, (_, index) => `u${index + 100}`);
 const on = (people: string[], contract = 'cmc1') => ({ [contract]: { links: ['cml1'], people } });
 
-describeAnyDatabase('looking ahead', (openFresh) => {
+describeAnyDatabase('a preview', (openFresh) => {
   const open = async () => createIncident(await openFresh());
 
   async function dump({ engine }: Incident): Promise<string> {
@@ -40,7 +40,7 @@ describeAnyDatabase('looking ahead', (openFresh) => {
     return changes;
   }
 
-  it('sees which trainers a first reading would add, however many, and changes nothing', async () => {
+  it('shows which trainers a first reading would add, however many, and changes nothing', async () => {
     const incident = await open();
     const ahead = await look(incident, { links, active: on(everyone) });
     expect(ahead).toHaveLength(everyone.length);
@@ -54,14 +54,14 @@ describeAnyDatabase('looking ahead', (openFresh) => {
     });
   });
 
-  it('sees nothing where nothing would change', async () => {
+  it('is empty if nothing would change', async () => {
     const incident = await open();
     const listing = { links, active: on(['u1', 'u2']) };
     await incident.read(listing);
     expect(await look(incident, listing)).toEqual([]);
   });
 
-  it('sees an end, and that the brake would let it pass or hold it', async () => {
+  it('shows an end, and whether the brake would hold it', async () => {
     const incident = await open();
     const active = { ...on(['u1'], 'cmc1'), ...on(['u2'], 'cmc2'), ...on(['u9'], 'cmc9') };
     await incident.read({ links, active });
@@ -76,7 +76,7 @@ describeAnyDatabase('looking ahead', (openFresh) => {
     ]);
   });
 
-  it('sees nothing of an end that another contract makes good in the same reading', async () => {
+  it('leaves out an end that another contract of the same reading makes up for', async () => {
     const incident = await open();
     await incident.read({ links, active: on(['u1']) });
     // More than what is one step of the evidence lies between the two.
@@ -85,7 +85,7 @@ describeAnyDatabase('looking ahead', (openFresh) => {
     expect(await look(incident, { links, active, ended: on(['u1']) })).toEqual([]);
   });
 
-  it('sees what is weaker with its time, before and after it is known', async () => {
+  it('shows a weaker end with its time, before and after it is known', async () => {
     const incident = await open();
     const { engine } = incident;
     await incident.read({ links: { ...links, cml2: 'lamps' }, active: on(['u1']) });
@@ -102,7 +102,7 @@ describeAnyDatabase('looking ahead', (openFresh) => {
     expect(await look(incident, gone)).toEqual([ahead]);
   });
 
-  it('fails where the reading fails', async () => {
+  it('fails if the reading fails', async () => {
     const incident = await open();
     await expect(look(incident, { links, isRefused: true })).rejects.toMatchObject({
       code: 'unauthenticated',

@@ -35,7 +35,7 @@ describe('what is held', () => {
 describeAnyDatabase('a silence', (openFresh) => {
   const open = async () => await openAlive(await openFresh());
 
-  it('of a process that goes on, as of a machine that sleeps, is noticed', async () => {
+  it('of a process that goes on, such as on a machine that slept, is noticed', async () => {
     const engine = await open();
     const silence = watch(engine);
     for (let look = 0; look < 20; look += 1) {
@@ -49,7 +49,7 @@ describeAnyDatabase('a silence', (openFresh) => {
     expect(await engine.rows('job')).toMatchObject([{ kind: 'reconcile', dueAt: engine.clock.now().toISOString() }]);
   });
 
-  it('is none while another instance is here', async () => {
+  it('does not begin while another instance runs', async () => {
     const engine = await open();
     const frozen = watch(engine);
     await frozen.check();
@@ -61,7 +61,7 @@ describeAnyDatabase('a silence', (openFresh) => {
     expect(await frozen.check()).toBe('nothing');
   });
 
-  it('ends after the longest grace at the latest, whatever cannot be read', async () => {
+  it('ends after the longest grace period at the latest, even if nothing can be read', async () => {
     const engine = await open();
     engine.clock.advance(2 * hours);
     const silence = watch(engine, { ...engine.config.removals, revokedGraceMs: hours });
@@ -75,7 +75,7 @@ describeAnyDatabase('a silence', (openFresh) => {
     expect(await held(engine)).toEqual([false]);
   });
 
-  it('is a database that was restored while no instance ran, as the file beside it shows', async () => {
+  it('is assumed for a database that was restored while no instance ran, by the file beside it', async () => {
     const engine = await open();
     engine.clock.advance(5 * minutes);
     await watch(engine).check();
@@ -85,7 +85,7 @@ describeAnyDatabase('a silence', (openFresh) => {
     expect(await watch(engine).check()).toBe('nothing');
   });
 
-  it('is a database that was put back under a running instance', async () => {
+  it('is assumed for a database that was put back under a running instance', async () => {
     const engine = await open();
     engine.clock.advance(90 * seconds);
     const running = watch(engine);
@@ -96,7 +96,7 @@ describeAnyDatabase('a silence', (openFresh) => {
     expect(await held(engine)).toEqual([true]);
   });
 
-  it('is none where the mark is missing', async () => {
+  it('is not assumed because the mark is missing', async () => {
     const engine = await open();
     const { url } = engine.database;
     if (url.startsWith('sqlite:')) rmSync(`${url.slice('sqlite:'.length)}.alive`);

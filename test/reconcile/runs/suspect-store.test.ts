@@ -41,7 +41,7 @@ describeEachDatabase('a suspect', (openFresh) => {
     expect(await suspects()).toEqual([]);
   });
 
-  it('is none where the link is gone, or an event named it since', async () => {
+  it('is not a contract whose link is gone, or that an event has named since', async () => {
     const { incident, suspects } = await open();
     const { clock } = incident.engine;
     await incident.read(both);
@@ -58,7 +58,7 @@ describeEachDatabase('a suspect', (openFresh) => {
     expect(await suspects()).toEqual([]);
   });
 
-  it('is none where the marketplace provisions the project itself', async () => {
+  it('is not a contract whose project the marketplace provisions itself', async () => {
     const { incident, suspects } = await open();
     const provisioningMode = 'MANAGED_ADAPTER';
     await incident.read({ ...both, provisioningMode });
@@ -67,7 +67,7 @@ describeEachDatabase('a suspect', (openFresh) => {
     expect(await suspects()).toEqual([]);
   });
 
-  it('is reported with the others of its install, and dated by its own reading', async () => {
+  it('is listed with the others of its install, and dated by its own reading', async () => {
     const { incident, suspects } = await open();
     const { clock } = incident.engine;
     await incident.read({ links, active: { ...both.active, cmc2: one(['u2']) } });
@@ -88,7 +88,7 @@ describeEachDatabase('a suspect', (openFresh) => {
     expect(alerts).toEqual([0, 1, 1, 1]);
   });
 
-  it('is found once each among more than are read at once, whether it has one link or two', async () => {
+  it('is found once among more rows than one statement reads, with one link or two', async () => {
     const { incident } = await open();
     const { engine } = incident;
     const twoLinks = { cml1: 'signs', cml2: 'cars' };
