@@ -1,3 +1,5 @@
+import { jobOf } from '../../src/jobs/job.ts';
+import { wantJobs } from '../../src/jobs/job-store.ts';
 import { type RawBuilder, sql } from 'kysely';
 import { writeAudit } from '../../src/db/audit-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
@@ -75,12 +77,13 @@ async function poison({ storage, clock }: Journey): Promise<number> {
     ['membership', 'doubted_id'],
     ['receipt', 'message'],
     ['invitation', 'failure'],
-    ['install_state', 'failure'],
+    ['job', 'failure'],
     ['run', 'failure'],
     ['delivery', 'failure'],
     ['delivery', 'delivery_id'],
     ['delivery', 'subject_id'],
   ];
+  await inTransaction(database, (tx) => wantJobs(tx, 'reconcile', [jobOf('acme')], '9999-12-31T00:00:00.000Z'));
   const value: RawBuilder<unknown> = sql.lit(evil);
   for (const [table, column] of texts) {
     await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${value}`.execute(database.kysely);
