@@ -4,7 +4,7 @@ import { type Customer, describeOtherCustomer } from '../domain/binding.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Grant } from '../sources/source.ts';
 
-// The only SQL about the customer that each install is bound to.
+// The only SQL about the customer that each install is bound to, and the grants behind it.
 
 /**
  * @param installs the names of all installs; the binding of an install that is gone does not count
@@ -71,8 +71,6 @@ function otherCustomer(install: string, how: string): AppError {
       `If ${install} is theirs from now on, run gangway connect ${install} --accept-other-customer`,
   );
 }
-
-// The SQL that reads which grants stand behind which installs.
 
 /** The grants that an install is known to have had. */
 export async function grantIdsOf(ctx: Storage, install: string): Promise<string[]> {

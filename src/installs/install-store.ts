@@ -9,25 +9,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Storage } from '../keys/storage.ts';
 import { type JobLinks, toLink } from '../sources/job-links.ts';
 
-/** Changes with every change of stored installs, so that every instance notices it. */
-export async function readRevision(tx: Transaction): Promise<string> {
-  return (await readSetting(tx, 'installs_revision')) ?? '';
-}
-
-async function changeRevision(tx: Transaction): Promise<void> {
-  await writeSetting(tx, 'installs_revision', randomUUID());
-}
-
-/** Changes stored installs. Durable when it resolves. */
-export async function changeInstalls(database: Database, change: (tx: Transaction) => Promise<unknown>): Promise<void> {
-  const work = async (tx: Transaction) => {
-    await change(tx);
-    await changeRevision(tx);
-  };
-  await inTransaction(database, work, { isDurable: true });
-}
-
-// The only SQL about installs in the database.
+// The only SQL about installs in the database, known webhook endpoints, and the links of employers' own accounts.
 
 /** An install that was connected by command, with its token decrypted. */
 export interface ConnectedInstall extends Omit<Row<'connectedInstall'>, 'token' | 'projects'> {
@@ -82,7 +64,23 @@ function toOpen(ctx: Storage, { token, projects, ...row }: Row<'connectedInstall
   };
 }
 
-// The only SQL about known webhook endpoints and their secrets.
+/** Changes with every change of stored installs, so that every instance notices it. */
+export async function readRevision(tx: Transaction): Promise<string> {
+  return (await readSetting(tx, 'installs_revision')) ?? '';
+}
+
+async function changeRevision(tx: Transaction): Promise<void> {
+  await writeSetting(tx, 'installs_revision', randomUUID());
+}
+
+/** Changes stored installs. Durable when it resolves. */
+async function changeInstalls(database: Database, change: (tx: Transaction) => Promise<unknown>): Promise<void> {
+  const work = async (tx: Transaction) => {
+    await change(tx);
+    await changeRevision(tx);
+  };
+  await inTransaction(database, work, { isDurable: true });
+}
 
 /** A webhook endpoint that is known to deliver here. */
 export interface StoredEndpoint {
@@ -139,8 +137,8 @@ function openSecrets(ctx: Storage, rows: readonly Row<'webhookEndpoint'>[]): Sto
 }
 
 /**
- * The only SQL about the links of an employer's own account. A link that the configuration no longer names stays until
- * it is removed: configuration is not evidence.
+ * The links of an employer's own account. A link that the configuration no longer names stays until it is removed:
+ * configuration is not evidence.
  *
  * @param configured the project by the id of the job
  */

@@ -9,58 +9,6 @@ import { type Grant, isGranted, type Source, type TokenCalls } from '../sources/
 import type { InstallRegistry } from './install-registry.ts';
 import { findReplacement, type Replacement, saveReplacement, tokenDigest } from './replaced-token-store.ts';
 
-/** The scopes and the life of a new token. Pure. */
-
-/**
- * The needed scopes that the old token has, and those that the operator wants to keep.
- *
- * @throws AppError `invalid` if the old token lacks a scope to keep, or has none of the needed scopes
- */
-export function planScopes(
-  { neededScopes }: Pick<Source, 'neededScopes'>,
-  held: readonly string[],
-  keep: readonly string[],
-): string[] {
-  const missing = keep.filter((scope) => !isGranted(held, scope));
-  if (missing.length > 0) {
-    throw new AppError(
-      'invalid',
-      `The token lacks ${missing.join(', ')}, and a new token cannot have more scopes than the old one`,
-    );
-  }
-  const needed = neededScopes.map(({ scope }) => scope).filter((scope) => isGranted(held, scope));
-  if (needed.length === 0) {
-    throw new AppError('invalid', 'The token has none of the needed scopes, so a new one would not help');
-  }
-  return [...new Set([...needed, ...keep])];
-}
-
-type Lived = Pick<TokenRecord, 'createdAt' | 'expiresAt'>;
-
-const dayMs = 86_400_000;
-/** Used if the marketplace does not say when a token was made. */
-const assumedLifeMs = 90 * dayMs;
-
-/** The new token lives as long as the old one. Null: it never expires. */
-export function planExpiry({ createdAt, expiresAt }: Lived, now: Date): string | null {
-  return expiresAt === null ? null : new Date(now.getTime() + lifeMsOf(createdAt, expiresAt)).toISOString();
-}
-
-/**
- * Since when it should be rotated: seven days before it expires, or when a third of its life is left, whichever is
- * later. Null: it never expires.
- */
-export function rotateFrom({ createdAt, expiresAt }: Lived): string | null {
-  if (expiresAt === null) return null;
-  const aheadMs = Math.min(7 * dayMs, lifeMsOf(createdAt, expiresAt) / 3);
-  return new Date(Date.parse(expiresAt) - aheadMs).toISOString();
-}
-
-function lifeMsOf(createdAt: string | null, expiresAt: string): number {
-  const lifeMs = createdAt === null ? assumedLifeMs : Date.parse(expiresAt) - Date.parse(createdAt);
-  return Math.max(lifeMs, 0);
-}
-
 export interface RotateOptions {
   /** Scopes to keep beside those that are needed. */
   keep: readonly string[];
@@ -196,6 +144,56 @@ async function revoke(source: Account, tokenId: string, signal: AbortSignal): Pr
   await source.revokeToken(tokenId, signal).catch((error: unknown) => {
     if (toAppError(error).code !== 'not_found') throw error;
   });
+}
+
+/**
+ * The needed scopes that the old token has, and those that the operator wants to keep.
+ *
+ * @throws AppError `invalid` if the old token lacks a scope to keep, or has none of the needed scopes
+ */
+export function planScopes(
+  { neededScopes }: Pick<Source, 'neededScopes'>,
+  held: readonly string[],
+  keep: readonly string[],
+): string[] {
+  const missing = keep.filter((scope) => !isGranted(held, scope));
+  if (missing.length > 0) {
+    throw new AppError(
+      'invalid',
+      `The token lacks ${missing.join(', ')}, and a new token cannot have more scopes than the old one`,
+    );
+  }
+  const needed = neededScopes.map(({ scope }) => scope).filter((scope) => isGranted(held, scope));
+  if (needed.length === 0) {
+    throw new AppError('invalid', 'The token has none of the needed scopes, so a new one would not help');
+  }
+  return [...new Set([...needed, ...keep])];
+}
+
+type Lived = Pick<TokenRecord, 'createdAt' | 'expiresAt'>;
+
+const dayMs = 86_400_000;
+/** Used if the marketplace does not say when a token was made. */
+const assumedLifeMs = 90 * dayMs;
+
+/** The new token lives as long as the old one. Null: it never expires. */
+export function planExpiry({ createdAt, expiresAt }: Lived, now: Date): string | null {
+  return expiresAt === null ? null : new Date(now.getTime() + lifeMsOf(createdAt, expiresAt)).toISOString();
+}
+
+/**
+ * Since when it should be rotated: seven days before it expires, or when a third of its life is left, whichever is
+ * later. Null: it never expires.
+ */
+export function rotateFrom({ createdAt, expiresAt }: Lived): string | null {
+  if (expiresAt === null) return null;
+  const aheadMs = Math.min(7 * dayMs, lifeMsOf(createdAt, expiresAt) / 3);
+  return new Date(Date.parse(expiresAt) - aheadMs).toISOString();
+}
+
+function lifeMsOf(createdAt: string | null, expiresAt: string): number {
+  const lifeMs = createdAt === null ? assumedLifeMs : Date.parse(expiresAt) - Date.parse(createdAt);
+  return Math.max(lifeMs, 0);
 }
 
 const hourMs = 3_600_000;

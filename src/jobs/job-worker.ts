@@ -211,7 +211,7 @@ async function postpone(ctx: Context, kind: JobKind, job: JobClaim, error: AppEr
   const { key, install, attempts } = job;
   metrics.jobs.inc({ kind: kind.name, install, outcome: 'failed' });
   const level = error.code === 'internal' ? 'error' : 'warn';
-  logger[level]({ err: error, kind: kind.name, key, install }, kind.failure ?? 'A job failed');
+  logger[level]({ err: error, kind: kind.name, key, install }, kind.failureMessage ?? 'A job failed');
   await postponeJob(ctx, job, {
     dueAt: instantIn(clock, waitAfter(ctx, kind, error, attempts + 1)),
     failure: maskText(error.message),

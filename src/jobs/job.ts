@@ -52,7 +52,7 @@ export interface JobKind {
   /** The shortest wait after a failure; 0 by default. */
   restMs?(ctx: Context): number;
   /** What the log says when a run fails. */
-  failure?: string;
+  failureMessage?: string;
   /** Whether all jobs of an install wait when the marketplace refuses its token or does not answer. */
   restsTogether?: boolean;
   /**

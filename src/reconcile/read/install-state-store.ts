@@ -19,7 +19,7 @@ import { postponeDerivation } from '../../memberships/derivation-store.ts';
 import { expectForgottenCalls, lookInTools, reopenUntouched } from '../../memberships/look-store.ts';
 import type { KnownInstall, StoredContract } from './read-install.ts';
 
-// The SQL about reads of whole installs, and of what is known of them.
+// The SQL about reads of whole installs: what is known of an install, and what is held until it is read.
 
 export interface InstallState {
   install: string;
@@ -205,8 +205,6 @@ async function toKnown(kysely: Transaction, same: SameText, contracts: ContractE
     lacksAddress: trainersBy.get(contractId)?.some(({ workEmailDigest }) => workEmailDigest === null) ?? false,
   }));
 }
-
-// The SQL that holds what is due until installs are read again, and that has them read.
 
 /** All causes except those by an operator. */
 const onOurEvidence = removalCauses.filter((cause) => !isByOperator(cause));

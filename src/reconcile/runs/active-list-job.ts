@@ -23,7 +23,7 @@ export const activeListJob: JobKind = {
   leaseMs: 10_000,
   stallMs: 2 * longestLookMs,
   restMs: () => 5000,
-  failure: 'Before an end takes effect, the active contracts could not be listed',
+  failureMessage: 'Before an end takes effect, the active contracts could not be listed',
   async run(ctx, { install, failingSince }, signal, hold) {
     const { metrics, clock } = ctx;
     const beganAt = toInstant(clock.now());

@@ -35,7 +35,7 @@ export const reconcileJob: JobKind = {
   leaseMs: 30_000,
   stallMs: 15 * 60_000,
   installs: ({ sources }) => sources.keys(),
-  failure: 'An install could not be read',
+  failureMessage: 'An install could not be read',
   async run(ctx, { install }, signal, hold) {
     const { clock } = ctx;
     const beganAt = toInstant(clock.now());
