@@ -9,12 +9,22 @@ import type { Storage } from '../../keys/storage.ts';
 
 /** Records that every contract of such a list is evidence now, whichever process listed it. */
 export async function noteListed(ctx: Storage, install: string, beganAt: string): Promise<void> {
+  const listed = { activeListedAt: beganAt };
   await inTransaction(ctx.database, (tx) =>
     tx
-      .updateTable('installState')
-      .set({ activeListedAt: beganAt })
-      .where('install', '=', install)
-      .where((eb) => eb.or([eb('activeListedAt', 'is', null), eb('activeListedAt', '<', beganAt)]))
+      .insertInto('installState')
+      .values({ install, ...listed })
+      .onConflict((conflict) =>
+        conflict
+          .column('install')
+          .doUpdateSet(listed)
+          .where((eb) =>
+            eb.or([
+              eb('installState.activeListedAt', 'is', null),
+              eb('installState.activeListedAt', '<', beganAt),
+            ]),
+          ),
+      )
       .execute(),
   );
 }
