@@ -69,7 +69,7 @@ export function subscriptionLock(install: string) {
 }
 
 /** Waits until the subscription is free, and holds it during the work. @throws AppError `unavailable` if it waits too long */
-export async function whileHeld<T>(
+async function whileHeld<T>(
   ctx: Context,
   install: string,
   signal: AbortSignal,

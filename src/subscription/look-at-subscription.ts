@@ -75,7 +75,7 @@ export function sourceOf({ sources }: Context, install: string): Source {
 }
 
 /** All listed endpoints, and those of `ids` that exist without being listed. */
-export async function listEndpoints(source: Source, ids: readonly string[], signal: AbortSignal): Promise<Endpoint[]> {
+async function listEndpoints(source: Source, ids: readonly string[], signal: AbortSignal): Promise<Endpoint[]> {
   const listed = await source.listEndpoints(signal);
   const missing = ids.filter((id) => !listed.some((endpoint) => endpoint.id === id));
   const found: Endpoint[] = [];

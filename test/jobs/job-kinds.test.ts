@@ -1,4 +1,3 @@
-import { activeListJob } from '../../src/reconcile/runs/active-list-job.ts';
 import { expect, it } from 'vitest';
 import { jobKinds } from '../../src/app/loops.ts';
 import { Config } from '../../src/config/config-schema.ts';
@@ -11,6 +10,9 @@ import { claimJob, listFailingJobs, wantJobs } from '../../src/jobs/job-store.ts
 import { createJobWorker } from '../../src/jobs/job-worker.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { workJobs, workSweepJob } from '../../src/usage/read/read-scope.ts';
+import { activeListJob } from '../../src/reconcile/runs/active-list-job.ts';
+import { workJobs } from '../../src/usage/read/read-scope.ts';
+import { workSweepJob } from '../../src/usage/read/sweep-scopes.ts';
 import { createEngine, startLoops } from '../support/engine-harness.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 import { until } from '../support/until.ts';

@@ -11,7 +11,7 @@ import {
   noteSubscriptionCheck,
 } from '../../src/installs/subscription/subscription-store.ts';
 import { appendDeliveries, postponeDelivery } from '../../src/inbox/inbox-store.ts';
-import { claimJob, postponeJob, dropJob } from '../../src/jobs/job-store.ts';
+import { claimJob, dropJob, postponeJob } from '../../src/jobs/job-store.ts';
 import { listContracts } from '../../src/operations/contracts.ts';
 import { loadStatus, type Status } from '../../src/operations/status.ts';
 import { holdInstalls, noteInstallRead } from '../../src/reconcile/read/install-state-store.ts';

@@ -1,9 +1,9 @@
-import { jobOf } from '../../src/jobs/job.ts';
-import { wantJobs } from '../../src/jobs/job-store.ts';
 import { type RawBuilder, sql } from 'kysely';
 import { writeAudit } from '../../src/db/audit-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { listDeliveries } from '../../src/inbox/delivery-list-store.ts';
+import { jobOf } from '../../src/jobs/job.ts';
+import { wantJobs } from '../../src/jobs/job-store.ts';
 import { addAlertNotice } from '../../src/notify/notice-store.ts';
 import { keepFindings } from '../../src/reconcile/drift/finding-store.ts';
 import { sqlite } from './databases.ts';

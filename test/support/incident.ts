@@ -1,15 +1,15 @@
-import { activeListJob } from '../../src/reconcile/runs/active-list-job.ts';
-import { listDueTurns } from '../../src/jobs/job-store.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { emptyEvidence } from '../../src/domain/evidence.ts';
 import type { Install } from '../../src/domain/install.ts';
+import { listDueTurns } from '../../src/jobs/job-store.ts';
 import { runNextJob } from '../../src/jobs/job-worker.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { isTold } from '../../src/lib/troubles.ts';
 import { hasPostponed } from '../../src/memberships/derivation-store.ts';
 import { checkDrift } from '../../src/reconcile/drift/check-drift.ts';
 import { wantRead } from '../../src/reconcile/read/install-state-store.ts';
+import { activeListJob } from '../../src/reconcile/runs/active-list-job.ts';
 import { reconcileJob } from '../../src/reconcile/runs/reconcile-install.ts';
 import { listPlans } from '../../src/removals/plan-store.ts';
 import type { Source, SourceReader } from '../../src/sources/source.ts';

@@ -2,7 +2,13 @@ import type { Context } from '../../context.ts';
 import { inTransaction } from '../../db/database.ts';
 import { type AppError, toAppError } from '../../domain/errors.ts';
 import { applyEvidence, reportHeld } from '../../evidence/apply-evidence.ts';
-import { nextReadAt, postponeRead, type ReadRequest, settleRead, takeReads } from '../../evidence/read-request-store.ts';
+import {
+  nextReadAt,
+  postponeRead,
+  type ReadRequest,
+  settleRead,
+  takeReads,
+} from '../../evidence/read-request-store.ts';
 import type { JobHold, JobKind } from '../../jobs/job.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { backoffMs } from '../../lib/retry.ts';
@@ -10,7 +16,7 @@ import { lockEvidence } from '../../memberships/derivation-store.ts';
 import type { Contract, ContractPage, SourceReader } from '../../sources/source.ts';
 import { checkBegan } from './clock-worker.ts';
 import { evidenceOfRead, type MarketplaceRead } from './evidence-of-install.ts';
-import { findSource, withoutUnread, withProgress, askParticipants } from './read-install.ts';
+import { askParticipants, findSource, withoutUnread, withProgress } from './read-install.ts';
 
 /** Contracts of one install in one read, so that they share its listings. */
 const batchSize = 20;

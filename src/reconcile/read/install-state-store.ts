@@ -44,7 +44,7 @@ export async function wantRead(
 }
 
 /** Writes the same for each of these installs. */
-export async function writeInstallStates(
+async function writeInstallStates(
   tx: Transaction,
   installs: readonly string[],
   values: Partial<Row<'installState'>>,

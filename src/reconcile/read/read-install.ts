@@ -1,9 +1,18 @@
 import type { Context } from '../../context.ts';
-import type { JobHold } from '../../jobs/job.ts';
 import { AppError } from '../../domain/errors.ts';
+import type { JobHold } from '../../jobs/job.ts';
 import { mapAtOnce } from '../../lib/lists.ts';
 import { createSameText } from '../../lib/text.ts';
-import type { Contract, ContractPage, Grant, Link, Participant, SourceReader, UnreadLink, Source } from '../../sources/source.ts';
+import type {
+  Contract,
+  ContractPage,
+  Grant,
+  Link,
+  Participant,
+  Source,
+  SourceReader,
+  UnreadLink,
+} from '../../sources/source.ts';
 
 /** What is known of an install, to be compared with a read. */
 export interface KnownInstall {

@@ -19,10 +19,7 @@ export async function noteListed(ctx: Storage, install: string, beganAt: string)
           .column('install')
           .doUpdateSet(listed)
           .where((eb) =>
-            eb.or([
-              eb('installState.activeListedAt', 'is', null),
-              eb('installState.activeListedAt', '<', beganAt),
-            ]),
+            eb.or([eb('installState.activeListedAt', 'is', null), eb('installState.activeListedAt', '<', beganAt)]),
           ),
       )
       .execute(),

@@ -24,6 +24,12 @@ import {
 import { nextFinalReport } from './ledger-store.ts';
 import type { ReportOptions } from './plan-install.ts';
 import { type InstallReport, reportUsage } from './report-usage.ts';
+import { lastTick } from '../../lib/tick.ts';
+import { recountDue } from '../due/recount.ts';
+import { refreshDue } from '../due/refresh-due.ts';
+import { listWorkScopes } from '../read/find-scopes.ts';
+import { countDueScopes, wantScopes } from '../read/scope-store.ts';
+import { reportUsage } from './report-usage.ts';
 import type { OnAnswer } from './send-usage.ts';
 
 /** How long a tool that cannot be read delays the report of the others. */

@@ -38,12 +38,7 @@ function account(id: string, changes: Partial<ListedAccount> = {}): ListedAccoun
 describe('a tool lists', () => {
   const cases: [string, ComparedMembership[], ListedAccount[], string[]][] = [
     ['a member by its id', [known(1)], [account('m1')], []],
-    [
-      'a member by address, with another id',
-      [known(1)],
-      [account('x', { digests: ['a1'] })],
-      ['id_changed 1'],
-    ],
+    ['a member by address, with another id', [known(1)], [account('x', { digests: ['a1'] })], ['id_changed 1']],
     [
       'a reused id, and its former member under another id',
       [known(1)],
@@ -71,12 +66,7 @@ describe('a tool lists', () => {
     ['a removed trainer by address', [known(1, gone)], [account('x', { digests: ['a1'] })], ['found_again 1']],
     ['an old id with another address', [known(1, gone)], [account('m1', { digests: ['other'] })], ['stranger m1']],
     ['a removed trainer, while a call is made', [known(1, { ...gone, wasCalled: true })], [account('m1')], []],
-    [
-      'an account that another member has too',
-      [known(1, gone), known(2, { memberId: 'm1' })],
-      [account('m1')],
-      [],
-    ],
+    ['an account that another member has too', [known(1, gone), known(2, { memberId: 'm1' })], [account('m1')], []],
     [
       'an account that another member has by its id alone',
       [known(1, gone), known(2, { memberId: 'm1' })],
@@ -101,7 +91,12 @@ describe('a tool lists', () => {
       [account('x', { digests: ['a1'] })],
       ['stranger x'],
     ],
-    ['a member under an address that is not the registered one', [known(1)], [account('m1', { digests: ['old'] })], ['address_changed 1']],
+    [
+      'a member under an address that is not the registered one',
+      [known(1)],
+      [account('m1', { digests: ['old'] })],
+      ['address_changed 1'],
+    ],
     ['a member by an address digest of an older key', [known(1)], [account('m1', { digests: ['new', 'a1'] })], []],
   ];
 

@@ -87,22 +87,19 @@ describeAnyDatabase('the feed', (openFresh) => {
     expect(await stored()).toEqual(upTo(4));
   });
 
-  it.each([404, 410, 422])(
-    'starts over when its cursor is refused with %i',
-    async (status) => {
-      const { raise, readAll, stored, row, job, clock, front } = await open();
-      raise(3);
-      await readAll();
-      raise(1);
-      clock.advance(30_000);
-      front.meddle(({ query }) => (query.has('cursor') ? { status } : undefined));
-      await readAll();
-      expect([await row(), await job()]).toMatchObject([{ cursor: null }, { attempts: 1 }]);
-      clock.advance(3_600_000);
-      await readAll();
-      expect(await stored()).toEqual(upTo(4));
-    },
-  );
+  it.each([404, 410, 422])('starts over when its cursor is refused with %i', async (status) => {
+    const { raise, readAll, stored, row, job, clock, front } = await open();
+    raise(3);
+    await readAll();
+    raise(1);
+    clock.advance(30_000);
+    front.meddle(({ query }) => (query.has('cursor') ? { status } : undefined));
+    await readAll();
+    expect([await row(), await job()]).toMatchObject([{ cursor: null }, { attempts: 1 }]);
+    clock.advance(3_600_000);
+    await readAll();
+    expect(await stored()).toEqual(upTo(4));
+  });
 
   it('is an alert after an hour of failures, not before, and says when it is read again', async () => {
     const alerting = createAlerting({ installs: new Map([['own', inStudio()]]) });

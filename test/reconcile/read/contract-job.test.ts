@@ -1,9 +1,9 @@
-import { createJobWorker } from '../../../src/jobs/job-worker.ts';
-import { contractJob } from '../../../src/reconcile/read/contract-job.ts';
 import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
+import { createJobWorker } from '../../../src/jobs/job-worker.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import type { Loop } from '../../../src/lib/loop.ts';
+import { contractJob } from '../../../src/reconcile/read/contract-job.ts';
 import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
 import type { Source, SourceReader } from '../../../src/sources/source.ts';
 import { openWorld, type World } from '../../sandbox/sandbox-harness.ts';

@@ -1,4 +1,3 @@
-import { until } from '../../support/until.ts';
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
@@ -12,6 +11,7 @@ import type { Source, SourceReader } from '../../../src/sources/source.ts';
 import type { Engine } from '../../support/engine-harness.ts';
 import { createIncident, hours, type Incident, toApi } from '../../support/incident.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
+import { until } from '../../support/until.ts';
 import { watchQueries } from '../../support/watch-queries.ts';
 
 const people = Array.from({ length: 60 }, (_, index) => `u${index}`);

@@ -1,10 +1,10 @@
-import { contractJob } from '../../../src/reconcile/read/contract-job.ts';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { requestReads, takeReads } from '../../../src/evidence/read-request-store.ts';
 import { createJobWorker } from '../../../src/jobs/job-worker.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
+import { contractJob } from '../../../src/reconcile/read/contract-job.ts';
 import { findInstallState, wantRead } from '../../../src/reconcile/read/install-state-store.ts';
 import { reconcileJob } from '../../../src/reconcile/runs/reconcile-install.ts';
 import type { Source, SourceReader } from '../../../src/sources/source.ts';
