@@ -231,11 +231,11 @@ describeAnyDatabase('intake', (openFresh) => {
     await engine.takeIn();
     await engine.deliver([fullEvent({ type: 'milestone.funded' })]);
     await engine.takeIn();
-    expect(due).toEqual(['memberships', 'reads']);
+    expect(due).toEqual(['memberships', 'jobs']);
     await engine.database.kysely.updateTable('membership').set({ isOurs: true }).execute();
     await engine.deliver([started(1, { type: 'contract.ended' })]);
     await engine.takeIn();
-    expect(due).toEqual(['memberships', 'reads', 'removals']);
+    expect(due).toEqual(['memberships', 'jobs', 'removals']);
   });
 
   it('reads the whole install for a new link, whose contracts no event names', async () => {
