@@ -1,8 +1,6 @@
 import { budgetJob, sweepJob } from '../budget/budget-job.ts';
 import { keepAnswer } from '../budget/keep-budget.ts';
 import { paymentJob } from '../budget/payment-job.ts';
-import { type Config, usualSchedule } from '../config/config-schema.ts';
-import { sweepJob } from '../budget/sweep-budgets.ts';
 import type { Config } from '../config/config-schema.ts';
 import { inTransaction } from '../db/database.ts';
 import { createFileWatch } from '../db/sqlite-file.ts';
@@ -30,11 +28,9 @@ import { createRunWorker, reconcileJob } from '../reconcile/runs/reconcile-insta
 import { scheduleJob, silentJob } from '../reconcile/runs/schedule-jobs.ts';
 import { checkSilence, createAliveWorker } from '../reconcile/runs/silence.ts';
 import { postponeUnplaced } from '../reconcile/runs/unplaced-store.ts';
-import { createReportWorker, finalReportJob } from '../usage/report/report-worker.ts';
 import { noteUnmatched, subscriptionJob } from '../subscription/subscription-job.ts';
 import { forgetSubscriptionTroubles } from '../subscription/subscription-store.ts';
-import { finalReportJob } from '../usage/report/final-report-job.ts';
-import { createReportWorker } from '../usage/report/report-worker.ts';
+import { createReportWorker, finalReportJob } from '../usage/report/report-worker.ts';
 import { housekeeping } from './housekeeping.ts';
 import { createServices, type Services, type ServicesDeps } from './services.ts';
 

@@ -13,11 +13,7 @@ import { createWakes, type Loop, type Polling, type Wakes } from '../lib/loop.ts
 import type { Metrics } from '../lib/metrics.ts';
 import { createLinkRouter } from '../memberships/wall.ts';
 import { createAlertNotices } from '../notify/alert-notices.ts';
-import type { Channel } from '../notify/channels.ts';
-import { createChannels } from '../notify/channels.ts';
-import { wantLists } from '../reconcile/runs/active-list-store.ts';
-import type { Channel } from '../notify/channel.ts';
-import { createChannels } from '../notify/create-channels.ts';
+import { type Channel, createChannels } from '../notify/channels.ts';
 import { activeListJob } from '../reconcile/runs/active-list-job.ts';
 import { wantLists } from '../reconcile/runs/active-list-store.ts';
 import { checkSilence } from '../reconcile/runs/silence.ts';

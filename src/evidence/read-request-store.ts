@@ -1,14 +1,10 @@
-import { type ExpressionBuilder, sql } from 'kysely';
-import type { Storage } from '../context.ts';
 import type { ExpressionBuilder } from 'kysely';
+import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
-import { claimRows, isFree } from '../db/lock.ts';
-import { installsIn } from '../db/query.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { jobOf } from '../jobs/job.ts';
 import { wantJobs } from '../jobs/job-store.ts';
-import type { Storage } from '../keys/storage.ts';
 
 // The SQL of requests to read a contract from the marketplace: one row per contract.
 

@@ -1,13 +1,11 @@
-import type { Storage } from '../context.ts';
-import type { Transaction } from '../db/database.ts';
 import { randomUUID } from 'node:crypto';
+import type { Storage } from '../context.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
 import { endpointSecretContext, tokenContext } from '../db/seal-contexts.ts';
 import { readSetting, writeSetting } from '../db/setting-store.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Storage } from '../keys/storage.ts';
-import { type JobLinks, toLink } from '../sources/job-links.ts';
+import { type JobLinks, toLink } from '../sources/source.ts';
 
 // The only SQL about installs in the database, known webhook endpoints, and the links of employers' own accounts.
 

@@ -2,9 +2,6 @@ import type { Config } from '../config/config-schema.ts';
 import type { Storage } from '../context.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Install } from '../domain/install.ts';
-import { listEndpoints } from './endpoint-store.ts';
-import { listConnectedInstalls } from './install-store.ts';
-import type { Storage } from '../keys/storage.ts';
 import { listConnectedInstalls, listEndpoints } from './install-store.ts';
 
 /**

@@ -2,9 +2,9 @@ import type { Context } from '../context.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError, concernsAll, toAppError } from '../domain/errors.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
+import { nextTick } from '../lib/days.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
-import { nextTick } from '../lib/tick.ts';
 import { createTurns } from '../lib/turns.ts';
 import { type JobHold, type JobKind, type JobName, jobOf, waitAfter } from './job.ts';
 import {

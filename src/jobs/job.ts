@@ -2,8 +2,8 @@ import type { Context } from '../context.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Hold } from '../db/lock.ts';
 import { type AppError, refusesToken } from '../domain/errors.ts';
+import { nextTick } from '../lib/days.ts';
 import { backoffMs } from '../lib/retry.ts';
-import { nextTick } from '../lib/tick.ts';
 
 /**
  * One table says which jobs are due, and one runner runs them. Only the runner knows when a job is due, whose turn it

@@ -109,7 +109,6 @@ function nextTurn(): Promise<void> {
 
 export type Wakes<Name extends string> = ReturnType<typeof createWakes<Name>>;
 
-
 /** Wakes loops by name, so that work can be announced before its loop is created. */
 export function createWakes<Name extends string>() {
   const loops = new Map<Name, Loop[]>();

@@ -1,21 +1,12 @@
 import type { Config } from '../config/config-schema.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { isEventType } from '../domain/event.ts';
-import { endpointUrlOf, isAt } from '../installs/subscription/endpoint-url.ts';
 import { mapAtOnce } from '../lib/lists.ts';
 import { maskText } from '../lib/mask.ts';
 import { isPlainBeyondLoopback } from '../lib/url.ts';
 import type { Endpoint } from '../sources/record-schema.ts';
 import { type Deviation, type Grant, notableDriftMs, type Source } from '../sources/source.ts';
-import type { Config } from '../../config/config-schema.ts';
-import { AppError, toAppError } from '../../domain/errors.ts';
-import { isEventType } from '../../domain/event.ts';
-import { mapAtOnce } from '../../lib/lists.ts';
-import { maskText } from '../../lib/mask.ts';
-import { isPlainBeyondLoopback } from '../../lib/url.ts';
-import type { Endpoint } from '../../sources/record-schema.ts';
-import { type Deviation, type Grant, notableDriftMs, type Source } from '../../sources/source.ts';
-import { endpointUrlOf, isAt } from '../../subscription/decide-subscription.ts';
+import { endpointUrlOf, isAt } from '../subscription/decide-subscription.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import {
   checkContracts,

@@ -21,11 +21,9 @@ import { countTroubledDispatches } from '../notify/notice-store.ts';
 import { listInstallStates } from '../reconcile/read/install-state-store.ts';
 import { listSuspects } from '../reconcile/runs/suspect-store.ts';
 import { listPlans } from '../removals/plan-store.ts';
+import { listTroubledSubscriptions } from '../subscription/subscription-store.ts';
 import { findOpenAlerts, findRaised, findToolTroubles, findWorkTroubles, worryingFailures } from './find-troubles.ts';
 import { type ConfigFile, findInstanceTroubles } from './trouble.ts';
-import { listTroubledSubscriptions } from '../subscription/subscription-store.ts';
-import { findRaised, findStanding, findToolTroubles, findWorkTroubles, worryingFailures } from './find-troubles.ts';
-import { type ConfigFile, findInstanceTroubles } from './load-running.ts';
 
 /** What it takes to find troubles. Every `Context` has it. */
 export interface Watched extends Storage {

@@ -1,11 +1,7 @@
-import type { Storage } from '../../context.ts';
-import { inTransaction, type Transaction } from '../../db/database.ts';
-import { firstIdSince } from '../../db/query.ts';
-import type { Row } from '../../db/schema.ts';
+import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { firstIdSince } from '../db/query.ts';
 import type { Row } from '../db/schema.ts';
-import type { Storage } from '../keys/storage.ts';
 import { maxEnabled } from './decide-subscription.ts';
 import type { Trouble } from './troubles.ts';
 

@@ -1,8 +1,6 @@
 import { expect, it } from 'vitest';
-import { createJobLinks } from '../../src/installs/job-link-store.ts';
-import { fixedLinks } from '../../src/sources/source.ts';
 import { createJobLinks } from '../../src/installs/install-store.ts';
-import { fixedLinks } from '../../src/sources/job-links.ts';
+import { fixedLinks } from '../../src/sources/source.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 
 const configured = new Map([

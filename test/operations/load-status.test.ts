@@ -6,11 +6,6 @@ import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
 import { appendDeliveries } from '../../src/inbox/append-store.ts';
 import { countDeliveries } from '../../src/inbox/delivery-list-store.ts';
 import { postponeDelivery } from '../../src/inbox/inbox-store.ts';
-import {
-  forgetSubscriptionTroubles,
-  noteSubscriptionCheck,
-} from '../../src/installs/subscription/subscription-store.ts';
-import { appendDeliveries, postponeDelivery } from '../../src/inbox/inbox-store.ts';
 import { claimJob, dropJob, postponeJob } from '../../src/jobs/job-store.ts';
 import { listContracts } from '../../src/operations/contracts.ts';
 import { loadStatus, type Status } from '../../src/operations/status.ts';

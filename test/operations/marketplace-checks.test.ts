@@ -1,20 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
-import { endpointUrlOf } from '../../src/installs/subscription/endpoint-url.ts';
 import { checkExpiry, checkGrant, checkJobs, checkUnanswered } from '../../src/operations/check-install.ts';
 import { checkContract, checkDrift, checkEndpoints } from '../../src/operations/check-marketplace.ts';
 import { neededScopes, remedies } from '../../src/sources/platform/create-platform-source.ts';
-
 import { Endpoint, Grant, Link } from '../../src/sources/record-schema.ts';
-import { AppError } from '../../../src/domain/errors.ts';
-import { platformEventTypes as eventTypes } from '../../../src/domain/event.ts';
-import { checkContract, checkDrift, checkEndpoints } from '../../../src/operations/doctor/examine-marketplace.ts';
-import { checkGrant, checkJobs, checkUnanswered } from '../../../src/operations/doctor/install-checks.ts';
-import { remedies } from '../../../src/sources/platform/create-platform-source.ts';
-import { neededScopes } from '../../../src/sources/platform/relied-on.ts';
-import { Endpoint, Grant, Link } from '../../../src/sources/record-schema.ts';
-import { endpointUrlOf } from '../../../src/subscription/decide-subscription.ts';
+import { endpointUrlOf } from '../../src/subscription/decide-subscription.ts';
 
 const platform = { neededScopes, remedies };
 const scopes = [

@@ -7,8 +7,6 @@ import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import type { Row } from '../../src/db/schema.ts';
 import { employerEventTypes } from '../../src/domain/event.ts';
-import { lastTick } from '../../src/lib/days.ts';
-import { silentSchedule } from '../../src/reconcile/runs/schedule-worker.ts';
 import type { NewAccount } from '../../src/sandbox/control-request-schema.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createApiClient } from './api-client.ts';

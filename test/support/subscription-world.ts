@@ -4,8 +4,6 @@ import type { Database } from '../../src/db/database.ts';
 import { type Hold, withLock } from '../../src/db/lock.ts';
 import { platformEventTypes } from '../../src/domain/event.ts';
 import { appendDeliveries } from '../../src/inbox/append-store.ts';
-import { endpointsOf, type StoredEndpoint } from '../../src/installs/endpoint-store.ts';
-import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { endpointsOf, type StoredEndpoint } from '../../src/installs/install-store.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';

@@ -1,5 +1,4 @@
 import type { BudgetState, NotifiedBudgetState } from '../../domain/budget.ts';
-import type { ErrorCode } from '../../domain/errors.ts';
 import type { SourceKind } from '../../domain/install.ts';
 import type { RunOutcome, RunTrigger } from '../../domain/run.ts';
 import { absences, bigint, counter, flag, instant, integer, real, sealed, table, text } from '../columns.ts';

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Storage } from '../../context.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
-import { claimRows, isFree } from '../../db/lock.ts';
 import type { Row } from '../../db/schema.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { type ContractEvidence, isMissed } from '../../domain/evidence.ts';
@@ -12,7 +11,6 @@ import { mayBeOpen } from '../../evidence/contract-store.ts';
 import { listOpenReads } from '../../evidence/read-request-store.ts';
 import { jobOf } from '../../jobs/job.ts';
 import { wantJobs } from '../../jobs/job-store.ts';
-import type { Storage } from '../../keys/storage.ts';
 import { createSameText, type SameText } from '../../lib/text.ts';
 import { askBrakeAgain } from '../../memberships/clearance-store.ts';
 import { postponeDerivation } from '../../memberships/derivation-store.ts';

@@ -3,7 +3,6 @@ import { type Database, inTransaction, type Transaction } from '../../db/databas
 import { inParts, onSame } from '../../db/query.ts';
 import { jobOf } from '../../jobs/job.ts';
 import { addJobs } from '../../jobs/job-store.ts';
-import type { Storage } from '../../keys/storage.ts';
 
 // The SQL of the lists of active contracts that removals wait for.
 

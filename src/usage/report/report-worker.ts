@@ -6,7 +6,6 @@ import type { ContractKey } from '../../domain/evidence.ts';
 import { type JobKind, soleJob } from '../../jobs/job.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { lastTick } from '../../lib/days.ts';
-import { lastTick } from '../../lib/tick.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { noteReported } from '../../removals/final-reading-store.ts';
 import { recountDue, refreshDue } from '../due/refresh-due.ts';
@@ -24,12 +23,6 @@ import {
 import { nextFinalReport } from './ledger-store.ts';
 import type { ReportOptions } from './plan-install.ts';
 import { type InstallReport, reportUsage } from './report-usage.ts';
-import { lastTick } from '../../lib/tick.ts';
-import { recountDue } from '../due/recount.ts';
-import { refreshDue } from '../due/refresh-due.ts';
-import { listWorkScopes } from '../read/find-scopes.ts';
-import { countDueScopes, wantScopes } from '../read/scope-store.ts';
-import { reportUsage } from './report-usage.ts';
 import type { OnAnswer } from './send-usage.ts';
 
 /** How long a tool that cannot be read delays the report of the others. */

@@ -3,7 +3,7 @@ import type { Context } from '../../../src/context.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { dropJob } from '../../../src/jobs/job-store.ts';
 import { createJobWorker } from '../../../src/jobs/job-worker.ts';
-import { lastTick, nextTick } from '../../../src/lib/tick.ts';
+import { lastTick, nextTick } from '../../../src/lib/days.ts';
 import { scheduleJob } from '../../../src/reconcile/runs/schedule-jobs.ts';
 import { createEngine, inStudio, startLoops } from '../../support/engine-harness.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
