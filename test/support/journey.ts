@@ -326,7 +326,7 @@ async function firstUnfinished(tx: Transaction, now: string): Promise<object[]> 
     tx.selectFrom('readRequest').select(['contractId as contractToRead', 'attempts', 'nextAttemptAt']).where(isDue),
     selectJobs(tx)
       .where('kind', 'in', ['contracts', 'reconcile'])
-      .where((eb) => eb.or([eb('attempts', '=', 0), eb('dueAt', '<=', now), isLeased])),
+      .where((eb) => eb.or([eb('dueAt', '<=', now), isLeased])),
     tx.selectFrom('derivation').select('trainerId as trainerToDerive'),
     tx
       .selectFrom('linkReset')
