@@ -7,7 +7,8 @@ import { createEmployerSource } from '../sources/employer/create-employer-source
 import { createPlatformSource } from '../sources/platform/create-platform-source.ts';
 import { fixedLinks, type Grant, type JobLinks, type Source } from '../sources/source.ts';
 import { checkBinding } from './binding-store.ts';
-import { createJobLinks, readRevision } from './install-store.ts';
+import { readRevision } from './install-store.ts';
+import { createJobLinks } from './job-link-store.ts';
 import { loadInstalls } from './load-installs.ts';
 import { currentToken } from './replaced-token-store.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createJobLinks } from '../../src/installs/install-store.ts';
+import { createJobLinks } from '../../src/installs/job-link-store.ts';
 import { fixedLinks } from '../../src/sources/source.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 

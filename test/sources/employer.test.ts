@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { createJobLinks } from '../../src/installs/install-store.ts';
+import { createJobLinks } from '../../src/installs/job-link-store.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { createEmployerSource } from '../../src/sources/employer/create-employer-source.ts';
 import { clock, today } from '../sandbox/sandbox-harness.ts';
