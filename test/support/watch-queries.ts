@@ -38,9 +38,16 @@ function kindOf(node: RootOperationNode): string {
       return `insert ${nameIn(node.into)}`;
     case 'DeleteQueryNode':
       return `delete ${nameIn(node.from.froms[0])}`;
+    case 'RawNode':
+      return kindOfRaw(node.sqlFragments[0]);
     default:
       return node.kind;
   }
+}
+
+function kindOfRaw(sql = ''): string {
+  const [, verb = '', table = ''] = /^\s*(insert|update|delete) (?:into |from )?(\w+)/.exec(sql) ?? [];
+  return `${verb} ${table.replace(/_(.)/g, (_, letter) => letter.toUpperCase())}`;
 }
 
 /** The name of the first table in a part of a query. */
