@@ -8,8 +8,6 @@ interface Running<T> {
   giveUp: AbortController;
 }
 
-export type SharedReading<T> = ReturnType<typeof shareReading<T>>;
-
 /**
  * One reading for many callers that ask at about the same time.
  *
