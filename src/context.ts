@@ -8,7 +8,7 @@ import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/logger.ts';
 import type { Polling } from './lib/loop.ts';
 import type { Metrics } from './lib/metrics.ts';
-import type { Source } from './sources/source.ts';
+import type { Source } from './marketplace/source.ts';
 
 /** What the stores read and write with. */
 export interface Storage {

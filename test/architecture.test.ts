@@ -2,54 +2,42 @@ import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { importGraph, importsOf, measureGraph } from './support/imports.ts';
 
-/** Bottom first: a folder may import itself and what is below it, and none beside it. */
-const layers: readonly (readonly string[])[] = [
-  ['domain'],
-  ['lib'],
-  ['config', 'sandbox', 'sources/(port)', 'adapters/(port)'],
+/**
+ * The floors, lowest first. A folder imports itself, the folders of lower floors, and those that come before it on its
+ * own floor.
+ */
+const floors: readonly (readonly string[])[] = [
+  ['domain', 'lib'],
   // Migrations are written with the helpers of `db`, which runs them.
-  ['db', 'sources/http', 'adapters/(tool)'],
-  ['sources/(kind)'],
-  ['keys'],
-  // Only types, above every port, so that no port needs a second type of its own.
-  ['context.ts'],
-  ['jobs'],
+  ['config', 'db', 'keys', 'sandbox'],
+  // The context has only types, above every port, so that no port needs a second type of its own.
+  ['marketplace', 'adapters', 'context.ts', 'jobs'],
   ['inbox', 'tools'],
-  ['memberships', 'installs'],
-  ['evidence', 'removals'],
-  ['converge'],
-  ['reconcile', 'guidelines'],
-  ['subscription', 'usage/read'],
-  ['usage/attribute'],
-  ['usage/(due)'],
-  ['notify'],
-  ['budget', 'privacy', 'http/receiver'],
+  ['memberships', 'evidence'],
+  ['removals', 'converge'],
+  ['installs', 'reconcile', 'subscription', 'guidelines', 'usage', 'notify', 'budget', 'privacy'],
   ['operations'],
-  ['http/console'],
-  ['http/api'],
-  ['app'],
-  ['cli'],
-  ['main.ts'],
+  ['http', 'app', 'cli', 'main.ts'],
 ];
 
-/** What knows nothing of parts that are below it all the same. */
+/** What knows less than its floor allows. */
 const knowsOnly: Record<string, readonly string[]> = {
   sandbox: ['domain', 'lib'],
-  'sources/(port)': ['domain', 'lib'],
-  'sources/http': ['sources/(port)', 'domain', 'lib'],
-  'sources/(kind)': ['sources/(port)', 'sources/http', 'domain', 'lib'],
-  'adapters/(port)': ['domain', 'lib'],
-  'adapters/(tool)': ['adapters/(port)', 'domain', 'lib'],
-  'http/receiver': ['inbox', 'domain', 'lib'],
+  marketplace: ['domain', 'lib'],
+  adapters: ['domain', 'lib'],
 };
 
-/** What stays behind a port: only these may know it. */
-const knownOnlyTo: Record<string, RegExp> = {
-  'sources/http': /^src\/sources\//,
-  'sources/(kind)': /^src\/(sources\/|installs\/install-registry\.ts$)/,
+/** What only some files may import. */
+const knownOnlyTo: readonly { target: RegExp; importer: RegExp }[] = [
+  {
+    target: /^src\/marketplace\/(http|platform|employer)\//,
+    importer: /^src\/(marketplace\/|installs\/install-registry\.ts$)/,
+  },
   // The product never leans on the marketplace that it is tried against.
-  sandbox: /^src\/cli\/(commands\/sandbox\.ts$|(sandbox|try)-)/,
-};
+  { target: /^src\/sandbox\//, importer: /^src\/(sandbox\/|cli\/(commands\/sandbox\.ts$|(sandbox|try)-))/ },
+  // The receiver stores a delivery and knows nothing of what becomes of it.
+  { target: /^src\/(?!domain\/|lib\/|inbox\/|http\/receiver\/)/, importer: /^src\/(?!http\/receiver\/)/ },
+];
 
 /** Third-party packages that stay behind one door. */
 const onlyIn: Record<string, RegExp> = {
@@ -76,7 +64,7 @@ const sharedTables: Record<string, readonly string[]> = {
   // change a state in the transaction that decides it, and one by the other's hand would be no clearer.
   membership: ['converge', 'memberships'],
   // A change of what a trainer's due work follows from marks the trainer, and usage takes the mark away.
-  usageStale: ['memberships', 'usage/(due)'],
+  usageStale: ['memberships', 'usage'],
 };
 
 /** What goes through columns of one kind in all tables: leases of the dead, the clock, what is sealed. */
@@ -89,14 +77,13 @@ describe('architecture', () => {
     expect(files.length).toBeGreaterThan(5);
   });
 
-  it('gives every folder a layer', () => {
-    const known = new Set(layers.flat());
-    expect([...new Set(files.map(layerOf))].filter((folder) => !known.has(folder))).toEqual([]);
+  it('gives every folder a floor', () => {
+    expect([...new Set(files.map(folderOf))].sort()).toEqual(floors.flat().sort());
   });
 
   it('writes each table in one folder', () => {
     const writers = Object.groupBy(
-      files.flatMap((file) => tablesWrittenIn(file).map((table) => ({ table, folder: layerOf(file) }))),
+      files.flatMap((file) => tablesWrittenIn(file).map((table) => ({ table, folder: folderOf(file) }))),
       ({ table }) => table,
     );
     const shared = Object.entries(writers).flatMap(([table, all = []]) => {
@@ -118,7 +105,7 @@ describe('architecture', () => {
     expect(asking).toEqual([]);
   });
 
-  it.each(files)('%s keeps to its layer', (file) => {
+  it.each(files)('%s keeps to its floor', (file) => {
     expect(importsOf(file).filter((target) => !mayImport(file, target))).toEqual([]);
   });
 });
@@ -126,11 +113,11 @@ describe('architecture', () => {
 function mayImport(file: string, target: string): boolean {
   if (target.startsWith('migrations/')) return file.startsWith('src/db/');
   if (!target.startsWith('src/')) return onlyIn[packageOf(target)]?.test(file) !== false;
-  const [from, to] = [layerOf(file), layerOf(target)];
-  if (from === to) return kindOf(file) === kindOf(target) || isListOfAdapters(file);
-  if (knownOnlyTo[to]?.test(file) === false) return false;
-  const isBelow = levelOf(to) < levelOf(from);
-  return isListOfAdapters(file) || (isBelow && knowsOnly[from]?.includes(to) !== false);
+  if (knownOnlyTo.some((rule) => rule.target.test(target) && !rule.importer.test(file))) return false;
+  const [from, to] = [folderOf(file), folderOf(target)];
+  // What tools or sources share knows none of them, and they do not know each other.
+  if (from === to) return [undefined, kindOf(file)].includes(kindOf(target)) || isListOfAdapters(file);
+  return levelOf(to) < levelOf(from) && (isListOfAdapters(file) || knowsOnly[from]?.includes(to) !== false);
 }
 
 /** In camel case, whether it is written by Kysely, by hand, or as a table of evidence. */
@@ -145,28 +132,17 @@ function tablesWrittenIn(file: string): string[] {
   ];
 }
 
-function levelOf(layer: string): number {
-  return layers.findIndex((folders) => folders.includes(layer));
+function levelOf(folder: string): number {
+  return floors.flat().indexOf(folder);
 }
 
-function layerOf(file: string): string {
-  const [, top = '', next = ''] = file.split('/');
-  if (top === 'http') return `http/${next}`;
-  if (top === 'usage') return layerOfUsage(next);
-  if (top === 'adapters') return kindOf(file) === undefined ? 'adapters/(port)' : 'adapters/(tool)';
-  if (top === 'sources' && next !== 'http') return kindOf(file) === undefined ? 'sources/(port)' : 'sources/(kind)';
-  if (top === 'sources') return 'sources/http';
-  return top;
+function folderOf(file: string): string {
+  return file.split('/')[1] ?? '';
 }
 
-/** Imports are due as readings are. What is due is planned against the ledger, and an import is previewed by that plan. */
-function layerOfUsage(folder: string): string {
-  return ['import', 'due', 'report'].includes(folder) ? 'usage/(due)' : `usage/${folder}`;
-}
-
-/** Adapters of two tools are strangers to each other, and so are sources of two kinds. */
+/** The tool of an adapter, or the kind of a source. */
 function kindOf(file: string): string | undefined {
-  return /^src\/(?:adapters\/(?!conformance\/)|sources\/(?!http\/))([^/]+)\//.exec(file)?.[1];
+  return /^src\/(?:adapters\/(?!conformance\/)|marketplace\/(?!http\/))([^/]+)\//.exec(file)?.[1];
 }
 
 /** The list of what is built in names every adapter. */

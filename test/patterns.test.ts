@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { nextLinkOf } from '../src/adapters/http/http-api.ts';
 import { reasonsIn } from '../src/adapters/label-studio/members.ts';
 import { toText } from '../src/guidelines/to-text.ts';
-import { compareOpenapi } from '../src/sources/http/compare-openapi.ts';
+import { compareOpenapi } from '../src/marketplace/http/compare-openapi.ts';
 
 /**
  * Outsiders choose texts: names, manuals, headers, pages of tools. A pattern that looks again from each position takes

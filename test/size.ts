@@ -16,8 +16,8 @@ import { format, print, printTable } from './support/print-table.ts';
  * - A function is named if it is declared, or is a method, or is the value of a variable or a property.
  * - A type is an interface or a type alias.
  * - The floor of a folder of `src` is the length of the longest chain of folders that starts there and in which each
- *   folder imports the next. Imports of types count. A loose file counts as a folder. The highest floor is the number
- *   of floors.
+ *   folder imports the next. Imports of types count. A loose file counts as a folder. CONTRIBUTING.md groups these
+ *   into nine floors.
  */
 interface Size {
   files: number;

@@ -7,8 +7,8 @@ import type { ContractKey } from '../domain/evidence.ts';
 import type { BudgetNotice } from '../domain/notice.ts';
 import { moveJob } from '../jobs/job-store.ts';
 import { instantAfter, toInstant } from '../lib/clock.ts';
+import type { Budget } from '../marketplace/source.ts';
 import { addBudgetNotice } from '../notify/notice-store.ts';
-import type { Budget } from '../sources/source.ts';
 import { budgetKey, lockBudget, saveBudget } from './budget-store.ts';
 
 export interface BudgetReading extends ContractKey {

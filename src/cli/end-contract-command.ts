@@ -1,8 +1,8 @@
 import type { ContractEvidence } from '../domain/evidence.ts';
 import { createInstallRegistry } from '../installs/install-registry.ts';
 import { stripControl } from '../lib/text.ts';
+import type { EndApproval } from '../marketplace/source.ts';
 import { type EndedAtMarketplace, endAtMarketplace } from '../operations/contracts.ts';
-import type { EndApproval } from '../sources/source.ts';
 import { askTyped } from './ask.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession, Terminal } from './session.ts';

@@ -2,7 +2,7 @@ import type { Storage } from '../context.ts';
 import { inTransaction, type Transaction } from '../db/database.ts';
 import { type Customer, describeOtherCustomer } from '../domain/binding.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Grant } from '../sources/source.ts';
+import type { Grant } from '../marketplace/source.ts';
 
 // The only SQL about the customer that each install is bound to, and the grants behind it.
 

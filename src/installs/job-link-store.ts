@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
-import { type JobLinks, toLink } from '../sources/source.ts';
+import { type JobLinks, toLink } from '../marketplace/source.ts';
 
 /**
  * The only SQL about the links of an employer's own account. A link that the configuration no longer names stays until

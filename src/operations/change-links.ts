@@ -4,9 +4,9 @@ import { inTransaction } from '../db/database.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { LinkEvidence } from '../domain/evidence.ts';
 import { listLiveLinks } from '../evidence/contract-store.ts';
+import type { Link, NewLink, Source } from '../marketplace/source.ts';
 import { crossingOf, explainCrossing, type Walls } from '../memberships/wall.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
-import type { Link, NewLink, Source } from '../sources/source.ts';
 import { sourceOf } from '../subscription/look-at-subscription.ts';
 
 /** The people of a job of your own account work in a project. */

@@ -9,9 +9,9 @@ import { bindInstall, checkBinding, grantIdsOf, holdersOfGrant } from '../instal
 import type { InstallRegistry } from '../installs/install-registry.ts';
 import { saveConnectedInstall } from '../installs/install-store.ts';
 import { toInstant } from '../lib/clock.ts';
+import type { Grant } from '../marketplace/source.ts';
 import { refuseOrphaning } from '../memberships/orphan-store.ts';
 import { createLinkRouter, type RoutedInstalls } from '../memberships/wall.ts';
-import type { Grant } from '../sources/source.ts';
 import { type Ensured, ensureEndpoint } from '../subscription/change-endpoint.ts';
 import { sourceOf } from '../subscription/look-at-subscription.ts';
 import { troubleOfError } from '../subscription/troubles.ts';

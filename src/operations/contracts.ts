@@ -17,10 +17,10 @@ import {
 } from '../evidence/contract-store.ts';
 import { mergeEvidence } from '../evidence/evidence-store.ts';
 import { toInstant } from '../lib/clock.ts';
+import { type EndApproval, isGranted, type Source } from '../marketplace/source.ts';
 import { lockEvidence, postponeTouchedTrainers } from '../memberships/derivation-store.ts';
 import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { suspectsAmong } from '../reconcile/runs/suspect-store.ts';
-import { type EndApproval, isGranted, type Source } from '../sources/source.ts';
 import { act, group, read } from './operation.ts';
 import { page, pageBy, paging } from './paging.ts';
 import { type Columns, contractPath, sayPercent, table } from './show.ts';

@@ -12,8 +12,8 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { keepHeapSmall } from '../../src/lib/small-heap.ts';
+import { createPlatformSource } from '../../src/marketplace/platform/create-platform-source.ts';
 import { createLinkRouter } from '../../src/memberships/wall.ts';
-import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import { reportUsage } from '../../src/usage/report/report-usage.ts';
 
 /** One report in a process of its own, so that its memory is its own. */

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
+import { createPlatformSource, type PlatformSource } from '../../src/marketplace/platform/create-platform-source.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
 import { runCommand } from '../support/run-command.ts';
 

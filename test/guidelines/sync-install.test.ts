@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Context } from '../../src/context.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import type { Source } from '../../src/sources/source.ts';
+import type { Source } from '../../src/marketplace/source.ts';
 import { inStudio } from '../support/engine-harness.ts';
 import { down, type GuidelineWorld, openGuidelineWorld } from '../support/guidelines/guideline-world.ts';
 import { describeAnyDatabase } from '../support/tries.ts';

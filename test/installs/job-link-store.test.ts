@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createJobLinks } from '../../src/installs/job-link-store.ts';
-import { fixedLinks } from '../../src/sources/source.ts';
+import { fixedLinks } from '../../src/marketplace/source.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 
 const configured = new Map([

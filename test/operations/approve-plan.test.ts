@@ -1,9 +1,9 @@
 import { beforeEach, expect, it } from 'vitest';
 import { toInstant } from '../../src/lib/clock.ts';
+import type { Source, SourceReader } from '../../src/marketplace/source.ts';
 import { approvePlan } from '../../src/operations/decide-plan.ts';
 import { listPlans } from '../../src/removals/plan-store.ts';
 import { createRemovalWorker } from '../../src/removals/removal-worker.ts';
-import type { Source, SourceReader } from '../../src/sources/source.ts';
 import { createStudioWorker } from '../support/converging.ts';
 import { inStudio } from '../support/engine-harness.ts';
 import { createIncident, hours, type Incident, type Listing, minutes, toApi } from '../support/incident.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import type { Link, Source } from '../../src/marketplace/source.ts';
 import { addLink, removeLink } from '../../src/operations/change-links.ts';
-import type { Link, Source } from '../../src/sources/source.ts';
 import { createTestContext, inStudio } from '../support/engine-harness.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 

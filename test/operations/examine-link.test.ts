@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { createEmployerSource } from '../../src/marketplace/employer/create-employer-source.ts';
+import { fixedLinks } from '../../src/marketplace/source.ts';
 import { examineLink } from '../../src/operations/links.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { createEmployerSource } from '../../src/sources/employer/create-employer-source.ts';
-import { fixedLinks } from '../../src/sources/source.ts';
 import { openDoccanoFake } from '../support/doccano-fake.ts';
 import { doccanoAdapter } from '../support/doccano-harness.ts';
 import { actAs, makeProject } from '../support/doccano-site.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { createPlatformSource } from '../../src/marketplace/platform/create-platform-source.ts';
+import type { Source } from '../../src/marketplace/source.ts';
 import { examineMarketplace } from '../../src/operations/check-marketplace.ts';
-import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
-import type { Source } from '../../src/sources/source.ts';
 import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
 import { openHttpFake } from '../support/http-fake.ts';
 

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import type { Adapter, AdapterLink } from '../../src/adapters/adapter.ts';
+import { Link } from '../../src/marketplace/record-schema.ts';
+import type { Source } from '../../src/marketplace/source.ts';
 import { createLinkRouter } from '../../src/memberships/wall.ts';
 import { listLinks } from '../../src/operations/links.ts';
-import { Link } from '../../src/sources/record-schema.ts';
-import type { Source } from '../../src/sources/source.ts';
 import { createTestContext, inStudio } from '../support/engine-harness.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 import { describeAnyDatabase } from '../support/tries.ts';

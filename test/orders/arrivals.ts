@@ -1,5 +1,5 @@
 import { AppError } from '../../src/domain/errors.ts';
-import type { SourceReader } from '../../src/sources/source.ts';
+import type { SourceReader } from '../../src/marketplace/source.ts';
 import { fullEvent, minimalEvent } from '../support/event-bodies.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
+import { reliedOperations } from '../../src/marketplace/employer/relied-on.ts';
+import { compareOpenapi } from '../../src/marketplace/http/compare-openapi.ts';
+import { OpenapiDocument } from '../../src/marketplace/record-schema.ts';
 import { splitOperation } from '../../src/sandbox/api-router.ts';
 import { employerRoutes } from '../../src/sandbox/employer/employer-api.ts';
 import { describeEmployerApi } from '../../src/sandbox/openapi.ts';
-import { reliedOperations } from '../../src/sources/employer/relied-on.ts';
-import { compareOpenapi } from '../../src/sources/http/compare-openapi.ts';
-import { OpenapiDocument } from '../../src/sources/record-schema.ts';
 import { type AccountWorld, openAccount } from './account-harness.ts';
 import { toStrictSchema } from './strict-schema.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { platformEventTypes } from '../../src/domain/event.ts';
-import type { Source } from '../../src/sources/source.ts';
+import type { Source } from '../../src/marketplace/source.ts';
 import { ensureEndpoint, rotateEndpoint } from '../../src/subscription/change-endpoint.ts';
 import { redeliver } from '../../src/subscription/look-at-subscription.ts';
 import { openForTest } from '../support/databases.ts';

@@ -1,6 +1,6 @@
 import type { Row } from '../../src/db/schema.ts';
-import { Budget as BudgetSchema } from '../../src/sources/record-schema.ts';
-import type { Budget } from '../../src/sources/source.ts';
+import { Budget as BudgetSchema } from '../../src/marketplace/record-schema.ts';
+import type { Budget } from '../../src/marketplace/source.ts';
 
 /** A budget as the marketplace answers it. */
 export function toBudget(state: string, wanted: Partial<Budget> = {}): Budget {

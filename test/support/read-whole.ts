@@ -1,5 +1,6 @@
 import type { Evidence } from '../../src/domain/evidence.ts';
 import { chunksOf } from '../../src/lib/lists.ts';
+import type { SourceReader } from '../../src/marketplace/source.ts';
 import {
   contractsAtOnce,
   contractsThere,
@@ -17,7 +18,6 @@ import {
   type Participants,
   type ReadLists,
 } from '../../src/reconcile/read/read-install.ts';
-import type { SourceReader } from '../../src/sources/source.ts';
 
 /** Everything that the marketplace answered about one install. */
 export type InstallRead = ReadLists & { participants: Participants };

@@ -4,7 +4,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { Inbox } from '../../inbox/inbox.ts';
 import type { JobKind } from '../../jobs/job.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import type { Update } from '../../sources/source.ts';
+import type { Update } from '../../marketplace/source.ts';
 import { type Feed, findFeed, keepFeed } from './feed-store.ts';
 
 /** Where a feed is read into. */

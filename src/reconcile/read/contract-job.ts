@@ -12,8 +12,8 @@ import {
 import type { JobHold, JobKind } from '../../jobs/job.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { backoffMs } from '../../lib/retry.ts';
+import type { Contract, ContractPage, SourceReader } from '../../marketplace/source.ts';
 import { lockEvidence } from '../../memberships/derivation-store.ts';
-import type { Contract, ContractPage, SourceReader } from '../../sources/source.ts';
 import { checkBegan } from './clock-worker.ts';
 import { evidenceOfRead, type MarketplaceRead } from './evidence-of-install.ts';
 import { askParticipants, findSource, withoutUnread, withProgress } from './read-install.ts';

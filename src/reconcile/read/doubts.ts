@@ -1,5 +1,5 @@
 import type { Context } from '../../context.ts';
-import type { Participant } from '../../sources/source.ts';
+import type { Participant } from '../../marketplace/source.ts';
 import type { InstallListing, KnownInstall } from './read-install.ts';
 
 /**

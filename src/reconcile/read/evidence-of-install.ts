@@ -9,7 +9,7 @@ import {
   versionOfRead,
 } from '../../domain/evidence.ts';
 import { chunksOf } from '../../lib/lists.ts';
-import type { Contract, Link, Participant, SourceReader, UnreadLink } from '../../sources/source.ts';
+import type { Contract, Link, Participant, SourceReader, UnreadLink } from '../../marketplace/source.ts';
 import { addDoubts, type Doubts, doubtsOfListing } from './doubts.ts';
 import {
   askParticipants,

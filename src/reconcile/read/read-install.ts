@@ -12,7 +12,7 @@ import type {
   Source,
   SourceReader,
   UnreadLink,
-} from '../../sources/source.ts';
+} from '../../marketplace/source.ts';
 
 /** What is known of an install, to be compared with a read. */
 export interface KnownInstall {

@@ -6,7 +6,7 @@ import { listOpenReads } from '../../evidence/read-request-store.ts';
 import type { JobHold, JobKind } from '../../jobs/job.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { chunksOf } from '../../lib/lists.ts';
-import type { SourceReader } from '../../sources/source.ts';
+import type { SourceReader } from '../../marketplace/source.ts';
 import { contractsAtOnce, evidenceOfRead, toParticipantsRead } from '../read/evidence-of-install.ts';
 import { knownOfInstall } from '../read/install-state-store.ts';
 import { askParticipants, findSource, type KnownInstall, listActive } from '../read/read-install.ts';

@@ -4,7 +4,7 @@ import type { ContractKey } from '../../domain/evidence.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { chunksOf } from '../../lib/lists.ts';
 import { maskText } from '../../lib/mask.ts';
-import type { Budget, Source, UsageEntry } from '../../sources/source.ts';
+import type { Budget, Source, UsageEntry } from '../../marketplace/source.ts';
 import type { SendResult } from './ledger-day.ts';
 import { beginSending, reportIdOf, settleSent } from './ledger-store.ts';
 import type { ReportOptions } from './plan-install.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { createEmployerSource } from '../../../src/sources/employer/create-employer-source.ts';
-import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
-import { fixedLinks, type Source } from '../../../src/sources/source.ts';
+import { createEmployerSource } from '../../../src/marketplace/employer/create-employer-source.ts';
+import { createPlatformSource } from '../../../src/marketplace/platform/create-platform-source.ts';
+import { fixedLinks, type Source } from '../../../src/marketplace/source.ts';
 import { type FakeNetwork, openFakeNetwork } from '../fetched.ts';
 import type { Mutator } from '../mutator.ts';
 import type { Target } from '../target.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { Contract } from '../../../src/marketplace/source.ts';
 import { doubtsOfListing } from '../../../src/reconcile/read/doubts.ts';
 import type { InstallListing, KnownInstall } from '../../../src/reconcile/read/read-install.ts';
-import type { Contract } from '../../../src/sources/source.ts';
 
 describe('a listing', () => {
   it('leaves no doubt if the last contract is listed as ended', () => {

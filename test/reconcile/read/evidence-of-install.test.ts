@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Evidence, emptyContract, emptyGrant, emptyLink, toPair } from '../../../src/domain/evidence.ts';
+import type { Contract, Link, Participant } from '../../../src/marketplace/source.ts';
 import type { KnownInstall } from '../../../src/reconcile/read/read-install.ts';
-import type { Contract, Link, Participant } from '../../../src/sources/source.ts';
 import { evidenceOfInstall, type InstallRead } from '../../support/read-whole.ts';
 
 const install = 'acme';

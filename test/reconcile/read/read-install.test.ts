@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { AppError, type ErrorCode } from '../../../src/domain/errors.ts';
 import type { Evidence } from '../../../src/domain/evidence.ts';
+import type { Contract, ContractPage, Link, Participant, SourceReader } from '../../../src/marketplace/source.ts';
 import type { KnownInstall, StoredContract } from '../../../src/reconcile/read/read-install.ts';
-import type { Contract, ContractPage, Link, Participant, SourceReader } from '../../../src/sources/source.ts';
 import { evidenceOfInstall, readInstall } from '../../support/read-whole.ts';
 
 const { signal } = new AbortController();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
+import type { Contract, ContractPage, SourceReader } from '../../../src/marketplace/source.ts';
 import { readMarketplace } from '../../../src/reconcile/read/contract-job.ts';
-import type { Contract, ContractPage, SourceReader } from '../../../src/sources/source.ts';
 
 const { signal } = new AbortController();
 const beganAt = '2026-03-15T12:00:00.000Z';

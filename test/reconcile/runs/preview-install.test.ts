@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import type { Source } from '../../../src/marketplace/source.ts';
 import { previewInstall } from '../../../src/reconcile/runs/preview-install.ts';
-import type { Source } from '../../../src/sources/source.ts';
 import { createIncident, type Incident, type Listing, minutes, toApi } from '../../support/incident.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 

@@ -5,7 +5,7 @@ import type { Row } from '../../../src/db/schema.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { listFailingJobs } from '../../../src/jobs/job-store.ts';
 import { createJobWorker } from '../../../src/jobs/job-worker.ts';
-import type { Source } from '../../../src/sources/source.ts';
+import type { Source } from '../../../src/marketplace/source.ts';
 import { type BudgetWorld, openBudgetWorld } from '../../support/budget-world.ts';
 import { startLoops } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
+import { createPlatformSource } from '../../../src/marketplace/platform/create-platform-source.ts';
 import type { DoubtKind } from '../../../src/reconcile/read/doubts.ts';
-import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
 import { type OpenFresh, openForTest, sqlite } from '../../support/databases.ts';
 import { type Asked, type Front, type Instead, type Meddling, openFront } from '../../support/front.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';

@@ -9,9 +9,9 @@ import { findGuideline, type GuidelineRow } from '../../../src/guidelines/guidel
 import { type SyncedInstall, syncInstall } from '../../../src/guidelines/sync-guidelines.ts';
 import { type Alerts, createAlerts } from '../../../src/lib/alerts.ts';
 import { createMetrics } from '../../../src/lib/metrics.ts';
+import { createEmployerSource } from '../../../src/marketplace/employer/create-employer-source.ts';
+import { fixedLinks } from '../../../src/marketplace/source.ts';
 import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
-import { createEmployerSource } from '../../../src/sources/employer/create-employer-source.ts';
-import { fixedLinks } from '../../../src/sources/source.ts';
 import { createTestContext, inStudio } from '../engine-harness.ts';
 import { createFakeClock, type FakeClock } from '../fake-clock.ts';
 import { createLogLines, type LogLines } from '../log-lines.ts';

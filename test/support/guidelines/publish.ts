@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { type Guideline, toGuideline } from '../../../src/guidelines/to-guideline.ts';
+import { createEmployerSource } from '../../../src/marketplace/employer/create-employer-source.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
-import { createEmployerSource } from '../../../src/sources/employer/create-employer-source.ts';
 
 /** A manual of one job, in a marketplace of its own. */
 export interface PublishedManual {

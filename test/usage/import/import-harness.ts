@@ -1,7 +1,7 @@
 import type { Context } from '../../../src/context.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
-import type { Source } from '../../../src/sources/source.ts';
+import type { Source } from '../../../src/marketplace/source.ts';
 import {
   clearImports,
   countImport,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import type { Source } from '../../../src/marketplace/source.ts';
 import { listLinks } from '../../../src/operations/links.ts';
-import type { Source } from '../../../src/sources/source.ts';
 import { reportNow } from '../../../src/usage/report/report-worker.ts';
 import { tellNow } from '../../support/alerting.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Source } from '../../../src/sources/source.ts';
+import type { Source } from '../../../src/marketplace/source.ts';
 import { previewReport } from '../../../src/usage/report/plan-install.ts';
 import { reportUsage } from '../../../src/usage/report/report-usage.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../../src/domain/errors.ts';
-import type { Source, UsageEntry } from '../../../src/sources/source.ts';
+import type { Source, UsageEntry } from '../../../src/marketplace/source.ts';
 import { type Counts, keyOf, nothing } from './facts.ts';
 
 /**

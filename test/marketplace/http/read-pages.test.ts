@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ListingPage, readPages } from '../../../src/sources/http/caller.ts';
+import { type ListingPage, readPages } from '../../../src/marketplace/http/caller.ts';
 
 const limit = 3;
 

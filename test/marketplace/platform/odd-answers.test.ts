@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPlatformSource, type PlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
+import { createPlatformSource, type PlatformSource } from '../../../src/marketplace/platform/create-platform-source.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
 import { failureOf, signal } from '../failure-of.ts';
 

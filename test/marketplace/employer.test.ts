@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { createJobLinks } from '../../src/installs/job-link-store.ts';
+import { createEmployerSource } from '../../src/marketplace/employer/create-employer-source.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { createEmployerSource } from '../../src/sources/employer/create-employer-source.ts';
 import { clock, today } from '../sandbox/sandbox-harness.ts';
 import { openForTest, sqlite } from '../support/databases.ts';
 import { openFront } from '../support/front.ts';

@@ -2,15 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
-import { createEmployerSource } from '../../src/sources/employer/create-employer-source.ts';
-import { reliedOperations as ofEmployer } from '../../src/sources/employer/relied-on.ts';
-import type { ReliedOperation, Shape } from '../../src/sources/http/compare-openapi.ts';
+import { createEmployerSource } from '../../src/marketplace/employer/create-employer-source.ts';
+import { reliedOperations as ofEmployer } from '../../src/marketplace/employer/relied-on.ts';
+import type { ReliedOperation, Shape } from '../../src/marketplace/http/compare-openapi.ts';
 import {
   createPlatformSource,
   reliedOperations as ofPlatform,
-} from '../../src/sources/platform/create-platform-source.ts';
-import { Budget, Contract, Endpoint, Grant, Link, Participant } from '../../src/sources/record-schema.ts';
-import { fixedLinks, type NewLink, type Source, type UsageEntry } from '../../src/sources/source.ts';
+} from '../../src/marketplace/platform/create-platform-source.ts';
+import { Budget, Contract, Endpoint, Grant, Link, Participant } from '../../src/marketplace/record-schema.ts';
+import { fixedLinks, type NewLink, type Source, type UsageEntry } from '../../src/marketplace/source.ts';
 import { openHttpFake, sendJson } from '../support/http-fake.ts';
 import { signal } from './failure-of.ts';
 

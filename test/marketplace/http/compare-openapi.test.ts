@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { compareOpenapi } from '../../../src/marketplace/http/compare-openapi.ts';
+import { createPlatformSource, reliedOperations } from '../../../src/marketplace/platform/create-platform-source.ts';
+import { OpenapiDocument } from '../../../src/marketplace/record-schema.ts';
+import type { Deviation } from '../../../src/marketplace/source.ts';
 import { describePlatformApi } from '../../../src/sandbox/openapi.ts';
-import { compareOpenapi } from '../../../src/sources/http/compare-openapi.ts';
-import { createPlatformSource, reliedOperations } from '../../../src/sources/platform/create-platform-source.ts';
-import { OpenapiDocument } from '../../../src/sources/record-schema.ts';
-import type { Deviation } from '../../../src/sources/source.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { openSecondMarketplace } from '../../support/second-marketplace/second-marketplace.ts';
 

@@ -1,4 +1,4 @@
-import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
+import { createPlatformSource } from '../../src/marketplace/platform/create-platform-source.ts';
 import { clock, openWorld, today } from '../sandbox/sandbox-harness.ts';
 import { openFront } from '../support/front.ts';
 import { describeSource, type OpenSite } from './source-suite.ts';

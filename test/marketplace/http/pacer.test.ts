@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPacer, type Pacer } from '../../../src/sources/http/caller.ts';
+import { createPacer, type Pacer } from '../../../src/marketplace/http/caller.ts';
 
 const { signal } = new AbortController();
 

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
+import { createPlatformSource } from '../../../src/marketplace/platform/create-platform-source.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { listenOnLoopback, openHttpFake, sendJson } from '../../support/http-fake.ts';
 

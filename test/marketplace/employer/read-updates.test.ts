@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createEmployerSource } from '../../../src/sources/employer/create-employer-source.ts';
-import { fixedLinks } from '../../../src/sources/source.ts';
+import { createEmployerSource } from '../../../src/marketplace/employer/create-employer-source.ts';
+import { fixedLinks } from '../../../src/marketplace/source.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
 import { signal } from '../failure-of.ts';
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { platformEventTypes } from '../../../src/domain/event.ts';
-import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
+import { createPlatformSource } from '../../../src/marketplace/platform/create-platform-source.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { listenOnLoopback } from '../../support/http-fake.ts';
 import type { MarketOptions } from '../../support/second-marketplace/market-state.ts';

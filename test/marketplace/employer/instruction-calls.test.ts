@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { readPublications } from '../../../src/sources/employer/employer-reads.ts';
-import { createCaller } from '../../../src/sources/http/caller.ts';
+import { readPublications } from '../../../src/marketplace/employer/employer-reads.ts';
+import { createCaller } from '../../../src/marketplace/http/caller.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
 import { signal } from '../failure-of.ts';
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Source } from '../../src/sources/source.ts';
+import type { Source } from '../../src/marketplace/source.ts';
 import { openHttpFake, sendJson } from '../support/http-fake.ts';
 import { failureOf, signal } from './failure-of.ts';
 import type { OpenSite, SourceSite } from './source-suite.ts';

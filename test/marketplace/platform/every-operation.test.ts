@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createPlatformSource, type PlatformSource } from '../../../src/marketplace/platform/create-platform-source.ts';
+import type { NewLink } from '../../../src/marketplace/source.ts';
 import { sandboxEventTypes, type scopes } from '../../../src/sandbox/platform-answer-schema.ts';
-import { createPlatformSource, type PlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
-import type { NewLink } from '../../../src/sources/source.ts';
 import { clock, openWorld, today, type World } from '../../sandbox/sandbox-harness.ts';
 import { failureOf, signal } from '../failure-of.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { driftMsOf } from '../../../src/sources/http/caller.ts';
+import { driftMsOf } from '../../../src/marketplace/http/caller.ts';
 
 const theirs = Date.parse('2026-03-15T12:00:00.000Z');
 const date = 'Sun, 15 Mar 2026 12:00:00 GMT';

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { bindSource } from '../../src/installs/install-registry.ts';
-import type { Contract, Source } from '../../src/sources/source.ts';
+import type { Contract, Source } from '../../src/marketplace/source.ts';
 import type { Front } from '../support/front.ts';
 import { failureOf, oddIds, signal } from './failure-of.ts';
 import { describeRefusals } from './source-refusals.ts';
 
 /**
- * What every source must do: the contract of the port `src/sources/source.ts`, run against the sandbox. A capability that
+ * What every source must do: the contract of the port `src/marketplace/source.ts`, run against the sandbox. A capability that
  * a source lacks must be absent, because callers decide by that.
  */
 /** @param holdsLinks whether the marketplace stores the links */
