@@ -211,21 +211,29 @@ async function check(
 ): Promise<void> {
   const { logger } = ctx;
   breaker.checking();
+  const asked = askTool(ctx, { tool, signal }, (adapter, ending) => adapter.check(ending));
+  const failure = await asked.then(() => null, toAppError);
+  if (signal.aborted) return;
+  const isPaused = breaker.checked(
+    failure === null ? {} : { errorCode: failure.code, retryAfterMs: failure.retryAfterMs },
+  );
+  if (failure !== null && !isPaused) return;
   try {
-    await askTool(ctx, { tool, signal }, (adapter, ending) => adapter.check(ending));
-    breaker.checked({});
-    await retryRefusedOfTool(ctx, tool, toInstant(ctx.clock.now()), isForRefused ? Number.MAX_SAFE_INTEGER : 1);
-    await recordTrouble(ctx, tool, breaker, null);
-    logger.info({ tool }, 'The tool passed its check: its refusals concern single memberships');
-  } catch (thrown) {
-    if (signal.aborted) return;
-    const { code: errorCode, retryAfterMs, message } = toAppError(thrown);
-    if (!breaker.checked({ errorCode, retryAfterMs })) return;
-    await recordTrouble(ctx, tool, breaker, toAppError(thrown));
-    logger.warn(
-      { tool, errorCode, failure: maskText(message).slice(0, 300) },
-      'The tool failed its check, so calls to it are paused',
-    );
+    if (failure === null) {
+      const mostAttempts = isForRefused ? Number.MAX_SAFE_INTEGER : 1;
+      await retryRefusedOfTool(ctx, tool, toInstant(ctx.clock.now()), mostAttempts);
+    }
+    await recordTrouble(ctx, tool, breaker, failure);
+  } catch (error) {
+    // A failure of the database is none of the tool. The next check tries again.
+    breaker.report({ errorCode: 'forbidden' });
+    logger.error({ tool, err: toAppError(error) }, 'The result of a check could not be stored');
+    return;
+  }
+  if (failure === null) logger.info({ tool }, 'The tool passed its check: its refusals concern single memberships');
+  else {
+    const says = { errorCode: failure.code, failure: maskText(failure.message).slice(0, 300) };
+    logger.warn({ tool, ...says }, 'The tool failed its check, so calls to it are paused');
   }
 }
 

@@ -128,9 +128,11 @@ function selectListed(db: Transaction) {
 
 /** Days of an import that changed after their last report, where an operator dismissed the change. */
 export async function listDismissedDays(db: Transaction, importId: number, limit: number): Promise<Day[]> {
-  const query = sql<{ day: Day }>`select distinct d.day from usage_import_entry e
-    join usage_due d on d.trainer_id = e.trainer_id and d.day = e.day join usage_ledger l on ${sameDay}
-    where e.import_id = ${importId} and d.is_open = 0 and l.closed_at is not null and ${differs}
+  const query = sql<{ day: Day }>`select distinct d.day from usage_import i
+    join usage_import_entry e on e.import_id = i.id
+    join usage_due d on d.install = i.install and d.trainer_id = e.trainer_id and d.day = e.day
+    join usage_ledger l on ${sameDay}
+    where i.id = ${importId} and d.is_open = 0 and l.closed_at is not null and ${differs}
     order by d.day limit ${limit}`;
   return (await query.execute(db)).rows.map(({ day }) => day);
 }

@@ -1,5 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { keepInvitation, wantRenewals } from '../../../src/converge/invitation-store.ts';
+import { listToolTroubles } from '../../../src/converge/tool-trouble-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { createStudioWorker, hire, receiptsOf, untilActive } from '../../support/converging.ts';
@@ -46,6 +47,34 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     const states = (await engine.membershipRows()).map(({ trainerId, state }) => [trainerId, state]);
     expect(states).toContainEqual(['of-acme', 'failed']);
     expect(alertsIn(engine)).toEqual([]);
+  });
+
+  it('is not paused if the database fails after it passed its check', async () => {
+    const tool = createCheckedTool();
+    let failures = 0;
+    const database = watchQueries(engine.database, {
+      'update membership': () => {
+        if (tool.checks() === 0 || failures > 0) return;
+        failures += 1;
+        throw new AppError('unavailable', 'The database is down');
+      },
+    });
+    tool.memory.before = (_call, subject) => {
+      if (subject.startsWith('acme-signs')) throw forbidden;
+    };
+    const worker = createStudioWorker(engine, tool.memory, { database });
+    startLoops(worker);
+    await engine.apply([inGroup('acme', 'contract.started')], 'acme');
+    worker.wake();
+    await until(
+      'the database has failed',
+      () => failures,
+      (times) => times === 1,
+    );
+    await engine.apply([inGroup('globex', 'contract.started')], 'globex');
+    worker.wake();
+    await untilActive(engine, 1);
+    expect(await listToolTroubles(engine)).toEqual([]);
   });
 
   it('goes on if the tool renews no invitations for an hour', async () => {

@@ -33,6 +33,7 @@ describeEachDatabase('work from a file', (openFresh) => {
     return {
       ...world,
       contractId,
+      trainerId,
       prepare,
       consumed: () => world.consumed(contractId),
       async take(...days: string[]): Promise<number> {
@@ -188,6 +189,27 @@ describeEachDatabase('work from a file', (openFresh) => {
     await undo(second);
     await report();
     expect(consumed()).toMatchObject({ seconds: 3000 });
+  });
+
+  it('can be undone if the dismissed change is one of another customer', async () => {
+    const { engine, take, undo, trainerId } = await openWork();
+    const id = await take('2026-01-10 3000,');
+    const day = {
+      install: 'globex',
+      contractId: 'cmc9',
+      trainerId,
+      day: '2026-01-10' as const,
+      tasks: null,
+      labels: null,
+    };
+    const due = { ...day, seconds: 200, timeZone: 'UTC', isPartial: false, isOpen: false };
+    await engine.database.kysely.insertInto('usageDue').values(due).execute();
+    const sent = { state: 'answered', sentAt: by.at, closedAt: by.at, reportId: 'r1' } as const;
+    await engine.database.kysely
+      .insertInto('usageLedger')
+      .values({ ...day, seconds: 100, ...sent })
+      .execute();
+    await expect(undo(id)).resolves.toBeUndefined();
   });
 
   it('changes nothing if it repeats what an operator has dismissed', async () => {
