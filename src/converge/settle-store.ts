@@ -58,7 +58,8 @@ export function settleMembership(
     const isWorthless = await isOutdated(ctx.database, tx, claim, result.invitation);
     const known = await withOwnership(tx, ctx.box, claim, result);
     const isHeld = await settleHeld(tx, claim, known, now);
-    await settleReceipt(tx, claim, known, isHeld ? metAfterOf(claim, known, now) : null, now);
+    const metAfterMs = isHeld ? metAfterOf(claim, known, now) : null;
+    await settleReceipt(tx, claim, known, metAfterMs, now);
     if (!isHeld) await settleLost(tx, claim, known, now);
     await unbindFromOthers(tx, ctx.box, claim, known, now);
     await recordAccount(tx, claim, known, now);
@@ -69,7 +70,7 @@ export function settleMembership(
     }
     if (known.wantsReset) await wantReset(tx, claim, now);
     await countRemoved(tx, claim, known);
-    return isHeld ? metAfterOf(claim, result, now) : null;
+    return metAfterMs;
   });
 }
 
