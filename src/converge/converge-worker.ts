@@ -219,10 +219,7 @@ async function check(
   );
   if (failure !== null && !isPaused) return;
   try {
-    if (failure === null) {
-      const mostAttempts = isForRefused ? Number.MAX_SAFE_INTEGER : 1;
-      await retryRefusedOfTool(ctx, tool, toInstant(ctx.clock.now()), mostAttempts);
-    }
+    if (failure === null) await retryRefusedOfTool(ctx, tool, toInstant(ctx.clock.now()), isForRefused);
     await recordTrouble(ctx, tool, breaker, failure);
   } catch (error) {
     // A failure of the database is none of the tool. The next check tries again.

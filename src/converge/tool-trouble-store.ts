@@ -106,10 +106,11 @@ export async function retryFailedOfTool(ctx: Storage, tool: string, now: string)
  * Makes memberships due that failed because the tool seemed to refuse our token, after a check has shown that it does
  * not.
  *
- * @param mostAttempts leaves out memberships that were refused more often
+ * @param all also those that were refused more than once
  */
-export async function retryRefusedOfTool(ctx: Storage, tool: string, now: string, mostAttempts: number): Promise<void> {
-  await retry(ctx, (eb) => eb.and([isRefused(tool, now)(eb), eb('attempts', '<=', mostAttempts)]), now);
+export async function retryRefusedOfTool(ctx: Storage, tool: string, now: string, all: boolean): Promise<void> {
+  const refused = isRefused(tool, now);
+  await retry(ctx, all ? refused : (eb) => eb.and([refused(eb), eb('attempts', '<=', 1)]), now);
 }
 
 async function retry(ctx: Storage, which: MembershipCondition, now: string): Promise<void> {
