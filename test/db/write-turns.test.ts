@@ -39,7 +39,7 @@ it('a thread that writes without a break lets the thread that stores deliveries 
   await writing;
   // One or two: the transaction that it met, and one that had begun to wait before. A machine that stands still for
   // longer than way is given makes it more; without it there are hundreds.
-  expect(Math.max(...waited)).toBeLessThan(10);
+  expect(Math.max(...waited)).toBeLessThan(100);
 });
 
 it('nobody waits for a thread that ended while it waited', async () => {

@@ -67,8 +67,10 @@ export async function noteInstallRead(
   install: string,
   readBeganAt: string,
   endsHolds: boolean,
+  confirm: (tx: Transaction) => Promise<void> = async () => undefined,
 ): Promise<void> {
   await inTransaction(ctx.database, async (tx) => {
+    await confirm(tx);
     const state = tx.updateTable('installState').where('install', '=', install);
     await state.set({ readBeganAt }).execute();
     if (!endsHolds) return;

@@ -1,16 +1,20 @@
-import type { Storage } from '../../context.ts';
+import type { Context, Storage } from '../../context.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts, onSame } from '../../db/query.ts';
 import { jobOf } from '../../jobs/job.ts';
 import { addJobs } from '../../jobs/job-store.ts';
+import { lockEvidence } from '../../memberships/derivation-store.ts';
+import { checkBegan } from '../read/clock-worker.ts';
 
 // The SQL of the lists of active contracts that removals wait for.
 
 /** Records that every contract of such a list is evidence now, whichever process listed it. */
-export async function noteListed(ctx: Storage, install: string, beganAt: string): Promise<void> {
+export async function noteListed(ctx: Context, install: string, beganAt: string): Promise<void> {
   const listed = { activeListedAt: beganAt };
-  await inTransaction(ctx.database, (tx) =>
-    tx
+  await inTransaction(ctx.database, async (tx) => {
+    await lockEvidence(ctx, tx);
+    checkBegan(ctx.clock, install, beganAt);
+    await tx
       .insertInto('installState')
       .values({ install, ...listed })
       .onConflict((conflict) =>
@@ -21,8 +25,8 @@ export async function noteListed(ctx: Storage, install: string, beganAt: string)
             eb.or([eb('installState.activeListedAt', 'is', null), eb('installState.activeListedAt', '<', beganAt)]),
           ),
       )
-      .execute(),
-  );
+      .execute();
+  });
 }
 
 /**

@@ -65,7 +65,12 @@ async function reconcileInstall(
   await noteRunRead(ctx, run, contracts, toInstant(clock.now()));
   if (tellsRenewals(doubts)) await noteListed(ctx, install, beganAt);
   const endsHolds = tellsActive(doubts);
-  await noteInstallRead(ctx, install, beganAt, endsHolds);
+  // If the clock is set back just now, a reading from the future must not end the holds that follow from it.
+  await noteInstallRead(ctx, install, beganAt, endsHolds, async (tx) => {
+    await lockEvidence(ctx, tx);
+    checkBegan(clock, install, beganAt);
+    await hold.confirm(tx);
+  });
   ctx.alerts.observe('evidence_held', { install }, held.map(subjectOfHeld));
   reportUnreadJobs(ctx, install, unreadLinks);
   await postponeUnplaced(ctx, [install]);

@@ -5,7 +5,7 @@ import { claimJob } from '../../../src/jobs/job-store.ts';
 import { createJobWorker, runNextJob } from '../../../src/jobs/job-worker.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
 import type { Source, SourceReader } from '../../../src/marketplace/source.ts';
-import { findInstallState, wantRead } from '../../../src/reconcile/read/install-state-store.ts';
+import { findInstallState, holdInstalls, wantRead } from '../../../src/reconcile/read/install-state-store.ts';
 import { endRuns, reconcileJob } from '../../../src/reconcile/runs/reconcile-install.ts';
 import { beginRun } from '../../../src/reconcile/runs/run-store.ts';
 import type { Engine } from '../../support/engine-harness.ts';
@@ -171,5 +171,20 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
     await isRead;
     await loop.stop();
     expect(await engine.rows('run')).toMatchObject([{ contracts: people.length }]);
+  });
+
+  it('ends no hold if the clock is set back to the right time before the read is recorded', async () => {
+    const incident = await open();
+    const { clock, database, logger } = incident.engine;
+    const isHeld = async () => (await findInstallState(incident.engine, 'acme'))?.heldSince !== null;
+    clock.advance(48 * hours);
+    await holdInstalls(incident.engine, ['acme'], toInstant(clock.now()));
+    await want(incident);
+    const info = () => clock.advance(-47 * hours);
+    const ctx = { ...contextOf(incident, whole), logger: Object.assign(Object.create(logger), { info }) };
+    await runNextJob(ctx, reconcileJob, 'acme', signal);
+    expect(await isHeld()).toBe(true);
+    const state = database.kysely.selectFrom('installState').select('readBeganAt');
+    expect((await state.executeTakeFirst())?.readBeganAt).toBeNull();
   });
 });
