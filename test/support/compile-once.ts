@@ -5,6 +5,6 @@ import { fileURLToPath } from 'node:url';
  * hundreds, and loading the sources takes many of them longer than what they are started for.
  */
 export function compileOnce(): void {
-  const folder = new URL('node_modules/.cache/compiled', import.meta.url);
+  const folder = new URL('../../node_modules/.cache/compiled', import.meta.url);
   process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(folder);
 }
