@@ -43,10 +43,16 @@ export function instantAfter(instant: string, ms: number): string {
   return new Date(Date.parse(instant) + ms).toISOString();
 }
 
-export type Deadline = ReturnType<typeof createDeadline>;
-
 /** The end of one call: its time-out or the caller's signal, whichever comes first. */
-export function createDeadline(timeoutMs: number, stopping?: AbortSignal) {
+export interface Deadline {
+  signal: AbortSignal;
+  /** Whether the time is up. */
+  hasPassed(): boolean;
+  /** Call it after the call, or everything stays in memory until the time is up. */
+  clear(): void;
+}
+
+export function createDeadline(timeoutMs: number, stopping?: AbortSignal): Deadline {
   const controller = new AbortController();
   let hasPassed = false;
   const stop = () => controller.abort(stopping?.reason);
@@ -59,10 +65,8 @@ export function createDeadline(timeoutMs: number, stopping?: AbortSignal) {
   stopping?.addEventListener('abort', stop, { once: true });
   return {
     signal: controller.signal,
-    /** Whether the time is up. */
     hasPassed: () => hasPassed,
-    /** Call it after the call, or everything stays in memory until the time is up. */
-    clear(): void {
+    clear() {
       clearTimeout(timer);
       stopping?.removeEventListener('abort', stop);
     },
