@@ -134,7 +134,7 @@ describeEachDialect('the claim store', (dialect) => {
     await engine.apply([numberedEvent('contract.started', 2)]);
     expect(await claimDue(engine)).toMatchObject([{ trainerId: 't2' }]);
 
-    await noteInstallRead(engine, 'acme', now(), true);
+    await noteInstallRead(engine, { install: 'acme', beganAt: now() }, true);
     expect(await claimDue(engine)).toMatchObject([{ trainerId: 't1' }]);
   });
 

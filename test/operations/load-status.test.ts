@@ -282,7 +282,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
       detail: `answered 401. ${detail}`,
     };
     expect(await troubles()).toMatchObject([unread]);
-    await noteInstallRead(engine, 'acme', now, true);
+    await noteInstallRead(engine, { install: 'acme', beganAt: now }, true);
     await inTransaction(engine.database, (tx) => dropJob(tx, 'reconcile', 'acme'));
     expect(await counts()).toEqual([]);
   });

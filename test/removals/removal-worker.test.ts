@@ -316,7 +316,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(asked.splice(0)).toEqual([20, 10]);
     expect([lists, await engine.rows('removal'), await openPlans()]).toEqual([1, [], []]);
 
-    await noteListed(engine, 'acme', toInstant(engine.clock.now()));
+    await noteListed(engine, { install: 'acme', beganAt: toInstant(engine.clock.now()) });
     await engine.brake();
     expect(asked).toEqual([20, 10, 30]);
     expect(await openPlans()).toEqual([30]);

@@ -3,19 +3,16 @@ import { cutBack } from '../../db/cut-back-store.ts';
 import { type Database, inTransaction } from '../../db/database.ts';
 import type { DatabaseClock } from '../../db/database-clock.ts';
 import { keepSetting, raiseSetting, readSetting } from '../../db/setting-store.ts';
-import { AppError } from '../../domain/errors.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import { lockEvidence, postponeInstalls } from '../../memberships/derivation-store.ts';
-import { holdInstalls } from './install-state-store.ts';
+import { holdInstalls, ignoredStepMs } from './install-state-store.ts';
 
 /** The check only reads the clock. It runs often, so that few rows get a wrong time before the clock is noticed. */
 const lookEveryMs = 1000;
 const correctEveryMs = 10_000;
 /** How often the latest time is stored, for the next process. */
 const noteEveryMs = 60_000;
-/** A smaller step back is ignored, because clocks are corrected by a little all the time. */
-const waitedForMs = 60_000;
 
 /**
  * Corrects the clock, and notices if it was ahead. Otherwise readings from the future would outweigh
@@ -48,7 +45,7 @@ export function createClockWorker(ctx: Context, clock: DatabaseClock): Loop {
 }
 
 function isAhead(latestMs: number, clock: Clock): boolean {
-  return latestMs - clock.now().getTime() >= waitedForMs;
+  return latestMs - clock.now().getTime() >= ignoredStepMs;
 }
 
 /**
@@ -61,7 +58,7 @@ function isAhead(latestMs: number, clock: Clock): boolean {
 export async function mendAfterSetBack(ctx: Context, latestMs: number): Promise<boolean> {
   const { database, clock, config, alerts } = ctx;
   const aheadMs = await measureAhead(database, clock, latestMs);
-  if (aheadMs < waitedForMs) return false;
+  if (aheadMs < ignoredStepMs) return false;
   const installs = [...ctx.installs.keys()];
   // First, so that a process that dies here finds it ahead again.
   await holdInstalls(ctx, installs, toInstant(clock.now()));
@@ -90,15 +87,4 @@ async function measureAhead(database: Database, clock: Clock, latestMs: number):
     const come = (await readSetting(tx, 'latest_instant')) ?? latest;
     return Math.max(Date.parse(come), Date.parse(read)) - clock.now().getTime();
   });
-}
-
-/**
- * A read that began while the clock was ahead would outweigh every read until then.
- *
- * @throws AppError `conflict` if the read began in the future
- */
-export function checkBegan(clock: Clock, install: string, beganAt: string): void {
-  if (Date.parse(beganAt) - clock.now().getTime() < waitedForMs) return;
-  const message = `Could not use what was read of ${install}: the clock was set back meanwhile`;
-  throw new AppError('conflict', message);
 }

@@ -13,9 +13,8 @@ import type { JobHold, JobKind } from '../../jobs/job.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { backoffMs } from '../../lib/retry.ts';
 import type { Contract, ContractPage, SourceReader } from '../../marketplace/source.ts';
-import { lockEvidence } from '../../memberships/derivation-store.ts';
-import { checkBegan } from './clock-worker.ts';
 import { evidenceOfRead, type MarketplaceRead } from './evidence-of-install.ts';
+import { lockForReading } from './install-state-store.ts';
 import { askParticipants, findSource, withoutUnread, withProgress } from './read-install.ts';
 
 /** Contracts of one install in one read, so that they share its listings. */
@@ -53,7 +52,6 @@ async function answer(
     const contractIds = requests.map(({ contractId }) => contractId);
     const read = await readMarketplace(source, install, contractIds, toInstant(clock.now()), signal);
     metrics.marketplaceReads.inc({ install, outcome: 'read' }, requests.length);
-    checkBegan(clock, install, read.beganAt);
     await apply(ctx, read, requests);
   } catch (thrown) {
     signal.throwIfAborted();
@@ -69,7 +67,7 @@ async function apply(ctx: Context, read: MarketplaceRead, requests: ReadRequest[
   const { database, clock } = ctx;
   const now = toInstant(clock.now());
   const applied = await inTransaction(database, async (tx) => {
-    await lockEvidence(ctx, tx);
+    await lockForReading(ctx, tx, read);
     const applied = await applyEvidence(ctx, tx, evidenceOfRead(read), now);
     for (const request of requests) {
       if (isAnswered(read, request)) await settleRead(tx, request);

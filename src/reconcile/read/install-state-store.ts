@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import type { Storage } from '../../context.ts';
+import type { Context, Storage } from '../../context.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import type { Row } from '../../db/schema.ts';
-import type { ErrorCode } from '../../domain/errors.ts';
+import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import { type ContractEvidence, isMissed } from '../../domain/evidence.ts';
 import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../domain/evidence-status.ts';
 import type { RunTrigger } from '../../domain/run.ts';
@@ -13,7 +13,7 @@ import { jobOf } from '../../jobs/job.ts';
 import { wantJobs } from '../../jobs/job-store.ts';
 import { createSameText, type SameText } from '../../lib/text.ts';
 import { askBrakeAgain } from '../../memberships/clearance-store.ts';
-import { postponeDerivation } from '../../memberships/derivation-store.ts';
+import { lockEvidence, postponeDerivation } from '../../memberships/derivation-store.ts';
 import { expectForgottenCalls, lookInTools, reopenUntouched } from '../../memberships/look-store.ts';
 import type { KnownInstall, StoredContract } from './read-install.ts';
 
@@ -61,15 +61,40 @@ export async function findTrigger({ database }: Storage, install: string): Promi
   return (await state.executeTakeFirst())?.readWantedBy ?? 'event';
 }
 
-/** Records a complete read. @param endsHolds false if it leaves too much in doubt */
+/** A smaller step back of the clock is ignored, because clocks are corrected by a little all the time. */
+export const ignoredStepMs = 60_000;
+
+export interface Reading {
+  install: string;
+  beganAt: string;
+}
+
+/**
+ * Locks the evidence to record what a reading found. A reading from the future would outweigh every reading until then,
+ * and the lock keeps the clock from being mended in between.
+ *
+ * @throws AppError `conflict` if the clock was set back since the reading began
+ */
+export async function lockForReading(ctx: Context, tx: Transaction, { install, beganAt }: Reading): Promise<void> {
+  await lockEvidence(ctx, tx);
+  if (Date.parse(beganAt) - ctx.clock.now().getTime() < ignoredStepMs) return;
+  throw new AppError('conflict', `Could not use what was read of ${install}: the clock was set back meanwhile`);
+}
+
+/**
+ * Records a complete read.
+ *
+ * @param endsHolds false if it leaves too much in doubt
+ * @throws AppError as `lockForReading` and `confirm` do
+ */
 export async function noteInstallRead(
-  ctx: Storage,
-  install: string,
-  readBeganAt: string,
+  ctx: Context,
+  { install, beganAt: readBeganAt }: Reading,
   endsHolds: boolean,
   confirm: (tx: Transaction) => Promise<void> = async () => undefined,
 ): Promise<void> {
   await inTransaction(ctx.database, async (tx) => {
+    await lockForReading(ctx, tx, { install, beganAt: readBeganAt });
     await confirm(tx);
     const state = tx.updateTable('installState').where('install', '=', install);
     await state.set({ readBeganAt }).execute();

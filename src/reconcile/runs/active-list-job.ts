@@ -37,7 +37,7 @@ export const activeListJob: JobKind = {
       metrics.marketplaceReads.inc({ install, outcome: 'failed' });
       throw thrown;
     }
-    await noteListed(ctx, install, beganAt);
+    await noteListed(ctx, { install, beganAt });
     ctx.wake('removals');
     return null;
   },
@@ -66,10 +66,10 @@ async function listAndAdd(
   const linkIds = new Set(contracts.flatMap(({ projectLinkIds }) => projectLinkIds));
   if (!(await knowsLinks(ctx, install, [...linkIds]))) {
     const links = await source.listLinks(signal);
-    await addEvidence(ctx, evidenceOfRead({ ...read, links }));
+    await addEvidence(ctx, evidenceOfRead({ ...read, links }), read);
   }
   for (const chunk of chunksOf(contracts, contractsAtOnce)) {
-    await addEvidence(ctx, evidenceOfRead({ ...read, contracts: chunk }));
+    await addEvidence(ctx, evidenceOfRead({ ...read, contracts: chunk }), read);
     await progress();
     // On SQLite all of it ran in this thread. Deliveries are answered between the parts of a long list.
     await nextTurn();
@@ -80,7 +80,7 @@ async function listAndAdd(
     const answered = chunk.filter((id) => (participants.get(id) ?? []).length > 0);
     const evidence = evidenceOfRead({ ...read, participants });
     const contracts = answered.map((id) => toParticipantsRead(install, id, beganAt));
-    await addEvidence(ctx, { ...evidence, contracts: [...evidence.contracts, ...contracts] });
+    await addEvidence(ctx, { ...evidence, contracts: [...evidence.contracts, ...contracts] }, read);
   }
   await deriveAll(ctx, install, async () => {
     signal.throwIfAborted();

@@ -3,17 +3,15 @@ import { type Database, inTransaction, type Transaction } from '../../db/databas
 import { inParts, onSame } from '../../db/query.ts';
 import { jobOf } from '../../jobs/job.ts';
 import { addJobs } from '../../jobs/job-store.ts';
-import { lockEvidence } from '../../memberships/derivation-store.ts';
-import { checkBegan } from '../read/clock-worker.ts';
+import { lockForReading, type Reading } from '../read/install-state-store.ts';
 
 // The SQL of the lists of active contracts that removals wait for.
 
 /** Records that every contract of such a list is evidence now, whichever process listed it. */
-export async function noteListed(ctx: Context, install: string, beganAt: string): Promise<void> {
+export async function noteListed(ctx: Context, { install, beganAt }: Reading): Promise<void> {
   const listed = { activeListedAt: beganAt };
   await inTransaction(ctx.database, async (tx) => {
-    await lockEvidence(ctx, tx);
-    checkBegan(ctx.clock, install, beganAt);
+    await lockForReading(ctx, tx, { install, beganAt });
     await tx
       .insertInto('installState')
       .values({ install, ...listed })

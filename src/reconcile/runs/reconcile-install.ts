@@ -15,10 +15,16 @@ import { remembered } from '../../lib/remembered.ts';
 import { notableDriftMs, type SourceReader, type UnreadLink } from '../../marketplace/source.ts';
 import { hasPostponed, lockEvidence } from '../../memberships/derivation-store.ts';
 import { checkDrift } from '../drift/check-drift.ts';
-import { checkBegan } from '../read/clock-worker.ts';
 import { reportDoubts, tellsActive, tellsRenewals } from '../read/doubts.ts';
 import { contractsAtOnce, type ReadSummary, readInSteps } from '../read/evidence-of-install.ts';
-import { findTrigger, isHeld, knownOfInstall, noteInstallRead } from '../read/install-state-store.ts';
+import {
+  findTrigger,
+  isHeld,
+  knownOfInstall,
+  lockForReading,
+  noteInstallRead,
+  type Reading,
+} from '../read/install-state-store.ts';
 import { findSource, withProgress } from '../read/read-install.ts';
 import { noteListed } from './active-list-store.ts';
 import { beginRun, countRunWork, endRun, failRun, listOpenRuns, noteRunRead, type OpenRun } from './run-store.ts';
@@ -58,19 +64,12 @@ async function reconcileInstall(
   signal: AbortSignal,
   hold: JobHold,
 ): Promise<number | null> {
-  const { clock } = ctx;
   const { contracts, doubts, unreadLinks, held } = await readAndApply(ctx, install, beganAt, signal, hold.progress);
-  checkBegan(clock, install, beganAt);
   reportDoubts(ctx, install, doubts);
-  await noteRunRead(ctx, run, contracts, toInstant(clock.now()));
-  if (tellsRenewals(doubts)) await noteListed(ctx, install, beganAt);
+  if (tellsRenewals(doubts)) await noteListed(ctx, { install, beganAt });
   const endsHolds = tellsActive(doubts);
-  // If the clock is set back just now, a reading from the future must not end the holds that follow from it.
-  await noteInstallRead(ctx, install, beganAt, endsHolds, async (tx) => {
-    await lockEvidence(ctx, tx);
-    checkBegan(clock, install, beganAt);
-    await hold.confirm(tx);
-  });
+  await noteInstallRead(ctx, { install, beganAt }, endsHolds, hold.confirm);
+  await noteRunRead(ctx, run, contracts, toInstant(ctx.clock.now()));
   ctx.alerts.observe('evidence_held', { install }, held.map(subjectOfHeld));
   reportUnreadJobs(ctx, install, unreadLinks);
   await postponeUnplaced(ctx, [install]);
@@ -95,12 +94,11 @@ async function readAndApply(
       await deriveAll(ctx, install, progress);
       return { ...step.value, held };
     }
-    checkBegan(ctx.clock, install, beganAt);
     const { evidence, doubts } = step.value;
     // All active contracts are evidence before the first end, so ends need no list of their own.
     const isEnd = evidence.contracts.some(({ endedReadAt }) => endedReadAt !== null);
-    if (isEnd && tellsRenewals(doubts)) await noteListed(ctx, install, beganAt);
-    held.push(...(await addEvidence(ctx, evidence)));
+    if (isEnd && tellsRenewals(doubts)) await noteListed(ctx, { install, beganAt });
+    held.push(...(await addEvidence(ctx, evidence, { install, beganAt })));
     await progress();
     // On SQLite all of it ran in this thread. Deliveries are answered between the parts of a large read.
     if (evidence.contracts.length >= contractsAtOnce) await nextTurn();
@@ -128,11 +126,19 @@ export async function deriveAll(ctx: Context, install: string, onStep: () => Pro
   }
 }
 
-/** @returns what exceeds a bound and was not taken in */
-export async function addEvidence(ctx: Context, evidence: Evidence): Promise<readonly HeldEvidence[]> {
+/**
+ * @param reading where the evidence is from, if not from what is known already
+ * @returns what exceeds a bound and was not taken in
+ * @throws AppError as `lockForReading` does
+ */
+export async function addEvidence(
+  ctx: Context,
+  evidence: Evidence,
+  reading?: Reading,
+): Promise<readonly HeldEvidence[]> {
   const { database, clock } = ctx;
   const applied = await inTransaction(database, async (tx) => {
-    await lockEvidence(ctx, tx);
+    await (reading === undefined ? lockEvidence(ctx, tx) : lockForReading(ctx, tx, reading));
     return await applyEvidence(ctx, tx, evidence, toInstant(clock.now()));
   });
   reportHeld(ctx, applied.held);

@@ -107,7 +107,7 @@ async function hold(engine: Engine): Promise<void> {
 
 async function read(engine: Engine): Promise<void> {
   engine.clock.advance(minuteMs);
-  await noteInstallRead(engine, 'acme', nowOf(engine), true);
+  await noteInstallRead(engine, { install: 'acme', beganAt: nowOf(engine) }, true);
 }
 
 async function postpone(ctx: Engine): Promise<void> {

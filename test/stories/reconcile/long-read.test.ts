@@ -1,11 +1,13 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
-import { claimJob } from '../../../src/jobs/job-store.ts';
+import { jobOf } from '../../../src/jobs/job.ts';
+import { claimJob, wantJobs } from '../../../src/jobs/job-store.ts';
 import { createJobWorker, runNextJob } from '../../../src/jobs/job-worker.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
 import type { Source, SourceReader } from '../../../src/marketplace/source.ts';
 import { findInstallState, holdInstalls, wantRead } from '../../../src/reconcile/read/install-state-store.ts';
+import { activeListJob } from '../../../src/reconcile/runs/active-list-job.ts';
 import { endRuns, reconcileJob } from '../../../src/reconcile/runs/reconcile-install.ts';
 import { beginRun } from '../../../src/reconcile/runs/run-store.ts';
 import type { Engine } from '../../support/engine-harness.ts';
@@ -186,5 +188,21 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
     expect(await isHeld()).toBe(true);
     const state = database.kysely.selectFrom('installState').select('readBeganAt');
     expect((await state.executeTakeFirst())?.readBeganAt).toBeNull();
+  });
+
+  it('adds no list of active contracts from the future', async () => {
+    const incident = await open();
+    const { clock, database } = incident.engine;
+    clock.advance(48 * hours);
+    await inTransaction(database, (tx) => wantJobs(tx, 'active list', [jobOf('acme')], toInstant(clock.now())));
+    const setBack: SourceReader = {
+      ...whole,
+      async listContracts(filter, given) {
+        clock.advance(-47 * hours);
+        return await whole.listContracts(filter, given);
+      },
+    };
+    await runNextJob(contextOf(incident, setBack), activeListJob, 'acme', signal);
+    expect(await incident.engine.rows('contract')).toEqual([]);
   });
 });
