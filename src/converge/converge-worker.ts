@@ -222,7 +222,7 @@ async function check(
     if (failure === null) await retryRefusedOfTool(ctx, tool, toInstant(ctx.clock.now()), isForRefused);
     await recordTrouble(ctx, tool, breaker, failure);
   } catch (error) {
-    // A failure of the database is none of the tool. The next check tries again.
+    // A failure of the database says nothing about the tool. The next check tries again.
     breaker.report({ errorCode: 'forbidden' });
     logger.error({ tool, err: toAppError(error) }, 'The result of a check could not be stored');
     return;

@@ -6,14 +6,8 @@ import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspa
 import { openFront } from '../support/front.ts';
 import { readRoster } from '../support/roster.ts';
 import { createStdin, runCommand, startAt } from '../support/run-command.ts';
+import { ownAccountScopes } from '../support/token-world.ts';
 
-const needed = [
-  'payments:read',
-  'messages:read',
-  'participant_work_email:read',
-  'webhooks:manage',
-  'instructions:read',
-] as const;
 const publicUrl = 'http://127.0.0.1:9';
 const receiver = { host: '127.0.0.1', port: 0, drain: '0s', publicUrl };
 
@@ -29,7 +23,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     const { baseUrl, employerBaseUrl } = await sandbox.start();
     marketplace = { baseUrl, employerBaseUrl };
     onTestFinished(() => sandbox.stop());
-    use(sandbox.createAccount({ scopes: [...needed] }));
+    use(sandbox.createAccount({ scopes: ownAccountScopes }));
     workspace = createBridgeWorkspace({ marketplace, installs: {} });
   });
 
@@ -138,8 +132,8 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     for (const { stderr } of [refused, await connect()]) {
       expect(stderr).toContain('payments:write (only for gangway contracts end-at-marketplace)');
       expect(stderr).toContain('jobs:write (not needed)');
-      for (const scope of needed) expect(stderr).not.toContain(`${scope} (`);
-      expect(stderr).toContain(`Run gangway token rotate own for a token with ${needed.join(', ')}`);
+      for (const scope of ownAccountScopes) expect(stderr).not.toContain(`${scope} (`);
+      expect(stderr).toContain(`Run gangway token rotate own for a token with ${ownAccountScopes.join(', ')}`);
     }
     expect([refused.status, (await connect()).status]).toEqual([1, 0]);
   });
@@ -150,12 +144,12 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     expect(status).toBe(1);
     expect(stderr).toContain('lacks the scope payments:read: Gangway cannot see who is hired');
     expect(stderr).toContain('lacks the scope participant_work_email:read: no trainer has a work email');
-    expect(stderr).toContain(`Make a token with ${needed.join(', ')}`);
+    expect(stderr).toContain(`Make a token with ${ownAccountScopes.join(', ')}`);
     expect(await installs()).toEqual([]);
   });
 
   it('goes on without the scope for webhooks, and says what that means', async () => {
-    use(sandbox.createAccount({ scopes: needed.slice(0, 3) }));
+    use(sandbox.createAccount({ scopes: ownAccountScopes.slice(0, 3) }));
     const { status, stderr } = await connect();
     expect({ status, stderr }).toEqual({
       status: 0,
@@ -212,10 +206,10 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
   it('accepts another token of the same account, and one of another account only with the option', async () => {
     const hired = sandbox.hire({ jobId }).trainers[0]?.opentrainUserId;
     await connect('--job', `${jobId}=street-signs`);
-    const { token } = await ask<{ token: string }>('POST', '/tokens', { scopes: needed });
+    const { token } = await ask<{ token: string }>('POST', '/tokens', { scopes: ownAccountScopes });
     const renewed = await run('connect', 'own', '--token-file', tokenFile(token));
     expect(renewed).toMatchObject({ status: 0, stderr: expect.not.stringContaining('another customer') });
-    use(sandbox.createAccount({ scopes: [...needed] }));
+    use(sandbox.createAccount({ scopes: ownAccountScopes }));
     expect(await connect()).toMatchObject({ status: 1, stderr: expect.stringContaining('of another customer') });
     // The job is the other account's, and its people stay until its link is taken away.
     const accepted = await connect('--job', `${jobId}=street-lamps`, '--accept-other-customer');
@@ -301,7 +295,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     });
 
     it('is connected even if webhooks are off for the account, and says so', async () => {
-      use(sandbox.createAccount({ scopes: [...needed], featuresOff: ['public_api_webhooks'] }));
+      use(sandbox.createAccount({ scopes: ownAccountScopes, featuresOff: ['public_api_webhooks'] }));
       const { status, stderr } = await connect('--job', `${jobId}=street-signs`);
       expect({ status, stderr }).toEqual({
         status: 0,

@@ -5,16 +5,9 @@ import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspa
 import { sqlite } from '../support/databases.ts';
 import { openEmployerJourney } from '../support/employer-journey.ts';
 import { runCommand } from '../support/run-command.ts';
+import { ownAccountScopes } from '../support/token-world.ts';
 import { until } from '../support/until.ts';
 import { consoleTokens } from '../support/visitor.ts';
-
-const needed = [
-  'payments:read',
-  'messages:read',
-  'participant_work_email:read',
-  'webhooks:manage',
-  'instructions:read',
-];
 
 describe('gangway token', () => {
   let sandbox: Sandbox;
@@ -63,12 +56,12 @@ describe('gangway token', () => {
       const [old, made] = tokens();
       expect([status, stdout]).toEqual([
         0,
-        expect.stringContaining(`own uses the token ${made?.id}: ${needed.join(', ')}; it never expires.`),
+        expect.stringContaining(`own uses the token ${made?.id}: ${ownAccountScopes.join(', ')}; it never expires.`),
       ]);
       expect(stdout).toContain(`The old token ${first?.id} is revoked.`);
       expect([old, made]).toMatchObject([
         { id: first?.id, status: 'revoked' },
-        { status: 'active', scopes: needed },
+        { status: 'active', scopes: ownAccountScopes },
       ]);
       const usedAt = made?.lastUsedAt ?? '';
       await until('the bridge reads on', tokens, ([, used]) => (used?.lastUsedAt ?? '') > usedAt);
@@ -92,7 +85,7 @@ describe('gangway token --remote', () => {
     const { sandbox, consoleUrl } = await openEmployerJourney(sqlite);
     const remote = (...argv: string[]) => runCommand('token', ...argv, '--json', '--remote', consoleUrl);
     const rotated = JSON.parse((await remote('rotate', '--keep', 'payments:write')).stdout);
-    expect(rotated).toMatchObject({ install: 'own', scopes: [...needed, 'payments:write'], expiresAt: null });
+    expect(rotated).toMatchObject({ install: 'own', scopes: [...ownAccountScopes, 'payments:write'], expiresAt: null });
     expect(sandbox.snapshot().accounts[0]?.tokens.map(({ status }) => status)).toEqual(['revoked', 'active']);
     const { tokens: listed } = JSON.parse((await remote('list')).stdout);
     expect(listed).toMatchObject([

@@ -1,20 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { planExpiry, planScopes, rotateFrom } from '../../src/installs/rotate-token.ts';
 import { neededScopes } from '../../src/marketplace/employer/relied-on.ts';
+import { ownAccountScopes } from '../support/token-world.ts';
 
 const source = { neededScopes };
-const needed = [
-  'payments:read',
-  'messages:read',
-  'participant_work_email:read',
-  'webhooks:manage',
-  'instructions:read',
-];
 const dayMs = 86_400_000;
 
 describe('a new token may do', () => {
   it.each<[string, string[], string[], string[]]>([
-    ['what is needed, and nothing else', [...needed, 'jobs:write', 'team:read'], [], needed],
+    ['what is needed, and nothing else', [...ownAccountScopes, 'jobs:write', 'team:read'], [], ownAccountScopes],
     ['of that only what the old one may', ['payments:read', 'team:read'], [], ['payments:read']],
     ['less than to write, where reading is needed', ['payments:write'], [], ['payments:read']],
     ['more where it is asked to', ['payments:write'], ['payments:write'], ['payments:read', 'payments:write']],
@@ -23,7 +17,7 @@ describe('a new token may do', () => {
   });
 
   it('no more than the old one, and not nothing', () => {
-    expect(() => planScopes(source, needed, ['payments:write'])).toThrow('The token lacks payments:write');
+    expect(() => planScopes(source, ownAccountScopes, ['payments:write'])).toThrow('The token lacks payments:write');
     expect(() => planScopes(source, ['team:read'], [])).toThrow('none of the needed scopes');
   });
 });

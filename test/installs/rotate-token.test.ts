@@ -10,15 +10,8 @@ import type { Source } from '../../src/marketplace/source.ts';
 import { failureOf } from '../marketplace/failure-of.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
-import { openTokenWorld, type Process, signal, type TokenWorld } from '../support/token-world.ts';
+import { openTokenWorld, ownAccountScopes, type Process, signal, type TokenWorld } from '../support/token-world.ts';
 
-const needed = [
-  'payments:read',
-  'messages:read',
-  'participant_work_email:read',
-  'webhooks:manage',
-  'instructions:read',
-];
 const dayMs = 86_400_000;
 const leaseMs = 120_000;
 
@@ -37,7 +30,7 @@ describeEachDatabase('a token', (openFresh) => {
     const command = await world.open({ configured: { own: token } });
     clock.advance(10 * dayMs);
     const rotated = await command.rotate({ keep: ['payments:write'] });
-    const scopes = [...needed, 'payments:write'];
+    const scopes = [...ownAccountScopes, 'payments:write'];
     const renewedUntil = toInstant(new Date(clock.now().getTime() + 30 * dayMs));
     expect(rotated).toEqual({
       tokenId: await command.tokenId(),
@@ -64,7 +57,7 @@ describeEachDatabase('a token', (openFresh) => {
 
   it('is not replaced if it lacks a scope to keep, or belongs to a platform', async () => {
     const world = await open();
-    const { token } = await world.makeToken({ scopes: needed });
+    const { token } = await world.makeToken({ scopes: ownAccountScopes });
     const command = await world.open({ configured: { own: token } });
     expect(await failureOf(command.rotate({ keep: ['payments:write'] }))).toMatchObject({ code: 'invalid' });
     expect(world.active()).toHaveLength(2);
@@ -222,7 +215,14 @@ describeEachDatabase('a token', (openFresh) => {
       const { token, metadata } = await world.makeToken();
       overtaken = metadata.id;
       const next = { token, tokenId: overtaken, replacedId: world.tokens()[0]?.id ?? '' };
-      const replacement = { original: world.token, before: undefined, next, install: 'own', scopes: needed, by };
+      const replacement = {
+        original: world.token,
+        before: undefined,
+        next,
+        install: 'own',
+        scopes: ownAccountScopes,
+        by,
+      };
       expect(await saveReplacement(ctx, replacement)).toBe(true);
     };
     const database: Database = {

@@ -7,9 +7,19 @@ import { createInstallRegistry, type InstallRegistry } from '../../src/installs/
 import { saveConnectedInstall } from '../../src/installs/install-store.ts';
 import { type RotateOptions, rotateToken } from '../../src/installs/rotate-token.ts';
 import { type Clock, systemClock, toInstant } from '../../src/lib/clock.ts';
+import type { NewAccount } from '../../src/sandbox/control-request-schema.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createTestContext } from './engine-harness.ts';
 import { storageOf } from './storage-of.ts';
+
+/** The scopes that Gangway needs of an employer's own token. */
+export const ownAccountScopes: NonNullable<NewAccount['scopes']> = [
+  'payments:read',
+  'messages:read',
+  'participant_work_email:read',
+  'webhooks:manage',
+  'instructions:read',
+];
 
 /** An employer's account at the sandbox, which several processes use over one database. */
 export interface TokenWorld {

@@ -19,9 +19,10 @@ import { askParticipants, findSource, withoutUnread, withProgress } from './read
 
 /** Contracts of one install in one read, so that they share its listings. */
 const batchSize = 20;
+
 /**
- * Asks the marketplace for what events left out, and adds the answers as evidence. A read that fails
- * or that lacks something takes nothing away. Each contract has a back-off of its own, so one that cannot be read does
+ * Asks the marketplace for what events left out, and adds the answers as evidence. A failed or incomplete read
+ * takes nothing away. Each contract has a back-off of its own, so one that cannot be read does
  * not delay the others of its install.
  */
 export const contractJob: JobKind = {
