@@ -27,6 +27,7 @@ import { workAdapter } from './support/usage-workspace.ts';
 const { values } = parseArgs({ options: { top: { type: 'boolean', default: false } } });
 /** By then every loop of a bridge has rested once. */
 const settleMs = 7000;
+const sources = `${pathToFileURL(path.resolve('src')).href}/`;
 /** On this signal the program writes what ran so far, and counts anew. */
 const splitter = "import { takeCoverage } from 'node:v8'; process.on('SIGUSR2', () => takeCoverage());";
 
@@ -150,8 +151,6 @@ function printFolders(): void {
 
 /** Each as its file under `src` and where it begins there: `domain/brake.ts:1204`. */
 type Functions = ReadonlySet<string>;
-
-const sources = `${pathToFileURL(path.resolve('src')).href}/`;
 
 /**
  * Reads the coverage of a process that ran with `NODE_V8_COVERAGE`: the named functions that its main thread ran at least
