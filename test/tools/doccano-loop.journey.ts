@@ -144,7 +144,7 @@ describe(`gangway doctor with doccano ${doccanoVersion}`, () => {
     const [plain, staff] = [newLogin(), newLogin()];
     await createUser(admin, plain);
     expect(await examineTool({ ...usual, url, ...plain })).toEqual([
-      `failure The account may not create logins: tick "Staff status" for it in /admin, or use another ${mend}`,
+      `failure The account may not create logins: tick "Staff status" for it in /admin, or use another account ${mend}`,
     ]);
     await server.makeStaff(staff);
     // An annotator cannot add members either.
