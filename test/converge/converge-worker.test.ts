@@ -30,11 +30,7 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     tool.before = () => new Promise((resolve) => gates.push(resolve));
     await hire(engine, 14, 11);
     worker.wake();
-    await until(
-      'three calls are under way',
-      () => gates.length,
-      (waiting) => waiting === 3,
-    );
+    await until('three calls are under way', () => gates.length === 3, Boolean);
     const openGates = setInterval(() => gates.shift()?.(), 2);
     await untilActive(engine, 24).finally(() => clearInterval(openGates));
     expect(tool.mostAtOnce()).toBe(3);
@@ -61,11 +57,7 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     await engine.takeIn();
     await engine.brake();
     worker.wake();
-    await until(
-      'they are out',
-      () => measured(metrics.lockoutSeconds),
-      (values) => values.length > 0,
-    );
+    await until('they are out', async () => (await measured(metrics.lockoutSeconds)).length > 0, Boolean);
     expect(await measured(metrics.accessSeconds)).toEqual([
       ['gangway_access_seconds_sum', 'globex', 40],
       ['gangway_access_seconds_count', 'globex', 1],
@@ -129,19 +121,11 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     };
     await hire(engine, 20, 101);
     worker.wake();
-    await until(
-      'calls hang',
-      () => hanging,
-      (calls) => calls > 0,
-    );
+    await until('calls hang', () => hanging > 0, Boolean);
     await engine.apply([fullEvent({ type: 'contract.ended', ...zoe })], 'globex');
     await engine.brake();
     worker.wake();
-    await until(
-      'the trainer of the other is out',
-      () => tool.members('zoo').length,
-      (members) => members === 0,
-    );
+    await until('the trainer of the other is out', () => tool.members('zoo').length === 0, Boolean);
     expect(engine.log.lines().filter(({ msg }) => msg === 'A membership could not be brought in line')).toEqual([]);
   });
 
@@ -242,11 +226,7 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     tool.before = () => new Promise(() => undefined);
     await hire(engine, 2, 2);
     worker.wake();
-    await until(
-      'both are looked for',
-      () => tool.calls.length,
-      (calls) => calls === 2,
-    );
+    await until('both are looked for', () => tool.calls.length === 2, Boolean);
     await worker.stop();
     const begun = (await engine.membershipRows()).filter(({ state }) => state !== 'active');
     expect(begun).toMatchObject([
@@ -266,16 +246,8 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     };
     startLoops(createStudioWorker(engine, tool));
     await untilActive(engine, 1);
-    await until(
-      'both are on record',
-      () => receiptsOf(engine),
-      ({ length }) => length === 2,
-    );
-    await until(
-      'both are logged',
-      () => engine.log.lines().length,
-      (lines) => lines >= 2,
-    );
+    await until('both are on record', async () => (await receiptsOf(engine)).length === 2, Boolean);
+    await until('both are logged', () => engine.log.lines().length >= 2, Boolean);
     expect(engine.log.lines()).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ level: 'info', tool: 'studio', trainer: 't1', outcome: 'added' }),
@@ -302,11 +274,7 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     };
     const worker = createStudioWorker(engine, tool);
     startLoops(worker);
-    await until(
-      'it was refused',
-      () => receiptsOf(engine),
-      ({ length }) => length === 1,
-    );
+    await until('it was refused', async () => (await receiptsOf(engine)).length === 1, Boolean);
     engine.clock.advance(3_600_000);
     worker.wake();
     await untilActive(engine, 1);
@@ -330,11 +298,7 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     await hire(engine, 1);
     const worker = createStudioWorker(engine, tool);
     startLoops(worker);
-    await until(
-      'it was not answered',
-      () => receiptsOf(engine),
-      ({ length }) => length === 1,
-    );
+    await until('it was not answered', async () => (await receiptsOf(engine)).length === 1, Boolean);
     await hire(engine, 1, 2);
     await engine.database.kysely
       .updateTable('membership')

@@ -65,11 +65,7 @@ it('a commit fails if an earlier one did not reach the disk', async () => {
   const left = [...disks];
   const database = await openWith(() => left.shift()?.promise ?? Promise.resolve());
   const answered = Promise.allSettled([write(database, 'one', true), write(database, 'two', true)]);
-  await until(
-    'both wait for the disk',
-    () => left.length,
-    (count) => count === 0,
-  );
+  await until('both wait for the disk', () => left.length === 0, Boolean);
   disks[0]?.reject(new Error('away'));
   disks[1]?.resolve();
   expect((await answered).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
@@ -137,11 +133,7 @@ it('keeps the log of SQLite short again after it has failed', async () => {
   renameSync(away, folder);
   database.pragma('wal_autocheckpoint = 0');
   database.exec('create table filler (bytes blob); insert into filler values (zeroblob(4194304))');
-  await until(
-    'it is kept short',
-    () => statSync(file).size,
-    (size) => size > 4_194_304,
-  );
+  await until('it is kept short', () => statSync(file).size > 4_194_304, Boolean);
   await until('it says so', said, (lines) => lines.some((line) => line.includes('short again')));
   // However often it was tried meanwhile.
   expect(said().filter((line) => line.includes('has failed'))).toHaveLength(1);

@@ -75,11 +75,7 @@ describeEachDatabase('jobs', (openFresh) => {
     engine.clock.advance(1000);
     await want(engine, keysOf('globex', 1));
     startLoops(createJobWorker({ ...engine, pollMs: 5 }, [kind]));
-    await until(
-      'all are done',
-      () => done.length,
-      (count) => count === 201,
-    );
+    await until('all are done', () => done.length === 201, Boolean);
     expect(done.indexOf('globex')).toBeLessThan(50);
     expect(await engine.rows('job')).toEqual([]);
   });
@@ -94,11 +90,7 @@ describeEachDatabase('jobs', (openFresh) => {
     await untilBegun(3);
     start();
     for (const key of ['acme 1', 'globex 0']) await end(key);
-    await until(
-      'nothing is left',
-      () => engine.rows('job'),
-      (rows) => rows.length === 0,
-    );
+    await until('nothing is left', async () => (await engine.rows('job')).length === 0, Boolean);
     expect(begun.toSorted()).toEqual(['acme 0', 'acme 1', 'globex 0']);
   });
 
@@ -132,11 +124,7 @@ describeEachDatabase('jobs', (openFresh) => {
     expect(await claim()).not.toBeNull();
     await expect(taken?.hold.renew()).rejects.toThrow('another process holds it now');
     taken?.end();
-    await until(
-      'it has ended',
-      () => underway.has('acme 0'),
-      (has) => !has,
-    );
+    await until('it has ended', () => !underway.has('acme 0'), Boolean);
     expect((await engine.rows('job')).length).toBeGreaterThan(0);
   });
 
@@ -271,17 +259,9 @@ describeEachDatabase('jobs', (openFresh) => {
     const kinds = ([name, 'feed', 'budget'] as const).map((one) => kindOf(async () => hourMs, { name: one }));
     const loop = createJobWorker({ ...engine, pollMs: hourMs }, kinds);
     startLoops(loop);
-    await until(
-      'it has looked',
-      () => seen.length,
-      (count) => count > 0,
-    );
+    await until('it has looked', () => seen.length > 0, Boolean);
     loop.wake();
-    await until(
-      'it has looked again',
-      () => seen.length,
-      (count) => count > 1,
-    );
+    await until('it has looked again', () => seen.length > 1, Boolean);
     expect(seen).toEqual(['select job', 'select job']);
   });
 

@@ -42,11 +42,7 @@ async function settle(): Promise<void> {
 
 /** Resolves when a second run has begun. */
 async function runsAgain(runs: readonly Run[]): Promise<void> {
-  await until(
-    'it runs again',
-    () => runs.length,
-    (count) => count === 2,
-  );
+  await until('it runs again', () => runs.length === 2, Boolean);
 }
 
 it('runs at once, and again after its interval', async () => {
@@ -244,11 +240,7 @@ it('lets timers run, however often it is woken', async () => {
     },
   });
   loop.start();
-  await until(
-    'the timer had its turn',
-    () => isTime,
-    (was) => was,
-  );
+  await until('the timer had its turn', () => isTime, Boolean);
   await loop.stop();
   expect(turns).toBeLessThan(200_000);
 });

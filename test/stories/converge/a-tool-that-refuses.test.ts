@@ -37,11 +37,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     await engine.apply([inGroup('globex', 'contract.ended')], 'globex');
     await engine.brake();
     worker.wake();
-    await until(
-      'the other is out',
-      () => tool.memory.members('globex-signs'),
-      ({ length }) => length === 0,
-    );
+    await until('the other is out', () => tool.memory.members('globex-signs').length === 0, Boolean);
     expect(tool.memory.members('acme-signs')).toEqual(['of-acme']);
     expect(tool.checks()).toBe(1);
     const states = (await engine.membershipRows()).map(({ trainerId, state }) => [trainerId, state]);
@@ -66,11 +62,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     startLoops(worker);
     await engine.apply([inGroup('acme', 'contract.started')], 'acme');
     worker.wake();
-    await until(
-      'the database has failed',
-      () => failures,
-      (times) => times === 1,
-    );
+    await until('the database has failed', () => failures === 1, Boolean);
     await engine.apply([inGroup('globex', 'contract.started')], 'globex');
     worker.wake();
     await untilActive(engine, 1);
@@ -98,11 +90,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     await untilActive(engine, 1);
     const isThere = async (state: string) =>
       (await engine.membershipRows()).filter((row) => row.state === state).length;
-    await until(
-      'the other is invited',
-      () => isThere('invited'),
-      (count) => count === 1,
-    );
+    await until('the other is invited', async () => (await isThere('invited')) === 1, Boolean);
     const invited = (await engine.membershipRows()).find(({ state }) => state === 'invited');
     const now = engine.clock.now().toISOString();
     await inTransaction(engine.database, async (tx) => {
@@ -114,19 +102,11 @@ describeAnyDialect('a tool that refuses', (dialect) => {
       await wantRenewals(tx, [invited?.id ?? 0], now);
     });
     worker.wake();
-    await until(
-      'it was refused',
-      () => receiptsOf(engine),
-      (receipts) => receipts.includes('add failed'),
-    );
+    await until('it was refused', async () => (await receiptsOf(engine)).includes('add failed'), Boolean);
     await engine.apply([fullEvent({ type: 'contract.ended', contract: 'c2', trainer: 't2' })]);
     await engine.brake();
     worker.wake();
-    await until(
-      'the other is out',
-      () => isThere('removed'),
-      (count) => count === 1,
-    );
+    await until('the other is out', async () => (await isThere('removed')) === 1, Boolean);
     expect([tool.checks(), alertsIn(engine)]).toEqual([0, []]);
   });
 
@@ -139,11 +119,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     await engine.apply([inGroup('acme', 'contract.started')], 'acme');
     const worker = createStudioWorker(engine, tool.memory);
     startLoops(worker);
-    await until(
-      'an operator is alerted',
-      () => alertsIn(engine),
-      ({ length }) => length === 1,
-    );
+    await until('an operator is alerted', () => alertsIn(engine).length === 1, Boolean);
     const calls = tool.memory.calls.length;
     await engine.apply([inGroup('globex', 'contract.started')], 'globex');
     expect(tool.checks()).toBe(1);
@@ -177,11 +153,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     });
     const worker = createStudioWorker(engine, tool.memory, { database });
     startLoops(worker);
-    await until(
-      'calls are paused',
-      () => alertsIn(engine).length,
-      (count) => count === 1,
-    );
+    await until('calls are paused', () => alertsIn(engine).length === 1, Boolean);
     // No membership has a next attempt of its own before the end of the test.
     const nextAttemptAt = new Date(engine.clock.now().getTime() + 3_600_000).toISOString();
     await engine.database.kysely.updateTable('membership').set({ nextAttemptAt }).execute();

@@ -70,11 +70,7 @@ describeAnyDatabase('installs take turns at reading contracts', (openFresh) => {
   };
 
   async function untilRead(install: string): Promise<void> {
-    await until(
-      `${install} is read`,
-      () => requestsOf(install),
-      ({ length }) => length === 0,
-    );
+    await until(`${install} is read`, async () => (await requestsOf(install)).length === 0, Boolean);
   }
 
   it('600 contracts of one that hang do not delay one of another', async () => {
@@ -116,11 +112,7 @@ describeAnyDatabase('installs take turns at reading contracts', (openFresh) => {
     const worker = createJobWorker({ ...engine, sources }, [contractJob]);
     startLoops(worker);
     onTestFinished(() => letGo());
-    await until(
-      'it has begun',
-      () => asked.length,
-      (count) => count === 1,
-    );
+    await until('it has begun', () => asked.length === 1, Boolean);
     await want('acme', ['later']);
     worker.wake();
     await want('globex', ['of-globex']);
@@ -131,11 +123,7 @@ describeAnyDatabase('installs take turns at reading contracts', (openFresh) => {
     );
     expect(asked).toEqual(['acme links']);
     letGo();
-    await until(
-      'all were asked for',
-      () => asked.length,
-      (count) => count >= 6,
-    );
+    await until('all were asked for', () => asked.length >= 6, Boolean);
     expect(asked.slice(1, 4)).toEqual(['acme z-0', 'acme m-0', 'acme a-0']);
     expect(asked.slice(4, 6)).toEqual(['acme links', 'acme later']);
   });
@@ -168,11 +156,7 @@ describeAnyDatabase('installs are read side by side', (openFresh) => {
     }
     startLoops(createJobWorker({ ...engine, sources }, [reconcileJob]));
     onTestFinished(() => letGo());
-    await until(
-      'the one has begun',
-      () => asked,
-      (seen) => seen.includes('acme links'),
-    );
+    await until('the one has begun', () => asked.includes('acme links'), Boolean);
     await until(
       'the other is read',
       () => findInstallState(engine, 'globex'),
