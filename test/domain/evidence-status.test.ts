@@ -43,30 +43,16 @@ describe('statusOfContract', () => {
     expect(statusOfContract({ ...emptyContract('acme', 'c1'), ...registers })).toBe(status);
   });
 
+  const started = { startedEventAt: before };
+
   it.each([
-    ['ended', 'ended by an operator', { startedEventAt: before, endedByOperatorAt: noon }],
+    ['ended', 'ended by an operator', { ...started, endedByOperatorAt: noon }],
     ['ended', 'still listed active', { endedByOperatorAt: noon, activeReadAt: nextDay }],
-    ['active', 'reopened after that', { startedEventAt: before, endedByOperatorAt: noon, reopenedAt: oneOClock }],
-    [
-      'ended',
-      'ended by an operator after it was reopened',
-      { startedEventAt: before, endedByOperatorAt: oneOClock, reopenedAt: noon },
-    ],
-    [
-      'active',
-      'whose delivered end was taken back',
-      { startedEventAt: before, endedEventAt: noon, reopenedAt: oneOClock },
-    ],
-    [
-      'ended',
-      'whose end was delivered after it was reopened',
-      { startedEventAt: before, endedEventAt: oneOClock, reopenedAt: noon },
-    ],
-    [
-      'ended',
-      'reopened although a read lists it ended',
-      { startedEventAt: before, endedReadAt: noon, reopenedAt: nextDay },
-    ],
+    ['active', 'reopened after that', { ...started, endedByOperatorAt: noon, reopenedAt: oneOClock }],
+    ['ended', 'ended by an operator after that', { ...started, endedByOperatorAt: oneOClock, reopenedAt: noon }],
+    ['active', 'whose delivered end was taken back', { ...started, endedEventAt: noon, reopenedAt: oneOClock }],
+    ['ended', 'whose end was delivered after that', { ...started, endedEventAt: oneOClock, reopenedAt: noon }],
+    ['ended', 'reopened although a read lists it ended', { ...started, endedReadAt: noon, reopenedAt: nextDay }],
     ['unknown', 'reopened, of which nothing else is known', { reopenedAt: noon }],
   ])('is %s for one %s', (status, _, registers) => {
     expect(statusOfContract({ ...emptyContract('acme', 'c1'), ...registers })).toBe(status);
@@ -130,6 +116,7 @@ describe('revokedGrant', () => {
     return { ...emptyGrant('acme', grantId), ...registers };
   }
   const revoked = { revokedEventAt: noon, revokedReceivedAt: tenPast };
+  const revokedLate = { revokedEventAt: nextDay, revokedReceivedAt: nextDay };
 
   it.each<[string, GrantEvidence[], string | null]>([
     ['none of none', [], null],
@@ -145,15 +132,12 @@ describe('revokedGrant', () => {
     ],
     [
       'none where the end of an old one comes late, however late',
-      [
-        grant('g1', { activeReadAt: before, revokedEventAt: nextDay, revokedReceivedAt: nextDay }),
-        grant('g2', { activeReadAt: noon }),
-      ],
+      [grant('g1', { activeReadAt: before, ...revokedLate }), grant('g2', { activeReadAt: noon })],
       null,
     ],
     [
       'none where the end of one comes late that was never read',
-      [grant('g0', { revokedEventAt: nextDay, revokedReceivedAt: nextDay }), grant('g2', { activeReadAt: noon })],
+      [grant('g0', revokedLate), grant('g2', { activeReadAt: noon })],
       null,
     ],
     [
@@ -163,10 +147,7 @@ describe('revokedGrant', () => {
     ],
     [
       'the newer of two, where that is revoked',
-      [
-        grant('g1', { activeReadAt: before }),
-        grant('g2', { activeReadAt: noon, revokedEventAt: tenPast, revokedReceivedAt: tenPast }),
-      ],
+      [grant('g1', { activeReadAt: before }), grant('g2', { activeReadAt: noon, ...revokedLate })],
       'g2',
     ],
     [

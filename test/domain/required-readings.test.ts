@@ -81,238 +81,142 @@ function waitOf(end: DueEnd, known: Known, now = 0): [string, number] | null {
   ];
 }
 
-type Case = [name: string, end: DueEnd, known: Known, now: number, waits: ReturnType<typeof waitOf>];
+type Case = [name: string, known: Known, now: number, waits: ReturnType<typeof waitOf>];
+
+function waits(end: DueEnd, cases: Case[]): void {
+  it.each(cases)('%s', (_, known, now, expected) => {
+    expect(waitOf(end, known, now)).toEqual(expected);
+  });
+}
 
 describe('before a removal the installs are read', () => {
-  it.each<Case>([
-    // A delivered end waits only where it is older than a silence.
-    [
-      'after a delivered end from before a silence',
-      delivered,
-      { acme: silence(1) },
-      60,
-      ['install acme since 1', 60 + day],
-    ],
-    ['not after a delivered end since the silence', delivered, { acme: silence(-1) }, 0, null],
-    [
-      'not after a delivered end from before a pause',
-      delivered,
-      { acme: pause(1), waits: { listsSince: at(0) } },
-      2,
-      null,
-    ],
-    [
-      'after a delivered end from before the silence of another',
-      delivered,
-      { globex: silence(1) },
-      0,
-      ['install globex since 1', day],
-    ],
+  // A delivered end waits only where it is older than a silence.
+  describe('after a delivered end', () => {
+    waits(delivered, [
+      ['from before a silence', { acme: silence(1) }, 60, ['install acme since 1', 60 + day]],
+      ['but not since the silence', { acme: silence(-1) }, 0, null],
+      ['but not from before a pause', { acme: pause(1), waits: { listsSince: at(0) } }, 2, null],
+      ['from before the silence of another', { globex: silence(1) }, 0, ['install globex since 1', day]],
+      [
+        'for a day from the first wait',
+        { acme: silence(5), waits: { listsSince: at(0) } },
+        5,
+        ['install acme since 5', day],
+      ],
+    ]);
+  });
 
-    // A reading tells an end later than it was, and another install may have hired the trainer meanwhile.
-    ['after a listed end from before a silence', listed, { acme: silence(1) }, 0, ['install acme since 1', day]],
-    ['not after a listed end since the silence', listed, { acme: silence(-1) }, 0, null],
-    [
-      'after a listed end and any silence of another',
-      listed,
-      { globex: silence(-1) },
-      0,
-      ['install globex since -1', day],
-    ],
+  // A reading tells an end later than it was, and another install may have hired the trainer meanwhile.
+  describe('after a listed end', () => {
+    waits(listed, [
+      ['from before a silence', { acme: silence(1) }, 0, ['install acme since 1', day]],
+      ['but not since the silence', { acme: silence(-1) }, 0, null],
+      ['and any silence of another', { globex: silence(-1) }, 0, ['install globex since -1', day]],
+    ]);
+  });
 
-    ['after weak evidence from before a pause', weak, { acme: pause(1) }, 0, ['install acme since 1', day]],
-    [
-      'after weak evidence that is due soon after a pause',
-      { ...weak, derivedAt: at(1), dueAt: at(15) },
-      { acme: pause(0) },
-      15,
-      ['install acme since 0', 15 + day],
-    ],
-    [
-      'not after weak evidence that is due longer after it',
-      { ...weak, derivedAt: at(1), dueAt: at(16) },
-      { acme: pause(0) },
-      16,
-      null,
-    ],
-    [
-      'after weak evidence from before the pause of another',
-      weak,
-      { globex: pause(1) },
-      0,
-      ['install globex since 1', day],
-    ],
-    [
-      'after weak evidence and any silence of another',
-      weak,
-      { globex: silence(-60) },
-      0,
-      ['install globex since -60', day],
-    ],
-    ['not after weak evidence since an older pause of another', weak, { globex: pause(-60) }, 0, null],
-    [
-      'of all that are not read',
-      weak,
-      { acme: pause(1), globex: silence(1) },
-      0,
-      ['install acme since 1, install globex since 1', day],
-    ],
+  describe('after weak evidence', () => {
+    waits(weak, [
+      ['from before a pause', { acme: pause(1) }, 0, ['install acme since 1', day]],
+      ['from before the pause of another', { globex: pause(1) }, 0, ['install globex since 1', day]],
+      ['and any silence of another', { globex: silence(-60) }, 0, ['install globex since -60', day]],
+      ['but not since an older pause of another', { globex: pause(-60) }, 0, null],
+      [
+        'and all that are not read',
+        { acme: pause(1), globex: silence(1) },
+        0,
+        ['install acme since 1, install globex since 1', day],
+      ],
+      ['for a day', { acme: pause(1), waits: { installsSince: at(0) } }, day - 1, ['install acme since 1', day]],
+      ['for no longer than a day', { acme: pause(1), waits: { installsSince: at(0) } }, day, null],
+    ]);
+    waits({ ...weak, derivedAt: at(1), dueAt: at(15) }, [
+      ['that is due soon after a pause', { acme: pause(0) }, 15, ['install acme since 0', 15 + day]],
+    ]);
+    waits({ ...weak, derivedAt: at(1), dueAt: at(16) }, [
+      ['but not where it is due longer after a pause', { acme: pause(0) }, 16, null],
+    ]);
+  });
 
-    ['not after an operator ended it', retired, { acme: silence(1) }, 0, null],
-    ['not after an operator approved it', approved, { acme: pause(-1) }, 0, null],
-    ['after an operator approved it before a pause', approved, { acme: pause(1) }, 0, ['install acme since 1', day]],
-    [
-      'after an operator approved it before the pause of another',
-      approved,
-      { globex: pause(1) },
-      0,
-      ['install globex since 1', day],
-    ],
-
-    ['for a day', weak, { acme: pause(1), waits: { installsSince: at(0) } }, day - 1, ['install acme since 1', day]],
-    ['for no longer than a day', weak, { acme: pause(1), waits: { installsSince: at(0) } }, day, null],
-    [
-      'for a day from the first wait',
-      delivered,
-      { acme: silence(5), waits: { listsSince: at(0) } },
-      5,
-      ['install acme since 5', day],
-    ],
-  ])('%s', (_, end, known, now, waits) => {
-    expect(waitOf(end, known, now)).toEqual(waits);
+  describe('after an operator', () => {
+    waits(retired, [['ended it: not', { acme: silence(1) }, 0, null]]);
+    waits(approved, [
+      ['approved it: not', { acme: pause(-1) }, 0, null],
+      ['approved it before a pause', { acme: pause(1) }, 0, ['install acme since 1', day]],
+      ['approved it before the pause of another', { globex: pause(1) }, 0, ['install globex since 1', day]],
+    ]);
   });
 });
 
 describe('before a removal the work is read', () => {
-  it.each<Case>([
-    ['after every end', delivered, { signs: {} }, 0, ['work signs since 0', 5]],
-    ['after weak evidence', weak, { signs: {} }, 0, ['work signs since 0', 5]],
-    ['after an operator ended it', retired, { signs: {} }, 0, ['work signs since 0', 5]],
-    ['after what a pause may have hidden', weak, { acme: pause(1), signs: {} }, 0, ['install acme since 1', day]],
-    ['anew, whenever it was read before', retired, { signs: { readBeganAt: at(0) } }, 0, ['work signs since 0', 5]],
-    ['for five minutes', retired, { signs: {}, waits: { workSince: at(0) } }, 4, ['work signs since 0', 5]],
-    ['for no longer than five minutes', retired, { signs: {}, waits: { workSince: at(0) } }, 5, null],
-    [
-      'by a reading that began since',
-      retired,
-      { signs: { readBeganAt: at(-1) }, waits: { workSince: at(0) } },
-      1,
-      ['work signs since 0', 5],
-    ],
-    ['once', retired, { signs: { readBeganAt: at(0) }, waits: { workSince: at(0) } }, 1, null],
-    ['unless that is refused', retired, { signs: { refusedAt: at(0) }, waits: { workSince: at(0) } }, 1, null],
-    [
-      'where that was refused before',
-      retired,
-      { signs: { refusedAt: at(-1) }, waits: { workSince: at(0) } },
-      1,
-      ['work signs since 0', 5],
-    ],
-  ])('%s', (_, end, known, now, waits) => {
-    expect(waitOf(end, known, now)).toEqual(waits);
-  });
+  const work: Case[3] = ['work signs since 0', 5];
+
+  waits(delivered, [['after a delivered end', { signs: {} }, 0, work]]);
+  waits(weak, [
+    ['after weak evidence', { signs: {} }, 0, work],
+    ['after what a pause may have hidden', { acme: pause(1), signs: {} }, 0, ['install acme since 1', day]],
+  ]);
+  waits(retired, [
+    ['after an operator ended it', { signs: {} }, 0, work],
+    ['anew, whenever it was read before', { signs: { readBeganAt: at(0) } }, 0, work],
+    ['for five minutes', { signs: {}, waits: { workSince: at(0) } }, 4, work],
+    ['for no longer than five minutes', { signs: {}, waits: { workSince: at(0) } }, 5, null],
+    ['by a reading that began since', { signs: { readBeganAt: at(-1) }, waits: { workSince: at(0) } }, 1, work],
+    ['once', { signs: { readBeganAt: at(0) }, waits: { workSince: at(0) } }, 1, null],
+    ['unless that is refused', { signs: { refusedAt: at(0) }, waits: { workSince: at(0) } }, 1, null],
+    ['where that was refused before', { signs: { refusedAt: at(-1) }, waits: { workSince: at(0) } }, 1, work],
+  ]);
 });
 
 describe('before a removal the active contracts are listed', () => {
-  it.each<Case>([
-    ['after a delivered end', delivered, { acme: { activeListedAt: at(-1) } }, 0, ['active_list acme since 0', look]],
-    [
-      'after a delivered end where they never were',
-      delivered,
-      { acme: unlisted },
-      0,
-      ['active_list acme since 0', look],
-    ],
-    ['not where they were since the end', delivered, {}, 0, null],
-    [
-      'after a listed end, unless that listed them',
-      { ...listed, derivedAt: at(1) },
-      { acme: { activeListedAt: at(0) } },
-      1,
-      null,
-    ],
-    [
-      'of each install whose contract has ended',
-      delivered,
-      { initech: unlisted },
-      0,
-      ['active_list initech since 0', look],
-    ],
-    [
-      'not of an install whose contracts have not ended',
-      delivered,
-      { initech: { ...unlisted, endedAt: null } },
-      0,
-      null,
-    ],
-    ['not of an install that is not configured', delivered, { acme: { ...unlisted, canBeAsked: false } }, 0, null],
-    ['not after weak evidence', weak, { acme: unlisted, waits: { installsSince: at(0), workSince: at(0) } }, 0, null],
-    ['not after an operator ended it', retired, { acme: unlisted }, 0, null],
-    ['not after an operator approved it', { ...delivered, isApproved: true }, { acme: unlisted }, 0, null],
-    ['after the work was read', delivered, { acme: unlisted, signs: {} }, 0, ['work signs since 0', 5]],
+  const listedAt = (min: number) => ({ activeListedAt: at(min) });
+  const list = (since: number): Case[3] => [`active_list acme since ${since}`, since + look];
 
-    [
-      'for half a minute',
-      delivered,
-      { acme: unlisted, waits: { listsSince: at(0) } },
-      look - 0.01,
-      ['active_list acme since 0', look],
-    ],
-    ['for no longer than half a minute', delivered, { acme: unlisted, waits: { listsSince: at(0) } }, look, null],
-    [
-      'for half a minute after a pause',
-      delivered,
-      { acme: { ...unlisted, ...pause(9) }, waits: { listsSince: at(0) } },
-      9,
-      ['active_list acme since 9', 9 + look],
-    ],
+  describe('after a delivered end', () => {
+    waits(delivered, [
+      ['where they were before it', { acme: listedAt(-1) }, 0, list(0)],
+      ['where they never were', { acme: unlisted }, 0, list(0)],
+      ['but not where they were since the end', {}, 0, null],
+      ['of each install whose contract has ended', { initech: unlisted }, 0, ['active_list initech since 0', look]],
+      ['but not of an install whose contracts have not ended', { initech: { ...unlisted, endedAt: null } }, 0, null],
+      ['but not of an install that is not configured', { acme: { ...unlisted, canBeAsked: false } }, 0, null],
+      ['after the work was read', { acme: unlisted, signs: {} }, 0, ['work signs since 0', 5]],
+      ['for half a minute', { acme: unlisted, waits: { listsSince: at(0) } }, look - 0.01, list(0)],
+      ['for no longer than half a minute', { acme: unlisted, waits: { listsSince: at(0) } }, look, null],
+      [
+        'for half a minute after a pause',
+        { acme: { ...unlisted, ...pause(9) }, waits: { listsSince: at(0) } },
+        9,
+        list(9),
+      ],
+    ]);
+  });
 
-    // A contract may begin during another wait.
-    [
-      'after all else was read',
-      delivered,
-      { acme: { activeListedAt: at(4) }, waits: { installsSince: at(0) } },
-      5,
-      ['active_list acme since 5', 5 + look],
-    ],
-    [
-      'after the work was read, and after that began',
-      delivered,
-      { acme: { activeListedAt: at(4) }, waits: { workSince: at(0) } },
-      5,
-      ['active_list acme since 5', 5 + look],
-    ],
-    [
-      'by a list that began since',
-      delivered,
-      { acme: { activeListedAt: at(4) }, waits: { installsSince: at(0), listsSince: at(5) } },
-      5.1,
-      ['active_list acme since 5', 5 + look],
-    ],
-    [
-      'once',
-      delivered,
-      { acme: { activeListedAt: at(5) }, waits: { installsSince: at(0), listsSince: at(5) } },
-      5.1,
-      null,
-    ],
+  describe('after other ends', () => {
+    waits({ ...listed, derivedAt: at(1) }, [['not where the reading listed them', { acme: listedAt(0) }, 1, null]]);
+    waits(weak, [
+      ['not after weak evidence', { acme: unlisted, waits: { installsSince: at(0), workSince: at(0) } }, 0, null],
+    ]);
+    waits(retired, [['not after an operator ended it', { acme: unlisted }, 0, null]]);
+    waits({ ...delivered, isApproved: true }, [['not after an operator approved it', { acme: unlisted }, 0, null]]);
+  });
 
-    // The end was delivered since the silence, so it waits for that install no longer than for a list.
-    [
-      'and another install is read after its silence',
-      delivered,
-      { globex: silence(-1) },
-      0,
-      ['install globex since -1', look],
-    ],
-    [
-      'and another is read for no longer than that',
-      delivered,
-      { globex: silence(-1), waits: { listsSince: at(0) } },
-      look,
-      null,
-    ],
-  ])('%s', (_, end, known, now, waits) => {
-    expect(waitOf(end, known, now)).toEqual(waits);
+  // A contract may begin during another wait.
+  describe('after another wait', () => {
+    const others = { installsSince: at(0), listsSince: at(5) };
+    waits(delivered, [
+      ['for a reading', { acme: listedAt(4), waits: { installsSince: at(0) } }, 5, list(5)],
+      ['for the work, and after that began', { acme: listedAt(4), waits: { workSince: at(0) } }, 5, list(5)],
+      ['by a list that began since', { acme: listedAt(4), waits: others }, 5.1, list(5)],
+      ['once', { acme: listedAt(5), waits: others }, 5.1, null],
+    ]);
+  });
+
+  // The end was delivered since the silence, so it waits for that install no longer than for a list.
+  describe('and another install is read after its silence', () => {
+    waits(delivered, [
+      ['as long as a list is waited for', { globex: silence(-1) }, 0, ['install globex since -1', look]],
+      ['and no longer', { globex: silence(-1), waits: { listsSince: at(0) } }, look, null],
+    ]);
   });
 });

@@ -9,6 +9,7 @@ function at(minutes: number): string {
   return new Date(Date.parse('2026-03-15T12:00:00.000Z') + minutes * minuteMs).toISOString();
 }
 
+const revoked = { revokedEventAt: at(0), revokedReceivedAt: at(0) };
 const twice = `${at(0)} ${at(10)}`;
 
 /** A reason that holds, with changes. */
@@ -46,10 +47,7 @@ describe('a reason stands', () => {
     ['where a read missed the contract on the link once', { pair: { omissions: at(0) } }],
     ['where a read missed the trainer once', { participation: { absences: at(0) } }],
     ['where the grant is active', { grant: { activeReadAt: at(0) } }],
-    [
-      'where the grant was revoked and is active again',
-      { grant: { revokedEventAt: at(0), revokedReceivedAt: at(0), activeReadAt: at(1) } },
-    ],
+    ['where the grant was revoked and is active again', { grant: { ...revoked, activeReadAt: at(1) } }],
   ])('%s', (_, changes) => {
     expect(standingOf(facts(changes), gracePeriods)).toEqual({ stands: true });
   });
@@ -126,18 +124,12 @@ describe('a reason ends', () => {
     ],
     [
       'the link, whose grace is shorter than that of a grant',
-      {
-        link: { removedEventAt: at(-1) },
-        grant: { revokedEventAt: at(0), revokedReceivedAt: at(0) },
-      },
+      { link: { removedEventAt: at(-1) }, grant: revoked },
       'link_removed',
     ],
     [
       'the grant, once its longer grace is over first',
-      {
-        link: { removedEventAt: at(24 * 60) },
-        grant: { revokedEventAt: at(0), revokedReceivedAt: at(0) },
-      },
+      { link: { removedEventAt: at(24 * 60) }, grant: revoked },
       'grant_revoked',
     ],
   ] as const)('first by %s', (_, changes, cause) => {

@@ -18,6 +18,21 @@ function claim(install: string, address: string | null, stands = true): Claiming
   return { install, address, stands };
 }
 
+const letter = fc.constantFrom('a', 'b', 'c');
+const anyLetter = fc.option(letter);
+const installNames = ['acme', 'globex', 'initech'];
+const anyInstalls = fc.dictionary(fc.constantFrom(...installNames), fc.boolean());
+
+/** Memberships under some of these addresses, numbered from 1. */
+function anyMemberships(address: fc.Arbitrary<string | null>): fc.Arbitrary<SeatMembership[]> {
+  const row = fc.record({ address, installs: anyInstalls, isOpen: fc.boolean() });
+  return fc
+    .array(row, { maxLength: 4 })
+    .map((rows) =>
+      rows.map(({ isOpen, ...one }, index) => ({ ...membership(index + 1, one.address, one.installs), isOpen })),
+    );
+}
+
 describe('which membership the reasons of an install belong to', () => {
   const cases: [string, string | null, SeatMembership[], number | string][] = [
     ['a new one where there is none', ours, [], `for ${ours}`],
@@ -88,16 +103,8 @@ describe('which membership the reasons of an install belong to', () => {
   });
 
   it('never changes by the address of another install once an address is known', () => {
-    const address = fc.constantFrom('a', 'b', 'c');
-    const any = fc.option(address);
-    const installs = fc.dictionary(fc.constantFrom('acme', 'globex', 'initech'), fc.boolean());
-    const memberships = fc.array(fc.record({ address, installs, isOpen: fc.boolean() }), { maxLength: 4 });
     fc.assert(
-      fc.property(memberships, address, any, any, (given, own, one, other) => {
-        const all = given.map((row, index) => ({
-          ...membership(index + 1, row.address, row.installs),
-          isOpen: row.isOpen,
-        }));
+      fc.property(anyMemberships(letter), letter, anyLetter, anyLetter, (all, own, one, other) => {
         const seat = (word: string | null) => shareSeat([claim('acme', own), claim('globex', word)], all).get('acme');
         expect(seat(one)).toEqual(seat(other));
       }),
@@ -105,27 +112,13 @@ describe('which membership the reasons of an install belong to', () => {
   });
 
   it('does not depend on the order of installs', () => {
-    const address = fc.option(fc.constantFrom('a', 'b', 'c'));
-    const installs = fc.dictionary(fc.constantFrom('acme', 'globex', 'initech'), fc.boolean());
-    const memberships = fc.array(fc.record({ address, installs, isOpen: fc.boolean() }), { maxLength: 4 });
-    const claimants = fc.tuple(
-      ...['acme', 'globex', 'initech'].map((install) =>
-        fc.record({
-          install: fc.constant(install),
-          address,
-          stands: fc.boolean(),
-        }),
-      ),
-    );
+    const anyClaim = (install: string) =>
+      fc.record({ install: fc.constant(install), address: anyLetter, stands: fc.boolean() });
     fc.assert(
-      fc.property(memberships, claimants, (given, all) => {
-        const seat = given.map((row, index) => ({
-          ...membership(index + 1, row.address, row.installs),
-          isOpen: row.isOpen,
-        }));
+      fc.property(anyMemberships(anyLetter), fc.tuple(...installNames.map(anyClaim)), (all, claimants) => {
         const print = (map: Map<string, (number | string)[]>) =>
           Object.fromEntries([...map].map(([install, keys]) => [install, keys.toSorted()]));
-        expect(print(shareSeat(all, seat))).toEqual(print(shareSeat(all.toReversed(), seat)));
+        expect(print(shareSeat(claimants, all))).toEqual(print(shareSeat(claimants.toReversed(), all)));
       }),
     );
   });
