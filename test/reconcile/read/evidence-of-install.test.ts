@@ -96,19 +96,10 @@ describe('of contracts', () => {
   const none = new Map([['c1', []]]);
 
   it.each<[string, Partial<InstallRead>, object[]]>([
-    ['is said that they are active', { contracts: [contract('c1')] }, [{ ...row, activeReadAt: beganAt }]],
-    ['is said that they have ended', { contracts: [contract('c1', 'ended')] }, [{ ...row, endedReadAt: beganAt }]],
-    ['is said nothing of a status that is unknown', { contracts: [contract('c1', 'paused')] }, [row]],
     ['is said who was asked for', { participants: on }, [read]],
     ['is said nothing where the answer was empty, so that they are asked for again', { participants: none }, []],
   ])('%s', (_, said, contracts) => {
     expect(collect(take(said), 'contracts')).toEqual(contracts);
-  });
-
-  it('is said which links they name', () => {
-    expect(collect(take({ contracts: [contract('c1', 'paused')] }), 'pairs')).toEqual([
-      toPair(install, 'c1', 'l1', beganAt),
-    ]);
   });
 
   it.each<[string, object, object, boolean]>([

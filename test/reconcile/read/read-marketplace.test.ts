@@ -84,16 +84,4 @@ describe('reading the marketplace', () => {
     const { read } = openFake({ active }, ['c1']);
     expect((await read('c1', 'c2')).participants).toEqual(new Map([['c2', [amara]]]));
   });
-
-  it.each(['listLinks', 'listContracts', 'listParticipants'] as const)(
-    'fails as a whole where %s fails',
-    async (operation) => {
-      for (const code of ['unauthenticated', 'forbidden', 'unavailable', 'invalid'] as const) {
-        const { api } = openFake({ active: { contracts: [contract('c1')] } });
-        const failing = { ...api, [operation]: () => Promise.reject(new AppError(code, 'no')) };
-        const read = readMarketplace(failing, 'acme', ['c1'], beganAt, signal);
-        await expect(read).rejects.toMatchObject({ code });
-      }
-    },
-  );
 });
