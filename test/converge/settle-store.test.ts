@@ -4,6 +4,7 @@ import { type Claim, convergeLeaseMs, installsWithMembershipsDue } from '../../s
 import type { ConvergeResult } from '../../src/converge/converge-result.ts';
 import type { Intent } from '../../src/converge/receipt-store.ts';
 import { commitIntent, settleMembership } from '../../src/converge/settle-store.ts';
+import type { Row } from '../../src/db/schema.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { findKnownMembers } from '../../src/memberships/identity-store.ts';
 import { claimDue, claimOne, hire, numberedEvent, receiptsOf } from '../support/converging.ts';
@@ -21,6 +22,13 @@ const added: ConvergeResult = {
   isOurs: true,
   nextAttemptAt: null,
 };
+const removed: ConvergeResult = {
+  operation: 'remove',
+  outcome: 'removed',
+  state: 'removed',
+  isOurs: false,
+  nextAttemptAt: null,
+};
 const endedAt = '2026-03-15T11:59:58.000Z';
 
 describeEachDialect('the settle store', (dialect) => {
@@ -35,6 +43,9 @@ describeEachDialect('the settle store', (dialect) => {
 
   const begin = (claim: Claim, intent: Intent) => commitIntent(engine, claim, intent, now(), later());
   const settle = (claim: Claim, result: ConvergeResult) => settleMembership(engine, claim, result, now());
+
+  const change = (trainerId: string, values: Partial<Row<'membership'>>) =>
+    engine.database.kysely.updateTable('membership').set(values).where('trainerId', '=', trainerId).execute();
 
   it('gives an expired lease to the next worker, and keeps only what the late one learnt', async () => {
     await hire(engine, 1);
@@ -59,18 +70,12 @@ describeEachDialect('the settle store', (dialect) => {
     await hire(engine, 2);
     const [one] = (await claimDue(engine)).filter(({ trainerId }) => trainerId === 't1');
     if (one === undefined) throw new Error('nothing was due');
-    const set = async (trainerId: string, memberId: string, state: 'active' | 'removed') =>
-      await engine.database.kysely
-        .updateTable('membership')
-        .set({ memberId, state })
-        .where('trainerId', '=', trainerId)
-        .execute();
-    await set('t1', 'm1', 'active');
-    await set('t2', 'm2', 'removed');
+    await change('t1', { memberId: 'm1', state: 'active' });
+    await change('t2', { memberId: 'm2', state: 'removed' });
     const known = async (of: Claim) =>
       [...(await findKnownMembers(engine.database.kysely, of, ['m1', 'm2', 'm3']))].toSorted();
     expect(await known(one)).toEqual(['m1', 'm2']);
-    await set('t1', 'm1', 'removed');
+    await change('t1', { memberId: 'm1', state: 'removed' });
     expect(await known(one)).toEqual(['m2']);
     expect(await known({ ...one, tool: 'other' })).toEqual([]);
   });
@@ -224,11 +229,7 @@ describeEachDialect('the settle store', (dialect) => {
 
   it('finds other memberships by the address of the account', async () => {
     const claim = await leaveOne({ trainer: 't2', workEmail: 'T1@opentrain.work' });
-    await engine.database.kysely
-      .updateTable('membership')
-      .set({ memberId: null })
-      .where('trainerId', '=', 't2')
-      .execute();
+    await change('t2', { memberId: null });
     const begun = await begin(claim, remove);
     expect(begun).toMatchObject({ isShared: false, isOfAnother: false, isLastOfAccount: false });
   });
@@ -248,13 +249,7 @@ describeEachDialect('the settle store', (dialect) => {
 
   it('looks at the other memberships of an account that is gone', async () => {
     const claim = await leaveOne({ trainer: 't1' });
-    await settle(claim, {
-      operation: 'remove',
-      outcome: 'removed',
-      state: 'removed',
-      nextAttemptAt: null,
-      isOurs: false,
-    });
+    await settle(claim, removed);
     expect(await engine.membershipRows()).toMatchObject([
       { state: 'removed', isOurs: false, nextAttemptAt: null },
       { state: 'active', wanted: true, lookAgain: true, nextAttemptAt: now() },
@@ -263,18 +258,8 @@ describeEachDialect('the settle store', (dialect) => {
 
   it('hands over an account that is kept for another person of ours', async () => {
     const claim = await leaveOne({ trainer: 't2', project: 'street-signs', link: 'cml1' });
-    await engine.database.kysely
-      .updateTable('membership')
-      .set({ isOurs: false })
-      .where('trainerId', '=', 't2')
-      .execute();
-    await settle(claim, {
-      operation: 'remove',
-      outcome: 'kept_for_another',
-      state: 'removed',
-      isOurs: false,
-      nextAttemptAt: null,
-    });
+    await change('t2', { isOurs: false });
+    await settle(claim, { ...removed, outcome: 'kept_for_another' });
     expect(await engine.membershipRows()).toMatchObject([
       { trainerId: 't1', state: 'removed', isOurs: false },
       { trainerId: 't2', state: 'active', isOurs: true },

@@ -30,6 +30,12 @@ describeAnyDatabase('a tool', (openFresh) => {
   let lists: boolean;
   const members = () => incident.tool.members(signs);
 
+  async function readAgain(): Promise<void> {
+    await incident.pass(15 * minutes);
+    await incident.checkDrift();
+    await incident.settle();
+  }
+
   async function open(isListing: boolean): Promise<void> {
     lists = isListing;
     incident = createIncident(await openFresh(), { tool: createMemoryTool('group', { lists }) });
@@ -76,9 +82,7 @@ describeAnyDatabase('a tool', (openFresh) => {
       await incident.event('contract.started', { contract: 'cmc2' });
       await incident.pass(30 * seconds);
       incident.tool.arrive();
-      await incident.pass(15 * minutes);
-      await incident.checkDrift();
-      await incident.settle();
+      await readAgain();
       expect(members()).toEqual(['cmu1']);
     });
 
@@ -101,9 +105,7 @@ describeAnyDatabase('a tool', (openFresh) => {
       await incident.pass(minutes);
       expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
       incident.tool.arrive();
-      await incident.pass(15 * minutes);
-      await incident.checkDrift();
-      await incident.settle();
+      await readAgain();
       expect(members()).toEqual([]);
     });
   });
@@ -135,9 +137,7 @@ describeAnyDatabase('a tool', (openFresh) => {
       await incident.event('contract.ended');
       await incident.pass(minutes);
       expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
-      await incident.pass(15 * minutes);
-      await incident.checkDrift();
-      await incident.settle();
+      await readAgain();
       expect(members()).toEqual([]);
       expect(await incident.alerts('managed_address_leaked')).toBe(0);
     });
@@ -151,9 +151,7 @@ describeAnyDatabase('a tool', (openFresh) => {
       expect(finds() - before).toBe(2);
       expect(await receiptsOf(incident.engine)).toEqual(['add added', 'remove already_absent']);
       expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
-      await incident.pass(15 * minutes);
-      await incident.checkDrift();
-      await incident.settle();
+      await readAgain();
       // Where the tool lists, the list says so.
       expect(finds() - before).toBe(lists ? 2 : 3);
       expect(await incident.engine.membershipRows()).toMatchObject([

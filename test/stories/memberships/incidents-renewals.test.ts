@@ -14,7 +14,9 @@ const links = { cml1: signs };
 const renewed = { links, active: { cmc2: { links: ['cml1'], people: ['cmu1'] } } };
 const nothing = { links, active: {} };
 const other = { contract: 'cmc9', trainer: 'cmu9' };
+const ended = { cmc1: { links: ['cml1'], people: ['cmu1'] } };
 const others = { cmc9: { links: ['cml1'], people: ['cmu9'] } };
+const renewedBesideOther = { links, active: { ...renewed.active, ...others } };
 
 describeEachDatabase('a renewal whose start was lost', (openFresh) => {
   let incident: Incident;
@@ -26,6 +28,12 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
   });
 
   const members = () => incident.tool.members(signs);
+
+  /** A list that did not answer is repeated, and every other wait ends. */
+  const askAgain = async () => {
+    await incident.pass(6 * seconds);
+    await incident.pass(60 * minutes);
+  };
 
   /** By an event without a trainer, so that the contract is to be read. */
   async function hearOfRenewal(): Promise<void> {
@@ -69,8 +77,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     incident.answers();
     await incident.event('contract.ended');
     incident.answers(renewed);
-    await incident.pass(6 * seconds);
-    await incident.pass(60 * minutes);
+    await askAgain();
     expect(members()).toEqual(['cmu1']);
     expect(incident.lists()).toBe(2);
   });
@@ -80,16 +87,15 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     incident.answers(nothing);
     await incident.event('contract.ended');
     expect(members()).toEqual(['cmu1', 'cmu9']);
-    incident.answers({ links, active: { ...renewed.active, ...others } });
-    await incident.pass(6 * seconds);
-    await incident.pass(60 * minutes);
+    incident.answers(renewedBesideOther);
+    await askAgain();
     expect(members()).toEqual(['cmu1', 'cmu9']);
   });
 
   it('is found if a full reading shows the end, and lists none though another contract is known', async () => {
     await incident.event('contract.started', other);
-    incident.answers({ links, active: { ...renewed.active, ...others } });
-    await incident.read({ links, active: {}, ended: { cmc1: { links: ['cml1'], people: ['cmu1'] } } });
+    incident.answers(renewedBesideOther);
+    await incident.read({ links, active: {}, ended });
     expect(incident.lists()).toBe(1);
     expect(members()).toEqual(['cmu1', 'cmu9']);
   });
@@ -99,16 +105,15 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     incident.answers({ links, active: others });
     await incident.event('contract.ended');
     expect(members()).toContain('cmu1');
-    incident.answers({ links, active: { ...renewed.active, ...others } });
-    await incident.pass(6 * seconds);
-    await incident.pass(60 * minutes);
+    incident.answers(renewedBesideOther);
+    await askAgain();
     expect(members()).toEqual(['cmu1', 'cmu9']);
   });
 
   it('is found if its event names no trainer and a full reading omits it', async () => {
     await hearOfRenewal();
-    incident.answers({ links, active: { ...renewed.active, ...others } });
-    await incident.read({ links, active: others, ended: { cmc1: { links: ['cml1'], people: ['cmu1'] } } });
+    incident.answers(renewedBesideOther);
+    await incident.read({ links, active: others, ended });
     expect(incident.lists()).toBe(1);
     expect(members()).toEqual(['cmu1', 'cmu9']);
   });
@@ -118,15 +123,14 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     await incident.event('contract.ended');
     expect(members()).toEqual(['cmu1']);
     incident.answers(renewed);
-    await incident.pass(6 * seconds);
-    await incident.pass(60 * minutes);
+    await askAgain();
     expect(members()).toEqual(['cmu1']);
   });
 
   it('is found if a full reading does not name its participants', async () => {
     incident.answers(renewed);
     const unsaid = { cmc2: { links: ['cml1'], people: [] } };
-    await incident.read({ links, active: unsaid, ended: { cmc1: { links: ['cml1'], people: ['cmu1'] } } });
+    await incident.read({ links, active: unsaid, ended });
     expect(incident.lists()).toBe(1);
     expect(members()).toEqual(['cmu1']);
   });
@@ -154,8 +158,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     await incident.event('contract.ended');
     expect(members()).toEqual(['cmu1', 'cmu2']);
     incident.answers({ links, active: { cmc2: { links: ['cml1'], people: ['cmu1', 'cmu2'] } } });
-    await incident.pass(6 * seconds);
-    await incident.pass(60 * minutes);
+    await askAgain();
     expect(members()).toEqual(['cmu1', 'cmu2']);
   });
 
@@ -223,7 +226,6 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
   });
 
   it('needs no list if a full reading shows the end', async () => {
-    const ended = { cmc1: { links: ['cml1'], people: ['cmu1'] } };
     incident.answers(nothing);
     await incident.read({ links, active: {}, ended });
     expect(members()).toEqual([]);
