@@ -12,31 +12,6 @@ const hired = fullEvent({ type: 'contract.started' });
 const unlinked = fullEvent({ type: 'project_link.removed' });
 
 describeAnyDatabase('before an install is read after a silence', (openFresh) => {
-  it('clears no removal that was due before, and every one that is due since', async () => {
-    const engine = await openWithMember(await openFresh());
-    await engine.apply([unlinked]);
-    engine.clock.advance(20 * minuteMs);
-    await hold(engine);
-    await engine.brake();
-    expect(await statesOf(engine)).toEqual(['removing']);
-    expect(await engine.rows('removal')).toEqual([]);
-    expect(await engine.rows('plan')).toEqual([]);
-
-    engine.clock.advance(minuteMs);
-    const other = { contract: 'other', trainer: 'other', link: 'other', project: 'lamps' };
-    await engine.apply([fullEvent({ type: 'contract.started', ...other })]);
-    await makeMembers(engine);
-    const createdAt = nowOf(engine);
-    await engine.apply([fullEvent({ type: 'contract.ended', createdAt, ...other })]);
-    await engine.brake();
-    const [, { id } = { id: 0 }] = await engine.membershipRows();
-    expect(await engine.rows('removal')).toMatchObject([{ membershipId: id }]);
-
-    await read(engine);
-    await engine.brake();
-    expect(await engine.rows('removal')).toHaveLength(2);
-  });
-
   it('takes in no delivery from before, and every one since', async () => {
     const engine = createEngine(await openFresh());
     await engine.deliver([hired]);
@@ -116,10 +91,6 @@ async function postpone(ctx: Engine): Promise<void> {
 
 function nowOf({ clock }: Engine): string {
   return toInstant(clock.now());
-}
-
-async function statesOf(engine: Engine): Promise<string[]> {
-  return (await engine.membershipRows()).map(({ state }) => state);
 }
 
 async function trainersOf(engine: Engine): Promise<string[]> {

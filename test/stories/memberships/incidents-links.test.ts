@@ -23,6 +23,12 @@ const replaced: Listing = {
   active: { cmc2: { links: ['cml2'], people: ['cmu2'] }, cmc9: other },
 };
 
+async function expectSignsKept(incident: Incident): Promise<void> {
+  expect(incident.tool.members('street-signs')).toEqual(['cmu1']);
+  expect(incident.removals()).toEqual([]);
+  expect(await incident.plans()).toEqual([]);
+}
+
 describeEachDatabase('a project that is re-pointed', (openFresh) => {
   let incident: Incident;
 
@@ -33,26 +39,27 @@ describeEachDatabase('a project that is re-pointed', (openFresh) => {
   });
 
   const members = () => incident.tool.members('street-signs');
+  const expectKept = () => expectSignsKept(incident);
+  const repoint = async () => {
+    await incident.event('project_link.removed', { link: 'cml1' });
+    await incident.event('project_link.created', { link: 'cml2' });
+  };
 
   describe.each([
     ['within the grace', 5 * minutes],
     ['long after it', 20 * hours],
   ])('with its contracts read %s', (_, laterMs) => {
     it('keeps its people without a call to the tool', async () => {
-      await incident.event('project_link.removed', { link: 'cml1' });
-      await incident.event('project_link.created', { link: 'cml2' });
+      await repoint();
       await incident.pass(laterMs);
       expect(members()).toEqual(['cmu1']);
       await incident.read(repointed);
       await incident.pass(30 * hours);
-      expect(members()).toEqual(['cmu1']);
-      expect(incident.removals()).toEqual([]);
-      expect(await incident.plans()).toEqual([]);
+      await expectKept();
     });
 
     it('loses them to the read if the new link is for another job', async () => {
-      await incident.event('project_link.removed', { link: 'cml1' });
-      await incident.event('project_link.created', { link: 'cml2' });
+      await repoint();
       await incident.pass(laterMs);
       expect(members()).toEqual(['cmu1']);
       await incident.read(replaced);
@@ -67,8 +74,7 @@ describeEachDatabase('a project that is re-pointed', (openFresh) => {
     await incident.pass(hours);
     await incident.read(repointed);
     await incident.pass(30 * hours);
-    expect(members()).toEqual(['cmu1']);
-    expect(incident.removals()).toEqual([]);
+    await expectKept();
   });
 
   it('keeps its people when no event announced it', async () => {
@@ -77,8 +83,7 @@ describeEachDatabase('a project that is re-pointed', (openFresh) => {
     await incident.pass(hours);
     await incident.read(repointed);
     await incident.pass(30 * hours);
-    expect(members()).toEqual(['cmu1']);
-    expect(incident.removals()).toEqual([]);
+    await expectKept();
   });
 
   it.each([
@@ -100,8 +105,7 @@ describeEachDatabase('a project that is re-pointed', (openFresh) => {
   });
 
   it('keeps its people if the first list after it is some seconds old', async () => {
-    await incident.event('project_link.removed', { link: 'cml1' });
-    await incident.event('project_link.created', { link: 'cml2' });
+    await repoint();
     for (const laterMs of [1000, minutes - 1001]) {
       await incident.pass(laterMs);
       await incident.read({ ...repointed, active: { cmc9: other } });
@@ -110,8 +114,7 @@ describeEachDatabase('a project that is re-pointed', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
     await incident.read(repointed);
     await incident.pass(30 * hours);
-    expect(members()).toEqual(['cmu1']);
-    expect(incident.removals()).toEqual([]);
+    await expectKept();
   });
 
   describe('to a link of the same job, while lists are cut off without a sign', () => {
@@ -121,8 +124,7 @@ describeEachDatabase('a project that is re-pointed', (openFresh) => {
     beforeEach(async () => {
       await incident.pass(hours);
       await incident.read({ ...before, jobs });
-      await incident.event('project_link.removed', { link: 'cml1' });
-      await incident.event('project_link.created', { link: 'cml2' });
+      await repoint();
       for (let reading = 0; reading < 3; reading += 1) {
         await incident.pass(15 * minutes);
         await incident.read(cutOff);
@@ -133,8 +135,7 @@ describeEachDatabase('a project that is re-pointed', (openFresh) => {
       expect(members()).toEqual(['cmu1']);
       await incident.read({ ...repointed, jobs });
       await incident.pass(30 * hours);
-      expect(members()).toEqual(['cmu1']);
-      expect(incident.removals()).toEqual([]);
+      await expectKept();
     });
 
     it('keeps its people for at most a day', async () => {
@@ -146,8 +147,7 @@ describeEachDatabase('a project that is re-pointed', (openFresh) => {
   });
 
   it('loses them to a list that began a minute after the new link was seen', async () => {
-    await incident.event('project_link.removed', { link: 'cml1' });
-    await incident.event('project_link.created', { link: 'cml2' });
+    await repoint();
     await incident.pass(minutes);
     await incident.read(replaced);
     await incident.pass(14 * minutes - 1);
@@ -157,8 +157,7 @@ describeEachDatabase('a project that is re-pointed', (openFresh) => {
   });
 
   it('does not hold up an explicit end', async () => {
-    await incident.event('project_link.removed', { link: 'cml1' });
-    await incident.event('project_link.created', { link: 'cml2' });
+    await repoint();
     await incident.pass(hours);
     // Nothing is active any more, and of an empty list nothing follows: but this one is listed.
     const ended = { cmc1: { links: ['cml2'], people: ['cmu1'] } };
@@ -175,8 +174,7 @@ describeEachDatabase('a project that is re-pointed', (openFresh) => {
     await incident.read({ ...repointed, provisioningMode });
     await incident.event('contract.ended', { ...amara, link: 'cml2', provisioningMode });
     await incident.pass(48 * hours);
-    expect(members()).toEqual(['cmu1']);
-    expect(incident.removals()).toEqual([]);
+    await expectKept();
   });
 
   it('invites no trainer again whose contract ended while its job was not linked', async () => {
@@ -219,6 +217,7 @@ describeEachDatabase('a grant that is revoked', (openFresh) => {
   });
 
   const members = () => incident.tool.members('street-signs');
+  const expectKept = () => expectSignsKept(incident);
   const revoke = async (grant: string) => {
     const createdAt = toInstant(incident.engine.clock.now());
     const event = { type: 'install.revoked', id: '77', createdAt, resourceId: grant };
@@ -237,9 +236,7 @@ describeEachDatabase('a grant that is revoked', (openFresh) => {
     await incident.pass(15 * minutes);
     await incident.read({ ...repointed, grant: 'cmi2' });
     await incident.pass(60 * hours);
-    expect(members()).toEqual(['cmu1']);
-    expect(incident.removals()).toEqual([]);
-    expect(await incident.plans()).toEqual([]);
+    await expectKept();
   });
 
   /** The same customer, whose projects are still to be linked again. */
@@ -256,9 +253,7 @@ describeEachDatabase('a grant that is revoked', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
     await incident.read({ ...repointed, grant: 'cmi2' });
     await incident.pass(60 * hours);
-    expect(members()).toEqual(['cmu1']);
-    expect(incident.removals()).toEqual([]);
-    expect(await incident.plans()).toEqual([]);
+    await expectKept();
   });
 
   it('and connected again removes the trainers after a day if the links are not made again', async () => {
@@ -283,9 +278,7 @@ describeEachDatabase('a grant that is revoked', (openFresh) => {
     await incident.pass(15 * minutes);
     await incident.read({ grant: 'cmi2', links, active: anew });
     await incident.pass(60 * hours);
-    expect(members()).toEqual(['cmu1']);
-    expect(incident.removals()).toEqual([]);
-    expect(await incident.plans()).toEqual([]);
+    await expectKept();
   });
 
   it.each([
@@ -335,9 +328,7 @@ describeEachDatabase('a grant that is revoked', (openFresh) => {
     await incident.pass(20 * minutes);
     await incident.read({ ...repointed, grant: 'cmi2' });
     await incident.pass(60 * hours);
-    expect(members()).toEqual(['cmu1']);
-    expect(incident.removals()).toEqual([]);
-    expect(await incident.plans()).toEqual([]);
+    await expectKept();
   });
 
   it('for good removes all trainers after a day, as far as the brake allows', async () => {
@@ -390,10 +381,11 @@ describeEachDatabase('ten links that are removed at once', (openFresh) => {
     await incident.pass(15 * minutes);
   });
 
-  const decide = async (decision: 'approve' | 'reject') => {
+  const decide = async (decision: 'approve' | 'reject', plan = 1) => {
     const { database, clock } = incident.engine;
+    const state = decision === 'approve' ? 'approved' : 'rejected';
     return await inTransaction(database, (tx) =>
-      decidePlanItems(incident.engine, tx, 1, decision === 'approve' ? 'approved' : 'rejected', toInstant(clock.now())),
+      decidePlanItems(incident.engine, tx, plan, state, toInstant(clock.now())),
     );
   };
   const countIn = () => ten.filter((index) => incident.tool.members(`p${index}`).length > 0).length;
@@ -433,6 +425,15 @@ describeEachDatabase('ten links that are removed at once', (openFresh) => {
     expect(ten.filter((index) => incident.tool.members(`p${index}`).length > 0)).toEqual([0, 1, 2]);
     const outcomes = (await listPlanItems(incident.engine, 1)).map(({ outcome }) => outcome);
     expect(outcomes.filter((outcome) => outcome === 'stale')).toHaveLength(3);
+    await expect(decide('reject')).rejects.toMatchObject({ code: 'conflict' });
+    await expect(decide('approve', 99)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('let a delivered end act at once', async () => {
+    await incident.event('contract.ended', wishOf(0));
+    expect(countIn()).toBe(9);
+    expect(await incident.engine.rows('removal')).toMatchObject([{ clearance: 'delivered' }]);
+    expect(Object.values(await incident.states()).filter((state) => state === 'held')).toHaveLength(9);
   });
 
   it('do not hold up a trainer who is hired meanwhile', async () => {

@@ -1,9 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { convergeLeaseMs } from '../../../src/converge/claim-store.ts';
-import { inTransaction } from '../../../src/db/database.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { holdInstalls } from '../../../src/reconcile/read/install-state-store.ts';
-import { decidePlanItems } from '../../../src/removals/plan-store.ts';
 import { claimDue, converge, crashingAtReceipt, receiptsOf } from '../../support/converging.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
@@ -154,47 +152,5 @@ describeEachDatabase('an install that is held until it has been read', (openFres
     const ended = { cmc1: { links: ['cml1'], people: ['cmu1'] } };
     await incident.read({ links: { cml1: signs }, active, ended });
     expect(tool.members(signs)).toEqual(['cmu3']);
-  });
-
-  it('keeps a trainer whom the read shows as active, though a removal was cleared before', async () => {
-    const incident = createIncident(await openFresh());
-    const { engine, tool } = incident;
-    await incident.event('contract.started');
-    await incident.take('contract.ended');
-    await engine.brake();
-    engine.clock.advance(2 * hours);
-    await holdInstalls(engine, ['acme'], toInstant(engine.clock.now()));
-    await incident.settle();
-    await incident.pass(1000);
-    const active = { cmc1: { links: ['cml1'], people: ['cmu1'] } };
-    await incident.read({ links: { cml1: signs }, active });
-    expect(tool.members(signs)).toEqual(['cmu1']);
-    expect(incident.removals()).toEqual([]);
-  });
-});
-
-describeEachDatabase('what an operator decided', (openFresh) => {
-  it('once is not decided again', async () => {
-    const incident = createIncident(await openFresh());
-    for (const contract of ['cmc1', 'cmc2']) {
-      await incident.event('contract.started', { contract, trainer: contract, link: contract });
-    }
-    for (const link of ['cmc1', 'cmc2']) await incident.take('project_link.removed', { link });
-    await incident.pass(hours);
-    const { engine } = incident;
-    const decide = (decision: 'approve' | 'reject', plan: number) =>
-      inTransaction(engine.database, (tx) =>
-        decidePlanItems(
-          engine,
-          tx,
-          plan,
-          decision === 'approve' ? 'approved' : 'rejected',
-          toInstant(engine.clock.now()),
-        ),
-      );
-    await decide('reject', 1);
-    await expect(decide('approve', 1)).rejects.toMatchObject({ code: 'conflict' });
-    await expect(decide('approve', 7)).rejects.toMatchObject({ code: 'not_found' });
-    expect(incident.tool.members(signs)).toEqual(['cmc1', 'cmc2']);
   });
 });

@@ -87,15 +87,6 @@ describeAnyDatabase('the brake', (openFresh) => {
     expect(await incident.plans()).toEqual([1]);
   });
 
-  it('clears removals again a day later', async () => {
-    const incident = createIncident(await openFresh());
-    await employ(incident, 10);
-    await endAtOnce(incident, 'project_link.removed', [0, 1, 2]);
-    await incident.pass(24 * hours);
-    await endAtOnce(incident, 'project_link.removed', [3, 4]);
-    expect(countIn(incident, 10)).toBe(5);
-  });
-
   it('is per install', async () => {
     const incident = createIncident(await openFresh());
     await employ(incident, 10);
