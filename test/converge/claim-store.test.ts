@@ -75,13 +75,6 @@ describeEachDialect('the claim store', (dialect) => {
         displayName: 'Zoe',
       });
     });
-
-    it('and none if only another install knows the address', async () => {
-      await engine.apply([fullEvent({ ...wish, project: 'lamps' })], 'globex');
-      await engine.apply([fullEvent({ ...wish, workEmail: null })], 'acme');
-      const claimed = await claimDue(engine);
-      expect(claimed.map(({ install, groupId }) => [install, groupId])).toEqual([['globex', 'lamps']]);
-    });
   });
 
   it('claims only for the given install', async () => {

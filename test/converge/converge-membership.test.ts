@@ -66,31 +66,6 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(await engine.rows('intent')).toMatchObject([{}, { operation: 'remove', generation: 2, wasFound: true }]);
   });
 
-  it('of a trainer who was there before is not ours, and is kept', async () => {
-    tool.seed('street-signs', 'cmu1');
-    await engine.apply([started]);
-    expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
-    expect(await membership()).toMatchObject({ state: 'active', isOurs: false, memberId: 'cmu1' });
-    await engine.apply([ended]);
-    expect(await convergeDue(engine, tool)).toEqual(['remove released']);
-    expect(members()).toEqual(['cmu1']);
-    expect(await membership()).toMatchObject({ state: 'released' });
-    expect(tool.calls.filter((call) => !call.startsWith('find'))).toEqual([]);
-  });
-
-  it('of a trainer who is already gone is removed without a call', async () => {
-    await engine.apply([started]);
-    await convergeDue(engine, tool);
-    tool.unseat('street-signs', 'cmu1');
-    await engine.apply([ended]);
-    expect(await convergeDue(engine, tool)).toEqual(['remove already_absent']);
-    expect(await membership()).toMatchObject({ state: 'removing' });
-    engine.clock.advance(secondLookMs);
-    expect(await convergeDue(engine, tool)).toEqual(['remove already_absent']);
-    expect(await membership()).toMatchObject({ state: 'removed' });
-    expect(tool.calls.filter((call) => call.startsWith('remove'))).toEqual([]);
-  });
-
   it('that others have removed and added again is not ours any more', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
@@ -310,67 +285,6 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(await converge(engine, tool, await claimOne(engine), { signal })).toBeNull();
     expect(await receiptsOf(engine)).toEqual([]);
     expect(await membership()).toMatchObject({ leaseToken: null, nextAttemptAt: now() });
-  });
-
-  it('is not added when the contract ends between the look and the call', async () => {
-    await engine.apply([started]);
-    tool.after = async (call) => {
-      if (call === 'find') await engine.apply([ended]);
-    };
-    expect(await convergeDue(engine, tool)).toEqual(['put back']);
-    expect(tool.calls).toEqual([`find ${seat}`]);
-    // No call was ever intended, so there is no account to look for in the tool.
-    expect(await membership()).toMatchObject({ state: 'removed', isOurs: false, leaseToken: null });
-    tool.after = () => undefined;
-    expect(await convergeDue(engine, tool)).toEqual([]);
-    expect(tool.calls).toEqual([`find ${seat}`]);
-    expect(await engine.rows('intent')).toEqual([]);
-  });
-
-  it('is not removed when there is a new contract between the look and the call', async () => {
-    await engine.apply([started]);
-    await convergeDue(engine, tool);
-    await engine.apply([ended]);
-    tool.after = async (call) => {
-      if (call === 'find') {
-        await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2' })]);
-      }
-    };
-    expect(await convergeDue(engine, tool)).toEqual(['put back']);
-    expect(members()).toEqual(['cmu1']);
-    tool.after = () => undefined;
-    expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
-    expect(await membership()).toMatchObject({ state: 'active', isOurs: true });
-  });
-
-  it('is removed when the contract ends while it is being added', async () => {
-    await engine.apply([started]);
-    tool.before = async (call) => {
-      if (call === 'add') await engine.apply([ended]);
-    };
-    await convergeDue(engine, tool);
-    expect(members()).toEqual(['cmu1']);
-    expect(await membership()).toMatchObject({ state: 'removing', generation: 2 });
-    tool.before = () => undefined;
-    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
-    expect(members()).toEqual([]);
-  });
-
-  it('is added again when there is a new contract while it is being removed', async () => {
-    await engine.apply([started]);
-    await convergeDue(engine, tool);
-    await engine.apply([ended]);
-    tool.before = async (call) => {
-      if (call === 'remove') {
-        await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2' })]);
-      }
-    };
-    await convergeDue(engine, tool);
-    expect(members()).toEqual([]);
-    tool.before = () => undefined;
-    expect(await convergeDue(engine, tool)).toEqual(['add added']);
-    expect(members()).toEqual(['cmu1']);
-    expect(await membership()).toMatchObject({ state: 'active', isOurs: true, generation: 3 });
   });
 
   it('of an invited trainer is looked at until the trainer is in', async () => {

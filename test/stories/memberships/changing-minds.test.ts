@@ -1,15 +1,12 @@
 import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
-import { emptyContract, emptyEvidence, emptyLink, toPair } from '../../../src/domain/evidence.ts';
 import type { RouteLink } from '../../../src/domain/install.ts';
-import { toInstant } from '../../../src/lib/clock.ts';
 import { convergeDue } from '../../support/converging.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from '../../support/memory-tool.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
-const graceMs = 15 * 60_000;
 const started = fullEvent({ type: 'contract.started', id: '1' });
 const ended = fullEvent({ type: 'contract.ended', id: '2' });
 const startedWithoutEmail = fullEvent({ type: 'contract.started', id: '1', workEmail: null });
@@ -107,123 +104,6 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     await engine.apply([fullEvent({ type: 'contract.started', id: '3' })]);
     expect(await membership()).toMatchObject({ state: 'pending', generation: 1 });
     expect(await convergeDue(engine, tool)).toEqual(['add added']);
-  });
-
-  it("waits for this customer's consent, even if another customer has it", async () => {
-    await engine.apply([fullEvent({ type: 'contract.started', project: 'lamps' })], 'globex');
-    await engine.apply([startedWithoutEmail], 'acme');
-    const states = (await engine.membershipRows()).map(({ groupId, state }) => [groupId, state]);
-    expect(states.sort()).toEqual([
-      ['lamps', 'pending'],
-      ['street-signs', 'waiting_email'],
-    ]);
-  });
-
-  it('keeps a trainer in who is hired again before the removal', async () => {
-    await engine.apply([started]);
-    await convergeDue(engine, tool);
-    await engine.apply([ended]);
-    expect(await membership()).toMatchObject({ state: 'removing', generation: 2 });
-    await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2' })]);
-    expect(await membership()).toMatchObject({ state: 'pending', generation: 3 });
-    expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
-    expect(tool.members('street-signs')).toEqual(['cmu1']);
-    expect(await membership()).toMatchObject({ state: 'active', isOurs: true });
-  });
-
-  it('keeps a trainer in for as long as one reason of any install stands', async () => {
-    await engine.apply([started], 'acme');
-    await engine.apply([started], 'globex');
-    await convergeDue(engine, tool);
-    await engine.apply([ended], 'acme');
-    expect(await membership()).toMatchObject({ wanted: true, generation: 1, state: 'active' });
-    await engine.apply([fullEvent({ type: 'project_link.removed' })], 'globex');
-    expect(await membership()).toMatchObject({
-      wanted: false,
-      generation: 2,
-      state: 'removing',
-      nextAttemptAt: null,
-      install: 'globex',
-      cause: 'link_removed',
-      removeAfter: '2026-03-15T12:15:00.000Z',
-    });
-    engine.clock.advance(graceMs - 1);
-    expect(await convergeDue(engine, tool)).toEqual([]);
-    expect(tool.members('street-signs')).toEqual(['cmu1']);
-    engine.clock.advance(1);
-    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
-  });
-
-  it('changes nothing for anyone when a removed link is followed by another to the same project', async () => {
-    await engine.apply([started]);
-    await convergeDue(engine, tool);
-    await engine.apply([fullEvent({ type: 'project_link.removed' })]);
-    expect(await membership()).toMatchObject({ state: 'removing' });
-    engine.clock.advance(graceMs - 1);
-    await engine.apply([fullEvent({ type: 'project_link.created', link: 'cml2' })]);
-    // Who is on the new link's contracts only a read can tell: until then no trainer is taken out.
-    await engine.pass(30 * graceMs);
-    expect(await convergeDue(engine, tool)).toEqual([]);
-    const listing = {
-      ...emptyLink('acme', 'cml2'),
-      contractsReadAt: toInstant(engine.clock.now()),
-    };
-    await engine.merge({
-      ...emptyEvidence(),
-      pairs: [toPair('acme', 'cmc1', 'cml2', null)],
-      links: [listing],
-    });
-    expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
-    expect(tool.calls.filter((call) => call.startsWith('remove'))).toEqual([]);
-    expect(await membership()).toMatchObject({ state: 'active', isOurs: true, wanted: true });
-  });
-
-  it('removes the trainers without a contract for the new link, once that is known', async () => {
-    await engine.apply([started]);
-    await convergeDue(engine, tool);
-    await engine.apply([fullEvent({ type: 'project_link.removed' })]);
-    await engine.apply([fullEvent({ type: 'project_link.created', link: 'cml2' })]);
-    await engine.pass(graceMs);
-    expect(await convergeDue(engine, tool)).toEqual([]);
-    const listing = {
-      ...emptyLink('acme', 'cml2'),
-      contractsReadAt: toInstant(engine.clock.now()),
-    };
-    await engine.merge({ ...emptyEvidence(), links: [listing] });
-    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
-  });
-
-  it('releases all trainers if the marketplace provisions the new link', async () => {
-    await engine.apply([started]);
-    await convergeDue(engine, tool);
-    await engine.apply([fullEvent({ type: 'project_link.removed' })]);
-    const managed = { link: 'cml2', provisioningMode: 'MANAGED_ADAPTER' };
-    await engine.apply([fullEvent({ type: 'project_link.created', ...managed })]);
-    await engine.pass(graceMs);
-    expect(await convergeDue(engine, tool)).toEqual([]);
-    expect(tool.members('street-signs')).toEqual(['cmu1']);
-    expect(await membership()).toMatchObject({ state: 'released', isOurs: false });
-  });
-
-  it('lets a trainer in again whose delivered end a later read contradicts', async () => {
-    await engine.apply([started]);
-    await convergeDue(engine, tool);
-    await engine.apply([fullEvent({ type: 'contract.ended', createdAt: '2026-03-15T11:00:00.000Z' })]);
-    await convergeDue(engine, tool);
-    expect(tool.members('street-signs')).toEqual([]);
-
-    const listed = (activeReadAt: string) => ({
-      ...emptyEvidence(),
-      contracts: [{ ...emptyContract('acme', 'cmc1'), activeReadAt }],
-    });
-    await engine.merge(listed('2026-03-15T11:09:59.999Z'));
-    expect(await membership()).toMatchObject({ state: 'removed', wanted: false });
-    await engine.merge(listed('2026-03-15T11:10:00.000Z'));
-    expect(await convergeDue(engine, tool)).toEqual(['add added']);
-
-    const ended = { ...emptyContract('acme', 'cmc1'), endedReadAt: '2026-03-15T11:20:00.000Z' };
-    await engine.merge({ ...emptyEvidence(), contracts: [ended] });
-    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
   });
 
   it('never removes a trainer because the configuration no longer covers them', async () => {

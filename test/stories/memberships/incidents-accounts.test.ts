@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { receiptsOf } from '../../support/converging.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
@@ -43,6 +44,17 @@ describeEachDatabase('two installs that share a group', (openFresh) => {
     expect(incident.tool.calls.filter((call) => call.includes(signs))).toEqual([]);
   });
 
+  it('keep an account that one trainer has under the addresses of both', async () => {
+    const [ofAcme, ofGlobex] = [{ workEmail: 'one.1@opentrain.work' }, { workEmail: 'one.2@opentrain.work' }];
+    await incident.event('contract.started', ofAcme, 'acme');
+    await incident.event('contract.started', ofGlobex, 'globex');
+    await incident.event('contract.ended', ofAcme, 'acme');
+    expect(await receiptsOf(incident.engine)).toContain('remove kept_for_another');
+    expect(members()).toEqual(['cmu1']);
+    await incident.event('contract.ended', ofGlobex, 'globex');
+    expect(members()).toEqual([]);
+  });
+
   it('remove a trainer whose last reason never had an address', async () => {
     await incident.event('contract.started', {}, 'acme');
     await incident.event('contract.started', { workEmail: null }, 'globex');
@@ -75,6 +87,20 @@ describeEachDatabase('two trainers with one address', (openFresh) => {
       expect(tool.members(signs)).toEqual([]);
       expect(incident.removals()).toHaveLength(1);
     });
+  });
+
+  it('share an account that is made again if its removal was due before the second contract', async () => {
+    const tool = createMemoryTool('membership', { keyedBy: 'address' });
+    const incident = createIncident(await openFresh(), { tool });
+    await incident.event('contract.started', one);
+    await incident.take('contract.ended', one);
+    await incident.engine.brake();
+    incident.engine.clock.advance(1000);
+    await incident.take('contract.started', two);
+    await incident.settle();
+    // Whether two people with one address are one account, only the tool's own id can tell.
+    expect(await receiptsOf(incident.engine)).toEqual(['add added', 'remove removed', 'add added']);
+    expect(tool.members(signs)).toEqual(['shared@opentrain.work']);
   });
 });
 

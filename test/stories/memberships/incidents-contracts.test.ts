@@ -351,24 +351,4 @@ describeEachDatabase('an old start that comes again after everything is forgotte
     await incident.read(listed('cmu1'));
     expect(incident.tool.members(signs)).toEqual(['cmu1']);
   });
-
-  it('gives no trainer access if a read says that it has ended', async () => {
-    const incident = createIncident(await openFresh());
-    await incident.pass(40 * 24 * hours);
-    await incident.event('contract.started', { createdAt: '2026-03-16T00:00:00.000Z' });
-    await incident.read({
-      links: { cml1: signs },
-      ended: { cmc1: { links: ['cml1'], people: ['cmu1'] } },
-    });
-    await incident.pass(hours);
-    expect(incident.tool.calls).toEqual([]);
-  });
-
-  it('gives access at once if it is not that old', async () => {
-    const incident = createIncident(await openFresh());
-    await incident.pass(40 * 24 * hours);
-    const at = incident.engine.clock.now().getTime() - 29 * 24 * hours;
-    await incident.event('contract.started', { createdAt: toInstant(new Date(at)) });
-    expect(incident.tool.members(signs)).toEqual(['cmu1']);
-  });
 });

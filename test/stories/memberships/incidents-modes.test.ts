@@ -121,12 +121,6 @@ describeEachDatabase('a provisioning mode that changes', (openFresh) => {
     expect(incident.removals()).toEqual([]);
   });
 
-  it('is not undone by a late event', async () => {
-    await incident.event('contract.started', { ...amara, contract: 'cmc2', trainer: 'cmu2' });
-    expect(members()).toEqual(['cmu1']);
-    expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'released' });
-  });
-
   it('is followed back again', async () => {
     incident.tool.unseat(signs, 'cmu1');
     await read('PARTNER_WEBHOOK');

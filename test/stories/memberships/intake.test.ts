@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
-import { emptyContract, emptyEvidence, toPair } from '../../../src/domain/evidence.ts';
 import { createIntakeWorker } from '../../../src/evidence/intake-worker.ts';
 import { listDeliveries } from '../../../src/inbox/delivery-list-store.ts';
 import { readerVersion } from '../../../src/inbox/event-schema.ts';
@@ -248,29 +247,6 @@ describeAnyDatabase('intake', (openFresh) => {
     expect(due).toEqual(['jobs']);
     expect(await engine.rows('job')).toMatchObject([{ kind: 'reconcile', key: 'acme', dueAt: at }]);
     expect(await listInstallStates(engine)).toMatchObject([{ install: 'acme', heldSince: null }]);
-  });
-
-  it('gives no trainer access after a start that is over a month old, and reads the contract', async () => {
-    const engine = createEngine(await openFresh());
-    await engine.deliver([started(1, { createdAt: '2026-02-13T11:59:59.999Z' })]);
-    await engine.deliver([started(2, { createdAt: '2026-02-13T12:00:00.000Z' })]);
-    await engine.takeIn();
-    expect(await engine.membershipRows()).toMatchObject([{ trainerId: 't2', state: 'pending' }]);
-    expect(await engine.rows('readRequest')).toMatchObject([{ contractId: 'c1' }]);
-
-    // Neither does a read by which the contract is active, and no more.
-    const at = toInstant(engine.clock.now());
-    const ids = { install: 'acme', contractId: 'c1' };
-    const contracts = [{ ...emptyContract('acme', 'c1'), activeReadAt: at }];
-    await engine.merge({ ...emptyEvidence(), contracts });
-    expect(await engine.membershipRows()).toMatchObject([{ trainerId: 't2' }]);
-    await engine.merge({
-      ...emptyEvidence(),
-      pairs: [toPair('acme', 'c1', 'cml1', at)],
-      participations: [{ ...ids, trainerId: 't1', seenAt: at, absences: null }],
-    });
-    const rows = await engine.membershipRows();
-    expect(rows.map(({ trainerId }) => trainerId).sort()).toEqual(['t1', 't2']);
   });
 });
 
