@@ -1,10 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { Adapter, Member } from '../../src/adapters/adapter.ts';
+import type { Adapter } from '../../src/adapters/adapter.ts';
 import { type App, createApp } from '../../src/app/app.ts';
 import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
@@ -12,7 +9,10 @@ import { appendDeliveries } from '../../src/inbox/append-store.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { newDelivery } from '../support/deliveries.ts';
 import { type ContractEvent, toBody } from '../support/lifecycle-events.ts';
+import { databaseOptions, say, startTable, toSeconds } from './bench.ts';
 import { type BenchDatabase, withBenchDatabases } from './bench-database.ts';
+import { type BenchTool, createBenchTool } from './bench-tool.ts';
+import { type IdleMarketplace, openIdleMarketplace } from './idle-marketplace.ts';
 
 /**
  * `npm run bench:converge`: how much time bringing a tool in line takes beyond the tool's own.
@@ -28,8 +28,7 @@ const { values } = parseArgs({
   options: {
     members: { type: 'string', default: '1000' },
     rounds: { type: 'string', default: '1' },
-    postgres: { type: 'boolean', default: false },
-    folder: { type: 'string', default: '.' },
+    ...databaseOptions,
   },
 });
 const members = Number(values.members);
@@ -38,12 +37,13 @@ const callsEach = 3;
 const concurrency = 8;
 const idealMs = (members * callsEach * answerMs) / concurrency;
 
+say(`${members} members, answers after ${answerMs} ms, ideal ${toSeconds(idealMs, 2)} s`);
+const print = startTable(8, ['wall s', 'ratio', 'calls', 'slots in use', 'tool ms/call', 'own CPU s', 'lists']);
+
 await withBenchDatabases(values, main);
 
 async function main(databases: BenchDatabase): Promise<void> {
-  say(`${members} members, answers after ${answerMs} ms, ideal ${toSeconds(idealMs)} s`);
-  say('           wall s   ratio   calls   slots in use   tool ms/call   own CPU s   lists');
-  const marketplace = await openMarketplace();
+  const marketplace = await openIdleMarketplace({ answerMs });
   try {
     for (let round = 0; round < Number(values.rounds); round += 1) {
       await runRound(databases, round, marketplace);
@@ -53,10 +53,10 @@ async function main(databases: BenchDatabase): Promise<void> {
   }
 }
 
-async function runRound(databases: BenchDatabase, round: number, marketplace: Marketplace): Promise<void> {
+async function runRound(databases: BenchDatabase, round: number, marketplace: IdleMarketplace): Promise<void> {
   const storage = await openStorage(await databases.create(`round_${round}`), randomBytes(32));
   try {
-    const tool = createSlowTool();
+    const tool = createBenchTool({ answerMs });
     await measure('adding', storage, { tool, marketplace }, 'contract.started');
     if (tool.countMembers() !== members) throw new Error('not everybody was added');
     await measure('removing', storage, { tool, marketplace }, 'contract.ended');
@@ -70,7 +70,7 @@ async function runRound(databases: BenchDatabase, round: number, marketplace: Ma
 async function measure(
   what: string,
   storage: OpenStorage,
-  { tool, marketplace }: { tool: SlowTool; marketplace: Marketplace },
+  { tool, marketplace }: { tool: BenchTool; marketplace: IdleMarketplace },
   type: ContractEvent['type'],
 ): Promise<void> {
   await storeDeliveries(storage, type);
@@ -86,16 +86,15 @@ async function measure(
   await app.stop();
   const calls = tool.measured().calls - before.calls;
   const busyMs = tool.measured().busyMs - before.busyMs;
-  const cells = [
-    toSeconds(wallMs).padStart(7),
-    (wallMs / idealMs).toFixed(3).padStart(7),
-    String(calls).padStart(7),
-    `${((100 * busyMs) / wallMs / concurrency).toFixed(1)} %`.padStart(14),
-    (busyMs / calls).toFixed(1).padStart(13),
-    toSeconds((user + system) / 1000).padStart(11),
-    String(marketplace.lists() - listsBefore).padStart(7),
-  ];
-  say(`${what.padEnd(9)} ${cells.join(' ')}`);
+  print(what, [
+    toSeconds(wallMs, 2),
+    (wallMs / idealMs).toFixed(3),
+    String(calls),
+    `${((100 * busyMs) / wallMs / concurrency).toFixed(1)} %`,
+    (busyMs / calls).toFixed(1),
+    toSeconds((user + system) / 1000, 2),
+    String(marketplace.lists() - listsBefore),
+  ]);
 }
 
 function createBenchApp(storage: OpenStorage, adapter: Adapter, baseUrl: string): App {
@@ -136,75 +135,4 @@ async function untilSettled({ database }: OpenStorage, state: 'active' | 'remove
     if (Number(n) === members) return;
     await wait(50);
   }
-}
-
-interface Marketplace {
-  baseUrl: string;
-  /** How often contracts were listed so far. */
-  lists(): number;
-  close(): void;
-}
-
-/** In which nothing is active any more. It answers whose token it is, as else it would not be asked for a list. */
-async function openMarketplace(): Promise<Marketplace> {
-  const answers = new Map<string, object>([
-    ['/installs/current', { install: { id: 'cmi1', status: 'ACTIVE', scopes: [] } }],
-    ['/contracts', { contracts: [] }],
-  ]);
-  let lists = 0;
-  const server = createServer(async (incoming, outgoing) => {
-    const [where = ''] = incoming.url?.split('?') ?? [];
-    const answer = answers.get(where);
-    lists += where === '/contracts' ? 1 : 0;
-    await wait(answerMs);
-    outgoing.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
-    outgoing.end(JSON.stringify(answer ?? { error: 'None', code: 'NOT_FOUND' }));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return { baseUrl: `http://127.0.0.1:${port}`, lists: () => lists, close: () => server.close() };
-}
-
-interface SlowTool {
-  adapter: Adapter;
-  countMembers(): number;
-  /** So far: calls, and for how long any of them was under way, added up. */
-  measured(): { calls: number; busyMs: number };
-}
-
-function createSlowTool(): SlowTool {
-  const present = new Map<string, Member>();
-  let [calls, busyMs] = [0, 0];
-  async function answer<T>(effect: () => T): Promise<T> {
-    const begunAt = performance.now();
-    await wait(answerMs);
-    calls += 1;
-    busyMs += performance.now() - begunAt;
-    return effect();
-  }
-  return {
-    countMembers: () => present.size,
-    measured: () => ({ calls, busyMs }),
-    adapter: {
-      capabilities: { removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership' },
-      check: async () => [],
-      groupFor: (link) => link.externalProjectId,
-      findMember: (_group, { trainerId }) => answer(() => present.get(trainerId) ?? null),
-      addMember: (_group, { trainerId, email }) =>
-        answer(() => {
-          const member = { id: trainerId, email };
-          present.set(trainerId, member);
-          return member;
-        }),
-      removeMember: (_group, { id }) => answer(() => void present.delete(id)),
-    },
-  };
-}
-
-function toSeconds(ms: number): string {
-  return (ms / 1000).toFixed(2);
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

@@ -14,6 +14,7 @@ import { createLogger } from '../../src/lib/logger.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { readRoster } from '../support/roster.ts';
 import { type LabelStudioServer, openLabelStudio } from '../tools/label-studio-server.ts';
+import { databaseOptions, say, startTable } from './bench.ts';
 import { withBenchDatabases } from './bench-database.ts';
 import { percentile } from './percentile.ts';
 
@@ -31,8 +32,7 @@ const { values } = parseArgs({
     /** Milliseconds between a trainer who is in and the next hire. Without a pause the client's own pace is measured. */
     pause: { type: 'string', default: '1000' },
     roster: { type: 'boolean', default: false },
-    postgres: { type: 'boolean', default: false },
-    folder: { type: 'string', default: '.' },
+    ...databaseOptions,
   },
 });
 const lookEveryMs = 5;
@@ -97,9 +97,12 @@ async function measure(databaseUrl: string, tool: Tool): Promise<void> {
   await storage.database.close();
   await sandbox.stop();
   say(`${values.hires} hires, one after the other, in ${tool.name}, on ${values.postgres ? 'PostgreSQL' : 'SQLite'}`);
-  say('                 p50 ms   p95 ms   max ms');
-  report('access is there', saidMs);
-  report('trainer is in', enteredMs);
+  const print = startTable(14, ['p50 ms', 'p95 ms', 'max ms']);
+  for (const [name, all] of Object.entries({ 'access is there': saidMs, 'trainer is in': enteredMs }))
+    print(
+      name,
+      [0.5, 0.95, 1].map((share) => percentile(all, share).toFixed(0)),
+    );
 }
 
 async function subscribe(employerBaseUrl: string, token: string, url: string): Promise<string> {
@@ -162,13 +165,4 @@ function openRoster(folder: string): Tool {
     },
     stop: async () => undefined,
   };
-}
-
-function report(name: string, all: readonly number[]): void {
-  const cells = [0.5, 0.95, 1].map((share) => percentile(all, share).toFixed(0).padStart(8));
-  say(`${name.padEnd(15)} ${cells.join(' ')}`);
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

@@ -1,5 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { percentile } from './percentile.ts';
 
 /**
  * The load generator, a process of its own. It speaks just enough HTTP/1.1: each request is a
@@ -66,7 +68,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
     if (order.ratePerSecond !== undefined) {
       const dueAt = begunAt + (index * 1000) / order.ratePerSecond;
       const waitMs = dueAt - performance.now();
-      if (waitMs > 1) await new Promise((resolve) => setTimeout(resolve, waitMs));
+      if (waitMs > 1) await wait(waitMs);
     }
     const now = performance.now();
     if (now >= endAt) return undefined;
@@ -90,15 +92,13 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   );
   const seconds = (performance.now() - begunAt) / 1000;
   const cpu = process.cpuUsage(cpuBefore);
-  latencies.sort((a, b) => a - b);
-  const at = (share: number) => latencies[Math.floor((latencies.length - 1) * share)] ?? 0;
   return {
     answered: latencies.length,
     statuses,
     seconds,
-    p50: at(0.5),
-    p99: at(0.99),
-    max: at(1),
+    p50: percentile(latencies, 0.5),
+    p99: percentile(latencies, 0.99),
+    max: percentile(latencies, 1),
     cpuShare: (cpu.user + cpu.system) / 1e6 / seconds,
     sentAt,
   };

@@ -5,10 +5,7 @@ import type { Database } from '../../src/db/database.ts';
 export interface MadeRows {
   /** `counter(n)`, from 1. */
   counter(count: number): RawBuilder<unknown>;
-  minutesAgo(minutes: string): RawBuilder<unknown>;
   daysAgo(days: number): RawBuilder<unknown>;
-  /** The day that was so many days ago. */
-  dayAgo(days: string): RawBuilder<unknown>;
   /** As `toBodyKey` makes it, of an event that was created `n` milliseconds after this. */
   bodyKey(createdMs: number): RawBuilder<unknown>;
   randomHex(bytes: number): RawBuilder<unknown>;
@@ -26,9 +23,7 @@ const sqliteInstant = "'%Y-%m-%dT%H:%M:%fZ', 'now'";
 
 const onSqlite: MadeRows = {
   counter,
-  minutesAgo: (minutes) => sql.raw(`strftime(${sqliteInstant}, '-' || (${minutes}) || ' minutes')`),
   daysAgo: (days) => sql.raw(`strftime(${sqliteInstant}, '-${days} days')`),
-  dayAgo: (days) => sql.raw(`date('now', '-' || (${days}) || ' days')`),
   bodyKey: (createdMs) => sql.raw(`unhex(printf('%012x', ${createdMs} + n) || hex(randomblob(32)))`),
   randomHex: (bytes) => sql.raw(`lower(hex(randomblob(${bytes})))`),
   bytes: (count) => sql.raw(`randomblob(${count})`),
@@ -42,9 +37,7 @@ const hexOnPostgres = (bytes: number) =>
 
 const onPostgres: MadeRows = {
   counter,
-  minutesAgo: (minutes) => sql.raw(postgresInstant(`(${minutes}) * interval '1 minute'`)),
   daysAgo: (days) => sql.raw(postgresInstant(`${days} * interval '1 day'`)),
-  dayAgo: (days) => sql.raw(`to_char((now() - (${days}) * interval '1 day') at time zone 'utc', 'YYYY-MM-DD')`),
   bodyKey: (createdMs) =>
     sql.raw(`decode(lpad(to_hex(${createdMs}::bigint + n), 12, '0') || ${hexOnPostgres(32)}, 'hex')`),
   randomHex: (bytes) => sql.raw(hexOnPostgres(bytes)),

@@ -1,59 +1,56 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
 
-/** The sandbox in a process of its own, with a customer who has hired many people. */
-
+/** The sandbox in a process of its own, with a customer who has hired many people, one for each contract. */
 export interface MarketplaceOrder {
   contracts: number;
   perLink: number;
-  cursors: boolean;
+  cursors?: boolean;
   /** How long every answer takes. */
-  answerMs: number;
+  answerMs?: number;
 }
 
 export interface Opened {
   baseUrl: string;
   token: string;
+  people: { contractId: string; trainerId: string }[];
 }
 
-process.once('message', (order: MarketplaceOrder) => void open(order));
-
-async function open(order: MarketplaceOrder): Promise<void> {
-  const { contracts, perLink, cursors, answerMs } = order;
-  const linksPerInstall = Math.ceil(contracts / perLink);
-  const sandbox = createSandbox({ seed: 'bench', cursors, linksPerInstall });
-  const { baseUrl } = await sandbox.start();
-  const { installId, token } = sandbox.createInstall();
-  for (let begin = 0; begin < contracts; begin += perLink) {
-    const { id: jobId } = sandbox.createJob({ installId });
-    await link(baseUrl, token, { jobId, externalProjectId: `project-${begin / perLink}` });
-    const people = Math.min(perLink, contracts - begin);
-    for (let index = 0; index < people; index += 1) hire(sandbox, jobId, begin + index);
-    // More than fit into a page: what has ended is not to be read again and again.
-    const ended = sandbox.hire({ jobId });
-    sandbox.endContract(ended.contractId);
+const [order] = (await once(process, 'message')) as [MarketplaceOrder];
+const { contracts, perLink, cursors = false, answerMs } = order;
+const sandbox = createSandbox({ seed: 'bench', cursors, linksPerInstall: Math.ceil(contracts / perLink) });
+const { baseUrl } = await sandbox.start();
+const { installId, token } = sandbox.createInstall();
+const people: Opened['people'] = [];
+for (let project = 0; people.length < contracts; project += 1) {
+  const { id: jobId } = sandbox.createJob({ installId });
+  await link({ jobId, externalProjectId: `project-${project}` });
+  const end = Math.min(people.length + perLink, contracts);
+  while (people.length < end) {
+    const trainerId = `usr_${people.length}`;
+    const { contractId } = sandbox.hire({ jobId, trainers: [{ opentrainUserId: trainerId }] });
+    people.push({ contractId, trainerId });
   }
-  sandbox.setFaults(undefined, { slow: { probability: 1, ms: answerMs } });
-  let requests = 0;
-  subscribe('http.server.request.start', (message) => {
-    const { request } = message as { request: IncomingMessage };
-    if (request.method === 'GET') requests += 1;
-  });
-  process.send?.({ baseUrl, token } satisfies Opened);
-  for (;;) {
-    await once(process, 'message');
-    process.send?.(requests);
-    requests = 0;
-  }
+  // More than fit into a page: what has ended is not to be read again and again.
+  const ended = sandbox.hire({ jobId });
+  sandbox.endContract(ended.contractId);
+}
+if (answerMs !== undefined) sandbox.setFaults(undefined, { slow: { probability: 1, ms: answerMs } });
+let requests = 0;
+subscribe('http.server.request.start', (message) => {
+  const { request } = message as { request: IncomingMessage };
+  if (request.method === 'GET') requests += 1;
+});
+process.send?.({ baseUrl, token, people } satisfies Opened);
+for (;;) {
+  await once(process, 'message');
+  process.send?.(requests);
+  requests = 0;
 }
 
-function hire(sandbox: Sandbox, jobId: string, number: number): void {
-  sandbox.hire({ jobId, trainers: [{ opentrainUserId: `usr_${number}` }] });
-}
-
-async function link(baseUrl: string, token: string, wanted: object): Promise<void> {
+async function link(wanted: object): Promise<void> {
   const answer = await fetch(`${baseUrl}/project-links`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },

@@ -1,40 +1,19 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Adapter, Member } from '../../src/adapters/adapter.ts';
 import { createApp } from '../../src/app/app.ts';
 import { openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { createLogger } from '../../src/lib/logger.ts';
+import { createBenchTool } from './bench-tool.ts';
 import { startProfile } from './profile.ts';
 
 /**
  * One of the servers that `receive.ts` measures, in a process of its own: `node receive-server.ts
- * <kind> <secret> [database url] [retention]`. Tells its parent `{ port }` when it listens, and Gangway
- * also its `consoleUrl`, where the secret is the token of an operator; asked
- * for `calls`, it answers when each trainer was first added to the tool; for `memory`, how many bytes it
- * has after a collection; for `processor`, how many microseconds it has used up to now, in all threads;
+ * <kind> <secret> [database url] [retention]`. Tells its parent `{ port }` when it listens; asked
+ * for `calls`, it answers when each trainer was first added to the tool; for `processor`, how many microseconds it has used up to now, in all threads;
  * for `profile`, where the thread that answers has spent its time since that was asked before.
  */
 const [kind = '', secret = '', databaseUrl = '', retention = '30d'] = process.argv.slice(2);
-/** A tool in memory that does everything at once, so that Gangway alone is measured. */
-function createInstantAdapter(calls: Map<string, number>): Adapter {
-  const members = new Map<string, Member>();
-  return {
-    capabilities: { removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership' },
-    check: async () => [],
-    groupFor: (link) => link.externalProjectId,
-    findMember: async (_group, { trainerId }) => members.get(trainerId) ?? null,
-    async addMember(_group, { trainerId, email }) {
-      calls.set(trainerId, performance.timeOrigin + performance.now());
-      const member = { id: trainerId, email };
-      members.set(trainerId, member);
-      return member;
-    },
-    async removeMember(_group, { id }) {
-      members.delete(id);
-    },
-  };
-}
 
 const unlimited = { deliveriesPerMinute: 1e9, bytesPerMinute: '999TiB', storedBytes: '999TiB' };
 
@@ -43,7 +22,7 @@ async function startGangway(): Promise<Listening> {
   const config = Config.parse({
     // What the machine can do is measured, and not what one install may have of it.
     receiver: { host: '127.0.0.1', port: 0, drain: '0s', limits: unlimited },
-    console: { port: 0, tokens: { bench: { token: secret.padEnd(20, '-'), role: 'operator' } } },
+    console: { port: 0 },
     database: { url: databaseUrl },
     installs: { acme: { token: 'none', webhookSecrets: [secret], tool: 'studio' } },
     tools: { studio: { adapter: 'instant' } },
@@ -51,32 +30,20 @@ async function startGangway(): Promise<Listening> {
   });
   const storage = await openStorage(databaseUrl);
   const logger = createLogger({ level: 'error', destination: process.stderr });
-  const adapters = new Map([['studio', createInstantAdapter(calls)]]);
+  const { adapter } = createBenchTool({
+    onAdd: (trainerId) => void calls.set(trainerId, performance.timeOrigin + performance.now()),
+  });
+  const adapters = new Map([['studio', adapter]]);
   const app = createApp({ config, storage, logger, adapters });
-  const { receiverUrl, consoleUrl } = await app.start();
+  const { receiverUrl } = await app.start();
   process.on('message', (asked) => {
-    if (asked === 'memory') process.send?.(memoryAfterCollection());
     if (asked === 'calls') process.send?.(Object.fromEntries(calls));
   });
-  return { port: Number(new URL(receiverUrl).port), consoleUrl };
-}
-
-/** What is kept: the collector runs before where node is started with `--expose-gc`. */
-export interface Memory {
-  residentBytes: number;
-  heapBytes: number;
-  externalBytes: number;
-}
-
-function memoryAfterCollection(): Memory {
-  globalThis.gc?.();
-  const { rss, heapUsed, external } = process.memoryUsage();
-  return { residentBytes: rss, heapBytes: heapUsed, externalBytes: external };
+  return { port: Number(new URL(receiverUrl).port) };
 }
 
 interface Listening {
   port: number;
-  consoleUrl?: string;
 }
 
 async function startListener(listener: RequestListener): Promise<Listening> {

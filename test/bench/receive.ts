@@ -1,10 +1,12 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { ask, forkScript, say, startTable } from './bench.ts';
+import { type BenchDatabase, withBenchDatabases } from './bench-database.ts';
 import { fillInbox } from './fill-inbox.ts';
 import type { LoadOrder, LoadResult } from './load-process.ts';
+import { percentile } from './percentile.ts';
 import { type FunctionTime, toProfileLines } from './profile.ts';
 
 /**
@@ -36,17 +38,11 @@ const warmUpRounds = 3;
 const baseline = 'express, reads + verifies';
 let nextFirst = 0;
 
-const folder = mkdtempSync(path.join(path.resolve(values.folder), '.bench-'));
-const load = forkQuiet('load-process.ts', []);
-try {
-  await main();
-} finally {
-  load.kill();
-  rmSync(folder, { recursive: true, force: true });
-}
+const load = forkScript('load-process.ts');
+await withBenchDatabases({ postgres: false, folder: values.folder }, main).finally(() => load.kill());
 
-async function main(): Promise<void> {
-  const full = `sqlite:${values.full ?? path.join(folder, 'full.db')}`;
+async function main({ create }: BenchDatabase): Promise<void> {
+  const full = values.full === undefined ? await create('full') : `sqlite:${values.full}`;
   if (values.full === undefined) {
     say(`Filling an inbox with ${rows.toLocaleString('en')} deliveries …`);
     await fillInbox(full, rows, { firstDaysAgo: 29 });
@@ -56,9 +52,9 @@ async function main(): Promise<void> {
     ['bare node:http', ['bare']],
     ['express, reads', ['read']],
     [baseline, ['verify']],
-    ['express, commits each', ['commit', `sqlite:${path.join(folder, 'commit.db')}`]],
+    ['express, commits each', ['commit', await create('commit')]],
     ['@octokit/webhooks', ['octokit']],
-    ['gangway, empty inbox', ['gangway', `sqlite:${path.join(folder, 'empty.db')}`]],
+    ['gangway, empty inbox', ['gangway', await create('empty')]],
     [`gangway, ${rows.toLocaleString('en')} rows`, ['gangway', full]],
     ["debian's webhook", ['debian']],
   ];
@@ -69,11 +65,10 @@ async function main(): Promise<void> {
     ['gangway, while it purges', ['gangway', full, '1d']],
   ];
   report(await compare(purging));
-  await reportProfile(['gangway', `sqlite:${path.join(folder, 'profile.db')}`]);
+  await reportProfile(['gangway', await create('profile')]);
   say('');
   say(`${'at 100/s, in ms'.padEnd(28)}  answer: p50, p99, max         adapter call: p50, p99, max`);
-  const fresh = `sqlite:${path.join(folder, 'fresh.db')}`;
-  await reportAtModerateRate('gangway, empty inbox', ['gangway', fresh]);
+  await reportAtModerateRate('gangway, empty inbox', ['gangway', await create('fresh')]);
   // What the rounds left to do stands before these hires, so their calls say nothing.
   await reportAtModerateRate('gangway, while it purges', ['gangway', full, '1d'], false);
 }
@@ -98,8 +93,8 @@ async function compare(contenders: [string, string[]][]): Promise<Map<string, Ru
 }
 
 interface Run extends LoadResult {
-  /** Of all threads of the server; undefined where it is no process of ours. */
-  processorUsEach: number | undefined;
+  /** Of all threads of the server; NaN where it is no process of ours. */
+  processorUsEach: number;
 }
 
 async function measure({ server, port, kind }: Started): Promise<Run> {
@@ -107,22 +102,20 @@ async function measure({ server, port, kind }: Started): Promise<Run> {
   const result = await sendLoad(port, isOfGithub(kind) ? { signedAs: 'github' } : {});
   const usedUs = (await askProcessor(server)) - before;
   await letSettle(server);
-  return { ...result, processorUsEach: kind === 'debian' ? undefined : usedUs / result.answered };
+  return { ...result, processorUsEach: kind === 'debian' ? Number.NaN : usedUs / result.answered };
 }
 
 /** What a server has left to do after its turn must not take from those that come next. */
 async function letSettle(server: ChildProcess): Promise<void> {
   for (let tries = 0; tries < 120; tries += 1) {
     const before = await askProcessor(server);
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await wait(250);
     if ((await askProcessor(server)) - before < 25_000) return;
   }
 }
 
 async function askProcessor(server: ChildProcess): Promise<number> {
-  server.send('processor');
-  const [usedUs] = (await once(server, 'message')) as [number];
-  return usedUs;
+  return await ask(server, 'processor');
 }
 
 function isOfGithub(kind: string): boolean {
@@ -136,7 +129,7 @@ interface Started {
 }
 
 async function startServer([kind = '', ...rest]: string[]): Promise<Started | { notRun: string }> {
-  const server = forkQuiet('receive-server.ts', [kind, secret, ...rest]);
+  const server = forkScript('receive-server.ts', [kind, secret, ...rest]);
   const [told] = (await once(server, 'message')) as [{ port: number } | { notRun: string }];
   if ('port' in told) return { kind, server, port: told.port };
   await stop(server);
@@ -157,8 +150,7 @@ async function sendLoad(port: number, changes: Partial<LoadOrder>): Promise<Load
     ...changes,
   };
   nextFirst += distinct;
-  load.send(order);
-  const [result] = (await once(load, 'message')) as [LoadResult];
+  const result = await ask<LoadResult>(load, order);
   const refused = Object.keys(result.statuses).filter((status) => status !== '200');
   if (refused.length > 0) throw new Error(`answered with ${refused.join(', ')}`);
   return result;
@@ -173,33 +165,22 @@ function report(results: Map<string, Run[]>): void {
   const rate = (result: LoadResult) => result.answered / result.seconds;
   const base = (results.get(baseline) ?? []).map(rate);
   say('');
-  say(`${'server'.padEnd(28)}  requests/s   ratio   p50 ms   p99 ms   max ms   load's core   processor`);
+  const print = startTable(27, ['requests/s', 'ratio', 'p50 ms', 'p99 ms', 'max ms', "load's core", 'processor']);
   for (const [name, runs] of results) {
-    const cells = [
-      median(runs.map(rate)).toFixed(0).padStart(10),
-      median(runs.map((run, round) => rate(run) / (base[round] ?? 0)))
-        .toFixed(2)
-        .padStart(6),
-      median(runs.map((run) => run.p50))
-        .toFixed(2)
-        .padStart(7),
-      median(runs.map((run) => run.p99))
-        .toFixed(2)
-        .padStart(7),
-      median(runs.map((run) => run.max))
-        .toFixed(1)
-        .padStart(7),
-      `${(median(runs.map((run) => run.cpuShare)) * 100).toFixed(0)} %`.padStart(12),
-      toMicroseconds(runs).padStart(10),
-    ];
-    say(`${name.padEnd(28)}  ${cells.join('  ')}`);
+    const median = (of: (run: Run, round: number) => number, digits = 0) =>
+      percentile(runs.map(of), 0.5).toFixed(digits);
+    const processor = median(({ processorUsEach }) => processorUsEach);
+    print(name, [
+      median(rate),
+      median((run, round) => rate(run) / (base[round] ?? 0), 2),
+      median(({ p50 }) => p50, 2),
+      median(({ p99 }) => p99, 2),
+      median(({ max }) => max, 1),
+      `${median(({ cpuShare }) => cpuShare * 100)} %`,
+      processor === 'NaN' ? '-' : `${processor} µs`,
+    ]);
   }
   say(`Medians of ${rounds} rounds; ratio: to Express that reads and verifies; processor: of the server, for each.`);
-}
-
-function toMicroseconds(runs: Run[]): string {
-  const known = runs.flatMap(({ processorUsEach }) => processorUsEach ?? []);
-  return known.length === 0 ? '-' : `${median(known).toFixed(0)} µs`;
 }
 
 /**
@@ -219,59 +200,35 @@ async function reportAtModerateRate(name: string, args: string[], hasCalls = tru
     durationMs: seconds * 1000,
   };
   const warm = await sendLoad(port, order);
-  const measured = await sendLoad(port, order);
-  const trainers = Object.keys(measured.sentAt);
+  const { sentAt, p50, p99, max } = await sendLoad(port, order);
+  const trainers = Object.keys(sentAt);
   const count = trainers.length + Object.keys(warm.sentAt).length;
   const calls = hasCalls ? await waitForCalls(server, count) : {};
   await stop(server);
-  const latencies = trainers
-    .map((trainer) => (calls[trainer] ?? Number.POSITIVE_INFINITY) - (measured.sentAt[trainer] ?? 0))
-    .sort((x, y) => x - y);
-  const at = (share: number) => latencies[Math.floor((latencies.length - 1) * share)] ?? 0;
+  const latencies = trainers.map((trainer) => (calls[trainer] ?? Number.POSITIVE_INFINITY) - (sentAt[trainer] ?? 0));
   const toText = (numbers: number[]) => numbers.map((number) => number.toFixed(1).padStart(7)).join('  ');
-  const { p50, p99, max } = measured;
-  const callText = hasCalls ? `     ${toText([at(0.5), at(0.99), at(1)])}` : '';
+  const callText = hasCalls ? `     ${toText([0.5, 0.99, 1].map((share) => percentile(latencies, share)))}` : '';
   say(`${name.padEnd(28)}  ${toText([p50, p99, max])}${callText}`);
 }
 
-/** Where the thread that answers spends its time. What the thread that stores does is said by `bench:store`. */
+/** Where the thread that answers spends its time. */
 async function reportProfile(args: string[]): Promise<void> {
   const started = await startServer(args);
   if ('notRun' in started) throw new Error(started.notRun);
   for (let round = 0; round < warmUpRounds; round += 1) await measure(started);
-  await askProfile(started.server);
+  await ask(started.server, 'profile');
   const { answered } = await sendLoad(started.port, {});
-  const times = await askProfile(started.server);
+  const times = await ask<FunctionTime[]>(started.server, 'profile');
   await stop(started.server);
   say('');
   say('The thread that answers, for each delivery:');
   for (const line of toProfileLines(times, answered, 20)) say(line);
 }
 
-async function askProfile(server: ChildProcess): Promise<FunctionTime[]> {
-  server.send('profile');
-  const [times] = (await once(server, 'message')) as [FunctionTime[]];
-  return times;
-}
-
 async function waitForCalls(server: ChildProcess, count: number): Promise<Record<string, number>> {
   for (let tries = 0; ; tries += 1) {
-    server.send('calls');
-    const [calls] = (await once(server, 'message')) as [Record<string, number>];
+    const calls = await ask<Record<string, number>>(server, 'calls');
     if (Object.keys(calls).length >= count || tries >= 200) return calls;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await wait(50);
   }
-}
-
-function forkQuiet(file: string, args: string[]): ChildProcess {
-  return fork(path.join(import.meta.dirname, file), args, { stdio: ['ignore', 2, 2, 'ipc'] });
-}
-
-function median(numbers: number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

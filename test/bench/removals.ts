@@ -5,6 +5,7 @@ import { migrate } from '../../src/db/migrate.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { createEngine, inStudio } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
+import { say } from './bench.ts';
 import { withBenchDatabases } from './bench-database.ts';
 import { percentile } from './percentile.ts';
 
@@ -26,7 +27,7 @@ await withBenchDatabases({ postgres: values.database === 'postgres', folder: val
   for (const waiting of values.waiting.split(',').map(Number)) {
     const { lookMs, blockedMs } = await measure(await databases.create(`waiting_${waiting}`), waiting);
     const says = `a look takes ${lookMs.toFixed(1)} ms, and nothing else runs for ${blockedMs.toFixed(1)} ms at most`;
-    process.stdout.write(`${values.database}, ${waiting} waiting: ${says}\n`);
+    say(`${values.database}, ${waiting} waiting: ${says}`);
   }
 });
 

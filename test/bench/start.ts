@@ -1,14 +1,13 @@
-import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import SqliteDatabase from 'better-sqlite3';
 import { minutesAgo, toBody } from '../support/lifecycle-events.ts';
 import { sign } from '../support/sign.ts';
+import { say } from './bench.ts';
 import { withBenchDatabases } from './bench-database.ts';
+import { openIdleMarketplace } from './idle-marketplace.ts';
 import { checkOut, type MeasuredProcess, type MeasuredProgram, openProgram, type Usage } from './measured-program.ts';
 
 /**
@@ -32,33 +31,17 @@ const threadEndsMs = 65_000;
 /** Requests that are under way at once. */
 const atOnce = 20;
 
-/** A tool that does everything at once, so that Gangway alone is measured. */
-const memoryAdapter = `
-const members = new Map();
-const keyOf = (group, id) => group + '/' + id;
-export default () => ({
-  capabilities: { removal: { effect: 'locks_out' }, readding: 'yes', exclusive: 'membership' },
-  check: async () => [],
-  groupFor: (link) => link.externalProjectId,
-  findMember: async (group, { trainerId }) => members.get(keyOf(group, trainerId)) ?? null,
-  async addMember(group, { trainerId, email }) {
-    const member = { id: trainerId, email };
-    members.set(keyOf(group, trainerId), member);
-    return member;
-  },
-  removeMember: async (group, { id }) => void members.delete(keyOf(group, id)),
-});
-`;
-
 type Row = readonly [name: string, value: string];
 
 await withBenchDatabases({ postgres: false, folder: values.folder }, async (sqlite, folder) => {
   await withBenchDatabases({ postgres: true, folder: values.folder }, async (postgres) => {
-    const marketplace = await openIdleMarketplace();
+    const marketplace = await openIdleMarketplace({
+      more: { '/project-links': { projectLinks: [] }, '/webhook-endpoints': { webhookEndpoints: [] } },
+    });
     const columns: Row[][] = [];
     for (const [name, checkout] of toCheckouts(folder)) {
       const bench = (databaseUrl: string) =>
-        createBench(checkout, path.join(folder, name), databaseUrl, marketplace.url);
+        createBench(checkout, path.join(folder, name), databaseUrl, marketplace.baseUrl);
       columns.push([
         ['', name],
         ...(await measureCommands(await bench(await sqlite.create(`${name}_commands`)))),
@@ -70,7 +53,7 @@ await withBenchDatabases({ postgres: false, folder: values.folder }, async (sqli
     marketplace.close();
     for (const [index, [name]] of (columns[0] ?? []).entries()) {
       const cells = columns.map((column) => (column[index]?.[1] ?? '').padStart(10));
-      process.stdout.write(`${name.padEnd(60)}${cells.join('')}\n`);
+      say(`${name.padEnd(60)}${cells.join('')}`);
     }
   });
 });
@@ -90,8 +73,6 @@ interface Bench {
 
 async function createBench(checkout: string, folder: string, databaseUrl: string, baseUrl: string): Promise<Bench> {
   mkdirSync(folder, { recursive: true });
-  const adapter = path.join(folder, 'memory-adapter.mjs');
-  writeFileSync(adapter, memoryAdapter);
   const configFile = path.join(folder, `${databaseUrl.split(/[/_:]/).join('-')}.json`);
   const config = {
     receiver: { host: '127.0.0.1', port: 0, drain: '0s', publicUrl: 'https://bridge.example.com' },
@@ -102,7 +83,7 @@ async function createBench(checkout: string, folder: string, databaseUrl: string
     reconcile: { schedule: '0 0 29 2 *' },
     usage: { schedule: '0 0 29 2 *' },
     installs: { acme: { token: 'ot_ptk_acme', webhookSecrets: [secret], tool: 'memory' } },
-    tools: { memory: { adapter } },
+    tools: { memory: { adapter: path.join(import.meta.dirname, 'memory-adapter.ts') } },
   };
   writeFileSync(configFile, JSON.stringify(config));
   const env = {
@@ -110,25 +91,6 @@ async function createBench(checkout: string, folder: string, databaseUrl: string
     NODE_COMPILE_CACHE: path.join(folder, 'cache'),
   };
   return { program: await openProgram(checkout, env), args: ['--config', configFile], databaseUrl };
-}
-
-/** A marketplace in which nothing is active: what is there came by delivery. It has no budgets either. */
-async function openIdleMarketplace(): Promise<{ url: string; close(): void }> {
-  const answers = new Map<string, object>([
-    ['/installs/current', { install: { id: 'cmi1', status: 'ACTIVE', scopes: [] } }],
-    ['/contracts', { contracts: [] }],
-    ['/project-links', { projectLinks: [] }],
-    ['/webhook-endpoints', { webhookEndpoints: [] }],
-  ]);
-  const server = createServer((incoming, outgoing) => {
-    const [where = ''] = incoming.url?.split('?') ?? [];
-    const body = answers.get(where);
-    outgoing.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' });
-    outgoing.end(JSON.stringify(body ?? { error: 'There is none', code: 'NOT_FOUND' }));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, close: () => void server.close() };
 }
 
 async function measureCommands({ program, args }: Bench): Promise<Row[]> {

@@ -1,7 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { sql } from 'kysely';
 import { openStorage } from '../../src/app/storage.ts';
@@ -9,9 +6,10 @@ import { type Database, inTransaction } from '../../src/db/database.ts';
 import { emptyContract, emptyLink } from '../../src/domain/evidence.ts';
 import { addDays } from '../../src/lib/days.ts';
 import { markWorkStale } from '../../src/memberships/derivation-store.ts';
+import { ask, databaseOptions, forkScript, say, startTable, toSeconds } from './bench.ts';
 import { type BenchDatabase, withBenchDatabases } from './bench-database.ts';
-import type { Hired, HireOrder } from './usage-marketplace-process.ts';
-import type { Reported, ReportOrder } from './usage-process.ts';
+import type { Opened } from './marketplace-process.ts';
+import type { Reported, Run, RunOrder } from './run-process.ts';
 
 /**
  * `npm run bench:usage`: what reporting costs, against the sandbox over HTTP and without the pacing
@@ -28,8 +26,7 @@ const { values } = parseArgs({
   options: {
     contracts: { type: 'string', multiple: true, default: ['5000'] },
     days: { type: 'string', default: '14' },
-    postgres: { type: 'boolean', default: false },
-    folder: { type: 'string', default: '.' },
+    ...databaseOptions,
   },
 });
 const days = Number(values.days);
@@ -38,10 +35,10 @@ const chunkSize = 200;
 const mostMiB = 220;
 const pieces = 100_000;
 
+const print = startTable(23, ['wall s', 'CPU s', 'requests', 'least', 'days sent', 'peak MiB', 'block ms']);
 await withBenchDatabases(values, main);
 
 async function main(databases: BenchDatabase): Promise<void> {
-  say('                          wall s   CPU s   requests   least   days sent   peak MiB   block ms');
   for (const contracts of values.contracts) await report(databases, Number(contracts));
   await measurePieces(databases);
 }
@@ -76,14 +73,14 @@ async function bytesOf({ dialect, kysely }: Database): Promise<number> {
 }
 
 async function report(databases: BenchDatabase, contracts: number): Promise<void> {
-  const marketplace = openProcess('usage-marketplace-process.ts');
+  const marketplace = forkScript('marketplace-process.ts');
   try {
-    const { people, ...market } = await ask<Hired>(marketplace, { contracts });
+    const { people, ...market } = await ask<Opened>(marketplace, { contracts, perLink: contracts });
     const key = randomBytes(32);
     const databaseUrl = await databases.create(`usage_${contracts}`);
     const { database } = await openStorage(databaseUrl, key);
     await fill(database, people);
-    const order = { databaseUrl, secretKey: key.toString('hex'), ...market };
+    const order: RunOrder = { command: 'report', databaseUrl, secretKey: key.toString('hex'), ...market };
     say(`${contracts} contracts, ${days} days, ${database.dialect}`);
     await measure('for the first time', order, contracts);
     await measure('nothing changed', order, 0);
@@ -94,7 +91,7 @@ async function report(databases: BenchDatabase, contracts: number): Promise<void
   }
 }
 
-async function fill(database: Database, people: Hired['people']): Promise<void> {
+async function fill(database: Database, people: Opened['people']): Promise<void> {
   const install = 'acme';
   const link = { ...emptyLink(install, 'l1'), externalProjectId: 'signs' };
   await inTransaction(database, (tx) => tx.insertInto('link').values(link).execute());
@@ -133,7 +130,7 @@ async function fill(database: Database, people: Hired['people']): Promise<void> 
 }
 
 /** @returns how many contracts that concerns */
-async function change(database: Database, people: Hired['people']): Promise<number> {
+async function change(database: Database, people: Opened['people']): Promise<number> {
   const count = Math.round((people.length * days) / 100);
   const changed = new Set<string>();
   for (let index = 0; index < count; index += 1) {
@@ -152,37 +149,12 @@ async function change(database: Database, people: Hired['people']): Promise<numb
   return changed.size;
 }
 
-async function measure(what: string, order: ReportOrder, least: number): Promise<void> {
-  const run = await ask<Reported>(openProcess('usage-process.ts'), order);
-  if (run.failure !== null) throw new Error(`not everything was sent: ${run.failure}`);
-  const cells = [
-    (run.wallMs / 1000).toFixed(1).padStart(7),
-    (run.cpuMs / 1000).toFixed(1).padStart(7),
-    String(run.requests).padStart(10),
-    String(least).padStart(7),
-    String(run.sent).padStart(11),
-    run.peakMiB.toFixed(0).padStart(10),
-    run.longestBlockMs.toFixed(0).padStart(10),
-  ];
-  say(`${what.padEnd(24)} ${cells.join(' ')}`);
-  if (run.requests > least || run.peakMiB > mostMiB) process.exitCode = 1;
-}
-
-function openProcess(file: string): ChildProcess {
-  return fork(path.join(import.meta.dirname, file));
-}
-
-async function ask<T>(child: ChildProcess, order: HireOrder | ReportOrder): Promise<T> {
-  const exited = once(child, 'exit').then(() => {
-    throw new Error('a process of the benchmark ended');
-  });
-  const answered = once(child, 'message');
-  child.send(order);
-  const [answer] = (await Promise.race([answered, exited])) as [T];
-  exited.catch(() => undefined);
-  return answer;
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
+async function measure(what: string, order: RunOrder, least: number): Promise<void> {
+  const run = await ask<Run<Reported>>(forkScript('run-process.ts'), order);
+  const { wallMs, cpuMs, peakMiB, longestBlockMs, result } = run;
+  const { requests, sent, failure } = result;
+  if (failure !== null) throw new Error(`not everything was sent: ${failure}`);
+  const counts = [requests, least, sent].map(String);
+  print(what, [toSeconds(wallMs), toSeconds(cpuMs), ...counts, peakMiB.toFixed(0), longestBlockMs.toFixed(0)]);
+  if (requests > least || peakMiB > mostMiB) process.exitCode = 1;
 }
