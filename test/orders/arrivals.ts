@@ -140,7 +140,22 @@ interface ListedContract {
   isUntrue?: true;
 }
 
-export interface Listing {
+/** An active contract. @param others who are on it beside the trainer */
+export function listed({ contract, link, trainer }: Access, ...others: string[]): ListedContract {
+  return { id: contract, on: [link], who: [trainer, ...others] };
+}
+
+/** A contract whose people nobody asks for. */
+export function unasked({ contract, link }: Access): ListedContract {
+  return { id: contract, on: [link] };
+}
+
+/** A contract that is listed although it is not active, or no longer. */
+export function untrue(access: Access): ListedContract {
+  return { ...listed(access), isUntrue: true };
+}
+
+interface Listing {
   grant?: string;
   links: LinkId[];
   active?: ListedContract[];

@@ -4,12 +4,15 @@ import {
   ended,
   endedBriefly,
   linked,
+  listed,
   reading,
   refusedReading,
   revoked,
   started,
   startedBriefly,
+  unasked,
   unlinked,
+  untrue,
 } from './arrivals.ts';
 
 /** What happened to up to three customers, as up to seven arrivals of which one is faulty, and who belongs where afterwards. */
@@ -23,8 +26,11 @@ export interface History {
 
 const c1: Access = { install: 'acme', contract: 'c1', link: 'l1', trainer: 't1' };
 const c1OfOther: Access = { ...c1, trainer: 't2' };
+/** After it was moved to the job of another project. */
+const c1Moved: Access = { ...c1, link: 'l3' };
 const c2: Access = { install: 'acme', contract: 'c2', link: 'l1', trainer: 't1' };
 const c2OfOther: Access = { ...c2, trainer: 't2' };
+const c2OfLamps: Access = { ...c2OfOther, link: 'l3' };
 /** The same person in the same project, through another customer. */
 const d1: Access = { install: 'globex', contract: 'd1', link: 'k1', trainer: 't1' };
 const d1OfOther: Access = { ...d1, trainer: 't2' };
@@ -45,7 +51,7 @@ const events: History[] = [
       started(c2, 5),
       ended(c1, 30),
       ended(d1OfOther, 40),
-      reading('acme', 60, { links: ['l1'], active: [{ id: 'c2', on: ['l1'] }], ended: [{ id: 'c1', on: ['l1'] }] }),
+      reading('acme', 60, { links: ['l1'], active: [unasked(c2)], ended: [unasked(c1)] }),
       reading('acme', 90, { links: ['l1'], active: [{ id: 'c9', on: ['l1'], who: ['t9'] }] }),
     ],
     roster: ['signs/t1', 'signs/t9'],
@@ -59,11 +65,7 @@ const events: History[] = [
       ended(c1, 100),
       started(c2, 101),
       reading('acme', 120, { links: [] }),
-      reading('acme', 130, {
-        links: ['l1'],
-        active: [{ id: 'c2', on: ['l1'], who: ['t1'] }],
-        ended: [{ id: 'c1', on: ['l1'] }],
-      }),
+      reading('acme', 130, { links: ['l1'], active: [listed(c2)], ended: [unasked(c1)] }),
     ],
     roster: ['signs/t1'],
   },
@@ -74,14 +76,8 @@ const events: History[] = [
       started(c2OfOther, 1),
       ended(c1, 10),
       ended(c2OfOther, 20),
-      reading('acme', 29, {
-        links: ['l1'],
-        active: [
-          { id: 'c1', on: ['l1'], who: ['t1'] },
-          { id: 'c2', on: ['l1'], who: ['t2'], isUntrue: true },
-        ],
-      }),
-      reading('acme', 40, { links: ['l1'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
+      reading('acme', 29, { links: ['l1'], active: [listed(c1), untrue(c2OfOther)] }),
+      reading('acme', 40, { links: ['l1'], active: [listed(c1)] }),
     ],
     roster: ['signs/t1'],
   },
@@ -90,18 +86,8 @@ const events: History[] = [
     arrivals: [
       started(c1, 0),
       started({ ...c2, link: 'l3' }, 1),
-      reading('acme', 20, {
-        links: ['l1', 'l3'],
-        active: [{ id: 'c2', on: ['l3'], who: ['t1'] }],
-        ended: [{ id: 'c1', on: ['l1'] }],
-      }),
-      reading('acme', 60, {
-        links: ['l1', 'l3'],
-        active: [
-          { id: 'c1', on: ['l1'], who: ['t1'], isUntrue: true },
-          { id: 'c2', on: ['l3'], who: ['t1'] },
-        ],
-      }),
+      reading('acme', 20, { links: ['l1', 'l3'], active: [listed({ ...c2, link: 'l3' })], ended: [unasked(c1)] }),
+      reading('acme', 60, { links: ['l1', 'l3'], active: [untrue(c1), listed({ ...c2, link: 'l3' })] }),
       started(d1OfOther, 70),
       endedBriefly(d1OfOther, 80),
     ],
@@ -111,7 +97,7 @@ const events: History[] = [
     name: 'events with only the guaranteed fields, and a corrupted one',
     arrivals: [
       startedBriefly(c1, 0),
-      reading('acme', 5, { links: ['l1'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
+      reading('acme', 5, { links: ['l1'], active: [listed(c1)] }),
       started(c2OfOther, 10),
       started(d1, 11),
       endedBriefly(c2OfOther, 30),
@@ -158,10 +144,10 @@ const ofLinks: History[] = [
     arrivals: [
       started(c1, 0),
       started(d1OfOther, 5),
-      reading('acme', 20, { links: [], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
+      reading('acme', 20, { links: [], active: [listed(c1)] }),
       unlinked('acme', 'l1', 30),
       linked('acme', 'l2', 35),
-      reading('acme', 50, { links: ['l2'], active: [{ id: 'c1', on: ['l2'], who: ['t1'] }] }),
+      reading('acme', 50, { links: ['l2'], active: [listed({ ...c1, link: 'l2' })] }),
     ],
     roster: ['signs/t1', 'signs/t2'],
   },
@@ -173,7 +159,7 @@ const ofLinks: History[] = [
       unlinked('acme', 'l1', 30),
       linked('acme', 'l2', 31),
       started({ ...c2OfOther, link: 'l2' }, 40),
-      reading('acme', 95, { links: ['l2'], active: [{ id: 'c2', on: ['l2'], who: ['t2'] }] }),
+      reading('acme', 95, { links: ['l2'], active: [listed({ ...c2OfOther, link: 'l2' })] }),
       refusedReading('acme', 120),
     ],
     roster: ['signs/t2'],
@@ -183,18 +169,10 @@ const ofLinks: History[] = [
     arrivals: [
       started(c1, 0),
       started(d1OfOther, 1),
-      reading('acme', 10, { links: ['l1', 'l3'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
-      reading('acme', 60, {
-        links: ['l1', 'l3'],
-        active: [{ id: 'c1', on: ['l3'], who: ['t1'] }],
-        doubts: [{ contract: 'c1', link: 'l1' }],
-      }),
+      reading('acme', 10, { links: ['l1', 'l3'], active: [listed(c1)] }),
+      reading('acme', 60, { links: ['l1', 'l3'], active: [listed(c1Moved)], doubts: [{ contract: 'c1', link: 'l1' }] }),
       reading('acme', 65, { links: ['l1', 'l3'], active: [{ id: 'c1', on: [], who: ['t1'] }] }),
-      reading('acme', 75, {
-        links: ['l1', 'l3'],
-        active: [{ id: 'c1', on: ['l3'], who: ['t1'] }],
-        doubts: [{ contract: 'c1', link: 'l1' }],
-      }),
+      reading('acme', 75, { links: ['l1', 'l3'], active: [listed(c1Moved)], doubts: [{ contract: 'c1', link: 'l1' }] }),
     ],
     roster: ['lamps/t1', 'signs/t2'],
   },
@@ -202,18 +180,10 @@ const ofLinks: History[] = [
     name: 'a contract that two lists show under another job, and one between them correctly',
     arrivals: [
       started(c1, 0),
-      reading('acme', 10, {
-        links: ['l1', 'l3'],
-        active: [{ id: 'c1', on: ['l3'], who: ['t1'], isUntrue: true }],
-        doubts: [{ contract: 'c1', link: 'l1' }],
-      }),
-      reading('acme', 20, { links: ['l1', 'l3'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
+      reading('acme', 10, { links: ['l1', 'l3'], active: [untrue(c1Moved)], doubts: [{ contract: 'c1', link: 'l1' }] }),
+      reading('acme', 20, { links: ['l1', 'l3'], active: [listed(c1)] }),
       started(d1OfOther, 21),
-      reading('acme', 25, {
-        links: ['l1', 'l3'],
-        active: [{ id: 'c1', on: ['l3'], who: ['t1'], isUntrue: true }],
-        doubts: [{ contract: 'c1', link: 'l1' }],
-      }),
+      reading('acme', 25, { links: ['l1', 'l3'], active: [untrue(c1Moved)], doubts: [{ contract: 'c1', link: 'l1' }] }),
       ended(d1OfOther, 30),
     ],
     // The trainer also got into the other project, and only an end of a contract there ends that.
@@ -223,9 +193,9 @@ const ofLinks: History[] = [
     name: 'a link that disappears without an event',
     arrivals: [
       started(c1, 0),
-      started({ ...c2OfOther, link: 'l3' }, 1),
-      reading('acme', 60, { links: ['l3'], active: [{ id: 'c2', on: ['l3'], who: ['t2'] }], doubts: [{ link: 'l1' }] }),
-      reading('acme', 75, { links: ['l3'], active: [{ id: 'c2', on: ['l3'], who: ['t2'] }], doubts: [{ link: 'l1' }] }),
+      started(c2OfLamps, 1),
+      reading('acme', 60, { links: ['l3'], active: [listed(c2OfLamps)], doubts: [{ link: 'l1' }] }),
+      reading('acme', 75, { links: ['l3'], active: [listed(c2OfLamps)], doubts: [{ link: 'l1' }] }),
       started(d1OfOther, 80),
       refusedReading('acme', 90),
     ],
@@ -235,9 +205,9 @@ const ofLinks: History[] = [
     name: 'a link that sometimes answers 404',
     arrivals: [
       started(c1, 0),
-      reading('acme', 60, { links: ['l3'], active: [{ id: 'c1', on: ['l1'] }], doubts: [{ link: 'l1' }] }),
-      reading('acme', 75, { links: ['l1', 'l3'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
-      reading('acme', 90, { links: ['l3'], active: [{ id: 'c1', on: ['l1'] }], doubts: [{ link: 'l1' }] }),
+      reading('acme', 60, { links: ['l3'], active: [unasked(c1)], doubts: [{ link: 'l1' }] }),
+      reading('acme', 75, { links: ['l1', 'l3'], active: [listed(c1)] }),
+      reading('acme', 90, { links: ['l3'], active: [unasked(c1)], doubts: [{ link: 'l1' }] }),
       reading('acme', 96, { links: ['l3'], doubts: [{ link: 'l1' }] }),
       started(d1OfOther, 97),
       ended(d1OfOther, 98),
@@ -259,26 +229,15 @@ const ofLinks: History[] = [
   },
 ];
 
-const both = { id: 'c1', on: ['l1'], who: ['t1', 't2'] } as const;
-const withoutOther = { id: 'c1', on: ['l1'], who: ['t1', 't3'] } as const;
-
 const ofPeople: History[] = [
   {
     name: 'participants who change, and an empty answer',
     arrivals: [
       started(c1, 0),
       started(c1OfOther, 1),
-      reading('acme', 420, {
-        links: ['l1'],
-        active: [list(withoutOther)],
-        doubts: [{ contract: 'c1', trainer: 't2' }],
-      }),
+      reading('acme', 420, { links: ['l1'], active: [listed(c1, 't3')], doubts: [{ contract: 'c1', trainer: 't2' }] }),
       reading('acme', 425, { links: ['l1'], active: [{ id: 'c1', on: ['l1'], who: [] }] }),
-      reading('acme', 435, {
-        links: ['l1'],
-        active: [list(withoutOther)],
-        doubts: [{ contract: 'c1', trainer: 't2' }],
-      }),
+      reading('acme', 435, { links: ['l1'], active: [listed(c1, 't3')], doubts: [{ contract: 'c1', trainer: 't2' }] }),
       started(d1, 436),
       ended(d1, 437),
     ],
@@ -289,9 +248,9 @@ const ofPeople: History[] = [
     arrivals: [
       started(c1, 0),
       started(c1OfOther, 1),
-      reading('acme', 420, { links: ['l1'], active: [list(withoutOther)] }),
-      reading('acme', 425, { links: ['l1'], active: [list(withoutOther)] }),
-      reading('acme', 440, { links: ['l1'], active: [list(both)] }),
+      reading('acme', 420, { links: ['l1'], active: [listed(c1, 't3')] }),
+      reading('acme', 425, { links: ['l1'], active: [listed(c1, 't3')] }),
+      reading('acme', 440, { links: ['l1'], active: [listed(c1, 't2')] }),
       started(d1, 441),
       unlinked('globex', 'k1', 450),
     ],
@@ -301,10 +260,10 @@ const ofPeople: History[] = [
     name: 'a customer who disconnects and reconnects',
     arrivals: [
       started(c1, 0),
-      reading('acme', 5, { links: ['l1'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
+      reading('acme', 5, { links: ['l1'], active: [listed(c1)] }),
       revoked('acme', 'acme-g1', 30),
       refusedReading('acme', 40),
-      reading('acme', 60, { grant: 'acme-g2', links: ['l2'], active: [{ id: 'c1', on: ['l2'], who: ['t1'] }] }),
+      reading('acme', 60, { grant: 'acme-g2', links: ['l2'], active: [listed({ ...c1, link: 'l2' })] }),
       started(d1OfOther, 70),
       ended(d1OfOther, 80),
     ],
@@ -313,8 +272,8 @@ const ofPeople: History[] = [
   {
     name: 'a customer who disconnects for good, beside another',
     arrivals: [
-      reading('acme', 0, { links: ['l1'], active: [list(both)] }),
-      started({ ...c2OfOther, link: 'l3' }, 1),
+      reading('acme', 0, { links: ['l1'], active: [listed(c1, 't2')] }),
+      started(c2OfLamps, 1),
       revoked('acme', 'acme-g1', 30),
       refusedReading('acme', 40),
       started(d1, 50),
@@ -326,8 +285,8 @@ const ofPeople: History[] = [
   {
     name: 'a revocation of a grant that was replaced',
     arrivals: [
-      reading('acme', 0, { links: ['l1'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
-      reading('acme', 20, { grant: 'acme-g2', links: ['l1'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
+      reading('acme', 0, { links: ['l1'], active: [listed(c1)] }),
+      reading('acme', 20, { grant: 'acme-g2', links: ['l1'], active: [listed(c1)] }),
       revoked('acme', 'acme-g1', 30),
       started(c2OfOther, 40),
       unlinked('globex', 'k1', 41),
@@ -336,11 +295,6 @@ const ofPeople: History[] = [
     roster: ['signs/t1', 'signs/t2'],
   },
 ];
-
-/** Copies the lists. */
-function list({ id, on, who }: typeof both | typeof withoutOther) {
-  return { id, on: [...on], who: [...who] };
-}
 
 const ofAddresses: History[] = [
   {
@@ -359,8 +313,8 @@ const ofAddresses: History[] = [
     arrivals: [
       started(d1, 0, { workEmail: null }),
       started(c1, 1),
-      reading('globex', 10, { links: ['k1'], active: [{ id: 'd1', on: ['k1'], who: ['t1'] }] }),
-      reading('globex', 20, { links: ['k1'], active: [{ id: 'd1', on: ['k1'], who: ['t1'] }], isUnshared: true }),
+      reading('globex', 10, { links: ['k1'], active: [listed(d1)] }),
+      reading('globex', 20, { links: ['k1'], active: [listed(d1)], isUnshared: true }),
       started(e1, 21, { workEmail: null }),
       ended(c1, 30),
     ],
