@@ -1,13 +1,19 @@
 import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { acmeSecret, type BridgeSetup, openIdleMarketplace, writeBridgeConfig } from '../support/bridge-process.ts';
-import type { BridgeState } from '../support/bridge-state.ts';
+import {
+  acmeSecret,
+  type BridgeSetup,
+  openIdleMarketplace,
+  startBridge,
+  writeBridgeConfig,
+} from '../support/bridge-process.ts';
+import { type BridgeState, openBridgeState } from '../support/bridge-state.ts';
 import { createFolder } from '../support/folder.ts';
 import { type HttpTool, openHttpTool, type ToolCall } from '../support/http-tool.ts';
 import { type ContractEvent, toBody } from '../support/lifecycle-events.ts';
 import { createSender } from '../support/sender.ts';
-import { membersOf, projects, type Traffic } from '../support/traffic.ts';
+import { membersOf, projects, startTraffic, type Traffic } from '../support/traffic.ts';
 import { until } from '../support/until.ts';
 import { unbraked } from './crash-runs.ts';
 
@@ -78,6 +84,33 @@ export async function openCrashWorld(databaseUrl: string, managedDomains: string
   };
 }
 
+/**
+ * A world with a bridge and its traffic.
+ *
+ * @param reachedBy the address of the database that the bridge uses
+ */
+export async function openBusyWorld(databaseUrl: string, random: () => number, reachedBy = databaseUrl) {
+  const world = await openCrashWorld(reachedBy);
+  const bridge = await startBridge(world.setup);
+  await world.hireForGood(bridge.url);
+  const traffic = startTraffic(random, bridge.url);
+  await untilAnswered(traffic);
+  return {
+    world,
+    bridge,
+    traffic,
+    /** Ends the traffic and the bridge, and returns the state that they leave. */
+    async expectRight(): Promise<BridgeState> {
+      await untilAnswered(traffic);
+      await traffic.stop();
+      const state = openBridgeState(databaseUrl);
+      await world.expectRight(state, traffic);
+      expect(await bridge.stop()).toBe(0);
+      return state;
+    },
+  };
+}
+
 function hireEach(): ContractEvent[] {
   const pairs = projects.flatMap((project) => forGood.map((trainer) => ({ project, trainer })));
   return pairs.map((pair, index) => ({
@@ -95,13 +128,13 @@ export async function expectWholeFile({ kysely }: Database): Promise<void> {
   expect((await sql`pragma foreign_key_check`.execute(kysely)).rows).toEqual([]);
 }
 
-/** Waits until one more delivery is answered with 200. */
-export async function untilAnswered({ answered }: Traffic): Promise<void> {
-  const known = answered.size;
+/** Waits until so many more deliveries are answered with 200. */
+export async function untilAnswered({ answered }: Traffic, more = 1): Promise<void> {
+  const enough = answered.size + more;
   await until(
-    'a delivery is answered',
+    'deliveries are answered',
     () => answered.size,
-    (size) => size > known,
+    (size) => size >= enough,
   );
 }
 

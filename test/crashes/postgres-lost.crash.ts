@@ -1,16 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { startBridge } from '../support/bridge-process.ts';
-import { openBridgeState } from '../support/bridge-state.ts';
+import { describe, it, onTestFinished } from 'vitest';
 import { postgres } from '../support/databases.ts';
 import { openOwnPostgres } from '../support/postgres-server.ts';
 import { createRandom } from '../support/random.ts';
 import { openSwallowingProxy } from '../support/swallowing-proxy.ts';
-import { startTraffic } from '../support/traffic.ts';
 import { until } from '../support/until.ts';
 import { kills, limitMs, seed, tell } from './crash-runs.ts';
-import { openCrashWorld, untilAnswered } from './crash-world.ts';
+import { openBusyWorld, untilAnswered } from './crash-world.ts';
 
 /** Short and random, so that every kind of moment is hit. */
 const longestPauseMs = 50;
@@ -21,7 +18,8 @@ describe(`a PostgreSQL that fails (seed ${seed})`, () => {
     `is used again after ${kills} connections were terminated at random moments`,
     async () => {
       const random = createRandom(seed);
-      const { traffic, bridge, databaseUrl, expectRight } = await startWorld(await postgres.createMigrated());
+      const databaseUrl = await postgres.createMigrated();
+      const { traffic, bridge, expectRight } = await openBusyWorld(databaseUrl, random);
       const server = await connect(databaseUrl);
       for (let count = 0; count < kills; count += 1) {
         await wait(random() * longestPauseMs);
@@ -43,7 +41,7 @@ describe(`a PostgreSQL that fails (seed ${seed})`, () => {
     async () => {
       const random = createRandom(seed);
       const server = await openOwnPostgres();
-      const { traffic, expectRight } = await startWorld(server.databaseUrl);
+      const { traffic, expectRight } = await openBusyWorld(server.databaseUrl, random);
       for (let count = 0; count < restarts; count += 1) {
         await wait(random() * longestPauseMs);
         await server.restart();
@@ -60,7 +58,7 @@ describe(`a PostgreSQL that fails (seed ${seed})`, () => {
     async () => {
       const proxied = await postgres.createMigrated();
       const proxy = await openSwallowingProxy(proxied);
-      const { traffic, expectRight } = await startWorld(proxied, proxy.url);
+      const { traffic, expectRight } = await openBusyWorld(proxied, createRandom(seed), proxy.url);
       proxy.swallow();
       const failed = traffic.countFailed();
       await until('deliveries are refused', traffic.countFailed, (count) => count > failed);
@@ -71,25 +69,6 @@ describe(`a PostgreSQL that fails (seed ${seed})`, () => {
     limitMs,
   );
 });
-
-async function startWorld(databaseUrl: string, reachedBy = databaseUrl) {
-  const world = await openCrashWorld(reachedBy);
-  const bridge = await startBridge(world.setup);
-  await world.hireForGood(bridge.url);
-  const traffic = startTraffic(createRandom(seed), bridge.url);
-  await untilAnswered(traffic);
-  return {
-    traffic,
-    bridge,
-    databaseUrl,
-    async expectRight() {
-      await untilAnswered(traffic);
-      await traffic.stop();
-      await world.expectRight(openBridgeState(databaseUrl), traffic);
-      expect(await bridge.stop()).toBe(0);
-    },
-  };
-}
 
 async function connect(databaseUrl: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: databaseUrl });

@@ -4,9 +4,8 @@ import { openBridgeState } from '../support/bridge-state.ts';
 import { type Dialect, describeEachDialect } from '../support/databases.ts';
 import { createRandom } from '../support/random.ts';
 import { startTraffic, type Traffic } from '../support/traffic.ts';
-import { until } from '../support/until.ts';
 import { kills, limitMs, seed, tell } from './crash-runs.ts';
-import { openCrashWorld } from './crash-world.ts';
+import { openCrashWorld, untilAnswered } from './crash-world.ts';
 
 const restarts = Math.ceil(kills / 20);
 /** The sender retries all the time, so a bridge must start quickly enough for this. */
@@ -23,11 +22,11 @@ describeEachDialect(`a bridge that is replaced under load (seed ${seed})`, (dial
       const traffic = startTraffic(createRandom(seed), nowhere);
       let bridge = await replace(dialect, world.setup, traffic, undefined);
       await world.hireForGood(bridge.url);
-      await untilAnswered(traffic);
+      await untilAnswered(traffic, 100);
       const longestMs = watchSpans(traffic);
       for (let count = 0; count < restarts; count += 1) {
         bridge = await replace(dialect, world.setup, traffic, bridge);
-        await untilAnswered(traffic);
+        await untilAnswered(traffic, 100);
         world.expectKept();
       }
       await traffic.stop();
@@ -72,13 +71,4 @@ function watchSpans({ answered }: Traffic): () => number {
   const timer = setInterval(look, 10);
   onTestFinished(() => clearInterval(timer));
   return look;
-}
-
-async function untilAnswered({ answered }: Traffic): Promise<void> {
-  const enough = answered.size + 100;
-  await until(
-    'deliveries are answered',
-    () => answered.size,
-    (size) => size > enough,
-  );
 }

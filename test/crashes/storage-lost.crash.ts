@@ -4,15 +4,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startBridge } from '../support/bridge-process.ts';
-import { openBridgeState } from '../support/bridge-state.ts';
 import { sqlite } from '../support/databases.ts';
 import { createFolder } from '../support/folder.ts';
 import { createRandom } from '../support/random.ts';
-import { startTraffic } from '../support/traffic.ts';
 import { until } from '../support/until.ts';
 import { kills, limitMs, seed, tell } from './crash-runs.ts';
-import { expectWholeFile, openCrashWorld, untilAnswered } from './crash-world.ts';
+import { expectWholeFile, openBusyWorld, untilAnswered } from './crash-world.ts';
 
 const losses = Math.ceil(kills / 4);
 const longestPauseMs = 1000;
@@ -39,10 +36,7 @@ describe(`a bridge whose storage fails (seed ${seed})`, () => {
       const place = await openPlace();
       if (place === null) return skip();
       const random = createRandom(seed);
-      const world = await openCrashWorld(place.databaseUrl);
-      const bridge = await startBridge(world.setup);
-      await world.hireForGood(bridge.url);
-      const traffic = startTraffic(random, bridge.url);
+      const { world, traffic, expectRight } = await openBusyWorld(place.databaseUrl, random);
       for (let count = 0; count < losses; count += 1) {
         await untilAnswered(traffic);
         await wait(random() * longestPauseMs);
@@ -55,13 +49,9 @@ describe(`a bridge whose storage fails (seed ${seed})`, () => {
         world.expectKept();
         place.mend();
       }
-      await untilAnswered(traffic);
-      await traffic.stop();
+      const state = await expectRight();
       expect([...traffic.refusedWith]).toEqual([503]);
-      const state = openBridgeState(place.databaseUrl);
-      await world.expectRight(state, traffic);
       await expectWholeFile(state.database);
-      expect(await bridge.stop()).toBe(0);
       tell(`${losses} times ${name}: ${traffic.answered.size} deliveries, ${traffic.countFailed()} refused`);
     },
   );
