@@ -5,6 +5,7 @@ import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { clock, today } from '../sandbox/sandbox-harness.ts';
 import { openForTest, sqlite } from '../support/databases.ts';
 import { openFront } from '../support/front.ts';
+import { describeRefusals } from './source-refusals.ts';
 import { allCapabilities, type Capability, describeSource, type OpenSite } from './source-suite.ts';
 
 const pacing = { requestsPerSecond: 10_000, burst: 10_000 };
@@ -43,4 +44,6 @@ const open: OpenSite = async ({ hasCursors = false } = {}) => {
 const ofPlatforms: readonly Capability[] = ['reportUsage', 'updateEndpoint', 'redeliver'];
 const capabilities = allCapabilities.filter((one) => !ofPlatforms.includes(one));
 
-describeSource("an employer's own account", open, capabilities, { holdsLinks: false });
+const name = "an employer's own account";
+describeSource(name, open, capabilities);
+describeRefusals(name, open, { holdsLinks: false });

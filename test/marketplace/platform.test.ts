@@ -1,11 +1,15 @@
-import { createPlatformSource } from '../../src/marketplace/platform/create-platform-source.ts';
+import { onTestFinished } from 'vitest';
+import { createPlatformSource, reliedOperations } from '../../src/marketplace/platform/create-platform-source.ts';
 import { clock, openWorld, today } from '../sandbox/sandbox-harness.ts';
 import { openFront } from '../support/front.ts';
-import { describeSource, type OpenSite } from './source-suite.ts';
+import { openSecondMarketplace } from '../support/second-marketplace/second-marketplace.ts';
+import { describeRefusals } from './source-refusals.ts';
+import { type Capability, describeSource, type OpenSite } from './source-suite.ts';
 
 const pacing = { requestsPerSecond: 10_000, burst: 10_000 };
+const capabilities: Capability[] = ['createLink', 'deleteLink', 'reportUsage', 'updateEndpoint', 'redeliver'];
 
-const open: OpenSite = async ({ hasCursors = false } = {}) => {
+const atSandbox: OpenSite = async ({ hasCursors = false } = {}) => {
   const { sandbox, baseUrl, token, installId, jobId, link } = await openWorld({ clock, cursors: hasCursors });
   await link('signs');
   return {
@@ -20,4 +24,37 @@ const open: OpenSite = async ({ hasCursors = false } = {}) => {
   };
 };
 
-describeSource('the platform API', open, ['createLink', 'deleteLink', 'reportUsage', 'updateEndpoint', 'redeliver']);
+/** Where both marketplaces understood the specification the same way, that is worth something. */
+const atSecond: OpenSite = async ({ hasCursors = false } = {}) => {
+  const market = await openSecondMarketplace({ clock, hasCursors });
+  onTestFinished(() => market.stop());
+  const { baseUrl } = market;
+  const { installId, organizationId, token } = market.createInstall();
+  const jobId = market.createJob(organizationId);
+  const connect: Awaited<ReturnType<OpenSite>>['connect'] = (at) =>
+    createPlatformSource({ baseUrl, token, pacing, ...at });
+  await connect().createLink?.({ externalProjectId: 'signs', jobId }, new AbortController().signal);
+  return {
+    connect,
+    front: await openFront(baseUrl),
+    today,
+    jobId,
+    hire: (trainerId) => market.hire(jobId, [trainerId]),
+    end: (contractId) => market.end(contractId),
+    withdrawAddress: () => market.withdrawConsent(installId),
+    revokeToken: () => market.revokeToken(installId),
+  };
+};
+
+/** The second marketplace describes its operations, but neither what they answer nor what they are sent. */
+const undescribed = reliedOperations.flatMap(({ operation, body }) =>
+  [...(body === undefined ? [] : [`${operation}: body`]), operation].map((where) => ({
+    where,
+    says: 'it is not described',
+    isFailure: false,
+  })),
+);
+
+describeSource('the platform API', atSandbox, capabilities);
+describeRefusals('the platform API', atSandbox);
+describeSource('the platform API of the second marketplace', atSecond, capabilities, undescribed);

@@ -49,9 +49,10 @@ const refusals: Refusal[] = [
 const optionalField = /name|title|url|email|date|createdAt|country/i;
 const hostile = [7, {}, [], false, 'javascript:alert(1)', 'a\u0000b\u202Ec', 'x'.repeat(100_000), null, undefined];
 
-export function describeRefusals(name: string, open: OpenSite, { holdsLinks }: { holdsLinks: boolean }): void {
+/** @param holdsLinks whether the marketplace stores the links */
+export function describeRefusals(name: string, open: OpenSite, { holdsLinks = true } = {}): void {
   const questions = holdsLinks ? [...askedOfAll, listLinks] : askedOfAll;
-  describe(name, () => {
+  describe(`${name}, when the marketplace refuses`, () => {
     let site: SourceSite;
     let source: Source;
     beforeEach(async () => {

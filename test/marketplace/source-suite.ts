@@ -1,20 +1,19 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { bindSource } from '../../src/installs/install-registry.ts';
-import type { Contract, Source } from '../../src/marketplace/source.ts';
+import type { Contract, Deviation, Source } from '../../src/marketplace/source.ts';
 import type { Front } from '../support/front.ts';
 import { failureOf, oddIds, signal } from './failure-of.ts';
-import { describeRefusals } from './source-refusals.ts';
 
 /**
- * What every source must do: the contract of the port `src/marketplace/source.ts`, run against the sandbox. A capability that
- * a source lacks must be absent, because callers decide by that.
+ * What every source must do: the contract of the port `src/marketplace/source.ts`, run against the sandbox and the second
+ * marketplace. A capability that a source lacks must be absent, because callers decide by that.
  */
-/** @param holdsLinks whether the marketplace stores the links */
+/** @param deviations what it warns of in the description that the marketplace serves */
 export function describeSource(
   name: string,
   open: OpenSite,
   capabilities: readonly Capability[],
-  { holdsLinks = true } = {},
+  deviations: readonly Deviation[] = [],
 ): void {
   const can = (capability: Capability) => capabilities.includes(capability);
   /** Capabilities that are not claimed are not tried. */
@@ -241,15 +240,14 @@ export function describeSource(
       },
     );
 
-    it('finds no deviation at the marketplace, and measures its clock', async () => {
+    it('finds what the marketplace describes otherwise, and measures its clock', async () => {
       expect(source.clockDriftMs()).toBeUndefined();
-      expect(await source.findDeviations(signal)).toEqual([]);
+      expect(await source.findDeviations(signal)).toEqual(deviations);
       expect(source.clockDriftMs()).toEqual(expect.any(Number));
     });
   });
 
   describePages(`${name}, where contracts fill more than a page`, open);
-  describeRefusals(`${name}, when the marketplace refuses`, open, { holdsLinks });
 }
 
 /** More contracts than fit on a page of the marketplace. */

@@ -1,6 +1,5 @@
-import { listContracts, tellBudget } from './happenings.ts';
+import type { ContractRecord, Person, WorkDay } from './market-state.ts';
 import type { Call, Operation } from './operations.ts';
-import type { ContractRecord, JobRecord, Person, WorkDay } from './records.ts';
 import { demand, orNotFound, Refusal } from './refusal.ts';
 import { showBudget, showContract, showPerson } from './shapes.ts';
 
@@ -31,61 +30,48 @@ function list(call: Call): object {
   demand(Number.isInteger(limit) && limit >= 1 && limit <= 200, 'limit is 1 to 200');
   const status = query.get('status');
   demand(status === null || status === 'active' || status === 'ended', 'status is unknown');
-  const cursor = state.options.hasCursors === true ? query.get('cursor') : null;
-  const before = cursor === null ? Number.POSITIVE_INFINITY : Number(cursor.replace('after-', ''));
-  demand(!Number.isNaN(before), 'cursor is not valid');
   const linkIds = linkIdsByJob(call);
-  const page = listContracts({
-    jobs: jobsAskedFor(call, linkIds),
-    statuses: status === null ? ['active', 'ended'] : [status],
-    before,
-    limit,
-  });
-  const last = page.length === limit ? page.at(-1) : undefined;
+  const linkId = query.get('projectLinkId');
+  const found = [...state.contracts.values()]
+    .reverse()
+    .filter((one) => linkIds.has(one.jobId) && (status === null || one.status === status))
+    .filter(({ jobId }) => linkId === null || linkIds.get(jobId)?.includes(linkId));
+  const cursor = state.options.hasCursors === true ? query.get('cursor') : null;
+  const begin = cursor === null ? 0 : found.findIndex(({ id }) => id === cursor) + 1;
+  const page = found.slice(begin, begin + limit);
+  const nextCursor = page.length === limit ? page.at(-1)?.id : null;
   return {
-    contracts: page.map((contract) => ({
-      ...showContract(contract),
-      projectLinkIds: linkIds.get(contract.job.id) ?? [],
-    })),
-    ...(state.options.hasCursors && { nextCursor: last ? `after-${last.sequence}` : null }),
+    contracts: page.map((contract) => ({ ...showContract(contract), projectLinkIds: linkIds.get(contract.jobId) })),
+    ...(state.options.hasCursors && { nextCursor }),
   };
 }
 
-function linkIdsByJob({ install }: Call): Map<string, string[]> {
-  const byJob = new Map<string, string[]>();
-  for (const { id, jobId } of install.links.values()) {
-    if (jobId !== null) byJob.set(jobId, [...(byJob.get(jobId) ?? []), id]);
-  }
-  return byJob;
-}
-
-function jobsAskedFor({ state, install, query }: Call, linkIds: ReadonlyMap<string, string[]>): JobRecord[] {
-  const linkId = query.get('projectLinkId');
-  const jobIds = linkId === null ? [...linkIds.keys()] : [install.links.get(linkId)?.jobId ?? ''];
-  return jobIds.flatMap((jobId) => state.jobs.get(jobId) ?? []);
+function linkIdsByJob({ install }: Call): Map<string | null, string[]> {
+  const links = [...install.links.values()].filter(({ jobId }) => jobId !== null);
+  const byJob = Map.groupBy(links, ({ jobId }) => jobId);
+  return new Map([...byJob].map(([jobId, ofJob]) => [jobId, ofJob.map(({ id }) => id)]));
 }
 
 function contractOf({ state, install, ids: [id = ''] }: Call): ContractRecord {
   const contract = state.contracts.get(id);
-  const isLinked = [...install.links.values()].some(({ jobId }) => jobId === contract?.job.id);
+  const isLinked = [...install.links.values()].some(({ jobId }) => jobId === contract?.jobId);
   return orNotFound(isLinked ? contract : undefined, 'Contract');
 }
 
 function reportUsage(call: Call): object {
   const { state, body } = call;
   const contract = contractOf(call);
-  const { people, budget } = contract;
+  const { people, reported } = contract;
   const [first] = people;
   if (first === undefined) throw new Refusal('CONFLICT', 'the contract has no hired trainer');
   const entries = parseEntries(body, people, state.now().slice(0, 10));
   for (const { workDate, worker = first.opentrainUserId, work } of entries) {
     const key = `${workDate} ${worker}`;
-    const stored = budget.reported.get(key);
+    const stored = reported.get(key);
     const none = { totalSeconds: 0, tasksCompleted: 0, labelsCompleted: 0 };
-    budget.reported.set(key, { ...none, ...stored, ...work });
+    reported.set(key, { ...none, ...stored, ...work });
   }
-  budget.lastUsageAt = state.now();
-  tellBudget(state, contract);
+  contract.lastUsageAt = state.now();
   return { contractId: contract.id, accepted: entries.length, budget: showBudget(contract) };
 }
 

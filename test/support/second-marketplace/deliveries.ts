@@ -1,13 +1,12 @@
 import { createHmac } from 'node:crypto';
-import type { MarketState } from './market-state.ts';
-import type { Delivery, EndpointRecord, InstallRecord } from './records.ts';
+import type { Delivery, EndpointRecord, InstallRecord, MarketState } from './market-state.ts';
 
 /** Events on their way to the endpoints (spec: platform-api.md, section 5). */
 
 const retryWaitsMs = [1, 5, 30, 120].map((minutes) => minutes * 60_000);
 const failuresUntilDisabled = 10;
 
-export interface EventContent {
+interface EventContent {
   type: string;
   resourceId: string;
   jobId: string | null;
@@ -25,13 +24,11 @@ export function raiseEvent(
   for (const endpoint of endpoints.values()) {
     // What is raised while it is disabled is never delivered.
     if (!endpoint.eventTypes.includes(type) || endpoint.status === 'DISABLED') continue;
-    enqueue(state, { id: state.nextId('dlv'), endpoint, type, body, status: 'PENDING', attempts: 0, dueAt });
+    const id = state.nextId('dlv');
+    const delivery: Delivery = { id, endpoint, type, body, status: 'PENDING', attempts: 0, dueAt };
+    endpoint.deliveries.push(delivery);
+    state.pending.add(delivery);
   }
-}
-
-function enqueue({ pending }: MarketState, delivery: Delivery): void {
-  delivery.endpoint.deliveries.push(delivery);
-  pending.add(delivery);
 }
 
 /** Attempts what is due at the test's time, one by one, until nothing is. */
@@ -75,9 +72,8 @@ function finish({ pending }: MarketState, delivery: Delivery, status: 'DELIVERED
 }
 
 async function send({ options }: MarketState, delivery: Delivery): Promise<boolean> {
-  const { clock, headerPrefix = 'X-OpenTrain-', deliveryTimeoutMs = 10_000 } = options;
   const { endpoint, body, type, id } = delivery;
-  const seconds = Math.floor(clock.now().getTime() / 1000);
+  const seconds = Math.floor(options.clock.now().getTime() / 1000);
   const hex = createHmac('sha256', endpoint.secret).update(`${seconds}.${body}`).digest('hex');
   try {
     const response = await fetch(endpoint.url, {
@@ -86,12 +82,12 @@ async function send({ options }: MarketState, delivery: Delivery): Promise<boole
       headers: {
         'Content-Type': 'application/json',
         'User-Agent': 'OpenTrain-Partner-Webhooks/1.0',
-        [`${headerPrefix}Event`]: type,
-        [`${headerPrefix}Delivery`]: id,
-        [`${headerPrefix}Signature`]: `t=${seconds},v1=${hex}`,
+        'X-OpenTrain-Event': type,
+        'X-OpenTrain-Delivery': id,
+        'X-OpenTrain-Signature': `t=${seconds},v1=${hex}`,
       },
       body,
-      signal: AbortSignal.timeout(deliveryTimeoutMs),
+      signal: AbortSignal.timeout(10_000),
     });
     await response.arrayBuffer();
     return response.ok;

@@ -1,7 +1,6 @@
 import { contractOperations } from './contract-operations.ts';
 import { discardDeliveries, raiseEvent, requeue } from './deliveries.ts';
-import type { MarketState } from './market-state.ts';
-import type { EndpointRecord, InstallRecord, LinkRecord } from './records.ts';
+import type { EndpointRecord, InstallRecord, LinkRecord, MarketState } from './market-state.ts';
 import { demand, orNotFound, Refusal } from './refusal.ts';
 import { showEndpoint, showInstall, showLink } from './shapes.ts';
 
@@ -195,9 +194,8 @@ function createLink(call: Call): object {
     createdAt: state.now(),
   };
   if (link.jobId !== null) {
-    const job = state.jobs.get(link.jobId);
-    const isOwn = job?.organizationId === install.organizationId;
-    orNotFound(isOwn ? job : undefined, 'Job');
+    const organizationId = state.jobs.get(link.jobId);
+    orNotFound(organizationId === install.organizationId ? organizationId : undefined, 'Job');
   }
   const links = [...install.links.values()];
   if (links.some((other) => other.externalProjectId === externalProjectId)) {

@@ -1,13 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { MarketState } from './market-state.ts';
+import { text } from 'node:stream/consumers';
+import type { InstallRecord, MarketState } from './market-state.ts';
 import { type Operation, operations } from './operations.ts';
-import type { InstallRecord } from './records.ts';
 import { demand, orNotFound, Refusal } from './refusal.ts';
 
 /** The platform API over HTTP: token, install and scope first, then what was asked. */
 
 export const platformPath = '/api/partner/v1';
-const maxBodyBytes = 1024 * 1024;
 
 export function createPlatformServer(state: MarketState): Server {
   let requests = 0;
@@ -84,22 +83,14 @@ function hasBody({ method }: Operation): boolean {
 }
 
 async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request) {
-    const piece = Buffer.from(chunk as Uint8Array);
-    bytes += piece.length;
-    demand(bytes <= maxBodyBytes, 'the body is too large');
-    chunks.push(piece);
-  }
-  const body = parse(Buffer.concat(chunks).toString());
+  const body = parse(await text(request));
   demand(typeof body === 'object' && body !== null && !Array.isArray(body), 'no JSON object');
   return { ...body };
 }
 
-function parse(text: string): unknown {
+function parse(json: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(json);
   } catch {
     throw new Refusal('BAD_REQUEST', 'the body is not JSON');
   }

@@ -1,21 +1,16 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { deliverDue } from './deliveries.ts';
+import { deliverDue, raiseEvent } from './deliveries.ts';
 import {
-  contractOf,
-  createInstall,
-  end,
-  fund,
-  type HireOptions,
-  hire,
-  reconnect,
-  revokeInstall,
-  toPerson,
-  type WantedInstall,
-} from './happenings.ts';
-import { createMarketState, type MarketOptions } from './market-state.ts';
+  type ContractRecord,
+  createMarketState,
+  type InstallRecord,
+  type MarketOptions,
+  type MarketState,
+  type Person,
+} from './market-state.ts';
 import { createPlatformServer, platformPath } from './platform-server.ts';
-import type { InstallRecord } from './records.ts';
+import { showContract, showLink, showPerson } from './shapes.ts';
 
 /**
  * A marketplace written from `spec/platform-api.md` alone. It shares no code with the sandbox and
@@ -25,30 +20,39 @@ import type { InstallRecord } from './records.ts';
 export interface SecondMarketplace {
   /** Where the platform API begins. */
   baseUrl: string;
-  createInstall(wanted?: WantedInstall): Connection;
+  createInstall(): Connection;
   createJob(organizationId: string): string;
   /** Trainers by their ids. The events name the first of them. */
-  hire(jobId: string, trainerIds: string[], options?: HireOptions): string;
+  hire(jobId: string, trainerIds: string[]): string;
   end(contractId: string): void;
   /** No event tells of it. */
   replacePeople(contractId: string, trainerIds: string[]): void;
-  fund(contractId: string, milestone: { amountUsd: number; volume: number }): void;
+  /** From now on no address is shown. */
+  withdrawConsent(installId: string): void;
   /** From now on 401; the install stays. */
   revokeToken(installId: string): void;
   /** From now on 403. */
   revokeInstall(installId: string): void;
-  /** Another install with another token, of the same customer. */
-  reconnect(installId: string): Connection;
   deliverDue(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** What the customer gets to see once, when they consent. */
-export interface Connection {
+interface Connection {
   installId: string;
   organizationId: string;
   token: string;
 }
+
+const scopes = [
+  'project-links:read',
+  'project-links:write',
+  'contracts:read',
+  'participants:read',
+  'participants:email',
+  'usage:write',
+  'webhooks:manage',
+];
 
 export async function openSecondMarketplace(options: MarketOptions): Promise<SecondMarketplace> {
   const state = createMarketState(options);
@@ -57,31 +61,73 @@ export async function openSecondMarketplace(options: MarketOptions): Promise<Sec
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
 
-  function installOf(installId: string): InstallRecord {
-    const install = state.installs.get(installId);
-    if (install === undefined) throw new Error(`there is no install ${installId}`);
-    return install;
-  }
-
   return {
     baseUrl: `http://127.0.0.1:${port}${platformPath}`,
-    createInstall: (wanted = {}) => toConnection(createInstall(state, wanted)),
+    createInstall() {
+      const value = `ot_ptk_${state.nextId('second')}`;
+      const [id, organizationId] = [state.nextId('ins'), state.nextId('org')];
+      const install: InstallRecord = {
+        id,
+        status: 'ACTIVE',
+        scopes,
+        piiConsent: true,
+        organizationId,
+        createdAt: state.now(),
+        links: new Map(),
+        endpoints: new Map(),
+        token: { id: state.nextId('tok'), name: 'Gangway', isLive: true },
+      };
+      state.installs.set(id, install);
+      state.installsByToken.set(value, install);
+      return { installId: id, organizationId, token: value };
+    },
     createJob(organizationId) {
       const id = state.nextId('job');
-      state.jobs.set(id, { id, organizationId, contracts: { active: [], ended: [] } });
+      state.jobs.set(id, organizationId);
       return id;
     },
-    hire: (jobId, ids, hiring) => hire(state, jobId, ids.map(toPerson), hiring),
-    end: (contractId) => end(state, contractId),
-    replacePeople(contractId, ids) {
-      contractOf(state, contractId).people = ids.map(toPerson);
+    hire(jobId, trainerIds) {
+      if (!state.jobs.has(jobId)) throw new Error(`there is no job ${jobId}`);
+      const [id, now] = [state.nextId('ctr'), state.now()];
+      const contract: ContractRecord = {
+        id,
+        jobId,
+        title: 'Labelling',
+        people: trainerIds.map(toPerson),
+        status: 'active',
+        startDate: now,
+        endDate: null,
+        createdAt: now,
+        reported: new Map(),
+        lastUsageAt: null,
+      };
+      state.contracts.set(id, contract);
+      raiseOnLinks(state, contract, 'contract.started');
+      return id;
     },
-    fund: (contractId, milestone) => fund(state, contractId, milestone),
+    end(contractId) {
+      const contract = known(state.contracts, contractId);
+      if (contract.status === 'ended') return;
+      contract.status = 'ended';
+      contract.endDate = state.now();
+      raiseOnLinks(state, contract, 'contract.ended');
+    },
+    replacePeople(contractId, trainerIds) {
+      known(state.contracts, contractId).people = trainerIds.map(toPerson);
+    },
+    withdrawConsent(installId) {
+      known(state.installs, installId).piiConsent = false;
+    },
     revokeToken(installId) {
-      installOf(installId).token.isLive = false;
+      known(state.installs, installId).token.isLive = false;
     },
-    revokeInstall: (installId) => revokeInstall(state, installOf(installId)),
-    reconnect: (installId) => toConnection(reconnect(state, installOf(installId))),
+    revokeInstall(installId) {
+      const install = known(state.installs, installId);
+      if (install.status === 'REVOKED') return;
+      install.status = 'REVOKED';
+      const data = { install: { id: installId, status: 'REVOKED' } };
+      raiseEvent(state, install, { type: 'install.revoked', resourceId: installId, jobId: null, data });
+    },
     deliverDue: () => deliverDue(state),
     async stop() {
       const closed = new Promise((resolve) => server.close(resolve));
@@ -91,6 +137,33 @@ export async function openSecondMarketplace(options: MarketOptions): Promise<Sec
   };
 }
 
-function toConnection({ id, organizationId, token }: InstallRecord): Connection {
-  return { installId: id, organizationId, token: token.value };
+function known<Thing>(things: ReadonlyMap<string, Thing>, id: string): Thing {
+  const thing = things.get(id);
+  if (thing === undefined) throw new Error(`there is no ${id}`);
+  return thing;
+}
+
+function toPerson(opentrainUserId: string): Person {
+  return {
+    opentrainUserId,
+    displayName: `${opentrainUserId.slice(0, 5)} D.`,
+    country: 'PT',
+    profileUrl: `https://app.opentrain.ai/t/${opentrainUserId}`,
+    workEmail: `${opentrainUserId}@opentrain.work`,
+  };
+}
+
+/** One event per link on the job. */
+function raiseOnLinks(state: MarketState, contract: ContractRecord, type: string): void {
+  const { id, jobId, people } = contract;
+  const [person] = people;
+  for (const install of state.installs.values()) {
+    if (install.status !== 'ACTIVE') continue;
+    for (const link of install.links.values()) {
+      if (link.jobId !== jobId) continue;
+      const freelancer = person && { freelancer: showPerson(person, install) };
+      const data = { contract: showContract(contract), ...freelancer, projectLink: showLink(link) };
+      raiseEvent(state, install, { type, resourceId: id, jobId, data });
+    }
+  }
 }

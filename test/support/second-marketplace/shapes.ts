@@ -1,4 +1,4 @@
-import type { BudgetRecord, ContractRecord, EndpointRecord, InstallRecord, LinkRecord, Person } from './records.ts';
+import type { ContractRecord, EndpointRecord, InstallRecord, LinkRecord, Person } from './market-state.ts';
 
 /** Records as the API and the events show them (spec: platform-api.md, sections 2 to 6). */
 
@@ -20,9 +20,8 @@ export function showLink(link: LinkRecord) {
   return { ...link };
 }
 
-export function showContract({ job, id, status, title, ...contract }: ContractRecord) {
-  const { startDate, endDate, createdAt } = contract;
-  return { id, status, jobId: job.id, title, startDate, endDate, createdAt };
+export function showContract({ id, status, jobId, title, startDate, endDate, createdAt }: ContractRecord) {
+  return { id, status, jobId, title, startDate, endDate, createdAt };
 }
 
 /** The address only with the scope and with the customer's consent; else there is no such field. */
@@ -37,46 +36,25 @@ export function showEndpoint(endpoint: EndpointRecord) {
   return shown;
 }
 
-export function showBudget({ id, budget }: ContractRecord) {
-  const { paymentType, milestone, lastUsageAt } = budget;
-  const consumed = consumedOf(budget);
-  const fundedVolume = milestone?.volume ?? 0;
-  const consumedVolume = volumeOf(budget);
+/** Nothing is ever funded here. */
+export function showBudget({ id, reported, lastUsageAt }: ContractRecord) {
+  const consumed = { seconds: 0, labels: 0, tasks: 0 };
+  for (const { totalSeconds, labelsCompleted, tasksCompleted } of reported.values()) {
+    consumed.seconds += totalSeconds;
+    consumed.labels += labelsCompleted;
+    consumed.tasks += tasksCompleted;
+  }
   return {
     contractId: id,
-    paymentType,
-    state: budgetStateOf(budget),
-    fundedVolume,
-    fundedAmountUsd: milestone?.amountUsd ?? 0,
-    consumed,
-    consumedVolume,
-    remainingVolume: Math.max(0, fundedVolume - consumedVolume),
-    consumedFraction: fundedVolume === 0 ? 0 : consumedVolume / fundedVolume,
-    activeMilestone: milestone,
+    paymentType: null,
+    state: 'OK',
+    fundedVolume: 0,
+    fundedAmountUsd: 0,
+    consumed: { ...consumed, hours: consumed.seconds / 3600 },
+    consumedVolume: consumed.tasks,
+    remainingVolume: 0,
+    consumedFraction: 0,
+    activeMilestone: null,
     lastUsageAt,
   };
-}
-
-export function budgetStateOf(budget: BudgetRecord): BudgetRecord['announced'] {
-  const { paymentType, milestone } = budget;
-  if (paymentType === 'FIXED_PRICE' || milestone === null || milestone.volume === 0) return 'OK';
-  const fraction = volumeOf(budget) / milestone.volume;
-  if (fraction >= 1) return 'DEPLETED';
-  return fraction >= 0.8 ? 'LOW' : 'OK';
-}
-
-function volumeOf(budget: BudgetRecord): number {
-  const { hours, labels, tasks } = consumedOf(budget);
-  if (budget.paymentType === 'PAY_PER_HOUR') return hours;
-  return budget.paymentType === 'PAY_PER_LABEL' ? labels : tasks;
-}
-
-function consumedOf({ reported }: BudgetRecord) {
-  const sum = { seconds: 0, labels: 0, tasks: 0 };
-  for (const { totalSeconds, labelsCompleted, tasksCompleted } of reported.values()) {
-    sum.seconds += totalSeconds;
-    sum.labels += labelsCompleted;
-    sum.tasks += tasksCompleted;
-  }
-  return { ...sum, hours: sum.seconds / 3600 };
 }
