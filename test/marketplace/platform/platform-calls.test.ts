@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createPlatformSource, type PlatformSource } from '../../../src/marketplace/platform/create-platform-source.ts';
 import type { NewLink } from '../../../src/marketplace/source.ts';
-import { sandboxEventTypes, type scopes } from '../../../src/sandbox/platform-answer-schema.ts';
+import { sandboxEventTypes } from '../../../src/sandbox/platform-answer-schema.ts';
 import { clock, openWorld, today, type World } from '../../sandbox/sandbox-harness.ts';
 import { failureOf, signal } from '../failure-of.ts';
 
@@ -14,41 +14,6 @@ interface Ready extends World {
   endpointId: string;
 }
 
-/** Every operation that needs a token, with the scope that the specification demands. */
-const operations: [
-  keyof PlatformSource,
-  (typeof scopes)[number] | null,
-  (api: PlatformSource, at: Ready) => Promise<unknown>,
-][] = [
-  ['readGrant', null, (api) => api.readGrant(signal)],
-  ['createLink', 'project-links:write', (api) => api.createLink({ externalProjectId: 'another' }, signal)],
-  ['listLinks', 'project-links:read', (api) => api.listLinks(signal)],
-  ['readLink', 'project-links:read', (api, { linkId }) => api.readLink(linkId, signal)],
-  ['deleteLink', 'project-links:write', (api, { linkId }) => api.deleteLink(linkId, signal)],
-  ['listContracts', 'contracts:read', (api) => api.listContracts({ status: 'active' }, signal)],
-  ['listParticipants', 'participants:read', (api, { contractId }) => api.listParticipants(contractId, signal)],
-  ['readBudget', 'contracts:read', (api, { contractId }) => api.readBudget(contractId, signal)],
-  ['reportUsage', 'usage:write', (api, { contractId }) => api.reportUsage(contractId, [{ workDate: today }], signal)],
-  ['listEndpoints', 'webhooks:manage', (api) => api.listEndpoints(signal)],
-  ['readEndpoint', 'webhooks:manage', (api, { endpointId }) => api.readEndpoint(endpointId, signal)],
-  [
-    'createEndpoint',
-    'webhooks:manage',
-    (api) => api.createEndpoint({ url: hookUrl, eventTypes: ['contract.ended'] }, signal),
-  ],
-  [
-    'updateEndpoint',
-    'webhooks:manage',
-    (api, { endpointId }) => api.updateEndpoint(endpointId, { url: hookUrl }, signal),
-  ],
-  ['deleteEndpoint', 'webhooks:manage', (api, { endpointId }) => api.deleteEndpoint(endpointId, signal)],
-  ['redeliver', 'webhooks:manage', (api, { endpointId }) => api.redeliver(endpointId, undefined, signal)],
-];
-
-/** The operations about one record, which must exist. */
-const ofOneThing = operations.filter(([, , run]) => run.length === 2);
-
-const requestId = expect.stringMatching(/^req_/);
 let world: Ready;
 let api: PlatformSource;
 
@@ -64,44 +29,6 @@ beforeEach(async () => {
 });
 
 const createApi = (token: string) => createPlatformSource({ baseUrl: world.baseUrl, token });
-
-describe.each(operations)('%s', (_, scope, run) => {
-  it('succeeds', async () => {
-    await run(api, world);
-  });
-
-  it('is forbidden to a token without its scope, and to one of a revoked install', async () => {
-    const { token } = world.sandbox.createInstall({ tokenScopes: ['participants:email'] });
-    if (scope !== null) {
-      const refused = await failureOf(run(createApi(token), world));
-      expect(refused).toMatchObject({ code: 'forbidden', status: 403, requestId });
-      expect(refused.message).toContain(scope);
-    }
-    world.sandbox.revokeInstall(world.installId);
-    expect(await failureOf(run(api, world))).toMatchObject({ code: 'forbidden', status: 403 });
-  });
-
-  it('is refused to a revoked token', async () => {
-    world.sandbox.revokeToken(world.installId);
-    const refused = { code: 'unauthenticated', status: 401, requestId };
-    expect(await failureOf(run(api, world))).toMatchObject(refused);
-  });
-
-  it('is paused once when it is rate limited', async () => {
-    world.sandbox.setFaults(undefined, {
-      rateLimited: { probability: 1, times: 1, retryAfterSeconds: 0 },
-    });
-    const refused = { code: 'rate_limited', status: 429, retryAfterMs: 0, requestId };
-    expect(await failureOf(run(api, world))).toMatchObject(refused);
-    await run(api, world);
-  });
-});
-
-it.each(ofOneThing)('%s finds nothing of another customer', async (_, __, run) => {
-  const { token } = world.sandbox.createInstall();
-  const refused = { code: 'not_found', status: 404, requestId };
-  expect(await failureOf(run(createApi(token), world))).toMatchObject(refused);
-});
 
 describe('the install', () => {
   it('is read with what its token may do', async () => {
@@ -139,22 +66,6 @@ describe('a project link', () => {
     const gone = { code: 'not_found', status: 404 };
     expect(await failureOf(api.readLink(link.id, signal))).toMatchObject(gone);
     expect(await failureOf(api.deleteLink(link.id, signal))).toMatchObject(gone);
-  });
-
-  it.each([
-    ['an id that is linked already', { externalProjectId: 'signs' }, 'conflict', 409],
-    ['a job of another customer', { externalProjectId: 'x', jobId: 'job_x' }, 'not_found', 404],
-    ['an id that is too long', { externalProjectId: 'x'.repeat(201) }, 'invalid', 400],
-  ])('is not created for %s', async (__, refusedLink, code, status) => {
-    const refused = await failureOf(api.createLink(refusedLink, signal));
-    expect(refused).toMatchObject({ code, status, requestId });
-    expect(world.sandbox.snapshot().projectLinks).toHaveLength(1);
-  });
-
-  it('is not created beyond the limit', async () => {
-    for (const id of ['b', 'c']) await api.createLink({ externalProjectId: id }, signal);
-    const refused = await failureOf(api.createLink(wanted, signal));
-    expect(refused).toMatchObject({ code: 'conflict', status: 409 });
   });
 
   it('that was created although the answer was lost is found', async () => {
@@ -227,46 +138,6 @@ describe('a contract', () => {
     });
   });
 
-  it.each([
-    ['a day to come', { workDate: '2026-03-16' }],
-    ['a day that is none', { workDate: '15.3.2026' }],
-    ['more than a day has', { workDate: today, totalSeconds: 86_401 }],
-    ['less than nothing', { workDate: today, tasksCompleted: -1 }],
-    ['another trainer', { workDate: today, workerOpentrainUserId: 'usr_x' }],
-  ])('refuses usage of %s, and everything sent with it', async (__, entry) => {
-    const entries = [{ workDate: today, totalSeconds: 60 }, entry];
-    const refused = await failureOf(api.reportUsage(world.contractId, entries, signal));
-    expect(refused).toMatchObject({ code: 'invalid', status: 400, requestId });
-    const { consumed } = await api.readBudget(world.contractId, signal);
-    expect(consumed?.seconds).toBe(0);
-  });
-
-  it('accepts 1 to 100 entries', async () => {
-    for (const length of [0, 101]) {
-      const entries = Array.from({ length }, () => ({ workDate: today }));
-      const refused = await failureOf(api.reportUsage(world.contractId, entries, signal));
-      expect(refused).toMatchObject({ code: 'invalid', status: 400 });
-    }
-  });
-
-  it('refuses usage if no trainer is hired', async () => {
-    const { contractId } = world.sandbox.hire({ jobId: world.jobId, trainers: [] });
-    const refused = await failureOf(api.reportUsage(contractId, [{ workDate: today }], signal));
-    expect(refused).toMatchObject({ code: 'conflict', status: 409, requestId });
-  });
-
-  it('that is no longer linked is not found', async () => {
-    await api.deleteLink(world.linkId, signal);
-    expect(await api.listContracts({ status: 'active' }, signal)).toMatchObject({ contracts: [] });
-    const { contractId } = world;
-    const calls = [
-      () => api.readBudget(contractId, signal),
-      () => api.listParticipants(contractId, signal),
-      () => api.reportUsage(contractId, [{ workDate: today }], signal),
-    ];
-    for (const call of calls) expect(await failureOf(call())).toMatchObject({ code: 'not_found' });
-  });
-
   it('takes usage once if the first answer was lost', async () => {
     world.sandbox.setFaults(undefined, { cutOff: { probability: 1, times: 1 } });
     const entries = [{ workDate: today, totalSeconds: 60 }];
@@ -306,23 +177,6 @@ describe('a webhook endpoint', () => {
     expect(gone).toMatchObject({ code: 'not_found', status: 404 });
   });
 
-  it.each([
-    ['http elsewhere', { url: 'http://bridge.example.com/', eventTypes: ['contract.ended'] }],
-    ['no event', { url: hookUrl, eventTypes: [] }],
-    ['an event that is none', { url: hookUrl, eventTypes: ['contract.paused'] }],
-  ])('is neither created for nor changed to %s', async (__, refused) => {
-    const failure = { code: 'invalid', status: 400, requestId };
-    expect(await failureOf(api.createEndpoint(refused, signal))).toMatchObject(failure);
-    const update = api.updateEndpoint(world.endpointId, refused, signal);
-    expect(await failureOf(update)).toMatchObject(failure);
-  });
-
-  it('is not created beyond the limit', async () => {
-    await api.createEndpoint(wanted, signal);
-    const refused = await failureOf(api.createEndpoint(wanted, signal));
-    expect(refused).toMatchObject({ code: 'conflict', status: 409, requestId });
-  });
-
   it.each(['cutOff', 'serverError'] as const)('is requested once, also after a %s', async (fault) => {
     world.sandbox.setFaults(undefined, { [fault]: { probability: 1, times: 1 } });
     const lost = await failureOf(api.createEndpoint(wanted, signal));
@@ -349,9 +203,4 @@ describe('a webhook endpoint', () => {
     const unknown = await failureOf(api.redeliver(endpointId, 'dlv_x', signal));
     expect(unknown).toMatchObject({ code: 'not_found', status: 404 });
   });
-});
-
-it('compares the served contract, with no token', async () => {
-  world.sandbox.revokeToken(world.installId);
-  expect(await api.findDeviations(signal)).toEqual([]);
 });
