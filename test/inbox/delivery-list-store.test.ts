@@ -84,6 +84,7 @@ describeEachDatabase('lists of deliveries', (openFresh) => {
     const about = await listDeliveries(database.kysely, { state: 'pending', subjects, limit: 1000 });
     expect(about.length).toBeGreaterThan(0);
     expect(about.every(({ state, subjectId }) => state === 'pending' && subjects.includes(subjectId ?? ''))).toBe(true);
+    expect(await listDeliveryIds(database.kysely, { subjects: [], limit: 10 })).toEqual([]);
   });
 });
 

@@ -10,14 +10,15 @@ import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { openForTest, sqlite } from '../support/databases.ts';
 import { contractStarted, contractsStarted, newDelivery } from '../support/deliveries.ts';
 
+const limits = { maxGroupSize: 4, maxUnderway: 1, maxWaiting: 100 };
+
 /** Commits that the test ends, one after the other, in the order in which they began. */
-function openGroupCommit({ maxGroupSize = 4, maxUnderway = 1, maxWaiting = 100 } = {}) {
+function openGroupCommit(changes: Partial<typeof limits> = {}) {
   let ended = 0;
   const begun: { items: readonly string[]; end(error?: unknown): void }[] = [];
   const group = createGroupCommit<string, string>({
-    maxGroupSize,
-    maxUnderway,
-    maxWaiting,
+    ...limits,
+    ...changes,
     commit(items) {
       const { promise, resolve, reject } = Promise.withResolvers<string[]>();
       const committed = items.map((item) => `${item} committed`);
@@ -61,16 +62,6 @@ it('starts the next group before it answers the one before', async () => {
   await end();
 });
 
-it('commits the first item at once and the others together when that is done', async () => {
-  const { add, end, groups } = openGroupCommit();
-  const results = add('a', 'b', 'c');
-  expect(groups()).toEqual(['a']);
-  await end();
-  expect(groups()).toEqual(['a', 'bc']);
-  await end();
-  expect(await Promise.all(results)).toEqual(['a committed', 'b committed', 'c committed']);
-});
-
 it('has one commit under way at a time, no larger than the largest group', async () => {
   const { add, end, groups } = openGroupCommit({ maxGroupSize: 3 });
   add('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h');
@@ -110,16 +101,6 @@ it('begins again after a rest', async () => {
   await end();
   add('b');
   expect(groups()).toEqual(['a', 'b']);
-});
-
-it('takes items that come during a commit into the next one', async () => {
-  const { add, end, groups } = openGroupCommit();
-  add('a');
-  add('b');
-  await end();
-  add('c');
-  await end();
-  expect(groups()).toEqual(['a', 'b', 'c']);
 });
 
 it('commits the items of a failed group singly, so that only the bad one is refused', async () => {
@@ -176,20 +157,13 @@ it('refuses items beyond the maximum, until there is room', async () => {
 });
 
 it('refuses an item that the commit gave no result for', async () => {
-  const group = createGroupCommit<string, string>({
-    maxGroupSize: 4,
-    maxUnderway: 1,
-    maxWaiting: 100,
-    commit: async () => [],
-  });
+  const group = createGroupCommit<string, string>({ ...limits, commit: async () => [] });
   await expect(group.add('a')).rejects.toMatchObject({ code: 'internal' });
 });
 
 it('refuses an item whose commit throws before it begins', async () => {
   const group = createGroupCommit<string, string>({
-    maxGroupSize: 4,
-    maxUnderway: 1,
-    maxWaiting: 100,
+    ...limits,
     commit() {
       throw new Error('not even begun');
     },
