@@ -77,18 +77,6 @@ describe('a delivery', () => {
     expect(world.receiver.received).toHaveLength(5);
   });
 
-  it('makes every attempt that becomes due while time is advanced far', async () => {
-    const world = await openDelivering();
-    world.receiver.respond = answerWith(500);
-    world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.advance((1 + 5 + 30) * minuteMs);
-    expect(world.receiver.received).toHaveLength(4);
-    await world.sandbox.advance(120 * minuteMs - 1);
-    expect(world.receiver.received).toHaveLength(4);
-    await world.sandbox.advance(1);
-    expect(world.receiver.received).toHaveLength(5);
-  });
-
   it('keeps its id and body over its attempts, and is signed afresh for each', async () => {
     let lateMs = 0;
     const world = await openDelivering({ clock: { now: () => new Date(Date.now() + lateMs) } });

@@ -12,7 +12,6 @@ import {
   openWorld,
   type Received,
   type Receiver,
-  request,
   type World,
 } from './sandbox-harness.ts';
 
@@ -281,10 +280,7 @@ async function connect(world: World, token: string, jobId: string): Promise<void
   const link = { externalProjectId: 'neighbour', jobId };
   await world.api('POST', '/project-links', { token, body: link });
   const endpoint = { url: receiver.url, eventTypes: ['contract.started'] };
-  const created = await request('POST', `${world.baseUrl}/webhook-endpoints`, {
-    token,
-    body: endpoint,
-  });
+  const created = await world.api('POST', '/webhook-endpoints', { token, body: endpoint });
   expect(created.status).toBe(201);
 }
 

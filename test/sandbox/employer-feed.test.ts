@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '../support/sign.ts';
 import { type AccountWorld, openAccount } from './account-harness.ts';
-import { answerWith, openReceiver } from './sandbox-harness.ts';
+import { answerWith, minuteMs, openReceiver, request } from './sandbox-harness.ts';
 
-const minuteMs = 60_000;
 const allRetriesMs = 156 * minuteMs;
 
 describe("an employer's webhook", () => {
@@ -241,12 +240,7 @@ async function reportHour(
   token: string,
   { jobId, contractId }: { jobId: string; contractId: string },
 ): Promise<void> {
-  const post = (path: string, body: object) =>
-    fetch(`${url}/api/partner/v1${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}` },
-      body: JSON.stringify(body),
-    });
+  const post = (path: string, body: object) => request('POST', `${url}/api/partner/v1${path}`, { token, body });
   await post('/project-links', { externalProjectId: 'streets', jobId });
   const workDate = new Date().toISOString().slice(0, 10);
   const answer = await post(`/contracts/${contractId}/usage`, { entries: [{ workDate, totalSeconds: 3600 }] });
