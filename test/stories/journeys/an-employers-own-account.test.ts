@@ -35,8 +35,11 @@ async function answersTo({ receiverUrl, clock }: EmployerJourney, secrets: reado
 }
 
 describeAnyDialect("an employer's own account", (dialect) => {
-  it('adds and removes people although nothing can reach the bridge', async () => {
-    const { sandbox, signs, lamps, roster, memberships, pass } = await openEmployerJourney(dialect);
+  it.each<[string, EmployerOptions]>([
+    ['with its configuration', {}],
+    ['connected by its token and jobs alone', { connects: 'unknown' }],
+  ])('adds and removes people although nothing can reach the bridge, %s', async (_, options) => {
+    const { sandbox, signs, lamps, roster, memberships, pass } = await openEmployerJourney(dialect, options);
     const [ada, ben] = [signs, lamps].map(({ id: jobId }) => sandbox.hire({ jobId }));
     const [adaId, benId] = [ada, ben].map((hired) => hired?.trainers[0]?.opentrainUserId ?? '');
     await pass(readEveryMs);
@@ -49,17 +52,6 @@ describeAnyDialect("an employer's own account", (dialect) => {
     await pass(readEveryMs);
     expect(roster()).toEqual({ signs: [], lamps: [benId] });
     expect(sandbox.listDeliveries()).toEqual([]);
-  });
-
-  it('is connected by its token and jobs alone, and people are added and removed', async () => {
-    const { sandbox, signs, lamps, roster, pass } = await openEmployerJourney(dialect, { connects: 'unknown' });
-    const [ada, ben] = [signs, lamps].map(({ id: jobId }) => sandbox.hire({ jobId }));
-    const [adaId, benId] = [ada, ben].map((hired) => hired?.trainers[0]?.opentrainUserId ?? '');
-    await pass(readEveryMs);
-    expect(roster()).toEqual({ signs: [adaId], lamps: [benId] });
-    sandbox.endContract(ada?.contractId ?? '');
-    await pass(readEveryMs);
-    expect(roster()).toEqual({ signs: [], lamps: [benId] });
   });
 
   it.each(['unknown', 'configured'] as const)(
