@@ -2,46 +2,58 @@ import assert from 'node:assert/strict';
 import { createEmployerSource } from '../../../src/marketplace/employer/create-employer-source.ts';
 import { createPlatformSource } from '../../../src/marketplace/platform/create-platform-source.ts';
 import { fixedLinks, type Source } from '../../../src/marketplace/source.ts';
+import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
 import { type FakeNetwork, openFakeNetwork } from '../fetched.ts';
 import type { Mutator } from '../mutator.ts';
 import type { Target } from '../target.ts';
 import { address, checkError, makeAnswer, refusals } from './http-answers.ts';
-import { employerAnswers, platformAnswers, type Routes } from './marketplace-corpus.ts';
+import { bodyOf, type Recording, record } from './recording.ts';
 
 const { signal } = new AbortController();
-const token = 'ot_pat_hunter2-of-acme';
 
-type Run = (source: Source) => Promise<unknown> | undefined;
+interface Ids {
+  job: string;
+  contract: string;
+  link: string;
+  endpoint: string;
+  approval: string;
+  /** A type of event that endpoints can have. */
+  eventType: string;
+}
 
-const reads: Record<string, Run> = {
+type Run = (source: Source, ids: Ids) => Promise<unknown> | undefined;
+
+/** In the order of recording. */
+const operations: Record<string, Run> = {
+  createLink: (source, { job }) => source.createLink?.({ externalProjectId: 'lamps', jobId: job }, signal),
+  createEndpoint: (source, { eventType }) => createEndpoint(source, eventType),
+  createToken: (source) => source.createToken?.({ name: 'gangway', scopes: [], expiresAt: null }, signal),
+  reportUsage: (source, { contract }) => source.reportUsage?.(contract, [{ workDate: '2026-03-15' }], signal),
+  endContract: (source, { contract }) => source.endContract?.(contract, signal),
   readGrant: (source) => source.readGrant(signal),
   listLinks: (source) => source.listLinks(signal),
-  readLink: (source) => source.readLink('l1', signal),
+  readLink: (source, { link }) => source.readLink(link, signal),
   listContracts: (source) => source.listContracts({ status: 'active' }, signal),
-  listParticipants: (source) => source.listParticipants('c1', signal),
-  readBudget: (source) => source.readBudget('c1', signal),
+  listParticipants: (source, { contract }) => source.listParticipants(contract, signal),
+  readBudget: (source, { contract }) => source.readBudget(contract, signal),
   listEndpoints: (source) => source.listEndpoints(signal),
-  readEndpoint: (source) => source.readEndpoint('e1', signal),
+  readEndpoint: (source, ids) => source.readEndpoint(ids.endpoint, signal),
+  updateEndpoint: (source, ids) => source.updateEndpoint?.(ids.endpoint, { status: 'ACTIVE' }, signal),
+  redeliver: (source, ids) => source.redeliver?.(ids.endpoint, undefined, signal),
   findDeviations: (source) => source.findDeviations(signal),
   readUpdates: (source) => source.readUpdates?.(null, signal),
   listTokens: (source) => source.listTokens?.(signal),
   listPendingPayments: (source) => source.listPendingPayments?.(signal),
-  readPublications: (source) => source.readPublications?.(['j1'], signal),
-  readApproval: (source) => source.readApproval?.('a1', signal),
+  readPublications: (source, { job }) => source.readPublications?.([job], signal),
+  readApproval: (source, { approval }) => source.readApproval?.(approval, signal),
+  revokeToken: (source) => source.revokeToken?.('t1', signal),
+  deleteLink: (source, { link }) => source.deleteLink?.(link, signal),
+  deleteEndpoint: (source, ids) => source.deleteEndpoint(ids.endpoint, signal),
 };
 
-const writes: Record<string, Run> = {
-  createLink: (source) => source.createLink?.({ externalProjectId: 'signs' }, signal),
-  deleteLink: (source) => source.deleteLink?.('l1', signal),
-  reportUsage: (source) => source.reportUsage?.('c1', [{ workDate: '2026-03-15' }], signal),
-  createEndpoint: (source) => source.createEndpoint({ url: 'https://b.example/', eventTypes: [] }, signal),
-  updateEndpoint: (source) => source.updateEndpoint?.('e1', {}, signal),
-  deleteEndpoint: (source) => source.deleteEndpoint('e1', signal),
-  redeliver: (source) => source.redeliver?.('e1', undefined, signal),
-  endContract: (source) => source.endContract?.('c1', signal),
-  createToken: (source) => source.createToken?.({ name: 'gangway', scopes: [], expiresAt: null }, signal),
-  revokeToken: (source) => source.revokeToken?.('t1', signal),
-};
+const createEndpoint = (source: Source, eventType: string) =>
+  source.createEndpoint({ url: 'https://bridge.example/webhooks/acme', eventTypes: [eventType] }, signal);
 
 /** The field that has the records, for each list. */
 const recordsOf: Record<string, string> = {
@@ -52,63 +64,109 @@ const recordsOf: Record<string, string> = {
   listPendingPayments: 'payments',
 };
 
-const operations = Object.entries({ ...reads, ...writes });
+export const platformApi = toTarget('answers of the platform API', async () => {
+  const sandbox = openSandbox();
+  const { baseUrl } = await sandbox.start();
+  const { installId, token } = sandbox.createInstall({ piiConsent: true });
+  const { id: job } = sandbox.createJob({ installId });
+  const toSource = (at: string) => createPlatformSource({ baseUrl: at, token, pacing });
+  const link = await toSource(baseUrl).createLink?.({ externalProjectId: 'signs', jobId: job }, signal);
+  const { contractId: contract } = sandbox.hire({ jobId: job });
+  const ids = { job, contract, link: link?.id ?? '', eventType: 'contract.started' };
+  return { sandbox, baseUrl, token, toSource, ids };
+});
 
-export const platformApi: Target = toTarget('answers of the platform API', ({ baseUrl, pacing }) => ({
-  source: createPlatformSource({ baseUrl, token, pacing }),
-  routes: platformAnswers,
-}));
+export const employerApi = toTarget('answers of the employer API', async () => {
+  const sandbox = openSandbox();
+  const { employerBaseUrl: baseUrl } = await sandbox.start();
+  const { accountId, token } = sandbox.createAccount();
+  const { id: job } = sandbox.createJob({ accountId });
+  const links = fixedLinks([[job, 'signs']]);
+  const toSource = (at: string) => createEmployerSource({ baseUrl: at, token, pacing, links });
+  const { contractId: contract } = sandbox.hire({ jobId: job });
+  sandbox.billContract(contract);
+  const pages = [{ title: 'Start' }, { title: 'More', parent: 0 }];
+  sandbox.publishManual(sandbox.createManual(accountId, { bindings: [{ targetId: job }], pages }).manualId);
+  const ids = { job, contract, link: '', eventType: 'contract.created' };
+  return { sandbox, baseUrl, token, toSource, ids };
+});
 
-export const employerApi: Target = toTarget('answers of the employer API', ({ baseUrl, pacing }) => ({
-  source: createEmployerSource({ baseUrl, token, pacing, links: fixedLinks([['j1', 'signs']]) }),
-  routes: employerAnswers,
-}));
+/** The same ids and times at each run, so that an input can be repeated. */
+const openSandbox = () => createSandbox({ timeScale: 0, seed: 'fuzz', clock: createFakeClock() });
 
+/** A marketplace with one of each record. */
 interface Api {
-  source: Source;
-  routes: Routes;
+  sandbox: Sandbox;
+  baseUrl: string;
+  token: string;
+  ids: Omit<Ids, 'endpoint' | 'approval'>;
+  toSource(baseUrl: string): Source;
 }
 
-function toTarget(name: string, toApi: (options: { baseUrl: string; pacing: typeof unpaced }) => Api): Target {
+function toTarget(name: string, openApi: () => Promise<Api>): Target {
   return {
     name,
     inputs: { long: 20_000, short: 150 },
     reaches: ['read', 'invalid', 'unavailable'],
     // Some requests are retried after half a second or more.
     atOnce: 300,
-    open() {
+    async open() {
+      const { sandbox, baseUrl, toSource, ...api } = await openApi();
+      const ids: Ids = { ...api.ids, endpoint: '', approval: '' };
+      const recording = await record(async () => {
+        const source = toSource(baseUrl);
+        ids.endpoint = (await createEndpoint(source, ids.eventType)).endpoint.id;
+        ids.approval = (await source.endContract?.(ids.contract, signal))?.id ?? '';
+        for (const run of Object.values(operations)) await run(source, ids)?.catch(() => undefined);
+      });
+      await sandbox.stop();
       const network = openFakeNetwork();
-      return { judge: (chance) => judge(chance, network, toApi), close: network.close };
+      const { pathname } = new URL(baseUrl);
+      const replayed = {
+        recording,
+        ids,
+        token: api.token,
+        toSource: (host: string) => toSource(`http://${host}${pathname}`),
+      };
+      return { judge: (chance) => judge(chance, network, replayed), close: network.close };
     },
   };
 }
 
-const unpaced = { requestsPerSecond: 1e6, burst: 1e6 };
+const pacing = { requestsPerSecond: 1e6, burst: 1e6 };
 /** The most pages of a list, three tries each, two lists at most. */
 const mostRequests = 6100;
+
+interface Replayed {
+  recording: Recording;
+  ids: Ids;
+  token: string;
+  toSource(host: string): Source;
+}
 
 async function judge(
   chance: Mutator,
   network: FakeNetwork,
-  toApi: (options: { baseUrl: string; pacing: typeof unpaced }) => Api,
+  { recording, ids, token, toSource }: Replayed,
 ): Promise<string> {
-  const [name, run] = chance.pick(operations);
+  const [name, run] = chance.pick(Object.entries(operations));
   const bodies: unknown[] = [];
   let requests = 0;
   const isEndless = chance.oneIn(400);
-  const host = network.serve(({ path }) => {
+  const host = network.serve((request) => {
     requests += 1;
     if (requests > mostRequests) return new Response(null, { status: 404 });
     if (!isEndless && chance.oneIn(12)) return makeAnswer(chance, [...refusals, { error: `${token} of ${address}` }]);
-    const valid = bodyOf(api.routes, path);
+    const { status, text } = bodyOf(recording, request);
+    if (text === '') return new Response(null, { status });
+    const valid: unknown = JSON.parse(text);
     const body = isEndless ? { ...(valid as object), nextCursor: `page ${requests}` } : valid;
     const bytes = isEndless || chance.oneIn(3) ? Buffer.from(JSON.stringify(body)) : chance.json(body);
     bodies.push(parse(bytes));
-    return new Response(bytes);
+    return new Response(bytes, { status });
   });
-  const api = toApi({ baseUrl: `http://${host}/v1`, pacing: unpaced });
   try {
-    const result = await run(api.source);
+    const result = await run(toSource(host), ids);
     if (Array.isArray(result) && result.length === 0) checkEmpty(name, bodies);
     checkIds(result);
     return 'read';
@@ -119,12 +177,6 @@ async function judge(
     network.forget(host);
     assert.ok(requests <= mostRequests, `${name} asks without end`);
   }
-}
-
-function bodyOf(routes: Routes, path: string): unknown {
-  const found = routes.find(([pattern]) => pattern.test(path.replace(/^\/v1/, '')));
-  assert.ok(found !== undefined, `nothing is answered at ${path}`);
-  return found[1];
 }
 
 function parse(bytes: Buffer): unknown {

@@ -53,8 +53,8 @@ export function bodyOf(recording: Recording, request: Pick<SentRequest, 'method'
   return first;
 }
 
-/** The request, and then with less and less detail, because ids differ. */
+/** The request, and then with less and less detail, because ids differ. They have digits. */
 function keysOf({ method, path }: Pick<SentRequest, 'method' | 'path'>): string[] {
   const [pathname = ''] = path.split('?');
-  return [path, pathname, pathname.replaceAll(/\d+/g, 'n')].map((form) => `${method} ${form}`);
+  return [path, pathname, pathname.replaceAll(/[^/]*\d[^/]*/g, 'n')].map((form) => `${method} ${form}`);
 }
