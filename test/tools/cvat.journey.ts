@@ -54,9 +54,9 @@ describe('the whole way on a real CVAT', () => {
     if (site === null) return skip();
     const loop = await openLoop(adapterOf(site), await site.makeProject());
     const [without] = await loop.hire('stranger');
-    expect(await without?.membership()).toMatchObject({ state: 'invited' });
-    expect(await without?.invitation()).toMatchObject({ kind: 'link' });
-    if (without !== undefined) await loop.end(without);
-    expect(await without?.membership()).toMatchObject({ state: 'removed' });
+    expect(await without.membership()).toMatchObject({ state: 'invited' });
+    expect(await without.invitation()).toMatchObject({ kind: 'link' });
+    await loop.end(without);
+    expect(await without.membership()).toMatchObject({ state: 'removed' });
   });
 });

@@ -10,7 +10,7 @@ import {
   importExamples,
   labelAndConfirm,
   makeLabel,
-  makeProject,
+  openProject,
 } from '../support/doccano-site.ts';
 import { until } from '../support/until.ts';
 import { type DoccanoServer, doccanoVersion, openDoccano } from './doccano-server.ts';
@@ -35,15 +35,13 @@ afterAll(async () => {
 describe(`a restored doccano ${doccanoVersion}`, () => {
   it('keeps the employee who got the id of a trainer, and the trainer is in again', async ({ skip }) => {
     if (server === null) return skip();
-    const admin = await actAs(server, server.admin);
-    const project = await makeProject(admin, 'signs');
+    const { admin, project } = await openProject(server, 'signs');
     const examples = await importExamples(admin, project, ['one', 'two']);
     const label = await makeLabel(admin, project, 'good');
     const adapter = doccanoAdapter({ ...server, url: front.url });
     const { journey, hire, end } = await openLoop(adapter, project);
     await server.backUp();
     const [ada] = await hire('ada');
-    if (ada === undefined) throw new Error('no trainer was hired');
     const before = await ada.membership();
     expect(before.state).toBe('active');
 

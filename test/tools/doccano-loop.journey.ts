@@ -13,6 +13,7 @@ import {
   labelAndConfirm,
   makeLabel,
   makeProject,
+  openProject,
 } from '../support/doccano-site.ts';
 import { type DoccanoServer, doccanoVersion, openDoccano } from './doccano-server.ts';
 import { examineTool, openPages } from './doctor.ts';
@@ -36,14 +37,12 @@ describe(`the whole loop with doccano ${doccanoVersion}`, () => {
   it('lets trainers log in with the password that was given, and leaves what is said', async ({ skip }) => {
     if (server === null) return skip();
     const site = server;
-    const admin = await actAs(site, site.admin);
-    const project = await makeProject(admin, 'signs');
+    const { admin, project } = await openProject(site, 'signs');
     const examples = await importExamples(admin, project, ['one', 'two', 'three']);
     const label = await makeLabel(admin, project, 'good');
     const adapter = doccanoAdapter(site);
     const { hire, end } = await openLoop(adapter, project);
     const [ada, ben] = await hire('ada', 'ben');
-    if (!ada || !ben) throw new Error('no trainer was hired');
 
     const [adas, bens] = [await enter(site, ada), await enter(site, ben)];
     expect(await adas.ask('GET', '/projects')).toMatchObject({ results: [{ id: project }] });

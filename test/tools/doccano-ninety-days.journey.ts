@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addDays } from '../../src/lib/days.ts';
 import {
   actAs,
   addRow,
@@ -14,24 +13,15 @@ import {
   makeProject,
   rowsOf,
 } from '../support/doccano-site.ts';
-import { createRandom } from '../support/random.ts';
 import { until } from '../support/until.ts';
 import { type DoccanoServer, doccanoVersion, openDoccano } from './doccano-server.ts';
-import {
-  askCheck,
-  type CheckedDay,
-  type Expected,
-  findDisagreements,
-  listAnswered,
-  listTerms,
-  sumDifferences,
-  sumOf,
-} from './ninety-days/agree.ts';
+import { type CheckedDay, listAnswered, sumDifferences, sumOf } from './ninety-days/agree.ts';
 import { type DoccanoExports, openExports, toQueueEnv } from './ninety-days/doccano-export.ts';
-import { add, type Decision, nothing, type Sums, shareOut, toText } from './ninety-days/share-out.ts';
-import { listStops, type Stop, seed } from './ninety-days/stops.ts';
+import { createNinetyDays } from './ninety-days/ninety-days.ts';
+import { add, nothing, type Sums, toText } from './ninety-days/share-out.ts';
+import { type Stop, seed } from './ninety-days/stops.ts';
 import { createTotalBook, type TotalBook } from './ninety-days/total-book.ts';
-import { openUsageStage, type Worker } from './usage-stage.ts';
+import { openUsageStage } from './usage-stage.ts';
 
 /**
  * Ninety days of work in a doccano that really runs. In between and in the end each day of each person is compared:
@@ -39,10 +29,7 @@ import { openUsageStage, type Worker } from './usage-stage.ts';
  * from a seed; the steps follow each other.
  */
 
-const firstDay = addDays(new Date().toISOString().slice(0, 10), 1);
-const at = (number: number, time: string) => `${addDays(firstDay, number)}T${time}:00.000Z`;
-
-const stage = await openUsageStage(at(0, '13:05'));
+const stage = await openUsageStage();
 afterAll(() => stage.stop());
 const queueFolder = mkdtempSync(path.join(tmpdir(), 'gangway-exports-'));
 afterAll(() => rmSync(queueFolder, { recursive: true, force: true }));
@@ -80,23 +67,25 @@ interface Member {
 
 describe.skipIf(server === null)(`ninety days in doccano ${doccanoVersion}, seed ${seed}`, () => {
   const site = () => server as DoccanoServer;
-  const { clock, sandbox } = stage;
-  const random = createRandom(seed);
-  const below = (count: number) => Math.floor(random() * count);
-  const pick = <T>(some: readonly T[]): T | undefined => some[below(some.length)];
-  const stops = listStops();
-  const first = (day: number) => stops.find(({ number }) => number >= day);
+  const { at, clock, sandbox } = stage;
+  const { random, below, pick, stops, first, hired, now, hire, live, ...days } = createNinetyDays<Project>(
+    stage,
+    () => [signs, lamps],
+    {
+      look,
+      async doSome(number) {
+        for (const member of members.values()) if (member.isIn) await doSome(member, number);
+      },
+    },
+  );
   let admin: DoccanoUser;
   let exports: DoccanoExports | undefined;
   let signs: Project;
   let lamps: Project;
-  const hired = new Map<Worker, Project>();
   const members = new Map<string, Member>();
-  const decisions: Decision[] = [];
 
   afterAll(() => exports?.stop());
 
-  const now = () => clock.now().toISOString();
   const memberOf = (name: string) => members.get(`usr-${name}`) as Member;
 
   async function openProject(title: string, timeZone: string): Promise<Project> {
@@ -109,16 +98,9 @@ describe.skipIf(server === null)(`ninety days in doccano ${doccanoVersion}, seed
     return { id, timeZone, jobId, labels, examples, book: createTotalBook(timeZone) };
   }
 
-  function hire(name: string, { jobId }: Project, startDate?: string): Worker {
-    const trainers = [{ opentrainUserId: `usr-${name}`, workEmail: `${name}@opentrain.work` }];
-    const wanted = { jobId, trainers, ...(startDate !== undefined && { startDate }) };
-    return { contractId: sandbox.hire(wanted).contractId, trainerId: `usr-${name}`, email: `${name}@opentrain.work` };
-  }
-
   /** Hires people, who get an account, and resolves when they are in. */
   async function enter(project: Project, ...names: string[]): Promise<void> {
     const workers = names.map((name) => hire(name, project));
-    for (const worker of workers) hired.set(worker, project);
     for (const [trainerId, login] of await stage.letIn(...workers)) await meet(trainerId, project, login);
   }
 
@@ -203,14 +185,6 @@ describe.skipIf(server === null)(`ninety days in doccano ${doccanoVersion}, seed
     for (const member of of(example)) member.done = member.done.filter((one) => one.example !== example);
   }
 
-  /** What people do in an hour. */
-  async function workOn({ number, moments }: Stop): Promise<void> {
-    for (const moment of moments.filter((one) => at(number, one) > now())) {
-      clock.moveTo(at(number, moment));
-      for (const member of members.values()) if (member.isIn) await doSome(member, number);
-    }
-  }
-
   async function doSome(member: Member, number: number): Promise<void> {
     if (random() < 0.3) await work(member);
     if (number > 5 && random() < 0.03) await undo(member);
@@ -235,26 +209,9 @@ describe.skipIf(server === null)(`ninety days in doccano ${doccanoVersion}, seed
     return { tasks: done.filter(({ isConfirmed }) => isConfirmed).length, labels };
   }
 
-  function expected(): Expected {
-    const parts = [signs, lamps].map((project) => {
-      const workers = [...hired].flatMap(([worker, where]) => (where === project ? [worker] : []));
-      return shareOut(project.book.moments(), listTerms(sandbox, workers), project.timeZone, decisions);
-    });
-    return {
-      due: new Map(parts.flatMap(({ due }) => [...due])),
-      waiting: parts.flatMap(({ waiting }) => waiting),
-      // What a total grows by counts on the day of the reading.
-      late: new Set(),
-      dismissed: new Map(),
-      today: now().slice(0, 10),
-    };
-  }
-
   async function agree(): Promise<CheckedDay[]> {
     for (const project of [signs, lamps]) await compareExport(project);
-    const checked = await askCheck(stage);
-    expect(findDisagreements(expected(), listAnswered(sandbox), checked)).toEqual([]);
-    return checked;
+    return await days.agree();
   }
 
   /** That what was noted is what doccano exports. */
@@ -266,15 +223,6 @@ describe.skipIf(server === null)(`ninety days in doccano ${doccanoVersion}, seed
       const tasks = confirmed?.get(member.user.username)?.length;
       const labels = all?.get(member.user.username)?.reduce((sum, some) => sum + some.length, 0);
       expect([member.trainerId, { tasks, labels }]).toEqual([member.trainerId, totalOf(member)]);
-    }
-  }
-
-  async function live(days: [number, number], special: (stop: Stop) => Promise<void>): Promise<void> {
-    for (const stop of stops.filter(({ number }) => number >= days[0] && number <= days[1])) {
-      await stage.pass(at(stop.number, stop.at));
-      look();
-      await special(stop);
-      await workOn(stop);
     }
   }
 
@@ -296,7 +244,7 @@ describe.skipIf(server === null)(`ninety days in doccano ${doccanoVersion}, seed
       tool: { adapter: 'doccano', url: site().url, ...site().admin },
       links: { [signs.id]: { timeZone: signs.timeZone }, [lamps.id]: { timeZone: lamps.timeZone } },
     });
-    for (const name of ['gina', 'hugo']) hired.set(hire(name, signs), signs);
+    for (const name of ['gina', 'hugo']) hire(name, signs);
     await enter(signs, 'ada', 'ben');
     await enter(lamps, 'cleo');
     for (const name of ['gina', 'hugo']) signs.book.begin(`usr-${name}`, totalOf(memberOf(name)), now());
@@ -313,7 +261,7 @@ describe.skipIf(server === null)(`ninety days in doccano ${doccanoVersion}, seed
 
   /** She has worked there all along. */
   async function hireEve(): Promise<void> {
-    hired.set(hire('eve', lamps), lamps);
+    hire('eve', lamps);
     lamps.book.begin('usr-eve', totalOf(memberOf('eve')), null);
     memberOf('eve').before = { seconds: 0, ...totalOf(memberOf('eve')) };
     await welcome('eve');
@@ -331,7 +279,7 @@ describe.skipIf(server === null)(`ninety days in doccano ${doccanoVersion}, seed
   /** Of a day on which two contracts ran, it is not known whose the work is. */
   async function succeed({ number, moments: [early = ''] }: Stop): Promise<void> {
     const [before] = [...hired.keys()].filter(({ trainerId }) => trainerId === 'usr-ben');
-    hired.set(hire('ben', signs, at(number, early)), signs);
+    hire('ben', signs, at(number, early));
     clock.moveTo(at(number, early));
     sandbox.endContract(before?.contractId ?? '');
     await work(memberOf('ben'));
@@ -339,7 +287,7 @@ describe.skipIf(server === null)(`ninety days in doccano ${doccanoVersion}, seed
   }
 
   async function comeBack(): Promise<void> {
-    hired.set(hire('ada', signs), signs);
+    hire('ada', signs);
     await until(
       'ada is in',
       () => rowsOf(admin, signs.id),
@@ -366,11 +314,8 @@ describe.skipIf(server === null)(`ninety days in doccano ${doccanoVersion}, seed
     const [ofBen, ofHugo] = [heldOf('ben'), heldOf('hugo')];
     const [before] = [...hired.keys()].filter(({ trainerId }) => trainerId === 'usr-ben');
     if (ofBen === undefined || ofHugo === undefined || before === undefined) throw new Error('nothing waits');
-    const { contractId } = before;
-    expect(await stage.run('usage', 'assign', ofBen.id, contractId)).toMatchObject({ status: 0 });
-    expect(await stage.run('usage', 'discard', ofHugo.id)).toMatchObject({ status: 0 });
-    decisions.push({ trainerId: ofBen.trainerId, day: ofBen.day, contractId });
-    decisions.push({ trainerId: ofHugo.trainerId, day: ofHugo.day, contractId: null });
+    await days.decide(ofBen, before.contractId);
+    await days.decide(ofHugo, null);
   }
 
   it('agree with the export to the end, person by person', async () => {

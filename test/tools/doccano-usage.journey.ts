@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addDays } from '../../src/lib/days.ts';
 import type { Trouble } from '../../src/lib/troubles.ts';
 import {
   actAs,
@@ -21,11 +20,7 @@ import { openUsageStage, type Worker } from './usage-stage.ts';
  * each other.
  */
 
-const firstDay = addDays(new Date().toISOString().slice(0, 10), 1);
-const day = (number: number) => addDays(firstDay, number);
-const at = (number: number, time: string) => `${day(number)}T${time}:00.000Z`;
-
-const stage = await openUsageStage(at(0, '13:05'));
+const stage = await openUsageStage();
 afterAll(() => stage.stop());
 const front = await openToolFront();
 afterAll(() => front.stop());
@@ -34,7 +29,7 @@ afterAll(() => server?.stop());
 
 describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`, () => {
   const site = () => server as DoccanoServer;
-  const { clock, sandbox, totals, holds } = stage;
+  const { day, at, clock, sandbox, totals, holds } = stage;
   let admin: DoccanoUser;
   let project = 0;
   let label = 0;

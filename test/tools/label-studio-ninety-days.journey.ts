@@ -1,23 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addDays } from '../../src/lib/days.ts';
-import { actOnTasks, addProject, annotate, regions, tokenOf } from '../support/label-studio/at-work.ts';
+import {
+  accountIds,
+  actOnTasks,
+  addProject,
+  annotate,
+  type ExportedTask,
+  exportTasks,
+  regions,
+  workAs,
+} from '../support/label-studio/at-work.ts';
 import type { BrowserSession } from '../support/label-studio/label-studio-client.ts';
-import { createRandom } from '../support/random.ts';
 import { until } from '../support/until.ts';
 import { type LabelStudioServer, openLabelStudio } from './label-studio-server.ts';
-import {
-  askCheck,
-  type CheckedDay,
-  type Expected,
-  findDisagreements,
-  listAnswered,
-  listTerms,
-  sumDifferences,
-  sumOf,
-} from './ninety-days/agree.ts';
+import { listAnswered, sumDifferences, sumOf } from './ninety-days/agree.ts';
+import { createNinetyDays } from './ninety-days/ninety-days.ts';
 import { createPieceBook, type Piece, type PieceBook, sumPieces } from './ninety-days/piece-book.ts';
-import { add, type Decision, nothing, shareOut, toText } from './ninety-days/share-out.ts';
-import { listStops, type Stop, seed } from './ninety-days/stops.ts';
+import { add, nothing, toText } from './ninety-days/share-out.ts';
+import { type Stop, seed } from './ninety-days/stops.ts';
 import { openUsageStage, type Worker } from './usage-stage.ts';
 
 /**
@@ -26,10 +25,7 @@ import { openUsageStage, type Worker } from './usage-stage.ts';
  * pieces and the edits follow from a seed; the steps follow each other.
  */
 
-const firstDay = addDays(new Date().toISOString().slice(0, 10), 1);
-const at = (number: number, time: string) => `${addDays(firstDay, number)}T${time}:00.000Z`;
-
-const stage = await openUsageStage(at(0, '13:05'));
+const stage = await openUsageStage();
 afterAll(() => stage.stop());
 const server = await openLabelStudio({ env: stage.clock.env });
 afterAll(() => server?.stop());
@@ -57,22 +53,21 @@ interface Made {
 
 describe.skipIf(server === null)(`ninety days in Label Studio ${server?.version}, seed ${seed}`, () => {
   const site = () => server as LabelStudioServer;
-  const { clock, sandbox } = stage;
-  const random = createRandom(seed);
-  const below = (count: number) => Math.floor(random() * count);
-  const pick = <T>(some: readonly T[]): T | undefined => some[below(some.length)];
-  const stops = listStops();
+  const { at, clock, sandbox } = stage;
+  const days = createNinetyDays<Project>(stage, () => [signs, lamps], {
+    look: () => look(signs, lamps),
+    async doSome(number) {
+      for (const { worker, project } of atWork.values()) await doSome(worker, project, number);
+    },
+  });
+  const { random, below, pick, first, hired, dismissed, expected, agree, live } = days;
   let signs: Project;
   let lamps: Project;
-  /** All that were ever hired, and where; those of them who are at work. */
-  const hired = new Map<Worker, Project>();
   const atWork = new Map<string, { worker: Worker; project: Project }>();
   const sessions = new Map<string, BrowserSession>();
   /** By the number of the account: a person who comes back has another. */
   const accounts = new Map<number, string>();
   const made: Made[] = [];
-  const decisions: Decision[] = [];
-  const dismissed = new Map<string, string>();
 
   const sessionOf = ({ trainerId }: Worker) => sessions.get(trainerId) as BrowserSession;
 
@@ -82,26 +77,17 @@ describe.skipIf(server === null)(`ninety days in Label Studio ${server?.version}
     return { id, tasks, timeZone, jobId, book: createPieceBook(timeZone), pieces: new Map() };
   }
 
-  /** @param startDate now by default */
   function hire(name: string, project: Project, startDate?: string): Worker {
-    const trainers = [{ opentrainUserId: `usr-${name}`, workEmail: `${name}@opentrain.work` }];
-    const wanted = { jobId: project.jobId, trainers, ...(startDate !== undefined && { startDate }) };
-    const { contractId } = sandbox.hire(wanted);
-    const worker = { contractId, trainerId: `usr-${name}`, email: `${name}@opentrain.work` };
-    hired.set(worker, project);
+    const worker = days.hire(name, project, startDate);
     atWork.set(`${name} at ${project.id}`, { worker, project });
     return worker;
   }
 
   async function enter(...workers: Worker[]): Promise<void> {
-    for (const [trainerId, { username, password }] of await stage.letIn(...workers)) {
-      const browser = await site().signIn(username, password);
-      if (browser === null) throw new Error('the form refuses them');
-      const authorization = `Token ${await tokenOf(browser)}`;
-      const call: BrowserSession['call'] = (method, path, body) => site().callAs(authorization, path, method, body);
-      const { body } = await call('GET', '/api/current-user/whoami');
-      accounts.set((body as { id: number }).id, trainerId);
-      sessions.set(trainerId, { call });
+    for (const [trainerId, login] of await stage.letIn(...workers)) {
+      const { userId, session } = await workAs(site(), login);
+      accounts.set(userId, trainerId);
+      sessions.set(trainerId, session);
     }
   }
 
@@ -113,9 +99,12 @@ describe.skipIf(server === null)(`ninety days in Label Studio ${server?.version}
     // Gangway reads before it removes.
     await look(project);
     sandbox.endContract(one.worker.contractId);
-    const ids = async () => (await site().api<{ id: number }[]>('GET', '/api/users/')).map(({ id }) => id);
     const [account] = [...accounts].findLast(([, trainerId]) => trainerId === one.worker.trainerId) ?? [];
-    await until(`${name} is out`, ids, (seen) => !seen.includes(account ?? 0));
+    await until(
+      `${name} is out`,
+      () => accountIds(site()),
+      (seen) => !seen.includes(account ?? 0),
+    );
     sessions.delete(one.worker.trainerId);
     // If they come back, it is with another account.
     forget(({ worker }) => worker === one.worker);
@@ -157,14 +146,6 @@ describe.skipIf(server === null)(`ninety days in Label Studio ${server?.version}
     return pick(made.filter((one) => isTheirs(one) && isOfAge(one) && sessions.has(worker.trainerId)));
   }
 
-  /** What people do in an hour. */
-  async function workOn({ number, moments }: Stop): Promise<void> {
-    for (const moment of moments.filter((one) => at(number, one) > clock.now().toISOString())) {
-      clock.moveTo(at(number, moment));
-      for (const { worker, project } of atWork.values()) await doSome(worker, project, number);
-    }
-  }
-
   async function doSome(worker: Worker, project: Project, number: number): Promise<void> {
     const find = (least: number, most: number) => madeBy(worker, project, number, [least, most]);
     if (random() < 0.35) await work(worker, project, number);
@@ -180,54 +161,13 @@ describe.skipIf(server === null)(`ninety days in Label Studio ${server?.version}
   /** Notes what Label Studio's own export says, just after Gangway has read. */
   async function look(...projects: Project[]): Promise<void> {
     for (const project of projects) {
-      const tasks = await readExport(project);
+      const tasks = await exportTasks(site(), project.id, '&download_all_tasks=true');
       const exported = tasks.flatMap((task) => task.annotations.map((one) => toPiece(task, one, accounts)));
       const taskIds = new Set(tasks.map(({ id }) => String(id)));
       project.book.note(exported, taskIds, clock.now().toISOString());
       keepLatest(project.pieces, exported, taskIds);
     }
   }
-
-  async function readExport({ id }: Project): Promise<ExportedTask[]> {
-    const path = `/api/projects/${id}/export?exportType=JSON&download_all_tasks=true`;
-    const { status, body } = await site().callAs(`Token ${site().owner.legacyToken}`, path);
-    if (status === 200 && Array.isArray(body)) return body;
-    throw new Error(`GET ${path} answered ${status} and no list`);
-  }
-
-  /** What is due by the exports, and by what was decided. */
-  function expected(): Expected {
-    const parts = [signs, lamps].map((project) => {
-      const workers = [...hired].flatMap(([worker, where]) => (where === project ? [worker] : []));
-      const { book, timeZone } = project;
-      return shareOut(book.moments(), listTerms(sandbox, workers), timeZone, decisions);
-    });
-    return {
-      due: new Map(parts.flatMap(({ due }) => [...due])),
-      waiting: parts.flatMap(({ waiting }) => waiting),
-      late: new Set([signs, lamps].flatMap(({ book }) => [...book.late])),
-      dismissed,
-      today: clock.now().toISOString().slice(0, 10),
-    };
-  }
-
-  async function agree(): Promise<CheckedDay[]> {
-    const checked = await askCheck(stage);
-    expect(findDisagreements(expected(), listAnswered(sandbox), checked)).toEqual([]);
-    return checked;
-  }
-
-  /** Each stop of these days: Gangway reads and reports, and people work. */
-  async function live(days: [number, number], special: (stop: Stop) => Promise<void>): Promise<void> {
-    for (const stop of stops.filter(({ number }) => number >= days[0] && number <= days[1])) {
-      await stage.pass(at(stop.number, stop.at));
-      await look(signs, lamps);
-      await special(stop);
-      await workOn(stop);
-    }
-  }
-
-  const first = (day: number) => stops.find(({ number }) => number >= day);
 
   beforeAll(async () => {
     signs = await openProject('Street signs', 40, 'America/St_Johns');
@@ -315,11 +255,8 @@ describe.skipIf(server === null)(`ninety days in Label Studio ${server?.version}
     const ofAda = held.find(({ trainerId }) => trainerId === 'usr-ada');
     const [benFirst] = [...hired.keys()].filter((one) => one.trainerId === 'usr-ben' && hired.get(one) === signs);
     if (ofBen === undefined || ofAda === undefined || benFirst === undefined) throw new Error('nothing waits');
-    const { contractId } = benFirst;
-    expect(await stage.run('usage', 'assign', ofBen.id, contractId)).toMatchObject({ status: 0 });
-    expect(await stage.run('usage', 'discard', ofAda.id)).toMatchObject({ status: 0 });
-    decisions.push({ trainerId: ofBen.trainerId, day: ofBen.day, contractId });
-    decisions.push({ trainerId: ofAda.trainerId, day: ofAda.day, contractId: null });
+    await days.decide(ofBen, benFirst.contractId);
+    await days.decide(ofAda, null);
     const [sent, left] = checked.filter(({ why }) => why === 'late');
     if (sent === undefined || left === undefined) throw new Error('nothing is late');
     expect(await stage.run('usage', 'send', sent.id)).toMatchObject({ status: 0 });
@@ -363,22 +300,11 @@ function toRegions(count: number): object[] {
   return regions(...Array.from({ length: count }, (_, index) => `r${index}`));
 }
 
-interface ExportedTask {
-  id: number;
-  annotations: Exported[];
-}
-
-interface Exported {
-  id: number;
-  completed_by: number | null;
-  created_at: string;
-  updated_at: string;
-  lead_time: number;
-  was_cancelled: boolean;
-  result: { id: string }[];
-}
-
-function toPiece(task: ExportedTask, one: Exported, accounts: ReadonlyMap<number, string>): Piece {
+function toPiece(
+  task: ExportedTask,
+  one: ExportedTask['annotations'][number],
+  accounts: ReadonlyMap<number, string>,
+): Piece {
   const { completed_by: account, was_cancelled: isSkipped, result } = one;
   return {
     id: String(one.id),

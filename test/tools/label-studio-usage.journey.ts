@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addDays } from '../../src/lib/days.ts';
 import type { Trouble } from '../../src/lib/troubles.ts';
-import { actOnTasks, addProject, annotate, regions, tokenOf } from '../support/label-studio/at-work.ts';
+import {
+  accountIds,
+  actOnTasks,
+  addProject,
+  annotate,
+  type ExportedTask,
+  exportTasks,
+  regions,
+  workAs,
+} from '../support/label-studio/at-work.ts';
 import type { BrowserSession } from '../support/label-studio/label-studio-client.ts';
 import { until } from '../support/until.ts';
 import { type LabelStudioServer, openLabelStudio } from './label-studio-server.ts';
@@ -13,31 +21,22 @@ import { openUsageStage, type Worker } from './usage-stage.ts';
  * command line, marketplace and Label Studio go by one clock; the steps follow each other.
  */
 
-const firstDay = addDays(new Date().toISOString().slice(0, 10), 1);
-const day = (number: number) => addDays(firstDay, number);
-const at = (number: number, time: string) => `${day(number)}T${time}:00.000Z`;
-
-const stage = await openUsageStage(at(0, '13:05'));
+const stage = await openUsageStage();
 afterAll(() => stage.stop());
 const front = await openToolFront();
 afterAll(() => front.stop());
 let server = await openLabelStudio({ env: stage.clock.env });
 afterAll(() => server?.stop());
 
-interface Person {
-  userId: number;
-  session: BrowserSession;
-}
-
 describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day by day`, () => {
   const site = () => server as LabelStudioServer;
-  const { clock, sandbox, totals, holds } = stage;
+  const { day, at, clock, sandbox, totals, holds } = stage;
   let signs: { id: number; tasks: number[] };
   let lamps: { id: number; tasks: number[] };
   let signsJob = '';
   let [ada, benAtSigns, benAtLamps, cleo] = [] as unknown as [Worker, Worker, Worker, Worker];
   const allWorkers = () => [ada, benAtSigns, benAtLamps, cleo];
-  const people = new Map<string, Person>();
+  const people = new Map<string, Awaited<ReturnType<typeof workAs>>>();
   const made = new Map<string, number>();
 
   /** The work of a trainer, under a name by which it is changed later. */
@@ -61,22 +60,12 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     }
   }
 
-  /** All that Label Studio has of a trainer in a project, by its export, which Gangway does not use. */
+  /** All that Label Studio has of a trainer in a project, by its export. */
   async function exported(worker: Worker, project: { id: number }): Promise<string> {
     return sumUp(await exportOf(project), worker);
   }
 
-  /**
-   * One at a time: Label Studio names the file by project, minute and content, empties it and
-   * writes it anew, so that another export of the same project may find it empty meanwhile.
-   */
-  async function exportOf({ id }: { id: number }): Promise<ExportedTask[]> {
-    const path = `/api/projects/${id}/export?exportType=JSON`;
-    const { status, body } = await site().callAs(`Token ${site().owner.legacyToken}`, path);
-    if (status === 200 && Array.isArray(body)) return body;
-    const said = JSON.stringify(body).slice(0, 200);
-    throw new Error(`GET ${path} answered ${status} and no list: ${said}`);
-  }
+  const exportOf = ({ id }: { id: number }) => exportTasks(site(), id);
 
   function sumUp(tasks: ExportedTask[], worker: Worker): string {
     const theirs = tasks.map(({ annotations }) => annotations.filter((one) => one.completed_by === idOf(worker)));
@@ -121,15 +110,8 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
   });
 
   async function enter(...workers: Worker[]): Promise<void> {
-    for (const [trainerId, { username, password }] of await stage.letIn(...workers)) {
-      const browser = await site().signIn(username, password);
-      if (browser === null) throw new Error('the form refuses them');
-      const authorization = `Token ${await tokenOf(browser)}`;
-      const session: BrowserSession = {
-        call: (method, path, body) => site().callAs(authorization, path, method, body),
-      };
-      const { body } = await session.call('GET', '/api/current-user/whoami');
-      people.set(trainerId, { session, userId: (body as { id: number }).id });
+    for (const [trainerId, login] of await stage.letIn(...workers)) {
+      people.set(trainerId, await workAs(site(), login));
     }
   }
 
@@ -367,22 +349,11 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     await until('cleo is out', accounts, (ids) => !ids.includes(idOf(cleo)));
   });
 
-  const accounts = async () => (await site().api<{ id: number }[]>('GET', '/api/users/')).map(({ id }) => id);
+  const accounts = () => accountIds(site());
 });
 
 function scopesOf(...projects: { id: number }[]): string[] {
   return projects.map(({ id }) => String(id)).sort();
-}
-
-interface ExportedTask {
-  annotations: Exported[];
-}
-
-interface Exported {
-  completed_by: number | null;
-  lead_time: number;
-  was_cancelled: boolean;
-  result: { id: string }[];
 }
 
 interface Reported {

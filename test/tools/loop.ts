@@ -16,7 +16,7 @@ import { until } from '../support/until.ts';
 export interface Loop {
   journey: Journey;
   /** Each by a contract of their own; resolves when the tool is in line with that. */
-  hire(...names: string[]): Promise<Hired[]>;
+  hire<Names extends string[]>(...names: Names): Promise<{ [Index in keyof Names]: Hired }>;
   end(hired: Hired): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export async function openLoop(adapter: Adapter, project: number): Promise<Loop>
 
   return {
     journey,
-    async hire(...names) {
+    async hire<Names extends string[]>(...names: Names) {
       const hired = names.map((name) => {
         const trainer = { opentrainUserId: `usr-${name}-${run}` };
         const workEmail = `${name}.${run}@opentrain.work`;
@@ -55,7 +55,7 @@ export async function openLoop(adapter: Adapter, project: number): Promise<Loop>
         return toHired(journey, trainer.opentrainUserId, workEmail, contractId);
       });
       await journey.quiet();
-      return hired;
+      return hired as { [Index in keyof Names]: Hired };
     },
     async end({ contractId }) {
       sandbox.endContract(contractId);

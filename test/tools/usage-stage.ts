@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { platformEventTypes } from '../../src/domain/event.ts';
 import type { Day } from '../../src/domain/usage.ts';
+import { addDays } from '../../src/lib/days.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { CommandResult } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
@@ -15,6 +16,10 @@ import { freePort, type ServerProcess, startServer } from './server-process.ts';
  * really runs: all by one clock. Nothing of the bridge is looked into but what it shows.
  */
 export interface UsageStage {
+  /** The first day is tomorrow. */
+  day(number: number): Day;
+  /** An instant, from a time such as `13:05`. */
+  at(number: number, time: string): string;
   clock: MovedClock;
   sandbox: Sandbox;
   /** Moves the clock past a full hour; resolves when the bridge has read and reported. */
@@ -23,7 +28,8 @@ export interface UsageStage {
   start(settings: StageSettings): Promise<void>;
   /** On a job of its own, linked to this project; by the name that people are known by on it. */
   openJob(externalProjectId: string): Promise<string>;
-  hire(jobId: string, name: string): Worker;
+  /** @param startDate now by default */
+  hire(jobId: string, name: string, startDate?: string): Worker;
   /** Resolves when all of them are in; with what they get in with, by trainer. */
   letIn(...workers: Worker[]): Promise<Map<string, Login>>;
   run(...argv: string[]): Promise<CommandResult>;
@@ -58,9 +64,13 @@ const commandMs = 120_000;
 const everyHour = '0 * * * *';
 const hardlyEver = '0 0 29 2 *';
 
-export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
+/** It begins on the first day at 13:05. */
+export async function openUsageStage(): Promise<UsageStage> {
+  const firstDay = addDays(new Date().toISOString().slice(0, 10), 1);
+  const day = (number: number) => addDays(firstDay, number);
+  const at = (number: number, time: string) => `${day(number)}T${time}:00.000Z`;
   const folder = mkdtempSync(path.join(tmpdir(), 'gangway-stage-'));
-  const clock = createMovedClock(folder, beginsAt);
+  const clock = createMovedClock(folder, at(0, '13:05'));
   const sandbox = createSandbox({ clock });
   const { baseUrl } = await sandbox.start();
   const install = sandbox.createInstall({ piiConsent: true });
@@ -106,6 +116,8 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
   }
 
   return {
+    day,
+    at,
     clock,
     sandbox,
     run,
@@ -154,11 +166,12 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
       });
     },
 
-    hire(jobId, name) {
+    hire(jobId, name, startDate) {
       const trainerId = `usr-${name}`;
       const email = `${name}@opentrain.work`;
       const trainers = [{ opentrainUserId: trainerId, workEmail: email }];
-      return { trainerId, email, contractId: sandbox.hire({ jobId, trainers }).contractId };
+      const { contractId } = sandbox.hire({ jobId, trainers, ...(startDate !== undefined && { startDate }) });
+      return { trainerId, email, contractId };
     },
 
     async letIn(...workers) {
