@@ -2,9 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import { createAdapter } from '../../src/adapters/load-adapters.ts';
 import { openCvatFake } from '../support/cvat-fake.ts';
-import { openDoccanoFake } from '../support/doccano-fake.ts';
-import { doccanoAdapter } from '../support/doccano-harness.ts';
-import { actAs, makeProject } from '../support/doccano-site.ts';
+import { type GuidelineTool, openDoccano, openStudio } from '../support/guidelines/guideline-journey.ts';
 import { openFakeLabelStudio } from '../support/label-studio/fake-label-studio.ts';
 import { createLabelStudio } from '../support/label-studio/label-studio-harness.ts';
 
@@ -12,40 +10,26 @@ const { signal } = new AbortController();
 
 interface Opened {
   adapter: Adapter;
-  projects: [string, string];
+  projects: readonly [string, string];
 }
 
 const openers: [string, string, () => Promise<Opened>][] = [
-  [
-    'cvat',
-    'markdown',
-    async () => {
-      const { settings, state } = await openCvatFake();
-      const [one, other] = [0, 1].map(() => state.assign('projects', settings.organization).id);
-      return { adapter: createAdapter('studio', 'cvat', settings), projects: [String(one), String(other)] };
-    },
-  ],
-  [
-    'label-studio',
-    'html',
-    async () => {
-      const fake = await openFakeLabelStudio();
-      const adapter = createLabelStudio(fake, { token: await fake.personalToken() });
-      const [one, other] = [fake.work.addProject('signs'), fake.work.addProject('lamps')];
-      return { adapter, projects: [String(one.id), String(other.id)] };
-    },
-  ],
-  [
-    'doccano',
-    'markdown',
-    async () => {
-      const fake = await openDoccanoFake();
-      const admin = await actAs(fake, fake.admin);
-      const projects = [await makeProject(admin, 'signs'), await makeProject(admin, 'lamps')];
-      return { adapter: doccanoAdapter(fake), projects: [String(projects[0]), String(projects[1])] };
-    },
-  ],
+  ['cvat', 'markdown', openCvat],
+  ['label-studio', 'html', () => openTool(openStudio)],
+  ['doccano', 'markdown', () => openTool(openDoccano)],
 ];
+
+async function openCvat(): Promise<Opened> {
+  const { settings, state } = await openCvatFake();
+  const [one, other] = [0, 1].map(() => state.assign('projects', settings.organization).id);
+  return { adapter: createAdapter('studio', 'cvat', settings), projects: [String(one), String(other)] };
+}
+
+async function openTool(open: () => Promise<GuidelineTool>): Promise<Opened> {
+  const { settings, projects } = await open();
+  const { adapter, ...others } = settings;
+  return { adapter: createAdapter('studio', adapter, others), projects };
+}
 
 describe.each(openers)('guidelines in %s', (_, format, open) => {
   it('are in the stated format, and are replaced in one project only', async () => {

@@ -1,11 +1,11 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { RequestKind, ToolFault, ToolFaults } from '../../src/adapters/conformance/harness.ts';
 import { type CvatAnswer, refuse } from './cvat-answer.ts';
 import type { CvatEvent } from './cvat-events.ts';
 import { createCvatRoutes } from './cvat-routes.ts';
 import { type CvatOptions, type CvatState, createCvatState } from './cvat-state.ts';
-import { listenOnLoopback } from './http-fake.ts';
+import { createFaults, type FakeAnswer, headersOfRefusal, openFakeTool } from './http-fake.ts';
 
 export interface CvatFakeOptions extends CvatOptions {
   version?: string;
@@ -35,17 +35,16 @@ export async function openCvatFake(options: CvatFakeOptions = {}): Promise<CvatF
   const events: CvatEvent[] = [];
   const requests: CvatFake['requests'] = [];
   const route = createCvatRoutes(state, options, events);
-  let begun: { kind: RequestKind; fault: ToolFault } | undefined;
-  let origin = '';
+  const { of: faultOf, faults } = createFaults([token]);
 
   async function answer(request: IncomingMessage): Promise<CvatAnswer | null> {
     const { method = '', headers } = request;
     const line = `${method} ${request.url}`;
-    const url = new URL(`${origin}${request.url}`);
+    const url = new URL(`http://${headers.host}${request.url}`);
     const sent = await text(request);
     const body = JSON.parse(sent || '{}') as Record<string, unknown>;
     requests.push({ line, headers, body });
-    const fault = begun?.kind === kindOf(method, url.pathname) ? begun.fault : undefined;
+    const fault = faultOf(kindOf(method, url.pathname));
     if (fault?.does === 'answers') return toQuoting(fault, `${request.url} ${sent}`);
     if (fault?.does === 'stalls') return null;
     const isSwallowed = fault?.does === 'swallows';
@@ -82,36 +81,19 @@ export async function openCvatFake(options: CvatFakeOptions = {}): Promise<CvatF
     return { status: 200, body: { id: 1, read_only: isReadOnly, expiry_date: expiry, owner } };
   }
 
-  const server = createServer(async (request, response) => {
+  const url = await openFakeTool(async (request) => {
     const given = await answer(request);
-    if (given !== null) send(response, given);
+    return given && toHttp(given);
   });
-  origin = await listenOnLoopback(server);
-
-  return {
-    url: origin,
-    token,
-    state,
-    events,
-    requests,
-    settings: { url: origin, token, organization: 'street-signs' },
-    faults: {
-      begin: (kind, fault) => {
-        begun = { kind, fault };
-      },
-      end: () => {
-        begun = undefined;
-      },
-      secrets: [token],
-    },
-  };
+  const settings = { url, token, organization: 'street-signs' };
+  return { url, token, state, events, requests, settings, faults };
 }
 
-function send(response: ServerResponse, { status, body, csv, html, headers }: CvatAnswer): void {
+function toHttp({ status, body, csv, html, headers }: CvatAnswer): FakeAnswer {
   const text = csv === undefined ? 'text/html' : 'text/csv';
   const type = csv === undefined && html === undefined ? 'application/vnd.cvat+json' : text;
-  response.writeHead(status, { 'content-type': type, ...headers });
-  response.end(csv ?? html ?? (body === undefined ? undefined : JSON.stringify(body)));
+  const sent = csv ?? html ?? (body === undefined ? undefined : JSON.stringify(body));
+  return { status, body: sent, headers: { 'content-type': type, ...headers } };
 }
 
 function kindOf(method: string, path: string): RequestKind {
@@ -121,11 +103,7 @@ function kindOf(method: string, path: string): RequestKind {
 }
 
 /** Quotes all it should not: its credential, and what it was sent. */
-function toQuoting({ status, retryAfterSeconds }: ToolFault & { does: 'answers' }, sent: string): CvatAnswer {
+function toQuoting(fault: ToolFault & { does: 'answers' }, sent: string): CvatAnswer {
   const detail = `${sent} ${token} ${encodeURIComponent(token)} Bearer ${token}`;
-  const headers = {
-    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
-    ...(status === 302 && { location: '/auth/login' }),
-  };
-  return { ...refuse(status, detail), headers };
+  return { ...refuse(fault.status, detail), headers: headersOfRefusal(fault, '/auth/login') };
 }

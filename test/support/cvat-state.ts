@@ -25,8 +25,6 @@ export interface CvatUser {
   email: string;
   /** False for one that an invitation made, until they register. */
   isReal: boolean;
-  /** The groups of the whole server, such as `worker`. */
-  groups: string[];
 }
 
 export interface CvatInvitation {
@@ -60,8 +58,6 @@ export interface CvatGuide {
   id: number;
   projectId: number;
   markdown: string;
-  /** Its images, by their uuid. */
-  assets: string[];
 }
 
 export type CvatKind = 'jobs' | 'tasks' | 'projects';
@@ -87,7 +83,7 @@ export function createCvatState(options: CvatOptions) {
   let lastId = 0;
 
   function createUser(username: string, email: string, isReal: boolean): CvatUser {
-    const user = { id: ++lastId, username, email, isReal, groups: ['user'] };
+    const user = { id: ++lastId, username, email, isReal };
     users.push(user);
     return user;
   }
@@ -186,27 +182,15 @@ export function createCvatState(options: CvatOptions) {
   }
 
   /** A project has one at most. */
-  function addGuide(projectId: number, markdown: string, assets: string[] = []): CvatGuide {
-    const guide = { id: ++lastId, projectId, markdown, assets };
+  function addGuide(projectId: number, markdown: string): CvatGuide {
+    const guide = { id: ++lastId, projectId, markdown };
     guides.push(guide);
     return guide;
   }
 
-  /** A member opens what is assigned to them; one of the group `worker` does so without being one. */
-  function jobsOpenTo(userId: number): number[] {
-    const isWorker = users.some(({ id, groups }) => id === userId && groups.includes('worker'));
-    return assignedJobs(userId)
-      .filter(({ org }) => isWorker || membershipOf(org, userId)?.isActive === true)
-      .map(({ id }) => id);
-  }
-
   /** Outside of all organizations, each user who has an assignment sees it, with its name, whether a member or not. */
   function jobsListedTo(userId: number): number[] {
-    return assignedJobs(userId).map(({ id }) => id);
-  }
-
-  function assignedJobs(userId: number): CvatAssignable[] {
-    return work.jobs.filter(({ assigneeId }) => assigneeId === userId);
+    return work.jobs.filter(({ assigneeId }) => assigneeId === userId).map(({ id }) => id);
   }
 
   return {
@@ -229,7 +213,6 @@ export function createCvatState(options: CvatOptions) {
     membershipOf,
     findByEmail,
     assign,
-    jobsOpenTo,
     jobsListedTo,
     isExpired: ({ sent }: CvatInvitation) => (sent === null ? null : Date.parse(sent) + expiryMs <= now().getTime()),
     remove(id: number): boolean {

@@ -12,6 +12,7 @@ import {
   labelAndConfirm,
   makeLabel,
   makeProject,
+  openProject,
   removeRow,
   rowsOf,
 } from './doccano-site.ts';
@@ -142,8 +143,7 @@ async function keepsRows(site: DoccanoSite): Promise<void> {
 }
 
 async function removesSilently(site: DoccanoSite): Promise<void> {
-  const admin = await actAs(site, site.admin);
-  const project = await makeProject(admin, 'removals');
+  const { admin, project } = await openProject(site, 'removals');
   const path = `/projects/${project}/members`;
   expect(await admin.call('DELETE', path, { ids: [99_999] })).toMatchObject({ status: 204 });
   expect(await admin.call('DELETE', path)).toMatchObject({ status: 500 });
@@ -176,8 +176,7 @@ async function showsExamples(site: DoccanoSite): Promise<void> {
 }
 
 async function countsLabels(site: DoccanoSite): Promise<void> {
-  const admin = await actAs(site, site.admin);
-  const project = await makeProject(admin, 'labels');
+  const { admin, project } = await openProject(site, 'labels');
   const label = await makeLabel(admin, project, 'good');
   const [example = 0] = await importExamples(admin, project, ['one']);
   const person = await makePerson(site, admin);
@@ -200,8 +199,7 @@ async function countsLabels(site: DoccanoSite): Promise<void> {
 }
 
 async function keepsGuidelines(site: DoccanoSite): Promise<void> {
-  const admin = await actAs(site, site.admin);
-  const project = await makeProject(admin, 'guided');
+  const { admin, project } = await openProject(site, 'guided');
   const person = await makePerson(site, admin);
   await addRow(admin, project, person.id);
   const path = `/projects/${project}`;

@@ -10,6 +10,7 @@ import {
   showRow,
   showUser,
 } from './doccano-fake-state.ts';
+import type { FakeAnswer } from './http-fake.ts';
 
 export interface FakeCall {
   state: DoccanoState;
@@ -18,12 +19,6 @@ export interface FakeCall {
   ids: number[];
   query: URLSearchParams;
   body: Record<string, unknown>;
-}
-
-export interface FakeAnswer {
-  status: number;
-  body?: unknown;
-  headers?: Record<string, string | string[]>;
 }
 
 const denied: FakeAnswer = {

@@ -1,11 +1,11 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setImmediate, setTimeout as wait } from 'node:timers/promises';
 import type { RequestKind, ToolFault, ToolFaults } from '../../src/adapters/conformance/harness.ts';
-import { type FakeAnswer, fakeRoutes } from './doccano-fake-routes.ts';
+import { fakeRoutes } from './doccano-fake-routes.ts';
 import { addUser, createDoccanoState, type DoccanoState, type FakeUser, showUser } from './doccano-fake-state.ts';
 import type { DoccanoSite } from './doccano-site.ts';
-import { listenOnLoopback } from './http-fake.ts';
+import { createFaults, type FakeAnswer, headersOfRefusal, openFakeTool } from './http-fake.ts';
 
 /**
  * doccano's HTTP on loopback, as far as tests use it, which misbehaves when a test has it do so. The facts
@@ -35,7 +35,7 @@ export async function openDoccanoFake(): Promise<DoccanoFake> {
   const owner = addUser(state, admin.username, admin.password, { isSuperuser: true, isStaff: true });
   const requests: DoccanoFake['requests'] = [];
   const given = new Map<string, FakeAnswer>();
-  let begun: { kind: RequestKind; fault: ToolFault } | undefined;
+  const { of: faultOf, faults } = createFaults([admin.password, owner.token]);
   let endedAt = Number.NEGATIVE_INFINITY;
   let lost = '';
 
@@ -46,43 +46,32 @@ export async function openDoccanoFake(): Promise<DoccanoFake> {
   }
 
   async function answer(request: IncomingMessage): Promise<FakeAnswer | null> {
-    const atArrival = begun;
     const call = await toCall(request);
+    const fault = faultOf(kindOf(call.line));
     requests.push({ line: call.line, headers: request.headers });
     // What was given up while it was on its way must not be done when the fault has ended. Reading does nothing.
     const mayBeLate = !call.isReading && performance.now() - endedAt < lateMs;
     await (mayBeLate ? wait(arrivalMs) : setImmediate());
     if (request.socket.destroyed || request.socket.readableEnded) return null;
     const work = () => given.get(call.line) ?? respond(state, call);
-    if (atArrival !== undefined && atArrival.kind === kindOf(call.line)) {
-      return misbehave(atArrival.fault, call, owner, work);
-    }
+    if (fault !== undefined) return misbehave(fault, call, owner, work);
     const made = work();
     return isLost(call.line) ? null : made;
   }
 
-  const server = createServer(async (request, response) => {
-    const made = await answer(request);
-    if (made !== null) send(response, made);
-  });
-  const url = await listenOnLoopback(server);
-
   return {
-    url,
+    url: await openFakeTool(answer),
     admin,
     requests,
     async makeStaff({ username, password }) {
       addUser(state, username, password, { isStaff: true });
     },
     faults: {
-      begin: (kind, fault) => {
-        begun = { kind, fault };
-      },
+      ...faults,
       end: () => {
-        begun = undefined;
+        faults.end();
         endedAt = performance.now();
       },
-      secrets: [admin.password, owner.token],
     },
     loseNextAnswer: (line) => {
       lost = line;
@@ -160,13 +149,6 @@ function pretend({ line, body }: Call): FakeAnswer {
   return { status: 201, body: { ...row, username: 'unknown', rolename: 'annotator' } };
 }
 
-function send(response: ServerResponse, { status, body, headers = {} }: FakeAnswer): void {
-  const isText = typeof body === 'string';
-  response.writeHead(status, { 'content-type': isText ? 'text/html' : 'application/json', ...headers });
-  if (body === undefined) response.end();
-  else response.end(isText ? body : JSON.stringify(body));
-}
-
 function kindOf(line: string): RequestKind | undefined {
   if (line === 'GET /me') return 'check';
   if (line.startsWith('GET')) return 'read';
@@ -175,17 +157,10 @@ function kindOf(line: string): RequestKind | undefined {
 }
 
 /** Quotes all it should not: its credentials, and what it was sent. */
-function refuse(
-  { status, retryAfterSeconds }: ToolFault & { does: 'answers' },
-  { url, body }: Call,
-  owner: FakeUser,
-): FakeAnswer {
+function refuse(fault: ToolFault & { does: 'answers' }, { url, body }: Call, owner: FakeUser): FakeAnswer {
   const { token, password } = owner;
   const sent = `${url.pathname}${url.search} ${JSON.stringify(body)}`;
   const detail = `${sent} ${token} ${password} Token ${token} ${JSON.stringify(showUser(owner))}`;
-  const headers = {
-    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
-    ...(status === 302 && { location: '/v1/me' }),
-  };
-  return { status, body: { detail, requestId: token }, headers };
+  const headers = headersOfRefusal(fault, '/v1/me');
+  return { status: fault.status, body: { detail, requestId: token }, headers };
 }

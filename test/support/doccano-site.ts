@@ -95,6 +95,12 @@ export async function makeProject(
   return (await admin.ask<{ id: number }>('POST', '/projects', body)).id;
 }
 
+/** The administrator, and a project of theirs. */
+export async function openProject(site: DoccanoSite, name: string, kind?: keyof typeof projectKinds) {
+  const admin = await actAs(site, site.admin);
+  return { admin, project: await makeProject(admin, name, kind) };
+}
+
 /** The ids of the new examples. */
 export async function importExamples(admin: DoccanoUser, project: number, texts: readonly string[]): Promise<number[]> {
   const ids: number[] = [];

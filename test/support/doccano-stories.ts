@@ -12,6 +12,7 @@ import {
   labelAndConfirm,
   makeLabel,
   makeProject,
+  openProject,
   rowsOf,
 } from './doccano-site.ts';
 import { readWork } from './read-work.ts';
@@ -141,8 +142,7 @@ async function givesBack(site: DoccanoSite): Promise<void> {
 }
 
 async function leavesAccounts(site: DoccanoSite): Promise<void> {
-  const admin = await actAs(site, site.admin);
-  const project = await makeProject(admin, 'signs');
+  const { admin, project } = await openProject(site, 'signs');
   const user = await makePerson(site, admin);
   const person = { ...newPerson(), email: user.username.toUpperCase() };
   const adapter = doccanoAdapter(site);

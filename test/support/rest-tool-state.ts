@@ -1,10 +1,6 @@
-export type Paging = 'page' | 'offset' | 'cursor' | 'link' | 'link_header';
+import type { FakeAnswer } from './http-fake.ts';
 
-export interface RestAnswer {
-  status: number;
-  body?: unknown;
-  headers?: Record<string, string>;
-}
+export type Paging = 'page' | 'offset' | 'cursor' | 'link' | 'link_header';
 
 export interface RestRequest {
   method: string;
@@ -63,7 +59,8 @@ export function createRestToolState(options: RestToolOptions) {
     }
   }
 
-  function showPage(url: URL, members: RestMember[]): RestAnswer {
+  function showPage(url: URL, all: RestMember[]): FakeAnswer {
+    const members = search(all, url);
     const asked = url.searchParams.get(paging.startsWith('link') ? 'offset' : paging);
     const start = paging === 'page' ? (Number(asked ?? 1) - 1) * pageSize : Number(asked ?? 0);
     const hasMore = members.length > start + pageSize;
@@ -79,7 +76,7 @@ export function createRestToolState(options: RestToolOptions) {
     return { status: 200, body, ...(hasMore && { headers: { link } }) };
   }
 
-  function add(project: string, body: unknown, isSwallowed: boolean): RestAnswer {
+  function add(project: string, body: unknown, isSwallowed: boolean): FakeAnswer {
     const { email, name } = body as { email: string; name: string };
     const invented = { id: 99, user: { email, name }, status: 'active' };
     if (isSwallowed) return { status: 201, body: { data: invented } };
@@ -88,7 +85,7 @@ export function createRestToolState(options: RestToolOptions) {
     return { status: 201, body: { data: seed(project, email, 'active', name) } };
   }
 
-  function remove(isMeant: (project: string, member: RestMember) => boolean): RestAnswer {
+  function remove(isMeant: (project: string, member: RestMember) => boolean): FakeAnswer {
     let removed = 0;
     for (const [id, account] of accounts) if (isMeant('', account)) accounts.delete(id);
     for (const [project, members] of projects) {
@@ -99,15 +96,12 @@ export function createRestToolState(options: RestToolOptions) {
     return { status: removed > 0 ? 204 : 404 };
   }
 
-  const routes = new Map<string, (request: RestRequest, first: string, id: string) => RestAnswer>([
+  const routes = new Map<string, (request: RestRequest, first: string, id: string) => FakeAnswer>([
     ['GET me', () => ({ status: 200, body: { ok: true } })],
     [
       'GET projects/members',
       ({ url }, project) => {
-        // By a part of it, as many tools search.
-        const part = url.searchParams.get('search')?.toLowerCase() ?? '';
-        const isFound = ({ user }: RestMember) => user.email.toLowerCase().includes(part);
-        return showPage(url, membersOf(project).filter(isFound));
+        return showPage(url, membersOf(project));
       },
     ],
     [
@@ -138,9 +132,7 @@ export function createRestToolState(options: RestToolOptions) {
     [
       'GET users',
       ({ url }) => {
-        const part = url.searchParams.get('search')?.toLowerCase() ?? '';
-        const isFound = ({ user }: RestMember) => user.email.toLowerCase().includes(part);
-        return showPage(url, [...accounts.values()].filter(isFound));
+        return showPage(url, [...accounts.values()]);
       },
     ],
     [
@@ -156,7 +148,7 @@ export function createRestToolState(options: RestToolOptions) {
     members: (project: string) => membersOf(project).map(({ user }) => user.email),
     users: () => [...accounts.keys()].map(String),
     hasLogin: (email: string) => loginOf(email) !== undefined,
-    answer(request: RestRequest): RestAnswer {
+    answer(request: RestRequest): FakeAnswer {
       const parts = request.url.pathname.split('/').map(decodeURIComponent);
       const [, , area = '', first = '', what = '', id = ''] = parts;
       const name = `${request.method} ${area}${what && `/${what}`}${id && '/:id'}`;
@@ -164,6 +156,12 @@ export function createRestToolState(options: RestToolOptions) {
       return route?.(request, first, id) ?? { status: 404, body: { error: `no ${name}` } };
     },
   };
+}
+
+/** By any part of an address, as many tools search. */
+function search(all: RestMember[], { searchParams }: URL): RestMember[] {
+  const part = searchParams.get('search')?.toLowerCase() ?? '';
+  return all.filter(({ user }) => user.email.toLowerCase().includes(part));
 }
 
 function isAlike(one: string, other: string): boolean {

@@ -1,8 +1,8 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { RequestKind, ToolFault, ToolFaults } from '../../src/adapters/conformance/harness.ts';
-import { listenOnLoopback } from './http-fake.ts';
-import { createRestToolState, type RestAnswer, type RestToolOptions } from './rest-tool-state.ts';
+import { createFaults, type FakeAnswer, headersOfRefusal, openFakeTool } from './http-fake.ts';
+import { createRestToolState, type RestToolOptions } from './rest-tool-state.ts';
 
 /** A tool with a usual HTTP API, on loopback, which misbehaves if a test says so. */
 export interface RestTool {
@@ -29,16 +29,14 @@ const token = 'tool-token/1+2==';
 export async function openRestTool(options: RestToolOptions = {}): Promise<RestTool> {
   const state = createRestToolState(options);
   const requests: RestTool['requests'] = [];
-  let begun: { kind: RequestKind | 'any'; fault: ToolFault } | undefined;
-  let origin = '';
+  const { of: faultOf, faults } = createFaults<'any'>([token]);
 
-  async function answer(request: IncomingMessage): Promise<RestAnswer | null> {
+  async function answer(request: IncomingMessage): Promise<FakeAnswer | null> {
     const { method = '', headers } = request;
-    const url = new URL(`${origin}${request.url}`);
+    const url = new URL(`http://${headers.host}${request.url}`);
     const body: unknown = JSON.parse((await text(request)) || 'null');
     requests.push({ line: `${method} ${request.url}`, headers, body });
-    const isMeant = begun?.kind === 'any' || begun?.kind === kindOf(method, url.pathname);
-    const fault = isMeant ? begun?.fault : undefined;
+    const fault = faultOf('any', kindOf(method, url.pathname));
     if (fault?.does === 'answers') return refuse(fault, `${request.url} ${JSON.stringify(body)}`);
     if (fault?.does === 'stalls') return null;
     if (headers.authorization !== `Bearer ${token}`) return { status: 401 };
@@ -46,16 +44,8 @@ export async function openRestTool(options: RestToolOptions = {}): Promise<RestT
     return fault?.does === 'goes_silent' ? null : given;
   }
 
-  const server = createServer(async (request, response) => {
-    const given = await answer(request);
-    if (given !== null) send(response, given);
-  });
-  // Longer than any pause in a test, because a call fails if its connection is just being closed.
-  server.keepAliveTimeout = 300_000;
-  origin = await listenOnLoopback(server);
-
   return {
-    url: `${origin}/v1`,
+    url: `${await openFakeTool(answer)}/v1`,
     token,
     requests,
     members: state.members,
@@ -64,21 +54,8 @@ export async function openRestTool(options: RestToolOptions = {}): Promise<RestT
     seedAccount: (email) => void state.seedAccount(email),
     giveOut: state.giveOut,
     hasLogin: state.hasLogin,
-    faults: {
-      begin: (kind, fault) => {
-        begun = { kind, fault };
-      },
-      end: () => {
-        begun = undefined;
-      },
-      secrets: [token],
-    },
+    faults,
   };
-}
-
-function send(response: ServerResponse, { status, body, headers = {} }: RestAnswer): void {
-  response.writeHead(status, { 'content-type': 'application/json', ...headers });
-  response.end(body === undefined ? undefined : JSON.stringify(body));
 }
 
 function kindOf(method: string, path: string): RequestKind | 'update' {
@@ -89,11 +66,8 @@ function kindOf(method: string, path: string): RequestKind | 'update' {
 }
 
 /** Quotes all it should not: its credential, and what it was sent. */
-function refuse({ status, retryAfterSeconds }: ToolFault & { does: 'answers' }, sent: string): RestAnswer {
+function refuse(fault: ToolFault & { does: 'answers' }, sent: string): FakeAnswer {
   const quoted = `${token} ${encodeURIComponent(token)} Authorization: Bearer ${token}`;
-  const headers = {
-    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
-    ...(status === 302 && { location: '/v1/me' }),
-  };
-  return { status, body: { error: `${sent} ${quoted}`, requestId: token }, headers };
+  const body = { error: `${sent} ${quoted}`, requestId: token };
+  return { status: fault.status, body, headers: headersOfRefusal(fault, '/v1/me') };
 }

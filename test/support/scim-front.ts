@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import type { RequestKind, ToolFault, ToolFaults } from '../../src/adapters/conformance/harness.ts';
-import { listenOnLoopback } from './http-fake.ts';
+import { createFaults, headersOfRefusal, listenOnLoopback } from './http-fake.ts';
 
 /** A proxy before a SCIM server on loopback, which records requests, and misbehaves if a test says so. */
 export interface ScimTool {
@@ -32,7 +32,7 @@ export type CountMembers = (groupId: string) => number;
 
 export async function openScimFront(server: RequestHandler, countMembers: CountMembers, token = 'scim-token/1+2==') {
   const requests: ScimTool['requests'] = [];
-  let begun: { kind: RequestKind; fault: ToolFault } | undefined;
+  const { of: faultOf, faults: simple } = createFaults([token]);
   let isHiding = false;
 
   const app = express();
@@ -43,7 +43,7 @@ export async function openScimFront(server: RequestHandler, countMembers: CountM
       headers: request.headers,
       body: request.body as unknown,
     });
-    const fault = begun?.kind === kindOf(request, countMembers) ? begun.fault : undefined;
+    const fault = faultOf(kindOf(request, countMembers));
     if (isHiding && request.method === 'GET' && request.path.includes('/Groups')) hideMembers(response);
     if (!misbehave(fault, token, request, response)) next();
   });
@@ -51,17 +51,14 @@ export async function openScimFront(server: RequestHandler, countMembers: CountM
   const listener = createServer(app);
   const address = await listenOnLoopback(listener);
   const faults: ToolFaults = {
-    begin: (kind, fault) => {
-      begun = { kind, fault };
-    },
+    ...simple,
     end: () => {
-      begun = undefined;
+      simple.end();
       isHiding = false;
     },
     hideMembers: () => {
       isHiding = true;
     },
-    secrets: [token],
   };
   return { url: `${address}/scim/v2`, token, requests, faults };
 }
@@ -115,11 +112,9 @@ function toQuoted(token: string, { originalUrl, body }: Request): string {
 }
 
 function refuse(fault: ToolFault & { does: 'answers' }, response: Response, detail: string): void {
-  const { status, retryAfterSeconds } = fault;
-  if (retryAfterSeconds !== undefined) response.set('retry-after', String(retryAfterSeconds));
-  if (status === 302) response.set('location', '/scim/v2/Users');
   const schemas = ['urn:ietf:params:scim:api:messages:2.0:Error'];
-  response.status(status).json({ schemas, status: String(status), detail });
+  response.status(fault.status).set(headersOfRefusal(fault, '/scim/v2/Users'));
+  response.json({ schemas, status: String(fault.status), detail });
 }
 
 interface Sent {

@@ -52,11 +52,3 @@ it('is refused with a token that is read-only', async () => {
   const refused = adapter.writeGuidelines?.(String(project), '# Cars', signal);
   await expect(refused).rejects.toMatchObject({ code: 'forbidden', status: 403 });
 });
-
-it('deletes the images of the replaced guide, as CVAT does, and accepts a text that looks like one', async () => {
-  const { adapter, project, state } = await open();
-  const uuid = '0d6c2f4e-8a57-4a5e-9a31-6f0a4b1e2c3d';
-  const guide = state.addGuide(project, `![](/api/assets/${uuid})`, [uuid]);
-  await adapter.writeGuidelines?.(String(project), `see (/api/assets/${uuid})`, signal);
-  expect(guide).toMatchObject({ markdown: `see (\\/api/assets/${uuid})`, assets: [] });
-});

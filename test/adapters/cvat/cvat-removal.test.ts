@@ -24,20 +24,6 @@ async function end(adapter: Adapter, member: Member, project: string | null = nu
 }
 
 describe('what was assigned to a member', () => {
-  it('can be opened after a removal only by accounts of the group "worker", until it is ended', async () => {
-    const { state, adapter, member, assigneeId } = await openWithMember();
-    for (const each of ['new', 'completed', 'new', 'new']) {
-      state.assign('jobs', org, { assigneeId, state: each });
-    }
-    await adapter.removeMember(org, member, signal);
-    expect(state.jobsOpenTo(assigneeId)).toEqual([]);
-    expect(state.jobsListedTo(assigneeId)).toHaveLength(4);
-    state.users.find(({ id }) => id === assigneeId)?.groups.push('worker');
-    expect(state.jobsOpenTo(assigneeId)).toHaveLength(4);
-    await end(adapter, member);
-    expect([state.jobsOpenTo(assigneeId), state.jobsListedTo(assigneeId)]).toEqual([[], []]);
-  });
-
   it.each([
     ['under the name they had', { name: 'amara_n' }],
     ['when their name is unknown', {}],
@@ -127,23 +113,6 @@ describe('a removal', () => {
     Object.assign(membership ?? {}, { role: 'worker' });
     await adapter.removeMember(org, member, signal);
     expect(tool.state.membershipOf(org, Number(member.id))).toBeUndefined();
-  });
-
-  it('revokes an invitation that is still open', async () => {
-    const tool = await openCvatFake({ hasMail: false });
-    const adapter = createAdapter('studio', 'cvat', tool.settings);
-    const member = await adapter.addMember(org, person, signal);
-    expect(member.isInvited).toBe(true);
-    await adapter.removeMember(org, member, signal);
-    expect(tool.state.membershipOf(org, Number(member.id))).toBeUndefined();
-    expect(await adapter.findMember(org, person, signal)).toBeNull();
-  });
-
-  it('can be undone: an existing account is in again at once', async () => {
-    const { adapter, member } = await openWithMember();
-    await adapter.removeMember(org, member, signal);
-    const again = await adapter.addMember(org, { ...person, memberId: member.id }, signal);
-    expect(again).toEqual({ id: member.id, email: person.email });
   });
 
   it('sends the token and never an address in a path', async () => {

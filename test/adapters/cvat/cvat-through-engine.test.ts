@@ -28,6 +28,8 @@ interface Stage {
   /** The account with this address, which CVAT itself does not show. */
   account(email: string): number;
   isIn(email: string): boolean;
+  /** Removes a member without Gangway. */
+  removeByHand(email: string): void;
   membership(trainer: string): Promise<Row<'membership'>>;
 }
 
@@ -48,6 +50,7 @@ async function openStage(openFresh: OpenFresh, options: CvatFakeOptions = {}): P
     incident,
     account,
     protectedAccounts,
+    removeByHand: (email) => void cvat.state.remove(cvat.state.membershipOf(org, account(email))?.id ?? 0),
     isIn: (email) => cvat.state.membershipOf(org, account(email))?.isActive === true,
     async membership(trainer) {
       const rows = await incident.engine.membershipRows();
@@ -101,7 +104,8 @@ describeAnyDatabase('an invitation of CVAT with an unknown outcome', (openFresh)
 
   it('does not take a person for out who may be in under another name', async () => {
     const { end, options } = losesAnswers();
-    const { cvat, incident, account, isIn, membership } = await openStage(openFresh, options);
+    const stage = await openStage(openFresh, options);
+    const { incident, account, isIn, membership } = stage;
     await incident.event('contract.started', amara);
     expect(isIn(amara.workEmail)).toBe(true);
     end();
@@ -136,7 +140,7 @@ describeAnyDatabase('an invitation of CVAT with an unknown outcome', (openFresh)
       says: expect.stringContaining('The trainer may still be in as one of these accounts'),
     });
 
-    cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
+    stage.removeByHand(amara.workEmail);
     await incident.pass(hours);
     await incident.pass(secondLookMs);
     expect(await membership('cmu1')).toMatchObject({ state: 'removed', failure: null });
@@ -144,16 +148,15 @@ describeAnyDatabase('an invitation of CVAT with an unknown outcome', (openFresh)
 
   it('is known to have let nobody in if everyone who came since is known', async () => {
     const { end, options } = losesAnswers();
-    const { cvat, incident, membership, account } = await openStage(openFresh, options);
+    const stage = await openStage(openFresh, options);
+    const { cvat, incident, membership } = stage;
     const early = cvat.state.createUser('early', 'early@lab.example', true);
     cvat.state.invite(org, early.email, 'worker');
     incident.engine.clock.advance(2 * hours);
     await incident.event('contract.started', amara);
     end();
     await incident.event('contract.started', zoe);
-    // An operator has corrected it by hand.
-    const id = account(amara.workEmail);
-    cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
+    stage.removeByHand(amara.workEmail);
     await incident.event('contract.ended', amara);
     await incident.pass(secondLookMs);
     expect(await membership('cmu1')).toMatchObject({ state: 'removed', failure: null });
@@ -180,14 +183,13 @@ describeAnyDatabase('an invitation of CVAT with an unknown outcome', (openFresh)
   it('holds no person back for accounts that are protected', async () => {
     const { options } = losesAnswers();
     const stage = await openStage(openFresh, options);
-    const { cvat, incident, account, membership } = stage;
+    const { cvat, incident, membership } = stage;
     const boss = cvat.state.createUser('boss', 'boss@lab.example', true);
     expect(boss.id).toBeGreaterThan(0);
     stage.protectedAccounts.push(String(boss.id));
     await incident.event('contract.started', amara);
     cvat.state.invite(org, boss.email, 'supervisor');
-    const id = account(amara.workEmail);
-    cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
+    stage.removeByHand(amara.workEmail);
     await incident.event('contract.ended', amara);
     await incident.pass(secondLookMs);
     expect(await membership('cmu1')).toMatchObject({ state: 'removed' });
@@ -277,8 +279,7 @@ describeAnyDatabase('the jobs of a member of CVAT whose contract ends', (openFre
 
   it('are ended if somebody else has removed the member', async () => {
     assign(2);
-    const membership = stage.cvat.state.membershipOf(org, stage.account(amara.workEmail));
-    stage.cvat.state.remove(membership?.id ?? 0);
+    stage.removeByHand(amara.workEmail);
     await stage.incident.event('contract.ended', amara);
     expect(listed()).toBe(0);
     await stage.incident.pass(secondLookMs);
@@ -370,14 +371,8 @@ describeAnyDatabase('a member who leaves one project of an organization for anot
 });
 
 describeAnyDatabase('invitations of CVAT that are renewed', (openFresh) => {
-  let stage: Stage;
-
-  beforeEach(async () => {
-    stage = await openStage(openFresh);
-  });
-
   it('are renewed for everyone, although CVAT resends only five in an hour', async () => {
-    const { cvat, incident } = stage;
+    const { cvat, incident } = await openStage(openFresh);
     const { engine } = incident;
     const people = Array.from({ length: 8 }, (_, number) => ({
       trainer: `t${number}`,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openDoccanoFake } from '../../support/doccano-fake.ts';
 import { doccanoAdapter, doccanoPerson } from '../../support/doccano-harness.ts';
-import { actAs, createUser, makeProject, rowsOf } from '../../support/doccano-site.ts';
+import { actAs, makeProject, openProject as openSigns, rowsOf } from '../../support/doccano-site.ts';
 import { listAll } from '../../support/list-all.ts';
 
 const { signal } = new AbortController();
@@ -9,8 +9,7 @@ const person = doccanoPerson('amara');
 
 async function openProject() {
   const fake = await openDoccanoFake();
-  const admin = await actAs(fake, fake.admin);
-  const project = await makeProject(admin, 'signs');
+  const { admin, project } = await openSigns(fake, 'signs');
   const adapter = doccanoAdapter(fake);
   await adapter.check(signal);
   fake.requests.splice(0);
@@ -115,12 +114,6 @@ describe('an account whose creation was not answered', () => {
     expect(added.invitation).toMatchObject({ kind: 'password', username });
     expect(await actAs(fake, { username, password })).toMatchObject({ id: Number(added.id) });
   });
-
-  it('is used without a password if its password is another one', async () => {
-    const { admin, adapter, project } = await openProject();
-    await createUser(admin, { username: person.email, password: 'Kq7-vLx2-mZ' });
-    expect(await adapter.addMember(project, person, signal)).not.toHaveProperty('invitation');
-  });
 });
 
 it('makes one account for a person who is added to two projects at the same time', async () => {
@@ -133,13 +126,6 @@ it('makes one account for a person who is added to two projects at the same time
     const [, row] = await rowsOf(admin, Number(group));
     expect(row).toMatchObject({ username: person.email, rolename: 'annotator' });
   }
-});
-
-it('finds a member by address if their id has no account any more', async () => {
-  const { adapter, project } = await openProject();
-  const { id } = await adapter.addMember(project, person, signal);
-  const outdated = { ...person, memberId: '99999' };
-  expect(await adapter.findMember(project, outdated, signal)).toMatchObject({ id });
 });
 
 it('makes accounts in lower case, and prefers the one in lower case', async () => {

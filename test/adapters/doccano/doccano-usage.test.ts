@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { openDoccanoFake } from '../../support/doccano-fake.ts';
 import { doccanoAdapter } from '../../support/doccano-harness.ts';
-import { actAs, makeProject } from '../../support/doccano-site.ts';
+import { openProject } from '../../support/doccano-site.ts';
 import { readWork } from '../../support/read-work.ts';
 
 const { signal } = new AbortController();
@@ -9,8 +9,7 @@ const request = { timeZone: 'UTC', firstDay: '2026-01-01', changedSince: null };
 
 async function openReading() {
   const fake = await openDoccanoFake();
-  const admin = await actAs(fake, fake.admin);
-  const project = await makeProject(admin, 'signs', 'spans');
+  const { admin, project } = await openProject(fake, 'signs', 'spans');
   const adapter = doccanoAdapter(fake);
   const readAll = () => readWork(adapter, String(project), request, signal);
   const read = async () => (await readAll()).work;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Person } from '../../../src/adapters/adapter.ts';
 import { createAdapter } from '../../../src/adapters/load-adapters.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
-import { exampleSettings, sparseSettings } from '../../support/http-tool-settings.ts';
+import { exampleSettings } from '../../support/http-tool-settings.ts';
 import { listAll } from '../../support/list-all.ts';
 import { openRestTool } from '../../support/rest-tool.ts';
 
@@ -70,14 +70,6 @@ describe('the adapter http', () => {
     expect(lines()).toEqual(['GET /signs/members?search=amara%40opentrain.work&page=1']);
     await adapter.removeMember('signs', { id, email: null }, signal);
     expect(lines()).toEqual([`DELETE /signs/members/${id}`]);
-  });
-
-  it('looks first if the tool does not refuse a second addition', async () => {
-    const tool = await openRestTool({ refusesRepeats: false });
-    const adapter = createAdapter('studio', 'http', sparseSettings(tool, 'page'));
-    await adapter.addMember('signs', person, signal);
-    await adapter.addMember('signs', person, signal);
-    expect(tool.members('signs')).toHaveLength(1);
   });
 
   it('finds a member by id after a change of address, and by address after a change of id', async () => {

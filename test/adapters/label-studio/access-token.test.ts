@@ -10,24 +10,10 @@ async function open() {
   const adapter = createLabelStudio(fake, { token });
   const count = (line: string) => fake.requests.filter((request) => request === line).length;
   const exchanges = () => count('POST /api/token/refresh/');
-  return {
-    fake,
-    token,
-    adapter,
-    count,
-    exchanges,
-    find: () => adapter.findMember('1', person(1), signal),
-  };
+  return { fake, token, count, exchanges, find: () => adapter.findMember('1', person(1), signal) };
 }
 
 describe('a personal access token', () => {
-  it('is exchanged once for all calls that wait for it', async () => {
-    const { find, exchanges } = await open();
-    await Promise.all([find(), find(), find()]);
-    await find();
-    expect(exchanges()).toBe(1);
-  });
-
   it('is exchanged again after access has ended, and the call is repeated', async () => {
     const { fake, find, exchanges, count } = await open();
     await find();
@@ -51,17 +37,6 @@ describe('a personal access token', () => {
     fake.tokens.revokePersonal(token);
     await expect(find()).rejects.toMatchObject({ code: 'unauthenticated', status: 401 });
     expect(exchanges()).toBe(2);
-  });
-
-  it('is still exchanged for other calls if the first call gives up', async () => {
-    const { adapter, find, exchanges } = await open();
-    const controller = new AbortController();
-    const first = adapter.findMember('1', person(1), controller.signal);
-    const second = find();
-    controller.abort();
-    await expect(first).rejects.toMatchObject({ code: 'unavailable' });
-    expect(await second).toBeNull();
-    expect(exchanges()).toBe(1);
   });
 
   it('is sent only for the exchange', async () => {

@@ -1,5 +1,5 @@
-import type { ApiClient } from '../api-client.ts';
-import { createApiClient } from '../api-client.ts';
+import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { type ApiClient, createApiClient } from '../api-client.ts';
 import type { Dialect } from '../databases.ts';
 import { openDoccanoFake } from '../doccano-fake.ts';
 import { actAs, makeProject } from '../doccano-site.ts';
@@ -10,7 +10,7 @@ import { readHtml, shownByMarkdown } from './read-shown.ts';
 
 /** A tool that shows guidelines over HTTP, with two projects. */
 export interface GuidelineTool {
-  settings: object;
+  settings: { adapter: string; [key: string]: unknown };
   projects: readonly [string, string];
   /** The text of a project. */
   read(project: string): Promise<string>;
@@ -39,7 +39,7 @@ export async function openStudio(): Promise<GuidelineTool> {
   };
 }
 
-async function openDoccano(): Promise<GuidelineTool> {
+export async function openDoccano(): Promise<GuidelineTool> {
   const fake = await openDoccanoFake();
   const admin = await actAs(fake, fake.admin);
   const find = (project: string) => admin.ask<DoccanoProject>('GET', `/projects/${project}`);
@@ -117,16 +117,7 @@ export async function openGuidelineJourney(
     ...journey,
     tool,
     api: createApiClient(journey.consoleUrl),
-    write(text, jobId, precedence = 0) {
-      const pages = [{ title: 'Signs', content: pageOf(text) }];
-      const bindings = [{ kind: 'JOB' as const, targetId: jobId, precedence }];
-      const { manualId, pageIds } = sandbox.createManual(accountId, { bindings, pages });
-      return {
-        id: manualId,
-        edit: (other) => void sandbox.editPage(pageIds[0] ?? '', { content: pageOf(other) }),
-        publish: () => void sandbox.publishManual(manualId),
-      };
-    },
+    write: (text, jobId, precedence = 0) => writeManual(sandbox, accountId, { text, jobId, precedence }),
     async follow() {
       // After a failure it is tried again later than usual: within an hour.
       await journey.pass((await hasFailed()) ? hourMs : everyMs);
@@ -139,6 +130,22 @@ export async function openGuidelineJourney(
       const row = kysely.selectFrom('guideline').select(['state', 'says']).where('project', '=', project);
       return await row.executeTakeFirst();
     },
+  };
+}
+
+/** Puts a manual of one page on a job. */
+export function writeManual(
+  sandbox: Sandbox,
+  accountId: string,
+  { text, jobId, precedence = 0 }: { text: string; jobId: string; precedence?: number },
+): Manual {
+  const pages = [{ title: 'Signs', content: pageOf(text) }];
+  const bindings = [{ kind: 'JOB' as const, targetId: jobId, precedence }];
+  const { manualId, pageIds } = sandbox.createManual(accountId, { bindings, pages });
+  return {
+    id: manualId,
+    edit: (other) => void sandbox.editPage(pageIds[0] ?? '', { content: pageOf(other) }),
+    publish: () => void sandbox.publishManual(manualId),
   };
 }
 

@@ -16,7 +16,7 @@ import { createTestContext, inStudio } from '../engine-harness.ts';
 import { createFakeClock, type FakeClock } from '../fake-clock.ts';
 import { createLogLines, type LogLines } from '../log-lines.ts';
 import { createMemoryTool } from '../memory-tool.ts';
-import { type Manual, pageOf } from './guideline-journey.ts';
+import { type Manual, writeManual } from './guideline-journey.ts';
 
 /** Accounts at the marketplace whose jobs lead to projects of one tool in memory, and what syncs them. */
 export interface GuidelineWorld {
@@ -128,22 +128,12 @@ export async function openGuidelineWorld(
         return id;
       };
       const jobId = await link(project);
-      const write = (job: string, text: string, precedence: number): Manual => {
-        const bindings = [{ kind: 'JOB' as const, targetId: job, precedence }];
-        const pages = [{ title: 'Signs', content: pageOf(text) }];
-        const { manualId, pageIds } = sandbox.createManual(accountId, { bindings, pages });
-        return {
-          id: manualId,
-          edit: (other) => void sandbox.editPage(pageIds[0] ?? '', { content: pageOf(other) }),
-          publish: () => void sandbox.publishManual(manualId),
-        };
-      };
       return {
         accountId,
         jobId,
         link,
-        write: (text, precedence = 0) => write(jobId, text, precedence),
-        writeFor: (job, text) => write(job, text, 0),
+        write: (text, precedence = 0) => writeManual(sandbox, accountId, { text, jobId, precedence }),
+        writeFor: (job, text) => writeManual(sandbox, accountId, { text, jobId: job }),
       };
     },
     sync: (install = 'own', { overwrites = false, ctx: given = ctx } = {}) =>

@@ -146,13 +146,19 @@ function describeRemovals(open: () => Promise<LabelStudioSite>): void {
 }
 
 function describeWork(open: () => Promise<LabelStudioSite>): void {
-  it('tells seconds, tasks and labels, what an edit adds, and what was deleted', async () => {
+  /** A trainer who has logged in, and a project. */
+  async function openWork(index: number, title: string, count: number, more: object = {}) {
     const site = await open();
-    const adapter = createLabelStudio(site, { onboarding: 'sign_up' });
-    const { id: project, tasks } = await addProject(site, 'Street names', 3);
+    const adapter = createLabelStudio(site, { onboarding: 'sign_up', ...more });
+    const { id: project, tasks } = await addProject(site, title, count);
+    const member = await adapter.addMember(group, person(index), signal);
+    const session = await signIn(site, person(index).email);
+    return { site, adapter, project, tasks, member, session };
+  }
+
+  it('tells seconds, tasks and labels, what an edit adds, and what was deleted', async () => {
+    const { adapter, project, tasks, member, session } = await openWork(120, 'Street names', 3);
     const [one = 0, two = 0, three = 0] = tasks;
-    const member = await adapter.addMember(group, person(120), signal);
-    const session = await signIn(site, person(120).email);
     const edited = await annotate(session, one, { lead_time: 10, result: regions('a', 'a', 'b') });
     const deleted = await annotate(session, two, { lead_time: 4, result: regions('c') });
     const skipped = { was_cancelled: true, lead_time: 3.5, result: [] };
@@ -182,11 +188,7 @@ function describeWork(open: () => Promise<LabelStudioSite>): void {
   });
 
   it('tells of what was changed since, and on many pages', async () => {
-    const site = await open();
-    const adapter = createLabelStudio(site, { onboarding: 'sign_up' });
-    const { id: project, tasks } = await addProject(site, 'House numbers', 230);
-    const member = await adapter.addMember(group, person(121), signal);
-    const session = await signIn(site, person(121).email);
+    const { adapter, project, tasks, member, session } = await openWork(121, 'House numbers', 230);
     const some = tasks.filter((_, index) => index % 40 === 0);
     for (const task of some) await annotate(session, task, { lead_time: 1, result: [] });
     const all = await read(adapter, project, null);
@@ -198,13 +200,9 @@ function describeWork(open: () => Promise<LabelStudioSite>): void {
   });
 
   it('keeps the work of who was removed where the account is kept', async () => {
-    const site = await open();
-    const settings = { onboarding: 'sign_up', offboarding: 'membership' };
-    const adapter = createLabelStudio(site, settings);
+    const opened = await openWork(122, 'Shop signs', 1, { offboarding: 'membership' });
+    const { site, adapter, project, tasks, member, session } = opened;
     expect(adapter.capabilities.usage?.outlivesRemoval).toBe(true);
-    const { id: project, tasks } = await addProject(site, 'Shop signs', 1);
-    const member = await adapter.addMember(group, person(122), signal);
-    const session = await signIn(site, person(122).email);
     await annotate(session, tasks[0] ?? 0, { lead_time: 7, result: [] });
     await adapter.removeMember(group, member, signal);
     expect(await read(adapter, project, null)).toMatchObject([{ memberId: member.id, seconds: 7 }]);
@@ -212,11 +210,7 @@ function describeWork(open: () => Promise<LabelStudioSite>): void {
   });
 
   it('tells which tasks there are, so that what went with its task is known', async () => {
-    const site = await open();
-    const adapter = createLabelStudio(site, { onboarding: 'sign_up' });
-    const { id: project, tasks } = await addProject(site, 'Bus stops', 5);
-    const member = await adapter.addMember(group, person(123), signal);
-    const session = await signIn(site, person(123).email);
+    const { site, adapter, project, tasks, member, session } = await openWork(123, 'Bus stops', 5);
     const made: number[] = [];
     for (const task of tasks.slice(0, 4))
       made.push(await annotate(session, task, { lead_time: 1, result: regions('a') }));

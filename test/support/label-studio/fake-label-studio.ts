@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { RequestKind, ToolFault, ToolFaults } from '../../../src/adapters/conformance/harness.ts';
-import { listenOnLoopback } from '../http-fake.ts';
-import { createFakeRoutes, type FakeAnswer, refuse } from './fake-routes.ts';
+import { createFaults, type FakeAnswer, headersOfRefusal, openFakeTool } from '../http-fake.ts';
+import { createFakeRoutes, refuse } from './fake-routes.ts';
 import { createFakeUsers, type FakeUser, type FakeUsers, showUser } from './fake-users.ts';
 import { createFakeWork, type FakeWork } from './fake-work.ts';
 import { createLabelStudioSite, type LabelStudioSite } from './label-studio-client.ts';
@@ -50,7 +50,7 @@ export async function openFakeLabelStudio(now = () => new Date()): Promise<FakeL
   const personalToken = tokens.createPersonal(users.ownerId);
   const [requests, authorizations]: [string[], string[]] = [[], []];
   const happenings = new Map<string, () => void>();
-  let begun: { kind: FaultyKind; fault: ToolFault } | undefined;
+  const { of: faultOf, faults } = createFaults<'work'>([personalToken, owner.legacyToken]);
 
   async function answer(request: IncomingMessage): Promise<FakeAnswer | null> {
     const { method = '', headers } = request;
@@ -60,18 +60,16 @@ export async function openFakeLabelStudio(now = () => new Date()): Promise<FakeL
     authorizations.push(headers.authorization ?? '');
     happenings.get(requests.at(-1) ?? '')?.();
     happenings.delete(requests.at(-1) ?? '');
-    const fault = faultFor(kindOf(method, url.pathname));
+    const fault = faultOf(kindOf(method, url.pathname));
     if (fault?.does === 'stalls') return null;
     if (fault?.does === 'answers') {
-      return misbehave(fault, `${request.url} ${sent} ${headers.authorization} ${personalToken}`);
+      // Quotes all that it should not.
+      const quoted = `${request.url} ${sent} ${headers.authorization} ${personalToken}`;
+      return { ...refuse(fault.status, quoted), headers: headersOfRefusal(fault, '/user/login/') };
     }
     const given = respond(request, url, sent, fault?.does === 'swallows');
     fake.watch(`${requests.at(-1)} → ${given.status}`);
     return fault?.does === 'goes_silent' ? null : given;
-  }
-
-  function faultFor(kind: FaultyKind | undefined): ToolFault | undefined {
-    return begun !== undefined && begun.kind === kind ? begun.fault : undefined;
   }
 
   /** What needs no token. */
@@ -115,11 +113,7 @@ export async function openFakeLabelStudio(now = () => new Date()): Promise<FakeL
     return user;
   }
 
-  const server = createServer(async (request, response) => {
-    const given = await answer(request);
-    if (given !== null) send(response, given);
-  });
-  const address = await listenOnLoopback(server);
+  const address = await openFakeTool(answer);
   const fake: FakeLabelStudio = {
     watch: () => undefined,
     ...createLabelStudioSite({ url: address, version: '1.23.2', owner }),
@@ -135,15 +129,7 @@ export async function openFakeLabelStudio(now = () => new Date()): Promise<FakeL
       const list = users.all().map(showUser);
       routes.set('GET /api/users', () => ({ status: 200, body: toBody(list) }));
     },
-    faults: {
-      begin: (kind, fault) => {
-        begun = { kind, fault };
-      },
-      end: () => {
-        begun = undefined;
-      },
-      secrets: [personalToken, owner.legacyToken],
-    },
+    faults,
   };
   return fake;
 }
@@ -168,21 +154,6 @@ type Cookies = Map<string, string>;
 function toCookies(header = ''): Cookies {
   const pairs = header.split(';').map((pair) => pair.trim().split('='));
   return new Map(pairs.map(([name = '', value = '']) => [name, value]));
-}
-
-function send(response: ServerResponse, { status, body, headers = {} }: FakeAnswer): void {
-  const type = typeof body === 'string' ? 'text/html; charset=utf-8' : 'application/json';
-  response.writeHead(status, { 'content-type': type, ...headers });
-  response.end(typeof body === 'string' ? body : body && JSON.stringify(body));
-}
-
-/** Quotes all that it should not. */
-function misbehave({ status, retryAfterSeconds }: ToolFault & { does: 'answers' }, quoted: string): FakeAnswer {
-  const headers = {
-    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
-    ...(status === 302 && { location: '/user/login/' }),
-  };
-  return { ...refuse(status, quoted), headers };
 }
 
 /** The valid tokens of Label Studio. */

@@ -1,12 +1,6 @@
+import type { FakeAnswer } from '../http-fake.ts';
 import { type FakeUser, type FakeUsers, showUser } from './fake-users.ts';
 import type { FakeWork } from './fake-work.ts';
-
-export interface FakeAnswer {
-  status: number;
-  /** JSON, or a page where it is text. */
-  body?: unknown;
-  headers?: Record<string, string>;
-}
 
 export interface FakeRequest {
   /** Who asks. */
